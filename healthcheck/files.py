@@ -135,6 +135,20 @@ def read_bounded(path: Path, limit: int) -> bytes:
     return data
 
 
+def read_text(path: Path, limit: int) -> str:
+    """The text of such a file in UTF-8, without a byte order mark.
+
+    Raises:
+        UsageError: as for `read_bounded`, or it is not UTF-8.
+    """
+    try:
+        return read_bounded(path, limit).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            msg("{path} is not UTF-8 text ({reason} at byte {start})", path, error.reason, error.start)
+        ) from error
+
+
 class Sparing(io.FileIO):
     """A regular file for a reader that trusts the sizes in the file: no read returns more than the limit.
 

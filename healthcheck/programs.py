@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from healthcheck.errors import KitFailure
+from healthcheck.errors import KitFailure, UsageError
 from healthcheck.messages import msg
 
 PACKAGE_FOLDER = Path(__file__).resolve().parent.parent
@@ -44,6 +44,21 @@ def python() -> str:
     if not sys.executable or not os.path.isabs(sys.executable):
         raise KitFailure(msg("this Python does not know its own executable"))
     return sys.executable
+
+
+def python_at(place: str, named_by: str) -> Path:
+    """The Python in a virtual environment, or the very file; links stay, for a venv's python is one.
+
+    Raises:
+        UsageError: there is none; the message says who named it.
+    """
+    path = Path(place).expanduser().absolute()
+    path = path / "bin" / "python" if path.is_dir() else path
+    if not path.is_file() or not os.access(path, os.X_OK):
+        raise UsageError(
+            msg("{named_by} {place}: there is no Python; name one, or a virtual environment", named_by, place)
+        )
+    return path
 
 
 def isolated(module: str, *arguments: str, folders: Iterable[str] = ()) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ import enum
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median_high
 
 from healthcheck.numerics.records import Pair, Relation
 
@@ -91,7 +92,7 @@ def judged(group: Sequence[Pair], noise: Sequence[float], groups: int) -> Cell:
         pairs=len(group),
         moved=moved,
         wrong=wrong,
-        shift=_median(shifts),
+        shift=median_high(shifts),
         worst=worst,
         again=group[0].again,
         suspects=tuple(sorted({pair.prompt.length for pair in group if pair.difference.shift > FAULT})),
@@ -137,7 +138,3 @@ def _judge(moved: float, wrong: float, worst: Pair, error: float, suspect: bool)
 def _typical(noise: Sequence[float]) -> float:
     """What repetition moves, but for the most extreme tenth."""
     return sorted(noise)[(len(noise) * 9) // 10 - (len(noise) % 10 == 0)] if noise else 0.0
-
-
-def _median(values: Sequence[float]) -> float:
-    return sorted(values)[len(values) // 2]

@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
-from healthcheck import files, json_text
+from healthcheck import files, json_text, programs
 from healthcheck.errors import KitError, UsageError, reason_of
 from healthcheck.json_text import JsonError
 from healthcheck.messages import msg
@@ -91,13 +91,7 @@ def find_python(named: str) -> str:
         UsageError: there is none where one was named, or none has torch and transformers.
     """
     if named:
-        path = Path(named).expanduser().absolute()
-        path = path / "bin" / "python" if path.is_dir() else path
-        if not path.is_file() or not os.access(path, os.X_OK):
-            raise UsageError(
-                msg("{option} {named}: there is no Python; name one, or a virtual environment", OPTION, named)
-            )
-        return str(path)
+        return str(programs.python_at(named, OPTION))
     made = _FOLDER / "bin" / "python"
     if (_FOLDER / "ready").exists() and os.access(made, os.X_OK):
         return str(made)

@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TypeVar
 
 from healthcheck.numerics.records import Step
@@ -65,8 +66,8 @@ def shift_of(steps: Sequence[Step], seed: int) -> Shift:
         kl_99_interval=_bootstrap(groups, _kl_99, seed),
         times=_times(rounded) if rounded else None,
         times_interval=_bootstrap(rounded, _times, seed) if rounded else None,
-        agreement=_mean([step.agrees for step in steps]),
-        perplexity=math.exp(_mean([step.lost for step in steps])),
+        agreement=fmean([step.agrees for step in steps]),
+        perplexity=math.exp(fmean([step.lost for step in steps])),
         by_decoded=dict(sorted(_by(steps, lambda step: step.decoded).items())),
         by_tier=_by([step for step in steps if step.tier], lambda step: step.tier),
     )
@@ -104,7 +105,7 @@ def _bootstrap(groups: Sequence[Group], value: Callable[[Sequence[Group]], float
 
 
 def _mean_kl(groups: Sequence[Group]) -> float:
-    return _mean([_mean([step.kl for step in group]) for group in groups])
+    return fmean([fmean([step.kl for step in group]) for group in groups])
 
 
 def _kl_99(groups: Sequence[Group]) -> float:
@@ -125,8 +126,4 @@ def _by(steps: Sequence[Step], key: Callable[[Step], Key]) -> dict[Key, float]:
     found: dict[Key, list[float]] = {}
     for step in steps:
         found.setdefault(key(step), []).append(step.kl)
-    return {each: _mean(kls) for each, kls in found.items()}
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
+    return {each: fmean(kls) for each, kls in found.items()}

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from healthcheck import json_text, processes, programs
 from healthcheck.errors import UsageError, reason_of
-from healthcheck.files import read_bounded, write_atomically
+from healthcheck.files import read_bounded, read_text, write_atomically
 from healthcheck.messages import msg
 from healthcheck.probe.problems.rows import rows_of
 from healthcheck.probe.records import ProbeRun, Scores
@@ -64,11 +64,7 @@ def from_file(run: ProbeRun, path: Path, column: str) -> Scores:
     answered = {(sample.problem, sample.repeat) for sample in run.samples if not sample.error}
     asked = {(sample.problem, sample.repeat) for sample in run.samples}
     values: dict[tuple[int, int], float] = {}
-    try:
-        text = read_bounded(path, MAX_FILE_BYTES).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(msg("{path} is not UTF-8 text", path)) from error
-    for line, row in rows_of(path, text):
+    for line, row in rows_of(path, read_text(path, MAX_FILE_BYTES)):
         where = f"{path}:{line}"
         if column not in row:
             raise UsageError(

@@ -15,7 +15,6 @@ from healthcheck import json_text
 CATALOGUE = Path(__file__).parent.parent / "data" / "architectures.json"
 REGISTRY_FILE = "model_executor/models/registry.py"
 GENERATING = ("text_generation", "multimodal", "transformers_supported", "transformers_backend")
-POOLING = ("embedding", "late_interaction", "reward", "token_classification", "sequence_classification")
 DRAFT = "speculative_decoding"
 
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
-from healthcheck import json_text, stacks
-from healthcheck.errors import UsageError
+from healthcheck import json_text, programs, stacks
 from healthcheck.json_text import JsonError
 from healthcheck.messages import joined, msg
 from healthcheck.plan.engine_config import child
@@ -71,7 +70,7 @@ def find_python(named: str = "", clone: Path = CLONE) -> Interpreter | None:
     """
     for place, source in ((named, OPTION), (os.environ.get(VARIABLE, ""), VARIABLE)):
         if place:
-            return Interpreter(path=str(_python_at(place, source)), named_by=source)
+            return Interpreter(path=str(programs.python_at(place, source)), named_by=source)
     made = clone / FOLDER / "bin" / "python"
     if (clone / FOLDER / "ready").exists() and os.access(made, os.X_OK):
         return Interpreter(path=str(made), named_by=FOLDER)
@@ -88,17 +87,6 @@ def look(python: Interpreter) -> Environment:
     except JsonError:
         return Environment(python=python, trouble=told.trouble or msg("it does not say what it has"))
     return Environment(python=python, versions=versions)
-
-
-def _python_at(place: str, source: str) -> Path:
-    """The Python in a virtual environment, or the very file; links stay, for a venv's python is one."""
-    path = Path(place).expanduser().absolute()
-    path = path / "bin" / "python" if path.is_dir() else path
-    if not path.is_file() or not os.access(path, os.X_OK):
-        raise UsageError(
-            msg("{source} {place}: there is no Python; name one, or a virtual environment", source, place)
-        )
-    return path
 
 
 def _is_here(name: str) -> bool:

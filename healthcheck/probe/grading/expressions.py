@@ -41,7 +41,6 @@ _WORD = re.compile(r"[A-Za-z]{3,}|[\u3400-\u9fff]{2,}")
 _KNOWN_WORD = re.compile(r"\\[A-Za-z]+|\b(?:sin|cos|tan|log|sqrt|exp|begin|end|[bpv]?matrix|cases)\b")
 _CHAIN = re.compile(r"\0(?:\s*(?:,|，|or|and|或|和)\s*\0)+(?=\W*$)", re.IGNORECASE)
 """Formulas that end a text, with nothing between them but commas and joining words."""
-_CLOSING = {"(": ")", "[": "]", r"\{": r"\}"}
 _MOST_ELEMENTS = 12
 _DENIED = re.compile(r"\b(?:not|never|cannot)\b|n['’]t\b|不是|并非", re.IGNORECASE)
 

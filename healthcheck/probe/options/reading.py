@@ -15,7 +15,7 @@ from msgspec import inspect
 
 from healthcheck import toml_text
 from healthcheck.errors import KitFailure, UsageError, reason_of
-from healthcheck.files import read_bounded, write_atomically
+from healthcheck.files import read_text, write_atomically
 from healthcheck.json_text import JsonError, load, plain
 from healthcheck.messages import msg
 from healthcheck.nearest import hint
@@ -39,13 +39,8 @@ def from_file(path: Path) -> ProbeOptions:
     Raises:
         UsageError: it cannot be read, is not TOML, has an unknown key, or a value that its option does not take.
     """
-    try:
-        text = read_bounded(path, MAX_BYTES).decode("utf-8-sig")
-        found = toml_text.load(text, str(path))
-    except UnicodeDecodeError as error:
-        raise UsageError(
-            msg("{path} is not UTF-8 text ({reason} at byte {start})", path, error.reason, error.start)
-        ) from error
+    text = read_text(path, MAX_BYTES)
+    found = toml_text.load(text, str(path))
     return ProbeOptions(**{key: _said(key, _where(path, text, key), taken, found[key]) for key in found})
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from healthcheck import extras
 from healthcheck.errors import UsageError
-from healthcheck.files import read_bounded
+from healthcheck.files import read_text
 from healthcheck.messages import msg
 from healthcheck.probe.grading import expressions, golds, grade, judge
 from healthcheck.probe.problems import columns, listed, requested
@@ -55,12 +55,7 @@ def draw(path: Path, count: int, seed: int, names: Mapping[str, str] | None = No
     Raises:
         UsageError: it cannot be read, is empty, or a row of it is not a problem; the message names the row.
     """
-    try:
-        text = read_bounded(path, MAX_BYTES).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(
-            msg("{path} is not UTF-8 text ({reason} at byte {start})", path, error.reason, error.start)
-        ) from error
+    text = read_text(path, MAX_BYTES)
     found: dict[tuple[str, tuple[str, ...]], _Row] = {}
     places = list[int]()
     again = list[tuple[_Row, _Row]]()

@@ -20,6 +20,7 @@ from healthcheck.probe.statistics.distributions import (
     chi_square_1_upper_tail,
     normal_quantile,
     normal_upper_tail,
+    sample_variance,
     t_quantile,
 )
 from healthcheck.probe.statistics.intervals import LEVEL
@@ -244,8 +245,8 @@ def _paired_t(differences: Sequence[float], samples: int) -> tuple[Estimate | No
     if problems < 2:
         return None, -1.0
     mean = math.fsum(differences) / problems
-    spread, method = math.sqrt(_variance(differences) / problems), "paired t over problems"
-    wider = math.sqrt(_variance([*differences, -1.0, 1.0]) / problems)
+    spread, method = math.sqrt(sample_variance(differences) / problems), "paired t over problems"
+    wider = math.sqrt(sample_variance([*differences, -1.0, 1.0]) / problems)
     if not spread:  # no two problems differ: not certainty, so two that do are assumed
         spread, method = wider, "paired t, plus-2"
     half = t_quantile((1 + LEVEL) / 2, problems - 1) * spread
@@ -272,11 +273,6 @@ def _shift(difference: Estimate | None, excluded: bool, p_value: float) -> Shift
     return Shift.WORSE if p_value <= LOSS_ERROR else Shift.UNDECIDED
 
 
-def _variance(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
-
-
 def _found(variance: float, problems: int) -> float:
     """The drop that is found in four cases of five, from the variance of a problem's difference."""
     return (normal_quantile(0.95) + normal_quantile(0.8)) * math.sqrt(variance / problems)
@@ -289,10 +285,10 @@ def _detectable(first: Counts, second: Counts, differences: Sequence[float]) -> 
     """
     known = [rho for rho in (icc(first), icc(second)) if rho is not None]
     if not known:
-        return _found(_variance([*differences, -1.0, 1.0]), len(first))
+        return _found(sample_variance([*differences, -1.0, 1.0]), len(first))
     pooled = (*first, *second)
     share = sum(c / n for n, c in pooled) / len(pooled)
     repeats = len(pooled) / sum(1 / n for n, _ in pooled)
     drop = minimal_detectable(accuracy=share, rho=max(0.0, min(known)), repeats=repeats, problems=len(first))
-    least = _found(_variance([*(0.0 for _ in first), -1.0, 1.0]), len(first))
-    return max(drop, least, _found(_variance(differences), len(first)))
+    least = _found(sample_variance([*(0.0 for _ in first), -1.0, 1.0]), len(first))
+    return max(drop, least, _found(sample_variance(differences), len(first)))

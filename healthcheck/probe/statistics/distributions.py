@@ -7,13 +7,19 @@ Student's t for very many degrees of freedom by the Cornish-Fisher series (Abram
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 
 _STANDARD = NormalDist()
 _SERIES_FROM_DF = 1e4
 _TINY = 1e-300
+
+
+def sample_variance(values: Sequence[float]) -> float:
+    """The sample variance; `statistics.variance` is exact, and takes four times as long."""
+    mean = fmean(values)
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
 def normal_quantile(probability: float) -> float:

@@ -12,8 +12,9 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
-from healthcheck.probe.statistics.distributions import beta_quantile, normal_quantile, t_quantile
+from healthcheck.probe.statistics.distributions import beta_quantile, normal_quantile, sample_variance, t_quantile
 
 LEVEL = 0.95
 
@@ -40,8 +41,8 @@ def plus_two_t(values: Sequence[float]) -> Interval:
 def plus_two_centre(values: Sequence[float]) -> tuple[float, float]:
     """The centre and the half width of `plus_two_t` before clipping."""
     padded = (*values, 0.0, 1.0)
-    mean, variance = _moments(padded)
-    return mean, t_quantile((1 + LEVEL) / 2, len(padded) - 1) * math.sqrt(variance / len(padded))
+    half = t_quantile((1 + LEVEL) / 2, len(padded) - 1) * math.sqrt(sample_variance(padded) / len(padded))
+    return fmean(padded), half
 
 
 def wilson(successes: float, trials: float) -> Interval:
@@ -78,11 +79,6 @@ def bootstrap(values: Sequence[float], *, seed: int, resamples: int = 1000) -> I
 
 
 Maker = Callable[[Sequence[float]], Interval]
-
-
-def _moments(values: Sequence[float]) -> tuple[float, float]:
-    mean = math.fsum(values) / len(values)
-    return mean, math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
 def _around(centre: float, half: float, method: str, value: float) -> Interval:

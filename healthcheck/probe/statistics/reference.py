@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from healthcheck.probe.statistics.comparison import FEW_DIFFER, LEAST_PROBLEMS, loss_p
 from healthcheck.probe.statistics.correlation import Counts
-from healthcheck.probe.statistics.distributions import normal_quantile, t_quantile
+from healthcheck.probe.statistics.distributions import normal_quantile, sample_variance, t_quantile
 from healthcheck.probe.statistics.gate import Decision, Gate, PairedGate
 from healthcheck.probe.statistics.power import operating
 
@@ -190,7 +190,7 @@ def _changes(question: Question, totals: Sequence[float], rounds: int) -> tuple[
     else:
         changes = [total / rounds - question.accuracy for total in totals]
         padding = (-question.accuracy, 1 - question.accuracy)
-    return changes, math.sqrt(_variance([*changes, *padding]) / len(changes))
+    return changes, math.sqrt(sample_variance([*changes, *padding]) / len(changes))
 
 
 def _planned_spread(accuracy: float, problems: int, repeats: int, before: Counts) -> float:
@@ -204,8 +204,3 @@ def _planned_spread(accuracy: float, problems: int, repeats: int, before: Counts
     differ = sum(0 < c < n if n > 1 else 2 * plain for n, c in before)
     padding = 2 / (problems + 1) if differ - math.sqrt(differ) < FEW_DIFFER else 0.0
     return math.sqrt((variance + padding) / problems)
-
-
-def _variance(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
