@@ -8,6 +8,7 @@ from healthcheck.endpoint.prompts import REMEMBER
 from healthcheck.json_text import JsonError, load
 from healthcheck.wire.chat import Completion
 from healthcheck.wire.client import Exchange
+from healthcheck.wire.models import model_cards
 
 _THINK = re.compile(r"</?think>")
 _HALF = "\N{REPLACEMENT CHARACTER}"
@@ -82,20 +83,9 @@ def first_choice(exchange: Exchange) -> dict[str, object]:
     return dict(first) if isinstance(first, dict) else {}
 
 
-def model_cards(models: Exchange) -> tuple[dict[str, object], ...]:
-    """The entries of /v1/models that have an id, in order."""
-    try:
-        body = load(models.body)
-    except JsonError:
-        return ()
-    data = body.get("data") if isinstance(body, dict) else None
-    cards = data if isinstance(data, list) else []
-    return tuple(dict(card) for card in cards if isinstance(card, dict) and isinstance(card.get("id"), str))
-
-
 def context_tokens(models: Exchange) -> int | None:
     """The context length that /v1/models reports, as vLLM's and SGLang's do."""
-    lengths = (card.get("max_model_len") for card in model_cards(models))
+    lengths = (card.get("max_model_len") for card in model_cards(models.body))
     return next((length for length in lengths if isinstance(length, int) and length > 0), None)
 
 

@@ -16,7 +16,6 @@ from healthcheck.endpoint.answers import (
     answer,
     answered,
     context_tokens,
-    model_cards,
     plain_answer,
     texts,
 )
@@ -46,6 +45,7 @@ from healthcheck.messages import msg
 from healthcheck.progress import Progress, Silent
 from healthcheck.wire.chat import user
 from healthcheck.wire.client import Client, Exchange, Limits
+from healthcheck.wire.models import model_cards
 
 __all__ = ["Interview", "interview"]
 CLIENT_TEMPERATURE = 0.01
@@ -100,7 +100,7 @@ def interview(
     models = _models(asker.within(_MODELS_S).client)
     if not models.status:
         asker = asker.under(replace(limits, first_event_s=min(limits.first_event_s, waits.DEAF_S)))
-    listed = [str(card["id"]) for card in model_cards(models)] if models.status == 200 else []
+    listed = [str(card["id"]) for card in model_cards(models.body)] if models.status == 200 else []
     asked = model or weights or ""
     names = [*dict.fromkeys([asked, *listed[:1]] if asked else listed[:1])] or [""]
     facts = Interview(

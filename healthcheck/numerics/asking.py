@@ -16,10 +16,11 @@ from healthcheck.numerics.records import Api, NumericsSettings, Prompt, Reading,
 from healthcheck.numerics.reproduction import Shell
 from healthcheck.records import JsonValue
 from healthcheck.wire.many import Connections, Waits
+from healthcheck.wire.models import model_cards, version_of
 from healthcheck.wire.response import TooLargeError
 
 WAITS = Waits(connect_s=5.0, silence_s=120.0, answer_s=300.0)
-_TOKENIZE, _VERSION = "/tokenize", "/version"
+_TOKENIZE = "/tokenize"
 TRIAL = msg("The quick brown fox jumps over the lazy")
 _MOST_IDS = 2**17
 
@@ -99,7 +100,7 @@ async def find(connections: Connections, settings: NumericsSettings) -> Found:
                 salted=dialect.extras,
                 context=context,
                 without="" if dialect.logprobs else refused.get(form, ""),
-                version=await _version(connections),
+                version=await version_of(connections, WAITS.connect_s),
                 header=header,
             )
             return Found(server, most)
@@ -143,16 +144,10 @@ async def _model(connections: Connections, settings: NumericsSettings) -> tuple[
         reply = (await connections.get(MODELS_PATH)).reply
     except (OSError, TooLargeError) as error:
         raise Blocked(msg("no server answers at {url} ({error}): start it first", settings.url, error)) from error
-    try:
-        answer = json_text.load(reply.body)
-    except JsonError:
-        answer = None
-    data = answer.get("data") if isinstance(answer, dict) else None
-    listed = [each for each in data if isinstance(each, dict)] if isinstance(data, list) else []
-    for each in listed:
-        if settings.model in {"", each.get("id")}:
+    for each in model_cards(reply.body):
+        if settings.model in {"", each["id"]}:
             length = each.get("max_model_len")
-            return str(each.get("id")), length if isinstance(length, int) else None, reply.headers.get("server", "")
+            return str(each["id"]), length if isinstance(length, int) else None, reply.headers.get("server", "")
     if not settings.model:
         raise Blocked(
             msg(
@@ -162,16 +157,6 @@ async def _model(connections: Connections, settings: NumericsSettings) -> tuple[
             )
         )
     return settings.model, None, reply.headers.get("server", "")
-
-
-async def _version(connections: Connections) -> str:
-    try:
-        reply = (await connections.get(_VERSION)).reply
-        answer = json_text.load(reply.body) if reply.status == 200 else None
-    except (OSError, TooLargeError, JsonError):
-        return ""
-    version = answer.get("version") if isinstance(answer, dict) else None
-    return version[:100] if isinstance(version, str) else ""
 
 
 async def _json(connections: Connections, path: str, body: dict[str, JsonValue]) -> JsonValue:

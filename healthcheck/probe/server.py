@@ -10,10 +10,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from healthcheck import json_text
 from healthcheck.contract import MODELS_PATH
 from healthcheck.errors import Blocked, UsageError
-from healthcheck.json_text import JsonError
 from healthcheck.messages import joined, msg
 from healthcheck.probe.generation_config import left_to_the_weights
 from healthcheck.probe.records import ProbeSettings
@@ -22,12 +20,10 @@ from healthcheck.probe.secret_headers import hiding
 from healthcheck.records import JsonValue
 from healthcheck.redact import redacted
 from healthcheck.wire.answer import Reply
-from healthcheck.wire.many import Connections
+from healthcheck.wire.models import model_cards, version_of
 from healthcheck.wire.response import TooLargeError
 
-VERSION_PATH = "/version"
 _MOST_MODELS = 20
-_MOST_CHARACTERS = 200
 _OF_A_MODEL = ("root", "owned_by", "max_model_len")
 _IDENTITY = ("version", "header", *_OF_A_MODEL)
 
@@ -93,7 +89,7 @@ async def describe(settings: ProbeSettings) -> dict[str, Any]:
             raise Blocked(
                 msg("no server answers at {url} ({reason}): start it first", settings.url, _reason(error))
             ) from error
-        version = await _version(server, settings.patience.connect_s)
+        version = await version_of(server, settings.patience.connect_s)
     _refuse_locked(reply, settings)
     listed = _models(reply.body) if reply.status == 200 else {}
     model = _chosen(listed, reply, settings)
@@ -145,30 +141,11 @@ def _refuse_locked(reply: Reply, settings: ProbeSettings) -> None:
     )
 
 
-async def _version(server: Connections, wait_s: float) -> str:
-    """The version of vLLM, and of servers that answer as it does; nobody waits long for it."""
-    try:
-        reply = (await asyncio.wait_for(server.get(VERSION_PATH), wait_s)).reply
-        answer = json_text.load(reply.body) if reply.status == 200 else None
-    except (OSError, asyncio.TimeoutError, TooLargeError, JsonError):
-        return ""
-    version = answer.get("version") if isinstance(answer, dict) else None
-    return version[:_MOST_CHARACTERS] if isinstance(version, str) else ""
-
-
 def _models(body: bytes) -> dict[str, dict[str, JsonValue]]:
     """The models that are listed, in their order, of each what a report keeps."""
-    try:
-        answer = json_text.load(body)
-    except JsonError:
-        return {}
-    data = answer.get("data") if isinstance(answer, dict) else None
-    listed = [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
     return {
-        str(entry.get("id")): {
-            name: value for name in _OF_A_MODEL if isinstance(value := entry.get(name), (str, int))
-        }
-        for entry in listed
+        str(card["id"]): {name: value for name in _OF_A_MODEL if isinstance(value := card.get(name), (str, int))}
+        for card in model_cards(body)
     }
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck.contract import CHAT_PATH, MODELS_PATH
-from healthcheck.json_text import JsonError, load
 from healthcheck.processes import Listener, shortened
 from healthcheck.redact import beginning
 from healthcheck.service.records import Answer
 from healthcheck.wire.chat import Completion, request_body, user
 from healthcheck.wire.client import Client, Exchange, Limits
+from healthcheck.wire.models import model_cards
 
 QUESTION = "Say hello."
 LIST_S = 30.0
@@ -54,7 +54,7 @@ def model_list(url: str) -> Exchange:
 
 def attempt(url: str, weights: Path, listed: Exchange) -> Attempt:
     """Send one short streamed chat as the evaluation client does, with a name of the server's model list."""
-    named = _first_model(listed)
+    named = next((str(card["id"]) for card in model_cards(listed.body)), "")
     model = named or str(weights)
     limits = Limits(first_event_s=FIRST_EVENT_S, between_events_s=300, total_s=FIRST_EVENT_S + 300)
     body = request_body([user(QUESTION)], model=model, max_tokens=16, temperature=0.01)
@@ -127,16 +127,6 @@ def _accepts(address: str, port: int) -> bool:
             return True
     except OSError:
         return False
-
-
-def _first_model(listed: Exchange) -> str:
-    try:
-        document = load(listed.body)
-    except JsonError:
-        return ""
-    data = document.get("data") if isinstance(document, dict) else None
-    first = data[0] if isinstance(data, list) and data else None
-    return str(first.get("id") or "") if isinstance(first, dict) else ""
 
 
 def _words(chat: Exchange) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
-from healthcheck.endpoint.answers import answered, model_cards
+from healthcheck.endpoint.answers import answered
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.wording import MODELS, response_of
 from healthcheck.messages import msg
 from healthcheck.records import Stage
+from healthcheck.wire.models import model_cards
 
 
 @check(
@@ -47,7 +48,7 @@ def model_name(interview: Interview) -> Findings:
     {"object": "list", "data": [{"id": "/weights", "object": "model"}]}
     ```
     """
-    names = [str(card["id"]) for card in model_cards(interview.models)]
+    names = [str(card["id"]) for card in model_cards(interview.models.body)]
     name = interview.asked_name
     if not name:
         raise NotApplicable(msg("neither --weights nor --model gives the model name that the service will send"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.endpoint.answers import model_cards
 from healthcheck.endpoint.records import CLIENT_WAITS_S, Interview
 from healthcheck.endpoint.wording import DENIALS, MODELS, response_of
 from healthcheck.messages import msg
 from healthcheck.records import Stage
+from healthcheck.wire.models import model_cards
 
 
 @check(
@@ -48,7 +48,7 @@ def models(interview: Interview) -> Findings:
     answer = interview.models
     if answer.status in DENIALS:
         raise NotApplicable(msg("the server requires an API key (endpoint/no-auth)"))
-    if answer.status != 200 or not model_cards(answer):
+    if answer.status != 200 or not model_cards(answer.body):
         yield fail(
             expected=msg('status 200 with {"object": "list", "data": [{"id": NAME}]}'),
             seen=response_of(answer),
