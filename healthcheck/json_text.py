@@ -1,4 +1,4 @@
-"""JSON at the edges: bounded, strict, typed. With `wire`, the one user of msgspec."""
+"""JSON at the edges: bounded, strict, typed. With `wire` and the options of a probe, the one user of msgspec."""
 
 from __future__ import annotations
 
