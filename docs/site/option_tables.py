@@ -6,6 +6,7 @@ from markdown_text import escaped, table
 
 from healthcheck.language import Translate
 from healthcheck.messages import Capitalised, joined, msg
+from healthcheck.probe.options.reading import takes
 from healthcheck.probe.options.record import Group, Option, options
 
 COLUMNS = (msg("option"), msg("values"), msg("default"), msg("what it is"), msg("sends"))
@@ -23,5 +24,5 @@ def text(say: Translate) -> str:
 def _cells(option: Option, say: Translate) -> list[str]:
     names = joined(", ", (f"`{name}`" for name in (option.name, option.flag) if name))
     mark = "" if option.service else " †"
-    texts = (names + mark, option.kind.words, option.default, option.help, option.sends)
+    texts = (names + mark, takes()[option.name].words, option.default, option.help, option.sends)
     return [escaped(say(text)) for text in texts]
