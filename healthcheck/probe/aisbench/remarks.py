@@ -13,13 +13,7 @@ from healthcheck.probe.aisbench.grader import reasoning_cut_off
 from healthcheck.probe.aisbench.metrics import client_groups
 from healthcheck.probe.aisbench.reading import Graded, Reading
 from healthcheck.probe.aisbench.version import KNOWN
-from healthcheck.probe.statistics.laws import (
-    HALF_OF_A_PRINTED_DIGIT,
-    feasible,
-    fewest_problems,
-    profile,
-    settled,
-)
+from healthcheck.probe.statistics.laws import HALF_OF_A_PRINTED_DIGIT, feasible, fewest_problems, profile, settled
 from healthcheck.records import Finding
 
 REPEATED_START_CHARS = 10
@@ -55,14 +49,13 @@ def remarks(reading: Reading) -> tuple[Finding, ...]:
 
 def _failures(reading: Reading) -> Iterator[Finding]:
     task = reading.task
+    common = _common(request.error for request in task.failed)
+    reasons = joined("; ", (msg("{count} × {text}", count, text) for text, count in common))
     if not task.answered:
-        asked = joined(
-            "; ", (msg("{count} × {text}", count, text) for text, count in _common(r.error for r in task.failed))
-        )
         lost = bool(task.results) or any(text != "-" for text in task.printed.values())
         yield fail(
             expected=msg("predictions to recompute the figures from"),
-            seen=msg("there are none{asked}", ": " + asked if asked else "")
+            seen=msg("there are none{asked}", ": " + reasons if reasons else "")
             + (msg("; the summary has “-”: every request failed") if "-" in task.printed.values() else "")
             + (msg(", though the report's own figures were made from some") if lost else ""),
             fix=msg("download the report again")
@@ -72,9 +65,6 @@ def _failures(reading: Reading) -> Iterator[Finding]:
     if reading.grid and reading.unanswered:
         total = len(reading.grid) * reading.repeats
         hurt = [i for i, row in enumerate(reading.grid) if any(sample.answered is None for sample in row)]
-        reasons = joined(
-            "; ", (msg("{count} × {text}", count, text) for text, count in _common(r.error for r in task.failed))
-        )
         yield fail(
             expected=msg(
                 "{total} predictions ({grid} problems × {repeats})", total, len(reading.grid), reading.repeats
