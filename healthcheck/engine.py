@@ -11,7 +11,7 @@ from healthcheck.errors import Blocked, KitError, UsageError
 from healthcheck.messages import msg
 from healthcheck.progress import Progress
 from healthcheck.records import CheckResult, Outcome, Stage
-from healthcheck.redact import Redact, redacted_result, without_secrets
+from healthcheck.redact import Redact, redacted, without_secrets
 
 Facts = TypeVar("Facts")
 
@@ -96,7 +96,7 @@ class Ledger:
             self._record(replace(check.result(outcome, because=because), settled=False))
 
     def _record(self, result: CheckResult) -> None:
-        self._results[result.id] = shown = redacted_result(result, self._redact)
+        self._results[result.id] = shown = redacted(result, self._redact)
         self._progress.result(shown)
 
     def _obstacle(self, check: Check[Facts]) -> str:

@@ -48,7 +48,7 @@ def kit() -> dict[str, JsonValue]:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "cores": os.cpu_count(),
-        "command": redacted(["npu-adapter", *sys.argv[1:]], without_secrets),
+        "command": list[JsonValue](redacted(["npu-adapter", *sys.argv[1:]], without_secrets)),
         "at": dt.datetime.now(tz=dt.timezone.utc).isoformat(timespec="seconds"),
     }
 

@@ -127,8 +127,7 @@ class Run:
             + (msg(", as staged") if self.request.staged else "")
             + (msg(", the weights by their configuration alone") if self.request.ahead else ""),
             metrics=self.metrics,
-            provenance={name: redacted(value, self._redact) for name, value in self.provenance.items()}
-            | {"stages": self._clock.seconds()},
+            provenance=redacted(self.provenance, self._redact) | {"stages": self._clock.seconds()},
             stopped=self.stopped,
             uncommitted=self.uncommitted,
         )

@@ -196,10 +196,10 @@ def publish(
 
     A file that cannot be written is kept elsewhere, with a message: a full disk does not lose a run of hours.
     """
-    from healthcheck.redact import redacted_report, redactor  # noqa: PLC0415 - see progress()
+    from healthcheck.redact import redacted, redactor  # noqa: PLC0415 - see progress()
     from healthcheck.report import folder, github, junit, lines, machine, sarif, terminal  # noqa: PLC0415
 
-    report = redacted_report(report, redactor(os.environ))
+    report = redacted(report, redactor(os.environ))
     text = machine.render(report)
     translation = translation_of_the_process()
     to_stdout = options.json == STDOUT

@@ -23,7 +23,7 @@ from healthcheck.probe.metrics import compute_metrics
 from healthcheck.probe.records import ProbeRun
 from healthcheck.progress import Silent
 from healthcheck.records import SCHEMA, JsonValue, Stage
-from healthcheck.redact import redacted, redacted_report, redactor
+from healthcheck.redact import redacted, redactor
 from healthcheck.report.folder import JSON, PAGE, save, write
 from healthcheck.report.page import with_choices
 from healthcheck.report.words import plain
@@ -63,7 +63,7 @@ def _refresh_report(run: ProbeRun) -> None:
     ledger = Ledger(Silent())
     ledger.judge(checks_of(run.servers), lambda: run)
     report = report_of(ledger, run, asked=str(told.get("asked", "")))
-    write(run.folder, redacted_report(report, redactor(os.environ)), run, translation_of_the_process())
+    write(run.folder, redacted(report, redactor(os.environ)), run, translation_of_the_process())
 
 
 def _refresh_figures(run: ProbeRun, told: Mapping[str, JsonValue]) -> None:

@@ -25,7 +25,7 @@ LAUNCH_REPAIRS: tuple[tuple[str, str, Callable[[Launch], Iterator[Change]]], ...
     ("plan/port", msg("listen on port {port}", contract.PORT), launch.port),
     ("plan/host", msg("listen on every address"), launch.host),
     ("plan/served-name", msg("leave the served model name to the weight path"), launch.served_name),
-    ("plan/no-api-key", msg("take --api-key out"), launch.no_api_key),
+    ("plan/no-api-key", msg("take out --api-key"), launch.no_api_key),
     ("plan/flags", msg("take out or rename the options that no release has"), launch.refused),
 )
 FLAGS_CHECK = "plan/flags"

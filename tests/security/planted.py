@@ -1,4 +1,4 @@
-"""Secrets to plant, and lines that hold none: the names and shapes of gitleaks and detect-secrets, own examples.
+"""Secrets to plant: the names and shapes of gitleaks and detect-secrets, own examples.
 
 Each secret is made up from the name of its rule, so that no two are alike and a leak names its rule.
 """
@@ -207,6 +207,15 @@ CONTEXTS = (
     "KeyError raised for api_key='{}'", "-----BEGIN PRIVATE KEY-----\nMIIE{}\n-----END PRIVATE KEY-----",
     "-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQ{}\n-----END PGP PRIVATE KEY BLOCK-----",
     "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl{}", "PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 1\n{}\nPrivate-MAC: 0",
+    "deploy.sh: line 3: DB_PASSWORD: {}!23", "config.py: 12: API_KEY: {}-x", "DB_PASSWORD: 'you {}'", "HF_TOKEN: {}:",
+    "vllm serve /m --api-key {} --port 8000", "['vllm', 'serve', '--api-key', '{}']", "hf download x --token {}",
+    "INFO non-default args: {{'model': '/m', 'api_key': ['{}'], 'port': 8000}}", "Namespace(api_key=['{}'], port=8000)",
+    '{{\\"api_key\\": \\"{}\\"}}', "Authorization: Token {}", "(b'authorization', b'Bearer {}')",
+    "> curl -H 'Authorization: {}'", "redis://:{}@127.0.0.1:6379/0", "GET /x?access_token={}&a=1",
+    "https://b.s3.example/x?X-Amz-Signature={}", "passwd => {}", "curl -sSu user:{} http://h/x", "echo ${{HF_TOKEN:-{}}}",
+    'echo "${{API_KEY:={}}}"', '$api_key = "{}"', "DB_PASSWORD: {} to set it", '{{"name": "HF_TOKEN", "value": "{}"}}',
+    "DB_PASSWORD=12ab,{}", "api_key: token: {}",
+    "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----",
 )  # fmt: skip
 
 
@@ -240,24 +249,3 @@ def _planted() -> tuple[Planted, ...]:
 
 
 PLANTED = _planted()
-WORDS = (
-    "the password is required", "password is wrong", "your password was rejected", "passed 12 of 13", "PASS: test_a", "PASS",
-    "AUTH=none is no option", "use a token of eos", "max_tokens=512", "eos_token: <|im_end|>", "pad_token_id=151643",
-    "num_key_value_heads: 8", "key=value", "?key=a", "GET /v1/models?limit=20", "https://example.org/search?q=a&page=2",
-    "mysql -p asks for it", "docker login asks", "sshpass is not installed", "redis-cli -h h ping", "ssh -p 2222 host",
-    "cp -p a b", "mkdir -p /data/models", "\u5bc6\u7801\u9519\u8bef", "\u5bc6\u7801\u4e0d\u80fd\u4e3a\u7a7a",
-    "\u52a0\u8f7d\u6a21\u578b\u5931\u8d25", "--tokenizer Qwen/Qwen3-8B", "--max-model-len 32768", "--served-model-name m",
-    "/home/me/.cache/huggingface/token", "tokenizer_config.json", "hf download Qwen/Qwen3-8B", "sk-learn is not installed",
-    "key-value cache", "whsec is a prefix", "commit 0123456789abcdef0123456789abcdef01234567", f"sha256:{HEX * 4}",
-    "uuid 123e4567-e89b-12d3-a456-426614174000", "Processed prompts: 100%", "GPU KV cache size: 123,456 tokens",
-    "INFO 07-01 12:00:00 [api_server.py:1] ready", "torch 2.7.1+cpu, CANN 8.2.RC1", "s.append(x); s.strip()", "pass: 12, fail: 3",
-    "first pass took 3.2 s", "tests pass = 12", "for key in state_dict:", "cache key: layer.0.attn", "foreign key: id",
-    "class Pass(nn.Module)", "SKIP: no NPU", "API-level 3", "glob-expansion failed", "pk.json is missing", "git log --oneline",
-    "model_type: qwen3_moe", "T1.5 weighted image", "AC power, SK hynix", "rank0 | 12345678 | ready",
-    "torch.ops.npu.npu_fused_infer_attention_score.default", "vllm_ascend.worker.model_runner_v1", "a.b.c.d.e:8000",
-    "text_encoder.layers.23.mlp.down_proj.weight", "sgp_linear and fo1_bias", "M.forward.output_dimension_of_hidden_layers",
-    "keyword argument 'pass_config'", "Unexpected keys: model.visual.blocks.0", "the signature of forward() changed",
-    "x-request-id: 8c6f1b0d-19a3-4a53-9d8e-0a1b2c3d4e5f", "sm_90 and sm_100a kernels", "access-control-allow-origin: *",
-)  # fmt: skip
-PREFIXES = ("", "deploy.sh: line 3: ", "(EngineCore pid=12) ")
-ORDINARY = tuple(prefix + line for line in WORDS for prefix in PREFIXES)

@@ -137,7 +137,7 @@ class ProbeOptions:
         msg("further headers; a report shows them"), sends=msg("as they are named"), service=False
     )
     headers_env: values.HeadersEnv | None = _server(
-        msg("headers with secrets: for each, the environment variable that has its value"),
+        msg("secret headers: for each, the environment variable that has its value"),
         sends=msg("as they are named"), service=False,
     )  # fmt: skip
     concurrency: Count | None = _server(

@@ -14,7 +14,7 @@ from healthcheck.messages import msg
 from healthcheck.nearest import hint
 from healthcheck.probe.records import COLUMNS, QUESTION, DataSet
 from healthcheck.records import JsonValue
-from healthcheck.redact import redacted, without_secrets
+from healthcheck.redact import redacted, says_secret, without_secrets
 
 _OWN_FIELDS = {
     **{name: name for name in ("temperature", "max_tokens", "logprobs", "top_p", "top_k", "stop", "model")},
@@ -27,7 +27,7 @@ _OWN_HEADERS = {
     "accept", "accept-encoding", "connection", "content-length", "content-type", "expect", "host", "te", "trailer",
     "transfer-encoding", "upgrade",
 }  # fmt: skip
-_SECRET_HEADER = re.compile(
+_HEADER = re.compile(
     r"(?i)(?:.*[-_])?(?:authorization|auth|cookie|credentials?|key|passw(?:or)?d|secret|token)"
 )
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
@@ -121,7 +121,7 @@ def _headers(headers: Mapping[str, str]) -> Mapping[str, str]:
     for name, value in _headers_env(headers).items():
         if not _VALUE.fullmatch(value):
             raise ValueError(msg("headers of ASCII without line ends, and {name} has other characters", name))
-        if _SECRET_HEADER.fullmatch(name) or _looks_secret(name, value):
+        if says_secret(f"x-{name}") or _looks_secret(name, value):
             raise SecretError(
                 msg(
                     "{name} looks like a secret, and the run folder keeps headers; put its value into an "
