@@ -12,6 +12,7 @@ Yielding nothing is a pass. `raise NotApplicable(reason)` is a skip. Any other e
 
 from __future__ import annotations
 
+import functools
 import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -160,7 +161,8 @@ def filled(page: str) -> str:
     return page
 
 
-def fail(
+def _finding(
+    level: Level,
     *,
     expected: str,
     seen: str,
@@ -169,48 +171,19 @@ def fail(
     rule: Rule | None = None,
     evidence: Mapping[str, JsonValue] | None = None,
 ) -> Finding:
-    """A documented rule is broken, or a malfunction was observed."""
     return Finding(
-        level=Level.FAIL,
-        expected=expected,
-        seen=seen,
-        fix=fix,
-        where=where,
-        rule=rule,
-        evidence=evidence or {},
+        level=level, expected=expected, seen=seen, fix=fix, where=where, rule=rule, evidence=evidence or {}
     )
 
 
-def warn(
-    *,
-    expected: str,
-    seen: str,
-    fix: str,
-    where: str = "",
-    rule: Rule | None = None,
-    evidence: Mapping[str, JsonValue] | None = None,
-) -> Finding:
-    """Something that rests on an inference about the service, or a risk that is not a fault yet."""
-    return Finding(
-        level=Level.WARN,
-        expected=expected,
-        seen=seen,
-        fix=fix,
-        where=where,
-        rule=rule,
-        evidence=evidence or {},
-    )
+fail = functools.partial(_finding, Level.FAIL)
+"""A documented rule is broken, or a malfunction was observed."""
+warn = functools.partial(_finding, Level.WARN)
+"""Something that rests on an inference about the service, or a risk that is not a fault yet."""
+unsettled = functools.partial(_finding, Level.UNSETTLED)
+"""The question could not be answered: something outside was in the way, or the evidence is too thin."""
 
 
 def note(seen: str, *, where: str = "", evidence: Mapping[str, JsonValue] | None = None) -> Finding:
     """Something worth saying beside a pass."""
     return Finding(level=Level.NOTE, expected="", seen=seen, where=where, evidence=evidence or {})
-
-
-def unsettled(
-    *, expected: str, seen: str, fix: str, where: str = "", evidence: Mapping[str, JsonValue] | None = None
-) -> Finding:
-    """The question could not be answered: something outside was in the way, or the evidence is too thin."""
-    return Finding(
-        level=Level.UNSETTLED, expected=expected, seen=seen, fix=fix, where=where, evidence=evidence or {}
-    )

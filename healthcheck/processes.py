@@ -8,10 +8,12 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import psutil
 
@@ -211,6 +213,36 @@ def wait_or_kill(child: subprocess.Popen[bytes], deadline_s: float) -> bool:
             os.killpg(child.pid, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(2)
+
+
+def ran(
+    command: Sequence[str],
+    read: Callable[[IO[bytes]], None],
+    *,
+    deadline_s: float,
+    cwd: str | os.PathLike[str],
+    env: Mapping[str, str],
+    stdin: int | IO[bytes] = subprocess.DEVNULL,
+    stderr: int | None = subprocess.STDOUT,
+) -> int | None:
+    """Run a program in a session of its own while `read` has what it prints; its status, None past the deadline.
+
+    Raises:
+        OSError: it cannot be run.
+    """
+    process = subprocess.Popen(
+        command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, cwd=cwd, env=env, start_new_session=True
+    )
+    reader = threading.Thread(target=_reading, args=(process.stdout, read), daemon=True)
+    reader.start()
+    in_time = wait_or_kill(process, deadline_s)
+    reader.join(2)
+    return process.returncode if in_time else None
+
+
+def _reading(stream: IO[bytes], read: Callable[[IO[bytes]], None]) -> None:
+    with contextlib.suppress(OSError, ValueError), stream:
+        read(stream)
 
 
 def _read(found: psutil.Process) -> Process:

@@ -75,16 +75,9 @@ class Stored(argparse.Action):
         if self.type in {place, new_place}:
             self.complete = "file"
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
+    def __call__(self, *given: Any, **_: Any) -> None:
         """Store the value."""
-        del parser, option_string
-        setattr(namespace, self.dest, values)
+        setattr(given[1], self.dest, given[2])
 
 
 class Parser(argparse.ArgumentParser):
@@ -193,16 +186,9 @@ def _git(*arguments: str) -> str:
 class InLanguage(argparse.Action):
     """`--lang`: for this process and what it starts."""
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
+    def __call__(self, *given: Any, **_: Any) -> None:
         """Take the language."""
-        del parser, namespace, option_string
-        os.environ[VARIABLE] = str(values)
+        os.environ[VARIABLE] = given[2]
 
 
 def take_language(arguments: Sequence[str]) -> None:
@@ -229,14 +215,7 @@ def language_argument(parser: argparse.ArgumentParser) -> None:
 class Version(argparse.Action):
     """`--version`, worked out only when it is asked for."""
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
+    def __call__(self, *given: Any, **_: Any) -> None:
         """Print it and exit."""
-        del namespace, values, option_string
         print(version())
-        parser.exit()
+        given[0].exit()

@@ -6,12 +6,9 @@ predict each of those tokens from all before it. So the comparison asks nothing 
 
 from __future__ import annotations
 
-import contextlib
 import os
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +36,7 @@ from healthcheck.numerics.records import (
 )
 from healthcheck.numerics.reference import step
 from healthcheck.numerics.relations import token_ids
-from healthcheck.processes import shortened, wait_or_kill
+from healthcheck.processes import ran, shortened
 
 OPTION = "--reference-python"
 NEEDS = ("torch", "transformers")
@@ -197,38 +194,24 @@ def read(weights: Weights, chosen: Sequence[Context], moved: Moved, *, logprobs:
 def _run(command: Sequence[str], home: str, moved: Moved) -> None:
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     environment |= {**_QUIET, "HOME": home, "TMPDIR": home}
-    try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=home,
-            env=environment,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise WeightsUnread(msg("{command} cannot be run: {reason}", command[0], reason_of(error))) from error
-    assert process.stdout
     tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
-    reader = threading.Thread(target=_follow, args=(process.stdout, tail, moved), daemon=True)
-    reader.start()
-    in_time = wait_or_kill(process, DEADLINE_S)
-    reader.join(2)
-    if not in_time:
-        raise WeightsUnread(msg("no end within {deadline_s:g} hours", DEADLINE_S / 3600))
-    if process.returncode:
-        raise WeightsUnread(_reason(b"".join(tail).decode("utf-8", "replace"), process.returncode))
 
-
-def _follow(stream: IO[bytes], tail: deque[bytes], moved: Moved) -> None:
-    with contextlib.suppress(OSError, ValueError), stream:
+    def follow(stream: IO[bytes]) -> None:
         while line := stream.readline(4096):
             words = line.split()
             if line.startswith(_MARK) and len(words) == 3:
                 moved(int(words[1]), int(words[2]))
             elif line.strip():
                 tail.append(line)
+
+    try:
+        status = ran(command, follow, deadline_s=DEADLINE_S, cwd=home, env=environment)
+    except OSError as error:
+        raise WeightsUnread(msg("{command} cannot be run: {reason}", command[0], reason_of(error))) from error
+    if status is None:
+        raise WeightsUnread(msg("no end within {deadline_s:g} hours", DEADLINE_S / 3600))
+    if status:
+        raise WeightsUnread(_reason(b"".join(tail).decode("utf-8", "replace"), status))
 
 
 def _reason(text: str, status: int) -> str:

@@ -8,12 +8,11 @@ from __future__ import annotations
 import math
 import os
 import shlex
-import subprocess
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from healthcheck import json_text, processes, programs
 from healthcheck.errors import UsageError, reason_of
@@ -157,43 +156,34 @@ def _printed(words: Sequence[str], records: Sequence[Mapping[str, object]], time
     """What a command prints. It reads from a file: one that prints before it has read all would block a pipe."""
     program = str(Path(words[0]).absolute()) if os.sep in words[0] else programs.find_or_name(words[0])
     most = MAX_LINE_BYTES * (len(records) + 1)
+    kept = bytearray()
+
+    def read(stream: IO[bytes]) -> None:
+        """Read to the end, or to more than what scores can be; then the pipe is closed, which ends the command."""
+        while len(kept) <= most and (block := os.read(stream.fileno(), 65536)):
+            kept.extend(block)
+
     with tempfile.TemporaryFile() as given:
         given.writelines(map(json_text.dump_line, records))
         given.seek(0)
-        try:
-            process = subprocess.Popen(
-                (program, *words[1:]),
-                stdin=given,
-                stdout=subprocess.PIPE,
-                start_new_session=True,
-                cwd=Path.cwd(),  # the files that the user names are beside the user
-            )
+        try:  # the files that the user names are beside the user
+            status = processes.ran(
+                (program, *words[1:]), read, deadline_s=timeout_s, cwd=Path.cwd(), env=os.environ, stdin=given,
+                stderr=None,
+            )  # fmt: skip
         except OSError as error:
             raise UsageError(
                 msg("the scoring command cannot be run: {words}: {reason}", words[0], reason_of(error))
             ) from error
-        kept = bytearray()
-        reader = threading.Thread(target=_drain, args=(process, kept, most), daemon=True)
-        reader.start()
-        ended = processes.wait_or_kill(process, timeout_s)
-        reader.join(2)
     if len(kept) > most:
         raise UsageError(
             msg("the scoring command printed more than {max_line_bytes} bytes a sample", MAX_LINE_BYTES)
         )
-    if not ended:
+    if status is None:
         raise UsageError(msg("the scoring command did not end within {timeout_s:g} s (--timeout)", timeout_s))
-    if process.returncode:
-        raise UsageError(msg("the scoring command ended with exit status {returncode}", process.returncode))
+    if status:
+        raise UsageError(msg("the scoring command ended with exit status {returncode}", status))
     return kept.decode("utf-8", "replace")
-
-
-def _drain(process: subprocess.Popen[bytes], into: bytearray, most: int) -> None:
-    """Read to the end, or to more than what scores can be; then the pipe is closed, which ends the command."""
-    assert process.stdout
-    with process.stdout as stream:
-        while len(into) <= most and (block := os.read(stream.fileno(), 65536)):
-            into.extend(block)
 
 
 def _whole(value: object, where: str, name: str) -> int:

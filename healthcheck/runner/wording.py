@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from healthcheck.check import NotApplicable, fail, unsettled, warn
 from healthcheck.messages import msg
-from healthcheck.records import Finding, JsonValue
+from healthcheck.records import Finding
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.npu_smi import Chip
 from healthcheck.runner.records import RunnerFacts
@@ -47,22 +45,14 @@ def needs_depth(facts: RunnerFacts, depth: Depth) -> None:
         raise NotApplicable(facts.stopped or msg("this is tried at --level {value}", depth.value))
 
 
-def fault(
-    facts: RunnerFacts,
-    *,
-    expected: str,
-    seen: str,
-    fix: str,
-    where: str = "",
-    evidence: Mapping[str, JsonValue] | None = None,
-) -> Finding:
+def fault(facts: RunnerFacts, *, expected: str, seen: str, fix: str, where: str = "") -> Finding:
     """A failure; only a warning if the devices computed correctly, which is the stronger evidence.
 
     At the first level they were not asked to compute, which leaves it open.
     """
     tried = fail if facts.reached >= Depth.MINUTES else unsettled
     say = warn if facts.computed else tried
-    return say(expected=expected, seen=seen, fix=fix, where=where, evidence=evidence)
+    return say(expected=expected, seen=seen, fix=fix, where=where)
 
 
 def unanswered(trouble: str) -> Finding:

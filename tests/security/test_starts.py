@@ -11,9 +11,12 @@ SUBPROCESS = {"run", "Popen", "call", "check_call", "check_output", "getoutput",
 OS = {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "startfile"}
 IN_THE_SANDBOX = "plan/dry_run/stubs/"
 """What runs there is the stub of a program, beside the script that nobody vouches for."""
+RUNNERS = {"ran", "processes.ran"}
+"""The names that `processes.ran` is called by: its callers start a process too."""
 PROGRAMS = {"programs.find_or_name", "programs.isolated", "programs.python", "programs.find"}
 OTHERS = {
     "plan/engine_config/child.py:_ended": "an interpreter that the user named, by its absolute path, in its own folder",
+    "processes.py:ran": "what its callers name, which are looked at themselves",
     "repo/shells.py:_run": "a shell that programs.find found",
     "runner/children/hccl_probe.py:main": "the interpreter that runs it, in the folder that the kit made for it",
     "runner/children/pairs_probe.py:main": "the same",
@@ -47,7 +50,14 @@ def places() -> Iterator[tuple[str, ast.Call, ast.FunctionDef | ast.Module]]:
                 yield f"{name}:{around[-1].name if around else ''}", call, around[-1] if around else tree
 
 
+def _by_subprocess(call: ast.Call) -> bool:
+    function = ast.unparse(call.func)
+    return function.startswith("subprocess.") or function in RUNNERS
+
+
 def _starts(function: str) -> bool:
+    if function in RUNNERS:
+        return True
     module, _, name = function.rpartition(".")
     if module == "os":
         return name in OS or name.startswith(("exec", "spawn"))
@@ -59,16 +69,16 @@ def _starts(function: str) -> bool:
 
 
 def test_each_place_is_known() -> None:
-    found = {place for place, call, _ in places() if ast.unparse(call.func).startswith("subprocess.")}
+    found = {place for place, call, _ in places() if _by_subprocess(call)}
     assert found >= set(OTHERS), "one is gone: take it off the list"
     assert len(found) >= 12
-    raw = {place for place, call, _ in places() if not ast.unparse(call.func).startswith("subprocess.")}
+    raw = {place for place, call, _ in places() if not _by_subprocess(call)}
     assert raw == FORKS
 
 
 def test_each_has_a_working_folder_and_an_absolute_program() -> None:
     for place, call, around in places():
-        if not ast.unparse(call.func).startswith("subprocess."):
+        if not _by_subprocess(call):
             continue
         keywords = {keyword.arg for keyword in call.keywords}
         assert "shell" not in keywords, place

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import subprocess
 import tempfile
-import threading
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +13,7 @@ from typing import IO
 from healthcheck import files, json_text
 from healthcheck.errors import UsageError, reason_of
 from healthcheck.messages import msg
-from healthcheck.processes import shortened, wait_or_kill
+from healthcheck.processes import ran, shortened
 from healthcheck.records import JsonValue
 
 INSIDE = Path(__file__).parent / "inside"
@@ -78,32 +75,18 @@ def run(
 
 def _ended(command: list[str], home: Path, environment: Mapping[str, str], deadline_s: float) -> str:
     """Run to the end or the deadline; "" where it ended well."""
+    tail: deque[bytes] = deque(maxlen=TAIL_BLOCKS)
+
+    def follow(stream: IO[bytes]) -> None:
+        while block := os.read(stream.fileno(), BLOCK_BYTES):
+            tail.append(block)
+
     try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=home,
-            env=dict(environment),
-            start_new_session=True,
-        )
+        status = ran(command, follow, deadline_s=deadline_s, cwd=home, env=environment)
     except OSError as error:
         return msg("{command} cannot be run: {reason}", command[0], reason_of(error))
-    assert process.stdout
-    tail: deque[bytes] = deque(maxlen=TAIL_BLOCKS)
-    reader = threading.Thread(target=_drain, args=(process.stdout, tail), daemon=True)
-    reader.start()
-    in_time = wait_or_kill(process, deadline_s)
-    reader.join(2)
-    if not in_time:
+    if status is None:
         return msg("no end within {deadline_s:g} s", deadline_s)
     lines = [line for line in b"".join(tail).decode("utf-8", "replace").splitlines() if line.strip()]
     said = f": {shortened(lines[-1], 300)}" if lines else ""
-    return msg("ended with status {returncode}{said}", process.returncode, said) if process.returncode else ""
-
-
-def _drain(stream: IO[bytes], tail: deque[bytes]) -> None:
-    with contextlib.suppress(OSError, ValueError), stream:
-        while block := os.read(stream.fileno(), BLOCK_BYTES):
-            tail.append(block)
+    return msg("ended with status {returncode}{said}", status, said) if status else ""
