@@ -227,16 +227,15 @@ def nearest(versions: Mapping[str, str]) -> Row:
     """
     known = {name: version for name, version in versions.items() if version and name in _PARTS}
     release = known.get("vllm_ascend", "").strip()
-    return max(
-        rows(), key=lambda each: (_agreeing(each, known), each.vllm_ascend == release, each.final, _version(each))
-    )
+
+    def nearness(each: Row) -> tuple[int, bool, bool, Version]:
+        agreeing = sum(_agrees(each, name, version) for name, version in known.items())
+        return (agreeing, each.vllm_ascend == release, each.final, _version(each))
+
+    return max(rows(), key=nearness)
 
 
 _PARTS = ("vllm_ascend", "vllm", "python", "cann", "torch", "torch_npu", "triton_ascend")
-
-
-def _agreeing(each: Row, known: Mapping[str, str]) -> int:
-    return sum(_agrees(each, name, version) for name, version in known.items())
 
 
 def _agrees(each: Row, name: str, version: str) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from healthcheck.endpoint.answers import answered, said
 from healthcheck.endpoint.likeness import change, falls_back_into_step
 from healthcheck.endpoint.records import Crowd
-from healthcheck.wire.client import Exchange
 
 _TELLING_CHARACTERS = 24
 MOST_ALONE = 4
@@ -104,12 +103,9 @@ def _strange(crowd: Crowd) -> Iterator[str]:
 
 
 def _shared_events(crowd: Crowd) -> Iterator[str]:
-    names = [_identities(exchange) for exchanges in crowd.rounds for exchange in exchanges]
+    done = [exchange.completion for exchanges in crowd.rounds for exchange in exchanges]
+    names = [completion.identities if completion else () for completion in done]
     for index, identities in enumerate(names):
         others = {name for other, given in enumerate(names) if other != index for name in given}
         if len(identities) > 1 and others & set(identities):
             yield f"one stream has the events of several: {', '.join(identities[:3])}"
-
-
-def _identities(exchange: Exchange) -> tuple[str, ...]:
-    return exchange.completion.identities if exchange.completion else ()

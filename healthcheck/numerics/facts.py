@@ -148,7 +148,7 @@ async def _rounds(bench: Bench, asked: Sequence[Kind], pairs: int, progress: Pro
     found: list[Pair] = []
     for number, kind in enumerate(asked):
         progress.update(f"{kind.relation.value}", done=number, total=len(asked))
-        found += await _compared(bench, kind, pairs)
+        found += [pair async for pair in kind.measure(bench, kind.size, pairs) if pair]
     suspect = [cell for cell in cells(found) if cell.asks_again]
     for cell in sorted(suspect, key=lambda cell: cell.wrong / cell.pairs, reverse=True):
         if _faulty(found):
@@ -172,10 +172,6 @@ async def _once_more(bench: Bench, kind: Kind, pairs: int, found: Sequence[Pair]
 
 def _faulty(found: Sequence[Pair]) -> bool:
     return any(cell.judgement is Judgement.FAULT for cell in cells(found))
-
-
-async def _compared(bench: Bench, kind: Kind, pairs: int) -> list[Pair]:
-    return [pair async for pair in kind.measure(bench, kind.size, pairs) if pair]
 
 
 def provenance(run: NumericsRun) -> dict[str, JsonValue]:

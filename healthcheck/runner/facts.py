@@ -25,9 +25,8 @@ from healthcheck.runner import (
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.devices import smi_info
 from healthcheck.runner.links import Links
-from healthcheck.runner.machine import Child, Entry, Machine, Output
+from healthcheck.runner.machine import Child, Entry, Machine
 from healthcheck.runner.npu_smi import Holder, SmiError, Table
-from healthcheck.runner.npu_smi_queries import Fields
 from healthcheck.runner.records import Cann, Host, RunnerFacts, Smi, Software, Wanted
 
 MAX_BOARDS = 16
@@ -138,13 +137,12 @@ def _smi(machine: Machine, *, expected: bool) -> Smi:
         table=table,
         codes=npu_smi.error_codes(text),
         mapping=npu_smi_queries.mapping(machine.run(command, "info", "-m").stdout),
-        boards={npu: _board(machine.run(command, "info", "-t", "board", "-i", str(npu))) for npu in cards},
+        boards={
+            npu: npu_smi_queries.fields(machine.run(command, "info", "-t", "board", "-i", str(npu)).stdout)
+            for npu in cards
+        },
         memory_holders=_memory_holders(machine, command, table) if table.holders is None else table.holders,
     )
-
-
-def _board(output: Output) -> Fields:
-    return npu_smi_queries.fields(output.stdout)
 
 
 def _memory_holders(machine: Machine, command: str, table: Table) -> tuple[Holder, ...]:

@@ -47,7 +47,10 @@ def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known:
     """
     near = _near(block, lines)
     numbers = {line.number for line in (*near, *block.lines)}
-    around = (*_inside(near, known), *(hit for hit in hits if _names(hit) and _at(hit) in numbers))
+    around = (
+        *_inside(near, known),
+        *(hit for hit in hits if hit.failure.severity <= Severity.ERROR and _at(hit) in numbers),
+    )
     best = _best(tuple(_inside(block.lines, known))) or _best(around)
     kind = None if best else _kind(known, block, near)
     last = best or kind
@@ -93,21 +96,15 @@ def _inside(lines: Sequence[Line], known: Catalogue) -> Iterator[Hit]:
             yield hit
 
 
-def _names(hit: Hit) -> bool:
-    return hit.failure.severity <= Severity.ERROR
-
-
 def _at(hit: Hit) -> int:
     return hit.lines[0].number
 
 
 def _among(failure: Failure, lines: Sequence[Line]) -> Hit | None:
     hit = searched(failure, "\n".join(line.text for line in lines), 1)
-    return replace(hit, lines=tuple(_own(line, lines) for line in hit.lines)) if hit else None
-
-
-def _own(line: Line, lines: Sequence[Line]) -> Line:
-    return replace(line, number=lines[line.number - 1].number)
+    if not hit:
+        return None
+    return replace(hit, lines=tuple(replace(line, number=lines[line.number - 1].number) for line in hit.lines))
 
 
 def _best(hits: Sequence[Hit]) -> Hit | None:

@@ -68,13 +68,9 @@ def _untold(interview: Interview) -> Iterator[tuple[str, Exchange]]:
     words = [
         talk.word,
         *(recall.word for recall in talk.recalls),
-        *(_first(line) for line in (crowd.lines if crowd else ())),
+        *(line.split(maxsplit=1)[0] for line in (crowd.lines if crowd else ())),
     ]
     apart = (talk.alone, talk.shots, interview.limited, interview.stopped, *interview.streams)
     for word in dict.fromkeys(words):
         for exchange in filter(None, apart):
             yield word, exchange
-
-
-def _first(line: str) -> str:
-    return line.split(maxsplit=1)[0]
