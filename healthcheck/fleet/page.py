@@ -56,8 +56,6 @@ class Line:
     words: str
     cells: tuple[Cell, ...]
     link: str
-    files: str
-    """A link to the attempt's files, "" if it has none."""
     log: str
     time: str
     ran_on: str
@@ -159,7 +157,6 @@ def _line(fleet: Fleet, job: Job) -> Line:
         words=verdict_words(last),
         cells=tuple(_cell(stage, by_stage.get(stage)) for stage in STAGES),
         link=f"{place}/{REPORT}/{report_file}" if report else f"{place}/{LOG}" if place else "",
-        files=f"{place}/{REPORT}/" if report else "",
         log=f"{place}/{LOG}" if place else "",
         time=duration(last.seconds) if last and last.seconds else "",
         ran_on=_ran_on(fleet, job),
