@@ -104,7 +104,7 @@ def _secret_behind(pair: re.Match[str]) -> tuple[int, int]:
 
 
 def _is_spoken_of(pair: re.Match[str], word: str) -> bool:
-    """Whether a sentence or a shell says something of a name, and the word behind it is no value."""
+    """Whether a sentence or a shell mentions the name, so that the word behind it has another meaning."""
     name, separator = pair["name"], pair["sep"]
     if _SHELL_SAYS.match(pair.string, pair.end()):
         return True
