@@ -101,14 +101,14 @@ class Ledger:
 
     def _obstacle(self, check: Check[Facts]) -> str:
         if check.id in self._waived:
-            return f"skipped on request ({self._waived[check.id]})"
+            return msg("skipped on request ({source})", self._waived[check.id])
         for needed in check.requires:
             result = self._results.get(needed)
             if needed in self._waived or result is None:
                 continue
             if result.outcome is Outcome.FAIL:
-                return f"{needed} failed"
+                return msg("{check} failed", needed)
             if result.outcome in {Outcome.SKIP, Outcome.ERROR}:
                 root = result.because.endswith((" failed", " gave no answer"))
-                return result.because if root else f"{needed} gave no answer"
+                return result.because if root else msg("{check} gave no answer", needed)
         return ""

@@ -17,6 +17,8 @@ from typing import IO
 
 import psutil
 
+from healthcheck.messages import msg
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
@@ -38,8 +40,10 @@ class Process:
         return other is not None and self.pid == other.pid and abs(self.started_s - other.started_s) < 1
 
     def __str__(self) -> str:
-        owner = f" of user {self.user}" if self.user else ""
-        return f"process {self.pid}{owner} ({shortened(self.command) or 'its command line may not be read'})"
+        command = shortened(self.command) or msg("its command line may not be read")
+        if not self.user:
+            return msg("process {pid} ({command})", self.pid, command)
+        return msg("process {pid} of user {user} ({command})", self.pid, self.user, command)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +63,7 @@ class Listener:
     @property
     def owner(self) -> str:
         """Whose it is, in words."""
-        return str(self.process or "a process that this user may not see")
+        return str(self.process or msg("a process that this user may not see"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,8 +90,10 @@ class Choice:
         if not self.asked:
             return ""
         oldest, *_, newest = sorted((each.vllm_ascend for each in rows()), key=Version)
-        nearest = f"judged as {self.row.vllm_ascend}, the nearest of {oldest} to {newest}"
-        return f"the version matrix has no row of vllm-ascend {self.asked}: {nearest}"
+        nearest = msg(
+            "judged as {vllm_ascend}, the nearest of {oldest} to {newest}", self.row.vllm_ascend, oldest, newest
+        )
+        return msg("the version matrix has no row of vllm-ascend {asked}: {nearest}", self.asked, nearest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from healthcheck.run import TASKS, Request, Run
 from healthcheck.runner.devices import devices_here
 from healthcheck.runner.real import RealMachine
 
-UNCOMMITTED = "repaired in the working copy; not committed yet"
+UNCOMMITTED = msg("repaired in the working copy; not committed yet")
 
 
 class Verification:

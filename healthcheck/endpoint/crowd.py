@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from healthcheck.endpoint.answers import answered, said
 from healthcheck.endpoint.likeness import change, falls_back_into_step
 from healthcheck.endpoint.records import Crowd
+from healthcheck.messages import msg
 
 _TELLING_CHARACTERS = 24
 MOST_ALONE = 4
@@ -92,14 +93,14 @@ def _strange(crowd: Crowd) -> Iterator[str]:
     words = [line.split()[0] for line in crowd.lines]
     for index, text in _said(crowd):
         if other := next((word for word in words if word != words[index] and word in text), ""):
-            yield f"the stream with the code word {words[index]!r} answered {other!r}"
+            yield msg("the stream with the code word {words} answered {other}", repr(words[index]), repr(other))
     if any(words[index] in text for index, text in _said(crowd)):
         return
     first, second = ([said(exchange) for exchange in exchanges] for exchanges in crowd.rounds)
     telling = len(set(second)) > len(second) // 2
     for index, (text, again) in enumerate(zip(first, second, strict=False)):
         if telling and len(text) >= _TELLING_CHARACTERS and text != again and text in second:
-            yield f"the stream with the code word {words[index]!r} has the answer to another prompt"
+            yield msg("the stream with the code word {words} has the answer to another prompt", repr(words[index]))
 
 
 def _shared_events(crowd: Crowd) -> Iterator[str]:
@@ -108,4 +109,4 @@ def _shared_events(crowd: Crowd) -> Iterator[str]:
     for index, identities in enumerate(names):
         others = {name for other, given in enumerate(names) if other != index for name in given}
         if len(identities) > 1 and others & set(identities):
-            yield f"one stream has the events of several: {', '.join(identities[:3])}"
+            yield msg("one stream has the events of several: {identities}", ", ".join(identities[:3]))

@@ -33,7 +33,9 @@ MOST_ERRORS = 20
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 OWN_KEYS = ("name", "repository", "weights", "task", "until", "npus", "npu")
 NOT_FOR_JOBS = {
-    **dict.fromkeys(("out", "json", "junit", "quiet", "verbose"), "the fleet names the reports of its jobs itself"),
+    **dict.fromkeys(
+        ("out", "json", "junit", "quiet", "verbose"), msg("the fleet names the reports of its jobs itself")
+    ),
     "fix": msg("a fleet changes no repository"),
     "url": msg("a job is a repository; `npu-adapter verify --url` looks at a running server"),
 }

@@ -97,7 +97,7 @@ class ThisMachine:
     def refusal(self, job: Job) -> str:
         """It takes every job that `verify` takes here, unless it is left out."""
         del job
-        return "this machine takes no jobs: its runner fails" if self._left_out else ""
+        return msg("this machine takes no jobs: its runner fails") if self._left_out else ""
 
     def has_room(self, job: Job, avoid: Collection[str]) -> bool:
         del job, avoid

@@ -68,10 +68,10 @@ def facts(folder: Path) -> ReportFacts:
 
 def _facts(report: JsonValue, has_page: bool) -> ReportFacts:
     if not isinstance(report, dict) or not isinstance(report["checks"], list):
-        raise TypeError("no list of checks")
+        raise TypeError(msg("no list of checks"))
     checks = [check for check in report["checks"][:MAX_CHECKS] if isinstance(check, dict)]
     if len(checks) != len(report["checks"]):
-        raise ValueError(f"more than {MAX_CHECKS} checks, or what is none")
+        raise ValueError(msg("more than {max_checks} checks, or what is none", MAX_CHECKS))
     provenance = report.get("provenance")
     headline = short(str(report["headline"]))
     return ReportFacts(
@@ -104,7 +104,7 @@ def _problems(checks: Iterable[Mapping[str, JsonValue]]) -> Iterable[Problem]:
         if tone in {Tone.FAIL, Tone.ERROR, Tone.OPEN}:
             name = str(check["id"])
             if len(name) > 80 or not _CHECK.fullmatch(name):
-                raise ValueError("a check with an impossible name")
+                raise ValueError(msg("a check with an impossible name"))
             text = "detail" if check.get("detail") else "title"
             said = short(str(check.get(text) or ""))
             yield Problem(check=name, tone=tone, said=said, recorded=_recorded(check, text, said))
@@ -123,7 +123,7 @@ def _recorded(record: Mapping[str, JsonValue], name: str, said: str) -> Recorded
 def _tone(check: Mapping[str, JsonValue]) -> Tone:
     tone = Tone(check["outcome"])
     if tone is Tone.NONE:
-        raise ValueError("an unknown outcome")
+        raise ValueError(msg("an unknown outcome"))
     unsettled = check.get("settled") is not True and tone not in {Tone.FAIL, Tone.ERROR}
     return Tone.OPEN if unsettled else tone
 

@@ -121,8 +121,11 @@ class Replicas:
         while waiting := [server for server in self._servers if server.state.phase is Phase.LAUNCHING]:
             if time.monotonic() > end:
                 for server in waiting:
-                    why = f"no answer within {duration(limit_s)}; other tasks of the cluster may have its NPUs"
-                    self._end(server, why)
+                    late = msg(
+                        "no answer within {limit_s}; other tasks of the cluster may have its NPUs",
+                        duration(limit_s),
+                    )
+                    self._end(server, late)
                 break
             ready, first = len(self.urls), waiting[0]
             waits = msg(" · {name}: {said}", first.node.name, short(first.state.said))
@@ -164,7 +167,7 @@ class Replicas:
         except RayError as error:
             return f"{type(error).__name__}: {error}"
         if not isinstance(message, Ended):
-            return "the node sent something else than a result"
+            return msg("the node sent something else than a result")
         if message.log:
             self._logs.mkdir(parents=True, exist_ok=True)
             path = self._logs / f"{server.node.name}.log"
@@ -207,8 +210,10 @@ def _out_of_reach(server: _Server) -> str:
     try:
         socket.create_connection((server.node.address, contract.PORT), timeout=REACH_S).close()
     except OSError as error:
-        why = server.state.said or "a firewall or another network may lie between"
-        return f"ready there, but out of reach from this machine ({error.strerror or error}): {why}"
+        why = server.state.said or msg("a firewall or another network may lie between")
+        return msg(
+            "ready there, but out of reach from this machine ({strerror}): {why}", error.strerror or error, why
+        )
     return ""
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from healthcheck import json_text
 from healthcheck.contract import CHAT_PATH
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 from healthcheck.numerics.records import Api, Position, Prompt, Reading
 from healthcheck.records import JsonValue
 from healthcheck.wire.sse import Decoder
@@ -17,7 +18,7 @@ from healthcheck.wire.sse import Decoder
 COMPLETIONS_PATH = "/v1/completions"
 MOST_LOGPROBS = (20, 5, 1)
 """vLLM's own limit (--max-logprobs), that of OpenAI's completions, and the least."""
-WITHOUT = "no log-probabilities in the answer"
+WITHOUT = msg("no log-probabilities in the answer")
 _WORD = re.compile(r"\s*\S+|\s+")
 _THOUGHTS = ("reasoning_content", "reasoning")
 
@@ -68,8 +69,8 @@ class Dialect:
             positions = [Position(token=word, top={}) for word in words or [""]]
         wrong = [value for each in positions for value in each.top.values() if not value <= 1e-3]
         if wrong:
-            return Reading(error=f"{wrong[0]} is given as a log-probability")
-        return Reading(positions=tuple(positions)) if positions else Reading(error="an answer without a token")
+            return Reading(error=msg("{wrong} is given as a log-probability", wrong[0]))
+        return Reading(positions=tuple(positions)) if positions else Reading(error=msg("an answer without a token"))
 
     def _positions(self, choice: Mapping[str, JsonValue]) -> Sequence[Position]:
         if not self.logprobs:
@@ -117,7 +118,7 @@ def _answers(data: bytes) -> Iterator[JsonValue]:
 def _choice(answer: JsonValue) -> Mapping[str, JsonValue]:
     """The first choice; {} of an event that has none, such as that of the usage."""
     if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list):
-        raise TypeError("no choices")
+        raise TypeError(msg("no choices"))
     choices = _list(answer["choices"])
     choice = _object(choices[0]) if choices else {}
     delta = choice.get("delta")
@@ -177,18 +178,18 @@ def _position(token: str, items: object, own: JsonValue) -> Position:
     for name, value in items or ((token, own),):  # type: ignore[attr-defined]
         number = math.nan if value is None else float(value)
         if math.isnan(number):
-            raise ValueError(f"{value} is given as a log-probability")
+            raise ValueError(msg("{value} is given as a log-probability", value))
         top[str(name)] = number
     return Position(token=token, top=top)
 
 
 def _object(value: JsonValue) -> Mapping[str, JsonValue]:
     if not isinstance(value, dict):
-        raise TypeError(f"{value!r:.50} instead of an object")
+        raise TypeError(msg("{value:.50} instead of an object", repr(value)))
     return value
 
 
 def _list(value: JsonValue) -> Sequence[JsonValue]:
     if not isinstance(value, list):
-        raise TypeError(f"{value!r:.50} instead of a list")
+        raise TypeError(msg("{value:.50} instead of a list", repr(value)))
     return value

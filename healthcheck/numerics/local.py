@@ -109,14 +109,17 @@ def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
     began, chosen = time.monotonic(), contexts(run.alone)
     if not chosen:
         return replace(
-            run, unread=f"{weights.folder}: it needs token ids, and this server takes {run.server.api.value}"
+            run,
+            unread=msg(
+                "{folder}: it needs token ids, and this server takes {value}", weights.folder, run.server.api.value
+            ),
         )
     try:
         answer = read(weights, [context for context, _ in chosen], moved, logprobs=run.server.logprobs)
     except WeightsUnread as error:
         return replace(run, unread=f"{weights.folder}: {error}")
     if answer.trial != run.trial:
-        return replace(run, unread=f"{weights.folder}: its tokenizer is another one than the server's")
+        return replace(run, unread=msg("{folder}: its tokenizer is another one than the server's", weights.folder))
     said = f"transformers {answer.transformers}, {answer.number_format}"
     server = Server(
         model=weights.folder,
@@ -215,7 +218,7 @@ def _run(command: Sequence[str], home: str, moved: Moved) -> None:
 
 
 def _reason(text: str, status: int) -> str:
-    lines = text.splitlines() or [f"it ended with status {status}"]
+    lines = text.splitlines() or [msg("it ended with status {status}", status)]
     if "trust_remote_code" in text:
         return msg("its own Python code would have to run, which --trust-remote-code allows")
     if "No module named" in lines[-1]:

@@ -143,8 +143,8 @@ class Replicas:
         replica.rests_until = now + min(self._first_rest_s * 2 ** (replica.strikes - 1), _LONGEST_REST_S)
         silent = replica.line.silent_s >= self._silence_s
         if silent or replica.strikes >= STRIKES:
-            times = "silent" if silent else f"{replica.strikes} failed tries in a row"
-            replica.lost = f"{times}; the last: {why}"
+            times = msg("silent") if silent else msg("{strikes} failed tries in a row", replica.strikes)
+            replica.lost = msg("{times}; the last: {why}", times, why)
             self._changed.set()
             self._lose(Lost(url=replica.url, why=replica.lost))
 

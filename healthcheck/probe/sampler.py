@@ -208,7 +208,7 @@ async def _ask(server: Connections, body: bytes, hide: Redact) -> tuple[Completi
         timed = await server.stream(CHAT_PATH, body)
     except TimeoutError as error:
         slow = isinstance(error, TooSlowError)
-        raise _Fault(f"timed out: {error}", again=False, elsewhere=not slow) from error
+        raise _Fault(msg("timed out: {error}", error), again=False, elsewhere=not slow) from error
     except OSError as error:
         words = f"connection: {type(error).__name__}: {error}"[:500]
         raise _Fault(words, again=True, elsewhere=True) from error
@@ -218,11 +218,14 @@ async def _ask(server: Connections, body: bytes, hide: Redact) -> tuple[Completi
     if completion is None:
         raise _refusal(timed.reply, hide)
     if completion.error:
-        words = f"error event inside the stream: {beginning(hide(completion.error), 500)}"
+        words = msg("error event inside the stream: {error}", beginning(hide(completion.error), 500))
         raise _Fault(words, again=True, elsewhere=True)
     if not completion.deltas and (completion.faults or not completion.events):
-        kind, reason = timed.reply.headers.get("content-type", "none"), (*completion.faults, "nothing at all")[0]
-        words = f"no chat completion in the answer (content type {kind}): {reason}"
+        kind, reason = (
+            timed.reply.headers.get("content-type", "none"),
+            (*completion.faults, msg("nothing at all"))[0],
+        )
+        words = msg("no chat completion in the answer (content type {kind}): {reason}", kind, reason)
         raise _Fault(words, again=False, elsewhere=True)
     return completion, timed
 

@@ -57,7 +57,7 @@ def differences(server: Mapping[str, Any]) -> tuple[str, ...]:
     for name in _IDENTITY:
         said: dict[str, list[str]] = {}
         for url, replica in server.get("replicas", {}).items():
-            said.setdefault(str(replica[name] or "not said"), []).append(url)
+            said.setdefault(str(replica[name] or msg("not said")), []).append(url)
         if len(said) > 1:
             told = joined("; ", (msg("{value} at {urls}", value, ", ".join(urls)) for value, urls in said.items()))
             found.append(msg("{replace}: {told}", name.replace("_", " "), told))

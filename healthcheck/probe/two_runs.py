@@ -172,7 +172,7 @@ def _flips(
 def _example(run: ProbeRun, places: Sequence[int], *, right: bool) -> str:
     place = next((p for p in places if run.grades[p].correct == right), places[0])
     sample = run.samples[place]
-    return f"(request failed: {sample.error})" if sample.error else sample.text
+    return msg("(request failed: {error})", sample.error) if sample.error else sample.text
 
 
 def _caveats(first: ProbeRun, second: ProbeRun, shared: int) -> list[Message]:

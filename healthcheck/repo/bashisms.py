@@ -11,29 +11,30 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from healthcheck.messages import msg
 from healthcheck.repo.shell import Command, Script
 
 COMMANDS = {
-    "[[": "[[ … ]]: dash looks for a command of that name",
-    "source": "source: dash only has “.”",
-    "function": "function NAME: dash only has NAME()",
+    "[[": msg("[[ … ]]: dash looks for a command of that name"),
+    "source": msg("source: dash only has “.”"),
+    "function": msg("function NAME: dash only has NAME()"),
     "declare": "declare", "typeset": "typeset", "shopt": "shopt", "let": "let", "mapfile": "mapfile",
     "readarray": "readarray", "pushd": "pushd", "popd": "popd", "disown": "disown", "select": "select",
     "coproc": "coproc", "compgen": "compgen", "complete": "complete",
 }  # fmt: skip
 OPERATORS = {
-    "&>": "&>: dash runs the command in the background and empties the file",
-    "&>>": "&>>: dash runs the command in the background",
+    "&>": msg("&>: dash runs the command in the background and empties the file"),
+    "&>>": msg("&>>: dash runs the command in the background"),
     "|&": "|&",
     ";;&": ";;&",
     ";&": ";&",
 }
 NODES = {
-    "array": "an array",
-    "subscript": "an array",
+    "array": msg("an array"),
+    "subscript": msg("an array"),
     "ansi_c_string": "$'…'",
-    "process_substitution": "process substitution",
-    "brace_expression": "{a,b} or {1..9}, which dash leaves as it is",
+    "process_substitution": msg("process substitution"),
+    "brace_expression": msg("{a,b} or {1..9}, which dash leaves as it is"),
     "herestring_redirect": "<<<",
 }
 EXPANSIONS = {
@@ -81,15 +82,15 @@ def _in_nodes(script: Script) -> Iterator[tuple[int, str]]:
         elif node.kind in OPERATORS:
             yield node.start, OPERATORS[node.kind]
         elif node.kind == "((" and around in {"compound_statement", "c_style_for_statement"}:
-            yield node.start, "(( … )): dash reads two subshells"
+            yield node.start, msg("(( … )): dash reads two subshells")
         elif node.kind == "+=" and around == "variable_assignment":
             yield node.start, "name+=value"
         elif around == "expansion" and node.kind in EXPANSIONS:
             yield node.start, EXPANSIONS[node.kind]
         elif node.kind == "variable_name" and node.text == "BASH_SOURCE":
-            yield node.start, "BASH_SOURCE, which is empty outside of bash"
+            yield node.start, msg("BASH_SOURCE, which is empty outside of bash")
         elif node.kind == "==" and node.inside("test_command"):
-            yield node.start, "[ a == b ]: dash only has ="
+            yield node.start, msg("[ a == b ]: dash only has =")
         elif node.kind in {"function", "select"}:
             yield node.start, COMMANDS[node.kind]
 
@@ -103,9 +104,9 @@ def _in_commands(script: Script) -> Iterator[tuple[int, str]]:
             if word.text[0] not in "\"'" and BRACES.search(_unquoted(word.text)):
                 yield word.start, NODES["brace_expression"]
         if name == "test" and any(word.text == "==" for word in command.words):
-            yield command.start, "[ a == b ]: dash only has ="
+            yield command.start, msg("[ a == b ]: dash only has =")
         if sets_pipefail(command):
-            yield command.start, "set -o pipefail: a dash without it ends the script there"
+            yield command.start, msg("set -o pipefail: a dash without it ends the script there")
         if name == "wait" and any(word.text == "-n" for word in command.words):
             yield command.start, "wait -n"
         if name == "trap" and command.words[-1].text == "ERR":

@@ -36,16 +36,16 @@ class Kind(enum.Enum):
     MISSING = "missing"
     FILE = "file"
     FOLDER = "folder"
-    LINK_OUT = "link out of the tree"
-    OTHER = "special file"
+    LINK_OUT = msg("link out of the tree")
+    OTHER = msg("special file")
 
 
 class Uncommitted(enum.Enum):
     """Why a submission has no commit, in the words of the report."""
 
-    NO_REPOSITORY = "the folder is not a git repository of its own"
-    NO_GIT = "this machine has no git to read the commit with"
-    NO_COMMIT = "nothing is committed yet"
+    NO_REPOSITORY = msg("the folder is not a git repository of its own")
+    NO_GIT = msg("this machine has no git to read the commit with")
+    NO_COMMIT = msg("nothing is committed yet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from healthcheck import yaml_text
+from healthcheck.messages import msg
 
 FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 MAX_FRONT_MATTER_CHARS = 64 * 1024
@@ -37,7 +38,12 @@ def read_card(readme: bytes | None) -> Card:
     if not found:
         return Card()
     if found.end(1) > MAX_FRONT_MATTER_CHARS:
-        return Card(present=True, error=f"the front matter is longer than {MAX_FRONT_MATTER_CHARS} characters")
+        return Card(
+            present=True,
+            error=msg(
+                "the front matter is longer than {max_front_matter_chars} characters", MAX_FRONT_MATTER_CHARS
+            ),
+        )
     try:
         data = yaml_text.load(found.group(1))
     except yaml_text.YamlError as error:
@@ -45,7 +51,7 @@ def read_card(readme: bytes | None) -> Card:
     if data is None:
         return Card(present=True)
     if not isinstance(data, dict):
-        return Card(present=True, error="the front matter is not a mapping")
+        return Card(present=True, error=msg("the front matter is not a mapping"))
     key = next((key for key in _TASK_KEYS if _word(data.get(key))), "")
     return Card(present=True, task=_word(data.get(key)), task_key=key)
 

@@ -127,7 +127,11 @@ def read(path: str, data: bytes) -> File:
     entries: list[Entry] = []
     for line, content in _logical_lines(text):
         if len(entries) >= MAX_ENTRIES:
-            return File(path=path, entries=tuple(entries), problem=f"more than {MAX_ENTRIES} lines are not read")
+            return File(
+                path=path,
+                entries=tuple(entries),
+                problem=msg("more than {max_entries} lines are not read", MAX_ENTRIES),
+            )
         entries.append(_entry(path, line, content))
     return File(path=path, entries=tuple(entries), remark=remark)
 
@@ -220,7 +224,7 @@ def _content(number: int, line: str) -> Iterator[tuple[int, str]]:
 def _entry(path: str, line: int, content: str) -> Entry:
     blank = Entry(file=path, line=line, text=content[:200], form=Form.INVALID)
     if len(content) > MAX_LINE:
-        return replace(blank, problem=f"a line of {len(content)} characters")
+        return replace(blank, problem=msg("a line of {content} characters", len(content)))
     words = content.split(" ")
     first = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
     body, tail = " ".join(words[:first]).strip(), " ".join(words[first:])
@@ -233,7 +237,9 @@ def _entry(path: str, line: int, content: str) -> Entry:
     hashes = tuple(value for name, value in options if name == "--hash")
     bad = next((value for value in hashes if not HASH.fullmatch(value)), None)
     if bad is not None:
-        return replace(blank, problem=f"--hash={bad[:80]} is not a sha256, sha384 or sha512 in hexadecimal digits")
+        return replace(
+            blank, problem=msg("--hash={bad} is not a sha256, sha384 or sha512 in hexadecimal digits", bad[:80])
+        )
     ignored = tuple(name for name, _ in options if name not in OF_A_REQUIREMENT)
     return replace(_requirement(blank, body), hashes=hashes, ignored=ignored)
 
@@ -249,7 +255,7 @@ def _options(words: list[str]) -> list[tuple[str, str]]:
         name = _whole_name(name, word)
         if name in WITH_VALUE and not equals:
             if not waiting:
-                raise ValueError(f"{word} needs a value")
+                raise ValueError(msg("{word} needs a value", word))
             value = waiting.pop()
         found.append((name, value))
     return found
@@ -259,7 +265,7 @@ def _whole_name(name: str, word: str) -> str:
     known = [option for option in WITH_VALUE | ALONE if option == name]
     known = known or [option for option in WITH_VALUE | ALONE if name.startswith("--") and option.startswith(name)]
     if len(known) != 1:
-        raise ValueError(f"pip takes no {word} in a requirements file")
+        raise ValueError(msg("pip takes no {word} in a requirements file", word))
     return known[0]
 
 
@@ -319,9 +325,9 @@ def _source_name(file: str) -> str:
 def _reason(body: str, said: str) -> str:
     said = said.splitlines()[0] if said else ""
     if re.match(r"(?:!?\s*(?:python3? -m )?pip3?|conda|uv|apt|apt-get)\s+\w+", body):
-        return "it is a command, and a requirements file names packages"
+        return msg("it is a command, and a requirements file names packages")
     if re.match(r"[\w.\[\]-]+\s*=[^=]", body):
-        return "a single = is not an operator; pip pins with =="
+        return msg("a single = is not an operator; pip pins with ==")
     if body.startswith(("<<<<<<<", "=======", ">>>>>>>")):
-        return "it is a mark of an unresolved merge"
+        return msg("it is a mark of an unresolved merge")
     return said

@@ -116,7 +116,7 @@ def _loaded(data: bytes, name: str) -> dict[str, object] | str:
 
 
 def _settings(file: str, table: object) -> Settings:
-    where = f"[{'.'.join(PLACES[file])}] of {file}"
+    where = msg("[{table}] of {file}", ".".join(PLACES[file]), file)
     if not isinstance(table, dict):
         raise UsageError(msg("{where} is not a table", where))
     for key in table:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from healthcheck import json_text
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 from healthcheck.runner.machine import Machine
 
 CONFIGURATION = "/etc/docker/daemon.json"
@@ -56,7 +57,7 @@ def look(machine: Machine) -> Engine:
         return Engine(sockets=sockets, configured=True, fault=str(error)[:300], runtimes={}, mount_list=mount_list)
     if not isinstance(value, dict):
         return Engine(
-            sockets=sockets, configured=True, fault="it is not an object", runtimes={}, mount_list=mount_list
+            sockets=sockets, configured=True, fault=msg("it is not an object"), runtimes={}, mount_list=mount_list
         )
     default, named = value.get("default-runtime"), value.get("runtimes")
     runtimes = {

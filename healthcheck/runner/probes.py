@@ -57,7 +57,7 @@ def torch(output: Output) -> Torch:
     imports = {get_text(step, "module") for step in said if step.get("step") == "imported"}
     return Torch(
         output=output,
-        last=_place(said[-1]) if said else "its start",
+        last=_place(said[-1]) if said else msg("its start"),
         last_device=_device_of(said[-1]) if said else None,
         at_end=bool(said) and said[-1].get("step") == "end",
         errors=errors_in(said),
@@ -145,9 +145,12 @@ def _device_of(step: Step) -> int | None:
 def _place(step: Step) -> str:
     """The last step of the child, in words."""
     subject = step.get("module", step.get("at", step.get("index", "")))
-    words = {"begin": "device", "device": "the product on device", "product": "the product on device"}
     name = get_text(step, "step")
-    return f"{words.get(name, name)} {subject}".strip()
+    if name == "begin":
+        return msg("device {index}", subject)
+    if name in {"device", "product"}:
+        return msg("the product on device {index}", subject)
+    return f"{name} {subject}".strip()
 
 
 def get_text(step: Step, name: str) -> str:

@@ -94,7 +94,10 @@ class RealMachine:
                     file.write(os.urandom(BLOCK_BYTES))
                 file.flush()
                 os.fsync(file.fileno())
-                return _speed(file.name, of=f"a new file of {WRITTEN_BYTES // 2**20} MiB in {folder}")
+                return _speed(
+                    file.name,
+                    of=msg("a new file of {written_bytes} MiB in {folder}", WRITTEN_BYTES // 2**20, folder),
+                )
         except OSError:
             return None
 

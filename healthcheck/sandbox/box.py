@@ -90,7 +90,7 @@ def chosen(*, consent: bool = False) -> Box:
             raise Blocked(msg("{no_sandbox} ({why})", NO_SANDBOX, joined("; ", why)))
         trouble = unavailable(mode)
         if not trouble:
-            reason = f"no namespaces: {why[0]}" if why else ""
+            reason = msg("no namespaces: {why}", why[0]) if why else ""
             return lambda setting: _run_in(setting, mode, reason)
         why.append(trouble)
     raise KitFailure(msg("no sandbox can be started: {why}", joined("; ", why)))

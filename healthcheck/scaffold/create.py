@@ -153,7 +153,7 @@ def _place(source: Path, target: Path) -> None:
 def _diff(name: str, ours: Path, template: Path) -> Iterator[str]:
     """From the author's file to the template's, as git shows it."""
     if max(ours.stat().st_size, template.stat().st_size) > MAX_SHOWN_BYTES:
-        yield f"{name} is too long to be shown\n"
+        yield msg("{name} is too long to be shown\n", name)
         return
     before, after = (_lines(path) for path in (ours, template))
     for line in difflib.unified_diff(before, after, f"{name} (yours)", f"{name} (the template's)"):

@@ -167,7 +167,7 @@ class Service:
         try:
             command = (*interpreter(script), contract.ENTRY_POINT)
         except OSError as error:
-            failure = f"{contract.ENTRY_POINT} cannot be read: {error.strerror}"
+            failure = msg("{entry_point} cannot be read: {strerror}", contract.ENTRY_POINT, error.strerror)
             return replace(self._blank(), outcome=LaunchOutcome.NOT_STARTED, failure=failure)
         blank = replace(self._blank(), command=command, holders=processes.holders(self._port))
         return blank if blank.holders else self._supervised(blank)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck.contract import CHAT_PATH, MODELS_PATH
+from healthcheck.messages import msg
 from healthcheck.processes import Listener, shortened
 from healthcheck.redact import beginning
 from healthcheck.service.records import Answer
@@ -106,8 +107,12 @@ class Attempts:
         """The server's response so far to the current attempt, in words."""
         listed = self._listed
         if listed is None or not listed.status:
-            return f"nothing at all comes, to GET {MODELS_PATH} neither"
-        return f"GET {MODELS_PATH} was answered with HTTP {listed.status}, and to the chat nothing comes"
+            return msg("nothing at all comes, to GET {models_path} neither", MODELS_PATH)
+        return msg(
+            "GET {models_path} was answered with HTTP {status}, and to the chat nothing comes",
+            MODELS_PATH,
+            listed.status,
+        )
 
     def take(self) -> Attempt | None:
         """The result of the try, once it is there."""
@@ -140,10 +145,10 @@ def _words(chat: Exchange) -> str:
 
 def _stream_words(chat: Exchange, completion: Completion) -> str:
     if completion.error:
-        return f"an error inside the stream: {beginning(completion.error, 400)}"
+        return msg("an error inside the stream: {error}", beginning(completion.error, 400))
     if chat.error:
-        return f"a stream that broke off: {shortened(chat.error, 300)}"
-    return f"a stream without an answer: {_begins(chat, 400)!r}"
+        return msg("a stream that broke off: {error}", shortened(chat.error, 300))
+    return msg("a stream without an answer: {chat}", repr(_begins(chat, 400)))
 
 
 def _begins(chat: Exchange, limit: int) -> str:

@@ -39,7 +39,9 @@ def read_demand(facts: WeightsFacts) -> Demand:
         raise NotApplicable(msg("no weights whose size could be read"))
     shape = read_shape(facts.weights.text_config) or read_shape(facts.weights.params.value)
     context = _tokens(facts.option("max-model-len"))
-    source = f"--max-model-len {facts.option('max-model-len')}" if context else "the model's own length"
+    source = (
+        msg("--max-model-len {value}", facts.option("max-model-len")) if context else msg("the model's own length")
+    )
     return Demand(
         load=load,
         shape=shape,

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import cast
 
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 from healthcheck.weights.folder import Folder, Unreadable, shown
 
@@ -56,7 +57,7 @@ def parse_object(data: bytes) -> JsonObject:
     """
     value = parse(data)
     if not isinstance(value, dict):
-        raise DocumentError(f"is JSON, but a {type(value).__name__} and no object")
+        raise DocumentError(msg("is JSON, but a {name} and no object", type(value).__name__))
     return value
 
 
@@ -67,21 +68,23 @@ def parse(data: bytes) -> JsonValue:
         DocumentError: it is not JSON.
     """
     if not data:
-        raise DocumentError("is empty")
+        raise DocumentError(msg("is empty"))
     try:
         return cast("JsonValue", json.loads(data.decode("utf-8")))
     except UnicodeDecodeError as error:
         raise DocumentError(
-            f"is not UTF-8 at byte {error.start} ({data[error.start : error.start + 4]!r})"
+            msg("is not UTF-8 at byte {start} ({data})", error.start, repr(data[error.start : error.start + 4]))
         ) from error
     except json.JSONDecodeError as error:
         around = shown(error.doc[max(0, error.pos - 20) : error.pos + 20])
-        where = f"line {error.lineno}, column {error.colno}"
-        raise DocumentError(f"is not JSON: {error.msg} at {where}, near “{around}”") from error
+        where = msg("line {line}, column {column}", error.lineno, error.colno)
+        raise DocumentError(
+            msg("is not JSON: {error} at {where}, near “{around}”", error.msg, where, around)
+        ) from error
     except RecursionError as error:
-        raise DocumentError("is nested too deeply to be read") from error
+        raise DocumentError(msg("is nested too deeply to be read")) from error
     except ValueError as error:
-        raise DocumentError(f"is not JSON: {shown(str(error))}") from error
+        raise DocumentError(msg("is not JSON: {error}", shown(str(error)))) from error
 
 
 def text_of(value: JsonValue) -> str:

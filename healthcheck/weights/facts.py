@@ -159,7 +159,11 @@ def _header(folder: Folder, entry: Entry) -> safetensors.Header:
     length = safetensors.header_length(prefix, entry.size_bytes)
     if length > safetensors.MAX_READ_BYTES:
         raise safetensors.TooLongError(
-            f"has a header of {length:,} bytes, of which at most {safetensors.MAX_READ_BYTES:,} are read here"
+            msg(
+                "has a header of {length:,} bytes, of which at most {max_read_bytes:,} are read here",
+                length,
+                safetensors.MAX_READ_BYTES,
+            )
         )
     data = folder.read_range(entry, safetensors.LENGTH_BYTES, length)
     return safetensors.parse_header(data, entry.size_bytes)

@@ -205,7 +205,7 @@ class _Listing:
                     return Entry(name=name, link=link, problem=problem)
             found = os.stat(item.path)
         except OSError as error:
-            return Entry(name=name, link=link, problem=f"cannot be read: {error.strerror}")
+            return Entry(name=name, link=link, problem=msg("cannot be read: {strerror}", error.strerror))
         if not stat.S_ISREG(found.st_mode):
             return Entry(name=name, link=link, problem=_what(found.st_mode))
         readable = os.access(item.path, os.R_OK)
@@ -215,17 +215,17 @@ class _Listing:
             allocated_bytes=found.st_blocks * 512,
             identity=(found.st_dev, found.st_ino),
             link=link,
-            problem="" if readable else "cannot be read: Permission denied",
+            problem="" if readable else msg("cannot be read: {strerror}", "Permission denied"),
         )
 
     def _link_problem(self, path: str, link: str) -> str:
         target = os.path.realpath(path)
         if not any(target == root or target.startswith(root + os.sep) for root in self.allowed):
-            return f"is a link out of the weights folder, to {shown(link)}, and is not followed"
+            return msg("is a link out of the weights folder, to {link}, and is not followed", shown(link))
         try:
             os.stat(path)
         except OSError as error:
-            return f"is a link to {shown(link)}, which leads nowhere ({error.strerror})"
+            return msg("is a link to {link}, which leads nowhere ({strerror})", shown(link), error.strerror)
         return ""
 
 
@@ -238,8 +238,8 @@ def _allowed_roots(root: Path) -> tuple[str, ...]:
 
 def _what(mode: int) -> str:
     if stat.S_ISDIR(mode):
-        return "is a link to a folder, and is not followed"
-    return "is not a regular file (a pipe, a socket or a device)"
+        return msg("is a link to a folder, and is not followed")
+    return msg("is not a regular file (a pipe, a socket or a device)")
 
 
 _NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")

@@ -6,6 +6,7 @@ import enum
 import re
 from collections.abc import Iterable
 
+from healthcheck.messages import msg
 from healthcheck.weights.folder import Entry
 
 
@@ -15,7 +16,7 @@ class Format(enum.Enum):
     SAFETENSORS = "safetensors"
     PICKLE = "pickle"
     GGUF = "GGUF"
-    FOREIGN = "a format of another framework"
+    FOREIGN = msg("a format of another framework")
 
 
 SUFFIXES = {

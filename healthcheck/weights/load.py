@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from healthcheck import hardware, schemes
 from healthcheck.hardware import Family
+from healthcheck.messages import msg
 from healthcheck.weights import experts
 from healthcheck.weights.documents import child, read_document, text_of
 from healthcheck.weights.facts import Weights, WeightsFacts
@@ -63,7 +64,7 @@ def read_load(facts: WeightsFacts) -> Load:
         total = sum(entry.size_bytes for entry in files) or weights.announced_bytes or 0
     largest = max(stored, key=lambda name: stored[name], default="")
     if not dtype and largest in HALF:
-        dtype, dtype_source = HALF[largest], f"{largest} tensors in the files"
+        dtype, dtype_source = HALF[largest], msg("{largest} tensors in the files", largest)
     return Load(
         total_bytes=total,
         expert_bytes=routed or experts.estimated_bytes(weights.text_config, total),
@@ -104,23 +105,23 @@ def _dtype(facts: WeightsFacts) -> tuple[str, str]:
         for key in ("torch_dtype", "dtype"):
             named = text_of(config.get(key)).removeprefix("torch.")
             if named == "float32":
-                return "", f"{key} float32 in config.json, which --dtype auto turns into 16 bits"
+                return "", msg("{key} float32 in config.json, which --dtype auto turns into 16 bits", key)
             if named:
-                return named, f"{key} in config.json"
-    return "", "neither --dtype nor config.json"
+                return named, msg("{key} in config.json", key)
+    return "", msg("neither --dtype nor config.json")
 
 
 def _quantization(weights: Weights) -> tuple[str, str]:
     config = child(weights.config.value, "quantization_config") or child(weights.text_config, "quantization_config")
     method = text_of(config.get("quant_method")).lower()
     if method:
-        return method, "quantization_config in config.json"
+        return method, msg("quantization_config in config.json")
     if weights.folder.has("quant_model_description.json"):
         description = read_document(weights.folder, "quant_model_description.json", MAX_DESCRIPTION_BYTES)
         kind = text_of(description.value.get("model_quant_type"))
         return "ascend", f"quant_model_description.json{f' ({kind})' if kind else ''}"
     if config:
-        return "unknown", "quantization_config in config.json, without a quant_method"
+        return "unknown", msg("quantization_config in config.json, without a quant_method")
     if weights.folder.has("hf_quant_config.json"):
         return "modelopt", "hf_quant_config.json"
     return "", ""

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from healthcheck.messages import msg
 from healthcheck.schemes import IN_GROUPS
 from healthcheck.weights.documents import JsonObject, child, integer, text_of, words
 from healthcheck.weights.experts import has_experts
@@ -38,7 +39,7 @@ class Layer(enum.Enum):
 
     @property
     def words(self) -> str:
-        return "routed experts" if self is Layer.EXPERTS else "linear layers"
+        return msg("routed experts") if self is Layer.EXPERTS else msg("linear layers")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +169,7 @@ _PARTS = (("weights", "weights"), ("activations", "input_activations"))
 
 def _numbers(arguments: object) -> str:
     if not isinstance(arguments, dict):
-        return "as they are"
+        return msg("as they are")
     kind, by = text_of(arguments.get("type")) or "int", text_of(arguments.get("strategy")) or "tensor"
     when = " dynamic" if arguments.get("dynamic") is True else ""
     return f"{integer(arguments.get('num_bits')) or '?'} bits {shown(kind, 20)} by {shown(by, 20)}{when}"

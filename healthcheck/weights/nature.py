@@ -16,20 +16,20 @@ from healthcheck.weights.registry import DRAFT, Release
 class Family(enum.Enum):
     """The kinds of models, in words for a message."""
 
-    GENERATES = "a model that generates text"
-    EMBEDS = "an embedding model"
-    REWARDS = "a reward model"
-    CLASSIFIES = "a classifier (a reward or ranking model may be one)"
-    RANKS = "a ranking model"
-    ENCODES = "an encoder without a language model head"
-    ENCODES_DECODES = "an encoder-decoder model"
-    TRANSCRIBES = "a speech recognition model"
-    SPEAKS = "a speech synthesis model"
-    DIFFUSES = "an image or video generation pipeline"
-    SEES = "a vision model"
-    DRAFTS = "a draft model for speculative decoding"
-    ADAPTS = "an adapter (LoRA) without its base model"
-    UNKNOWN = "a model of unknown kind"
+    GENERATES = msg("a model that generates text")
+    EMBEDS = msg("an embedding model")
+    REWARDS = msg("a reward model")
+    CLASSIFIES = msg("a classifier (a reward or ranking model may be one)")
+    RANKS = msg("a ranking model")
+    ENCODES = msg("an encoder without a language model head")
+    ENCODES_DECODES = msg("an encoder-decoder model")
+    TRANSCRIBES = msg("a speech recognition model")
+    SPEAKS = msg("a speech synthesis model")
+    DIFFUSES = msg("an image or video generation pipeline")
+    SEES = msg("a vision model")
+    DRAFTS = msg("a draft model for speculative decoding")
+    ADAPTS = msg("an adapter (LoRA) without its base model")
+    UNKNOWN = msg("a model of unknown kind")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ def architecture_nature(config: JsonObject, releases: tuple[Release, ...]) -> Na
     named = (
         msg("architectures {architectures}", list(architectures[:3]))
         if architectures
-        else f"model_type {model_type!r}"
+        else msg("model_type {model_type}", repr(model_type))
     )
     for architecture in architectures:
         release = next((each for each in releases if each.groups_of(architecture)), None)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from healthcheck import programs
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 
 CPU_S = 3
@@ -49,12 +50,12 @@ def render(
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return _stopped(conversations, f"did not end within {WALL_S} s")
+        return _stopped(conversations, msg("did not end within {wall_s} s", WALL_S))
     if child.returncode < 0:
-        return _stopped(conversations, f"did not end within {CPU_S} s of computing")
+        return _stopped(conversations, msg("did not end within {cpu_s} s of computing", CPU_S))
     if child.returncode:
         reason = child.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
-        return _stopped(conversations, f"could not be rendered: {reason[0][:300]}")
+        return _stopped(conversations, msg("could not be rendered: {reason}", reason[0][:300]))
     return tuple(Rendered(**row) for row in json.loads(child.stdout))
 
 

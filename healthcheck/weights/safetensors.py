@@ -82,15 +82,30 @@ def header_length(prefix: bytes, file_bytes: int) -> int:
         FormatError: there is no such length, or it is absurd.
     """
     if len(prefix) < LENGTH_BYTES:
-        raise CutOffError(f"has {file_bytes} bytes, fewer than the {LENGTH_BYTES} of a header's length")
+        raise CutOffError(
+            msg(
+                "has {file_bytes} bytes, fewer than the {length_bytes} of a header's length",
+                file_bytes,
+                LENGTH_BYTES,
+            )
+        )
     length = int.from_bytes(prefix[:LENGTH_BYTES], "little")
     if length > MAX_HEADER_BYTES:
         looks = _looks_like(prefix)
-        raise FormatError(f"claims a header of {length:,} bytes; the format allows {MAX_HEADER_BYTES:,}{looks}")
+        raise FormatError(
+            msg(
+                "claims a header of {length:,} bytes; the format allows {max_header_bytes:,}{looks}",
+                length,
+                MAX_HEADER_BYTES,
+                looks,
+            )
+        )
     if length < 2:
-        raise FormatError(f"claims a header of {length} bytes, too short for any JSON")
+        raise FormatError(msg("claims a header of {length} bytes, too short for any JSON", length))
     if length > file_bytes - LENGTH_BYTES:
-        raise CutOffError(f"is cut off: its header has {length:,} bytes, the whole file {file_bytes:,}")
+        raise CutOffError(
+            msg("is cut off: its header has {length:,} bytes, the whole file {file_bytes:,}", length, file_bytes)
+        )
     return length
 
 
@@ -121,7 +136,13 @@ def parse_header(data: bytes, file_bytes: int | None = None) -> Header:
 
 def _object(data: bytes, faults: list[str]) -> dict[str, object]:
     if not data.startswith(b"{"):
-        raise FormatError(f"has a header that does not start with {{ but with {data[:12]!r}{_looks_like(data)}")
+        raise FormatError(
+            msg(
+                "has a header that does not start with {{ but with {start}{looks}",
+                repr(data[:12]),
+                _looks_like(data),
+            )
+        )
 
     def collect(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)
@@ -133,9 +154,9 @@ def _object(data: bytes, faults: list[str]) -> dict[str, object]:
     try:
         value = json.loads(data.decode("utf-8"), object_pairs_hook=collect)
     except UnicodeDecodeError as error:
-        raise FormatError(f"has a header that is not UTF-8 (byte {error.start})") from error
+        raise FormatError(msg("has a header that is not UTF-8 (byte {start})", error.start)) from error
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"has a header that is not JSON: {shown(str(error))}") from error
+        raise FormatError(msg("has a header that is not JSON: {error}", shown(str(error)))) from error
     assert isinstance(value, dict)
     return value
 
@@ -154,29 +175,37 @@ def _tensors(value: dict[str, object], faults: list[str]) -> Iterator[Tensor]:
 
 def _tensor(name: str, described: object) -> Tensor:
     if not isinstance(described, dict):
-        raise FormatError("no object")
+        raise FormatError(msg("no object"))
     dtype, shape, offsets = described.get("dtype"), described.get("shape"), described.get("data_offsets")
     if not isinstance(dtype, str) or dtype not in BITS:
-        raise FormatError(f"unknown dtype {_brief(dtype)}")
+        raise FormatError(msg("unknown dtype {dtype}", _brief(dtype)))
     dimensions = _naturals(shape, "shape")
     bounds = _naturals(offsets, "data_offsets")
     if len(bounds) != 2 or bounds[0] > bounds[1]:
-        raise FormatError(f"data_offsets {list(bounds[:4])} are not a range")
+        raise FormatError(msg("data_offsets {bounds} are not a range", list(bounds[:4])))
     tensor = Tensor(name=name, dtype=dtype, shape=dimensions, start=bounds[0], end=bounds[1])
     bits = tensor.elements * BITS[dtype]
     if bits % 8 or bits // 8 != tensor.end - tensor.start:
         size = f"{bits / 8:,.1f}" if bits % 8 else f"{bits // 8:,}"
         shape_text = "×".join(map(str, dimensions)) or "scalar"
-        raise FormatError(f"{dtype} {shape_text} takes {size} bytes, its range has {tensor.end - tensor.start:,}")
+        raise FormatError(
+            msg(
+                "{dtype} {shape_text} takes {size} bytes, its range has {end:,}",
+                dtype,
+                shape_text,
+                size,
+                tensor.end - tensor.start,
+            )
+        )
     return tensor
 
 
 def _naturals(value: object, what: str) -> tuple[int, ...]:
     if not isinstance(value, list) or len(value) > MAX_DIMENSIONS:
-        raise FormatError(f"{what} is not a list of at most {MAX_DIMENSIONS} numbers")
+        raise FormatError(msg("{what} is not a list of at most {max_dimensions} numbers", what, MAX_DIMENSIONS))
     for item in value:
         if not isinstance(item, int) or isinstance(item, bool) or not 0 <= item < MAX_EXTENT:
-            raise FormatError(f"{what} holds {_brief(item)}, which is not a size")
+            raise FormatError(msg("{what} holds {item}, which is not a size", what, _brief(item)))
     return tuple(value)
 
 
@@ -211,13 +240,13 @@ def _looks_like(data: bytes) -> str:
     """A guess at the kind of file, for the message."""
     start = data.lstrip()[:9].lower()
     if start.startswith((b"<!doctyp", b"<html", b"<?xml")):
-        return "; it looks like a web page that was saved under this name"
+        return msg("; it looks like a web page that was saved under this name")
     if start.startswith(b"version "):
-        return "; it looks like a Git LFS pointer"
+        return msg("; it looks like a Git LFS pointer")
     if start.startswith(b"pk\x03\x04"):
-        return "; it looks like a zip file, as torch.save writes it"
+        return msg("; it looks like a zip file, as torch.save writes it")
     if start.startswith(b"gguf"):
-        return "; it looks like a GGUF file"
+        return msg("; it looks like a GGUF file")
     if start.startswith(b'{"'):
-        return "; it looks like JSON that was saved under this name"
+        return msg("; it looks like JSON that was saved under this name")
     return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from healthcheck.messages import joined, msg
 from healthcheck.plan.checks.one_machine import SETTINGS
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.records import Finding
@@ -19,16 +20,17 @@ def in_settings(finding: Finding, plan: LaunchPlan | None) -> Finding:
     if plan is None or not plan.settings.strip() or (plan.script and not _PLANNED.search(plan.script)):
         return finding
 
-    def give(match: re.Match[str]) -> str:
-        key, value = match["option"].replace("-", "_"), match["value"]
-        written = value if value[0].isdigit() else f'"{value}"'
-        return match[0] if _is_spelled_out(plan, match) else f"write {key} = {written} in {_place(plan, key)}"
-
-    def leave(match: re.Match[str]) -> str:
-        key = match["option"].replace("-", "_")
-        return match[0] if _is_spelled_out(plan, match) else f"leave {key} out of {_place(plan, key)}"
-
-    return replace(finding, fix=_LEAVES.sub(leave, _GIVES.sub(give, finding.fix)))
+    given, left = _GIVES.search(finding.fix), _LEAVES.search(finding.fix)
+    match = given or left
+    if match is None or _is_spelled_out(plan, match):
+        return finding
+    key = match["option"].replace("-", "_")
+    said = msg("leave {key} out of {file}", key, _place(plan, key))
+    if given:
+        value = given["value"] if given["value"][0].isdigit() else f'"{given["value"]}"'
+        said = msg("write {key} = {value} in {file}", key, joined(" or ", value.split(" or ")), _place(plan, key))
+    whole = match[0] == finding.fix
+    return replace(finding, fix=said if whole else msg("{fix} ({said})", finding.fix, said))
 
 
 def _is_spelled_out(plan: LaunchPlan, match: re.Match[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from healthcheck import json_text
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 from healthcheck.weights.documents import Document, JsonObject, read_document, text_of
 from healthcheck.weights.folder import Folder, Unreadable
@@ -94,7 +95,7 @@ def _tokenizer_error(folder: Folder) -> str:
     except Unreadable as error:
         return str(error)
     except json_text.JsonError as error:
-        return f"is not a tokenizer: {error}"
+        return msg("is not a tokenizer: {error}", error)
     return ""
 
 
@@ -123,8 +124,8 @@ def decoded(source: str, data: bytes) -> Template:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        return Template(source=source, error=f"is not UTF-8 (byte {error.start})")
-    return Template(source=source, text=text, error="" if text.strip() else "is empty")
+        return Template(source=source, error=msg("is not UTF-8 (byte {start})", error.start))
+    return Template(source=source, text=text, error="" if text.strip() else msg("is empty"))
 
 
 def _from_json(folder: Folder) -> Template | None:
@@ -133,7 +134,7 @@ def _from_json(folder: Folder) -> Template | None:
         return None
     text = text_of(document.value.get("chat_template"))
     return Template(
-        source=JSON_FILE, text=text, error=document.error or ("" if text else 'has no "chat_template" text')
+        source=JSON_FILE, text=text, error=document.error or ("" if text else msg('has no "chat_template" text'))
     )
 
 
@@ -143,12 +144,18 @@ def _from_config(config: JsonObject) -> list[Template]:
     if value is None:
         return []
     if isinstance(value, str):
-        return [Template(source=source, text=value, error="" if value.strip() else "has an empty chat_template")]
+        return [
+            Template(source=source, text=value, error="" if value.strip() else msg("has an empty chat_template"))
+        ]
     named = _named(value)
     if "default" in named:
-        return [Template(source=f"{source}, template default", text=named["default"])]
+        return [Template(source=msg("{source}, template default", source), text=named["default"])]
     names = ", ".join(sorted(named)) or "none"
-    return [Template(source=source, error=f'has a list of chat templates and none is named "default" ({names})')]
+    return [
+        Template(
+            source=source, error=msg('has a list of chat templates and none is named "default" ({names})', names)
+        )
+    ]
 
 
 def _named(value: JsonValue) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from healthcheck.messages import msg
 from healthcheck.wire.chat import Completion, Reader
 from healthcheck.wire.inflate import InflateError, Inflater
 from healthcheck.wire.response import Response, TooLargeError
@@ -118,6 +119,6 @@ class Answer(Response):
             return
         self._taken_bytes += len(piece)
         if self._taken_bytes > MAX_STREAM_BYTES:
-            raise TooLargeError(f"more than {MAX_STREAM_BYTES} bytes in one answer")
+            raise TooLargeError(msg("more than {max_stream_bytes} bytes in one answer", MAX_STREAM_BYTES))
         self._reader.feed(piece)
         self.done = self._reader.done

@@ -328,7 +328,7 @@ def _words(value: JsonValue) -> str:
     try:
         return _plain(str(value))
     except (RecursionError, ValueError):  # nested too deeply to print, or a number of thousands of digits
-        return f"a {type(value).__name__} too large to print"
+        return msg("a {name} too large to print", type(value).__name__)
 
 
 def _plain(text: str) -> str:

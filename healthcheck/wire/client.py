@@ -168,7 +168,7 @@ class _Reading:
     def _take_plain(self, piece: bytes) -> str:
         self._held += piece[: self._limits.max_bytes + 1 - len(self._held)]
         over = len(self._held) > self._limits.max_bytes
-        return f"more than {self._limits.max_bytes} bytes in one answer" if over else ""
+        return msg("more than {max_bytes} bytes in one answer", self._limits.max_bytes) if over else ""
 
     def _take_stream(self, piece: bytes) -> str:
         events = self._reader.events
@@ -179,7 +179,7 @@ class _Reading:
         if self._text_events and self._reader.events > events:
             self._guard.event()  # the role alone may come while the request still waits for its turn
         if self._reader.events > self._limits.max_events:
-            return f"more than {self._limits.max_events} events in one answer"
+            return msg("more than {max_events} events in one answer", self._limits.max_events)
         self._left = 0 < self._leave_after <= self._text_events
         return self._take_plain(piece)
 

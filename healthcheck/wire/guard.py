@@ -12,6 +12,8 @@ import threading
 import time
 from types import TracebackType
 
+from healthcheck.messages import msg
+
 _TICK_S = 0.25
 _STALL_S = 0.5
 """A watcher that wakes later than this had no processor."""
@@ -24,8 +26,8 @@ class Guard:
         began = time.monotonic()
         self.reason = ""
         self._between_events_s = between_events_s
-        self._end = (began + total_s, f"not finished after {total_s:g} s")
-        self._next = (began + first_event_s, f"no event within {first_event_s:g} s")
+        self._end = (began + total_s, msg("not finished after {total_s:g} s", total_s))
+        self._next = (began + first_event_s, msg("no event within {first_event_s:g} s", first_event_s))
         self._socket: socket.socket | None = None
         self._over = False
         self._changed = threading.Condition()
@@ -54,7 +56,7 @@ class Guard:
         """An event came: the time to the next one counts from now."""
         wait_s = self._between_events_s
         with self._changed:
-            self._next = (time.monotonic() + wait_s, f"no further event within {wait_s:g} s")
+            self._next = (time.monotonic() + wait_s, msg("no further event within {wait_s:g} s", wait_s))
 
     def _watch(self) -> None:
         with self._changed:

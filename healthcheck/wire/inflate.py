@@ -5,6 +5,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
+from healthcheck.messages import msg
+
 OFFERED = "gzip, deflate"
 """What the evaluation client's HTTP library offers to take."""
 _STEP_BYTES = 2**18
@@ -20,7 +22,13 @@ class Inflater:
     def __init__(self, encoding: str) -> None:
         name = encoding.strip().lower()
         if name not in {"", "identity", "gzip", "x-gzip", "deflate"}:
-            raise InflateError(f"content-encoding {encoding!r} was not offered (accept-encoding: {OFFERED})")
+            raise InflateError(
+                msg(
+                    "content-encoding {encoding} was not offered (accept-encoding: {offered})",
+                    repr(encoding),
+                    OFFERED,
+                )
+            )
         self._deflate = name == "deflate"
         self._open = name in {"", "identity"}
         self._engine: zlib._Decompress | None = None
@@ -40,7 +48,7 @@ class Inflater:
             try:
                 piece = self._engine.decompress(data, _STEP_BYTES)
             except zlib.error as error:
-                raise InflateError(f"a compressed body that cannot be opened: {error}") from error
+                raise InflateError(msg("a compressed body that cannot be opened: {error}", error)) from error
             data = self._engine.unconsumed_tail or self._engine.unused_data
             if piece:
                 yield piece

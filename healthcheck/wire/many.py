@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from healthcheck.messages import msg
 from healthcheck.wire.answer import Answer, Reply
 from healthcheck.wire.chat import Reader
 from healthcheck.wire.request import headers as headers_of
@@ -168,7 +169,7 @@ class Connections:
         try:  # asyncio.wait_for forgets a cancellation that comes in the moment of success, up to Python 3.11
             await asyncio.wait({opening}, timeout=self._waits.connect_s)
             if not opening.done():
-                raise TimeoutError(f"no connection within {self._waits.connect_s:g} s")
+                raise TimeoutError(msg("no connection within {connect_s:g} s", self._waits.connect_s))
             return opening.result()[1]
         finally:
             opening.cancel()
@@ -195,7 +196,7 @@ class _Connection(asyncio.Protocol):
     async def ask(self, answer: Answer, request: bytes, waits: Waits, pulse: _Pulse) -> Timed:
         """Send a request, and wait for the end of its answer."""
         if not self._transport:
-            raise ConnectionError("the server closed the connection before it was asked")
+            raise ConnectionError(msg("the server closed the connection before it was asked"))
         self._pending, self.heard = _Pending(answer, waits, pulse), False
         self._transport.write(request)
         try:
@@ -292,9 +293,9 @@ class _Pending:
             self._timer = self._loop.call_later(min(silent, late) - now, self._look)
             return
         late_or_silent = (
-            TooSlowError(f"no end after {waits.answer_s:g} s")
+            TooSlowError(msg("no end after {answer_s:g} s", waits.answer_s))
             if now >= late
-            else TimeoutError(f"nothing came for {waits.silence_s:g} s")
+            else TimeoutError(msg("nothing came for {silence_s:g} s", waits.silence_s))
         )
         try:
             self._finish(None if self._answer.settle() else late_or_silent)

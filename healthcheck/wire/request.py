@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from healthcheck.messages import msg
 from healthcheck.wire.inflate import OFFERED
 
 
@@ -33,9 +34,9 @@ def server_of(url: str) -> Server:
     """
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError(f"{url!r} is not an http:// URL of a server")
+        raise ValueError(msg("{url} is not an http:// URL of a server", repr(url)))
     if "@" in parts.netloc:
-        raise ValueError("a user or password in the URL: the service sends none")
+        raise ValueError(msg("a user or password in the URL: the service sends none"))
     tls = parts.scheme == "https"
     name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname.encode("idna").decode()
     return Server(

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import httptools
 
+from healthcheck.messages import msg
+
 _MAX_BARREN_BYTES = 2**16
 """In the head, between chunks, after the last: a parser goes over what is still open with each arrival."""
 _MAX_HEADERS, _MAX_FIELD_BYTES = 128, 8190
@@ -61,13 +63,15 @@ class Response:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as error:
-            raise ConnectionError("the server switched to another protocol") from error
+            raise ConnectionError(msg("the server switched to another protocol")) from error
         except httptools.HttpParserError as error:
-            raise ConnectionError(f"no HTTP/1.1 response: {error}") from error
+            raise ConnectionError(msg("no HTTP/1.1 response: {error}", error)) from error
         if self._excess:
-            raise TooLargeError(f"{self._excess} in one answer")
+            raise TooLargeError(msg("{excess} in one answer", self._excess))
         if self._barren > _MAX_BARREN_BYTES:
-            raise TooLargeError(f"more than {_MAX_BARREN_BYTES} bytes without one of the body")
+            raise TooLargeError(
+                msg("more than {max_barren_bytes} bytes without one of the body", _MAX_BARREN_BYTES)
+            )
 
     def take(self) -> bytes:
         """The body since the last call, as it was sent."""
@@ -81,10 +85,10 @@ class Response:
             ConnectionError: before the answer or in the middle of it.
         """
         if not self._in_body:
-            raise ConnectionError("the server closed the connection before it answered")
+            raise ConnectionError(msg("the server closed the connection before it answered"))
         chunked = "chunked" in self.headers.get("transfer-encoding", "").lower()
         if not self.ended and (chunked or "content-length" in self.headers):
-            raise ConnectionError("the server closed the connection in the middle of its answer")
+            raise ConnectionError(msg("the server closed the connection in the middle of its answer"))
         self.ended = True
 
     # What httptools calls, in the order of a response. A second response nobody asked for is dropped.
@@ -100,9 +104,9 @@ class Response:
     def on_header(self, name: bytes, value: bytes) -> None:
         self._fields += 1
         if self._fields > _MAX_HEADERS:
-            self._excess = f"more than {_MAX_HEADERS} headers"
+            self._excess = msg("more than {max_headers} headers", _MAX_HEADERS)
         if len(value) > _MAX_FIELD_BYTES:
-            self._excess = f"a header of more than {_MAX_FIELD_BYTES} bytes"
+            self._excess = msg("a header of more than {max_field_bytes} bytes", _MAX_FIELD_BYTES)
         if not self._in_body:
             self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 

@@ -305,7 +305,7 @@ def test_the_registry_is_that_of_the_chosen_row(row: str, outcome: str | None, s
          "write max_model_len = 40960 in adapter.toml"),
         ("tensor_parallel_size = 5\n", 'vllm serve "$MODEL_PATH" -tp 5', {"tensor_parallel_size": "5"},
          "use --tensor-parallel-size 1 or 2"),
-        ("a = 1", "", {"quantization": "ascend"}, "leave quantization out of adapter.toml, or submit ModelSlim weights"),
+        ("a = 1", "", {"quantization": "ascend"}, "or submit ModelSlim weights (leave quantization out of adapter.toml)"),
     ],
 )  # fmt: skip
 def test_a_repair_names_the_key_of_adapter_toml(

@@ -35,8 +35,8 @@ _SCRIPTS = {
     ),
 }
 _PATHS = {
-    "LD_LIBRARY_PATH": "the libraries of CANN and of the driver are found through it",
-    "PYTHONPATH": "CANN's Python modules (tbe) are found through it",
+    "LD_LIBRARY_PATH": msg("the libraries of CANN and of the driver are found through it"),
+    "PYTHONPATH": msg("CANN's Python modules (tbe) are found through it"),
 }
 """Source: CANN's set_env.sh, which puts its folders in front of both."""
 _OF_CANN = re.compile(r"/Ascend/|\bcann\b|\bASCEND_", re.IGNORECASE)

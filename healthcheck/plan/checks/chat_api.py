@@ -14,8 +14,8 @@ from healthcheck.plan.servers.served import STARTED, line_of, served, unresolved
 from healthcheck.records import Stage
 
 _WITHOUT_TEXT = {
-    "skip-tokenizer-init": "without a tokenizer every chat request is refused",
-    "tokens-only": "completions have token ids and no text",
+    "skip-tokenizer-init": msg("without a tokenizer every chat request is refused"),
+    "tokens-only": msg("completions have token ids and no text"),
 }
 PROMPT, COMPLETION = 1500, 512
 """Tokens of a request. The service's sample report has a prompt with four worked examples (AISBench's

@@ -17,8 +17,8 @@ from healthcheck.redact import without_secrets
 from healthcheck.sandbox.job import EndedBy, Mode
 
 _EXPECTED = msg("a model server is started and stays")
-_CONFINED = "confined by the kernel (Landlock): little of this machine can be read, and nothing changed"
-_UNCONFINED = "not confined: it can read and change all that this user can"
+_CONFINED = msg("confined by the kernel (Landlock): little of this machine can be read, and nothing changed")
+_UNCONFINED = msg("not confined: it can read and change all that this user can")
 
 
 @check(
@@ -76,7 +76,7 @@ def _remarks(observed: Observations) -> Iterator[str]:
         yield WITHOUT_NAMESPACES
         yield _CONFINED if observed.mode is Mode.CONFINED else _UNCONFINED
         if observed.network:
-            yield "the network is not cut off"
+            yield msg("the network is not cut off")
     if observed.stricter:
         yield observed.stricter
 

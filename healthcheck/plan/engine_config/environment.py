@@ -75,7 +75,7 @@ def find_python(named: str = "", clone: Path = CLONE) -> Interpreter | None:
     if (clone / FOLDER / "ready").exists() and os.access(made, os.X_OK):
         return Interpreter(path=str(made), named_by=FOLDER)
     if all(map(_is_here, ("vllm", "vllm-ascend"))):
-        return Interpreter(path=sys.executable, named_by="the running Python")
+        return Interpreter(path=sys.executable, named_by=msg("the running Python"))
     return None
 
 

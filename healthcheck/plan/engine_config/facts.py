@@ -38,7 +38,7 @@ class Raised:
     @property
     def kind(self) -> str:
         """The error's own type."""
-        return next(iter(self.kinds), "an unnamed error")
+        return next(iter(self.kinds), msg("an unnamed error"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from healthcheck import json_text
 from healthcheck.hardware import Family, Npu
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.servers.options import UNRESOLVED
 from healthcheck.plan.vllm_cli.catalogue import nearest
@@ -62,17 +63,19 @@ def obstacle(question: Question, npu: Npu) -> str:
     """Why there is nothing to ask the engine, "" where there is."""
     server = question.plan.server
     if server is None or server.engine != "vllm":
-        return f"the server is {server.engine}, not vLLM" if server else "no server is started"
+        return msg("the server is {engine}, not vLLM", server.engine) if server else msg("no server is started")
     if npu.family not in BUILDS:
-        return f"vllm-ascend has no build for {npu.label}"
+        return msg("vllm-ascend has no build for {label}", npu.label)
     unknown = next((word for word in server.argv if UNRESOLVED in word), "")
     if unknown:
-        return f"the dry run could not determine {unknown} among the arguments"
+        return msg("the dry run could not determine {unknown} among the arguments", unknown)
     config = question.weights / "config.json"
     if not config.is_file():
-        return f"{question.weights} has no config.json to build from"
+        return msg("{weights} has no config.json to build from", question.weights)
     if server.option("trust-remote-code") is not None and _may_bring_code(server, config):
-        return "with --trust-remote-code the engine would run the Python code of a model, which is not done here"
+        return msg(
+            "with --trust-remote-code the engine would run the Python code of a model, which is not done here"
+        )
     return ""
 
 

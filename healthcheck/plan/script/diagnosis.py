@@ -42,11 +42,13 @@ _WEIGHTS_MISSING = re.compile(
 _MODEL_PATH = re.compile(rf"\$\{{?{contract.MODEL_PATH_VARIABLE}\b")
 _REFUSAL = re.compile(r"^adapter: (?P<said>.+)$")
 _ABOUT_THE_MACHINE = re.compile(r"\b(?:devices?|NPUs?)\b")
-WITHOUT_NAMESPACES = "the sandbox has no namespaces here: programs at absolute paths are the machine's own"
-_OTHER_MACHINE = "the dry run shows one 910B3 of 64 GB, and the devices of the service are unknown"
-_FEW_RIGHTS = "the dry run has few rights outside the submission, while root in the service's image may change more"
-_NOT_THE_REAL_ONE = "the stub of a library raised it, and the real library may not"
-_EMPTY_FOLDER = "the official vllm-ascend image may have that file, and its folders are empty in the dry run"
+WITHOUT_NAMESPACES = msg("the sandbox has no namespaces here: programs at absolute paths are the machine's own")
+_OTHER_MACHINE = msg("the dry run shows one 910B3 of 64 GB, and the devices of the service are unknown")
+_FEW_RIGHTS = msg(
+    "the dry run has few rights outside the submission, while root in the service's image may change more"
+)
+_NOT_THE_REAL_ONE = msg("the stub of a library raised it, and the real library may not")
+_EMPTY_FOLDER = msg("the official vllm-ascend image may have that file, and its folders are empty in the dry run")
 _OF_DEVICES = re.compile(
     r"\b(?:(?<!left on )devices?(?! or resource)|NPUs?|cards?|chips?)\b|\u5361|\u82af\u7247"
     r"|(?<![\w.])(?:Ascend[ _-]?(?:910|310|950)\w*|910(?:[ABCP_]\w*)?|310[BP]\w*|950(?:PR|DT)\w*)(?!\w|\.\w)",
@@ -88,7 +90,12 @@ def _sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     excused = limits_of_the_sandbox(plan, said)
     if len(excused) < len(said) or not (excused or is_refused(plan)):
         return None
-    return Ending(fix="", open_because=f"{WITHOUT_NAMESPACES}, and this user may not change files of the machine")
+    return Ending(
+        fix="",
+        open_because=msg(
+            "{without_namespaces}, and this user may not change files of the machine", WITHOUT_NAMESPACES
+        ),
+    )
 
 
 def _guessed(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
@@ -96,7 +103,9 @@ def _guessed(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     names = next((each.argv[2:] for each in reversed(plan.commands) if each.program == calls.GUESSED), None)
     if names is None or any(each.kind in {Need.MODULE, Need.COMMAND, Need.ARGUMENT} for each in said):
         return None
-    return Ending(fix="", open_because=f"a Python program depends on what {', '.join(names)} really does")
+    return Ending(
+        fix="", open_because=msg("a Python program depends on what {names} really does", ", ".join(names))
+    )
 
 
 def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -107,7 +116,7 @@ def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         return None
     file = contract.ENTRY_POINT if number else helper["file"] if helper else ""
     return Ending(
-        fix=f"repair and commit: sed -i 's/\\r$//' {file} && echo '*.sh text eol=lf' >> .gitattributes",
+        fix=msg("repair and commit: sed -i 's/\\r$//' {file} && echo '*.sh text eol=lf' >> .gitattributes", file),
         where=deploy_sh.place(number),
     )
 
@@ -250,7 +259,7 @@ def _read_only(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         return None
     return Ending(
         fix=msg("change a copy: cp the file to a folder of your own"),
-        open_because="whether the service lets anything be written below MODEL_PATH is unknown",
+        open_because=msg("whether the service lets anything be written below MODEL_PATH is unknown"),
     )
 
 

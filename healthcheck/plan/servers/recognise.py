@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from healthcheck import contract, json_text, yaml_text
 from healthcheck.errors import KitError
+from healthcheck.messages import Message, msg
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import Api, Origin, PortSource, ServerCommand
@@ -138,7 +139,7 @@ def _document(name: str, text: str) -> JsonValue:
     try:
         return json_text.load(text) if name.endswith(".json") else yaml_text.load(text)
     except KitError as error:
-        return f"cannot be read: {error}"
+        return msg("cannot be read: {error}", error)
 
 
 def _config_problem(engine: Engine, line: CommandLine, record: Record) -> str:
@@ -148,11 +149,13 @@ def _config_problem(engine: Engine, line: CommandLine, record: Record) -> str:
     if engine.name != "vllm" or text is None:
         return ""
     if not name.endswith((".yaml", ".yml")):
-        return f"{name} is not a .yaml file"
+        return msg("{name} is not a .yaml file", name)
     data = {} if _unread(line, record) else _document(name, text)
     if isinstance(data, dict):
         return ""
-    return f"{name} {data if isinstance(data, str) and data.startswith('cannot') else 'holds no names with values'}"
+    if isinstance(data, Message):
+        return msg("{name} {problem}", name, data)
+    return msg("{name} holds no names with values", name)
 
 
 def _plain(value: JsonValue) -> str:
@@ -203,13 +206,15 @@ def _port(
         text = f"{UNRESOLVED} {file} is too long to be read here>"
         return None, PortSource(kind=Origin.UNKNOWN, text=text)
     if engine.port is None:
-        return None, PortSource(kind=Origin.UNKNOWN, text=f"{engine.name} reads it from its own configuration")
+        return None, PortSource(
+            kind=Origin.UNKNOWN, text=msg("{name} reads it from its own configuration", engine.name)
+        )
     return engine.port, _default(engine)
 
 
 def _default(engine: Engine) -> PortSource:
     kind = Origin.UNKNOWN if engine.port is None else Origin.DEFAULT
-    return PortSource(kind=kind, text=f"{engine.name}'s own default")
+    return PortSource(kind=kind, text=msg("{name}'s own default", engine.name))
 
 
 def _given_port(engine: Engine, line: CommandLine, config: Mapping[str, Given], record: Record) -> Given | None:

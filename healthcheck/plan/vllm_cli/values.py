@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from healthcheck import stacks
-from healthcheck.messages import msg
+from healthcheck.messages import joined, msg
 from healthcheck.plan.vllm_cli.catalogue import Catalogue, Kind, Option, limits
 from healthcheck.plan.vllm_cli.grammar import Argument, Parsed, Problem
 
@@ -107,10 +107,14 @@ def _reason(argument: Argument, value: str, catalogue: Catalogue) -> Reason | No
     if option.optional and value in {"", "None"}:
         return None
     if not value and option.kind is not Kind.TEXT:
-        return f"a value for {name}, not an empty word", f"set the variable that {name} takes its value from"
+        return msg("a value for {name}, not an empty word", name), msg(
+            "set the variable that {name} takes its value from", name
+        )
     if option.choices and value not in (*option.choices, *_added_choices(name, catalogue)):
         near = difflib.get_close_matches(value, option.choices, n=1, cutoff=0.5)
-        return f"{name} as one of {', '.join(option.choices[:14])}", f"write {name} {(near or option.choices)[0]}"
+        return msg("{name} as one of {choices}", name, ", ".join(option.choices[:14])), msg(
+            "write {name} {value}", name, (near or option.choices)[0]
+        )
     if option.kind in {Kind.JSON, Kind.JSON_OR_TEXT}:
         return _json(option, value)
     return None if option.kind is Kind.TEXT else _number(option, value)
@@ -124,12 +128,12 @@ def _added_choices(name: str, catalogue: Catalogue) -> Iterator[str]:
 
 
 def _number(option: Option, value: str) -> Reason | None:
-    words = {Kind.INT: "a whole number", Kind.FLOAT: "a number"}.get(
-        option.kind, "a whole number, as 32768, 32k or 32K"
+    words = {Kind.INT: msg("a whole number"), Kind.FLOAT: msg("a number")}.get(
+        option.kind, msg("a whole number, as 32768, 32k or 32K")
     )
     number = _value_of(option.kind, value)
     if number is None:
-        return f"{option.name} as {words}", f"write {option.name} with digits alone"
+        return msg("{name} as {kind}", option.name, words), msg("write {name} with digits alone", option.name)
     least, above, most, below = option.range or limits(option.name)
     allowed = (
         (least is None or number >= least)
@@ -139,11 +143,18 @@ def _number(option: Option, value: str) -> Reason | None:
     )
     if allowed:
         return None
-    named = [("at least", least), ("more than", above), ("at most", most), ("less than", below)]
-    said = " and ".join(f"{words} {limit:g}" for words, limit in named if limit is not None)
+    named = [
+        least is not None and msg("at least {limit:g}", least),
+        above is not None and msg("more than {limit:g}", above),
+        most is not None and msg("at most {limit:g}", most),
+        below is not None and msg("less than {limit:g}", below),
+    ]
     bound = next(limit for limit in (least, most, above, below) if limit is not None)
     share = 0.9 if option.name == "--gpu-memory-utilization" else bound
-    return f"{option.name} {said}", f"write {option.name} {share:g}"
+    return (
+        msg("{name} {limits}", option.name, joined(" and ", filter(None, named))),
+        msg("write {name} {share:g}", option.name, share),
+    )
 
 
 def _value_of(kind: Kind, value: str) -> float | None:
@@ -164,14 +175,16 @@ def _json(option: Option, value: str) -> Reason | None:
     braces = bool(re.match(r"(?s)^\s*{.*}\s*$", value))
     if option.kind is Kind.JSON_OR_TEXT and not braces and option.name not in OBJECTS:
         return None
-    example = """'{"key": "value"}' in single quotes, with double quotes inside"""
+    example = msg("""'{"key": "value"}' in single quotes, with double quotes inside""")
     try:
         found = json.loads(_without_units(value) if option.keys else value)
     except (ValueError, RecursionError) as error:
-        return f"{option.name} as JSON ({error})", f"write {option.name} {example}"
+        return msg("{name} as JSON ({error})", option.name, error), msg(
+            "write {name} {value}", option.name, example
+        )
     needs_object = option.keys or option.name in OBJECTS
     if needs_object and not isinstance(found, dict):
-        return f"{option.name} as a JSON object", f"write {option.name} {example}"
+        return msg("{name} as a JSON object", option.name), msg("write {name} {value}", option.name, example)
     unknown = [key for key in found if key not in option.keys] if option.keys and isinstance(found, dict) else []
     return _unknown_key(option, str(unknown[0])) if unknown else None
 
@@ -187,15 +200,16 @@ def _key(argument: Argument) -> Reason | None:
     """A dotted option needs one that takes an object, and a key that the object has."""
     option = argument.option
     if option.kind not in {Kind.JSON, Kind.JSON_OR_TEXT}:
-        return f"{option.name} without a dot: it takes no object", f"write {option.name} VALUE"
+        return msg("{name} without a dot: it takes no object", option.name), msg("write {name} VALUE", option.name)
     first = argument.key.partition(".")[0].removesuffix("+")
     return _unknown_key(option, first) if option.keys and first not in option.keys else None
 
 
 def _unknown_key(option: Option, key: str) -> Reason:
     near = difflib.get_close_matches(key, option.keys, n=1, cutoff=0.6)
-    meant = f"did you mean {near[0]!r}?" if near else f"take {key!r} out"
-    return f"a key that {option.name} has ({', '.join(option.keys[:8])}, …), not {key!r}", meant
+    meant = msg("did you mean {near}?", repr(near[0])) if near else msg("take {key} out", repr(key))
+    known = ", ".join(option.keys[:8])
+    return msg("a key that {name} has ({known}, …), not {key}", option.name, known, repr(key)), meant
 
 
 def _unknown_name(argument: Argument, parsed: Parsed, catalogue: Catalogue) -> Reason | None:

@@ -144,10 +144,10 @@ def _regular_file(path: Path, limit: int) -> tuple[bytes, str]:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        return b"", "a link" if path.is_symlink() else str(error.strerror)
+        return b"", msg("a link") if path.is_symlink() else str(error.strerror)
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return b"", "no regular file"
+            return b"", msg("no regular file")
         data = file.read(limit + 1)
     if len(data) > limit:
         raise UsageError(
@@ -197,14 +197,14 @@ def _begins_like_a_zip(path: Path) -> bool:
 def _unsafe(entry: zipfile.ZipInfo) -> str:
     name = entry.filename
     if name.startswith(("/", "\\")) or "\\" in name or ":" in name.partition("/")[0]:
-        return "an absolute or foreign path"
+        return msg("an absolute or foreign path")
     if ".." in PurePosixPath(name).parts:
-        return "a path that climbs out"
+        return msg("a path that climbs out")
     if stat.S_ISLNK(entry.external_attr >> 16):
-        return "a link"
+        return msg("a link")
     if entry.flag_bits & 1:
-        return "encrypted"
-    return "" if entry.compress_type in _METHODS else "not packed with deflate: unpack it, and name the folder"
+        return msg("encrypted")
+    return "" if entry.compress_type in _METHODS else msg("not packed with deflate: unpack it, and name the folder")
 
 
 def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> tuple[bytes, str]:

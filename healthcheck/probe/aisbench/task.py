@@ -181,7 +181,7 @@ def _task(report: ReportFiles, model: str, dataset: str, told: _Told) -> ClientT
         records = [record for record in attempted if record.success]
     graded = report.files.get(f"results/{base}.json", b"")
     results, details = _results(graded[: MAX_RESULTS_BYTES + 1])
-    torn = () if results is not None or not graded else (f"'results/{base}.json': no whole JSON object",)
+    torn = () if results is not None or not graded else (msg("'results/{base}.json': no whole JSON object", base),)
     version, figures = told.printed.get((model, dataset), ("", {}))
     unanswered = [record for record in attempted if record.success is False]
     successes = [record for record in records if record.success is not False]

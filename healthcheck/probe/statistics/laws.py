@@ -36,15 +36,17 @@ class Profile:
 
 
 UNSTABLE = Profile(
-    situation=msg("strong but unstable"), next_steps="improve consistency: lower temperature, voting"
+    situation=msg("strong but unstable"), next_steps=msg("improve consistency: lower temperature, voting")
 )
-EVEN = Profile(situation=msg("even, neither good nor bad"), next_steps="broad improvement: data, prompt")
+EVEN = Profile(situation=msg("even, neither good nor bad"), next_steps=msg("broad improvement: data, prompt"))
 BIASED = Profile(
     situation=msg("systematic error: the samples agree on a wrong answer"),
-    next_steps="look at the answer format, the prompt, the chat template, then the model",
+    next_steps=msg("look at the answer format, the prompt, the chat template, then the model"),
 )
-FAILING = Profile(situation="failing", next_steps="look for a broken deployment before you blame the model")
-RELIABLE = Profile(situation="reliable", next_steps="nothing to repair")
+FAILING = Profile(
+    situation=msg("failing"), next_steps=msg("look for a broken deployment before you blame the model")
+)
+RELIABLE = Profile(situation=msg("reliable"), next_steps=msg("nothing to repair"))
 
 
 def feasible(avg: float, passed: float, cons: float, k: int, tolerance: float = 0.0) -> tuple[str, ...]:
@@ -64,17 +66,27 @@ def feasible(avg: float, passed: float, cons: float, k: int, tolerance: float = 
     most = (cons * k + (passed - cons) * (majority - 1)) / k
     ranges = all(-slack <= figure <= 1 + slack for figure in (avg, passed, cons))
     laws = (
-        (ranges, "every figure lies between 0 and 100 %"),
-        (avg <= passed + 2 * slack, f"avg@{k} <= pass@{k}: a correct sample makes its problem pass"),
-        (passed <= k * avg + (k + 1) * slack, f"pass@{k} <= {k} avg@{k}: each passed problem has a correct sample"),
-        (cons <= passed + 2 * slack, f"cons@{k} <= pass@{k}: a correct majority makes its problem pass"),
+        (ranges, msg("every figure lies between 0 and 100 %")),
+        (avg <= passed + 2 * slack, msg("avg@{k} <= pass@{k}: a correct sample makes its problem pass", k)),
+        (
+            passed <= k * avg + (k + 1) * slack,
+            msg("pass@{k} <= {k} avg@{k}: each passed problem has a correct sample", k),
+        ),
+        (cons <= passed + 2 * slack, msg("cons@{k} <= pass@{k}: a correct majority makes its problem pass", k)),
         (
             avg >= least - 3 * slack,
-            f"avg@{k} >= {least:.4f}: each problem of cons@{k} has {majority} correct samples",
+            msg(
+                "avg@{k} >= {least:.4f}: each problem of cons@{k} has {majority} correct samples",
+                k,
+                least,
+                majority,
+            ),
         ),
         (
             avg <= most + 3 * slack,
-            f"avg@{k} <= {most:.4f}: a problem without a majority has at most {majority - 1}",
+            msg(
+                "avg@{k} <= {most:.4f}: a problem without a majority has at most {majority}", k, most, majority - 1
+            ),
         ),
     )
     return tuple(text for holds, text in laws if not holds)

@@ -176,8 +176,11 @@ def _line_ends(text: _Text) -> Findings:
         commit = git if text.submission.commit else ""
         yield fail(
             expected=msg("lines that end in LF"),
-            seen=f"{len(lines)} lines end in CRLF: the carriage return becomes part of the last word of each line, "
-            "and “#!/bin/sh\\r” names no program",
+            seen=msg(
+                "{n} lines end in CRLF: the carriage return becomes part of the last word of each line, "
+                "and “#!/bin/sh\\r” names no program",
+                len(lines),
+            ),
             fix=f"sed -i 's/\\r$//' {NAME} && echo '*.sh text eol=lf' >> .gitattributes{commit}",
             where=f"{NAME}:{harmful[0]}",
         )
@@ -271,7 +274,7 @@ def _parsers(text: _Text) -> Findings:
     if parse.accepted is False and not (own == "dash" and bashisms.runs_itself_in_bash(text.script)):
         yield fail(
             expected=msg("a script that {own} can read", own),
-            seen=f"{parse.shell} says: {parse.message} {text.quoted(parse.line)}".rstrip(),
+            seen=msg("{shell} says: {message} {line}", parse.shell, parse.message, text.quoted(parse.line)),
             fix=_parser_fix(answers, own),
             where=text.where(parse.line),
         )

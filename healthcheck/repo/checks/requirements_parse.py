@@ -172,7 +172,7 @@ def _direct(submission: Submission, entry: Entry) -> Iterator[Finding]:
             seen=msg("“{quoted}”: the repository has neither at {path}", entry.quoted, path),
             fix=msg(
                 "commit {path}, or write {name}==version",
-                "a pyproject.toml" if path == "." else path,
+                "pyproject.toml" if path == "." else path,
                 entry.name or "name",
             ),
             where=entry.where,

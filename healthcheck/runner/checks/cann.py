@@ -55,7 +55,9 @@ def cann(facts: RunnerFacts) -> Findings:
             facts,
             expected=msg("a CANN toolkit"),
             seen=msg("none in /usr/local/Ascend, and none in the environment"),
-            fix=f"{IMAGE}, or install CANN {facts.row.cann or ''}".rstrip(),
+            fix=msg("{image}, or install CANN {version}", IMAGE, facts.row.cann)
+            if facts.row.cann
+            else msg("{image}, or install CANN", IMAGE),
         )
         return
     if not seen.home:

@@ -16,12 +16,12 @@ from healthcheck.runner.trial_records import TrialError
 from healthcheck.runner.wording import IMAGE, RUN_FLAGS, needs_depth, needs_npu, npus, unanswered
 
 _MISSING_LIBRARIES = {
-    "libascend_hal": f"the driver's libraries are not in reach: mount them ({RUN_FLAGS})",
-    "libhccl": "source /usr/local/Ascend/ascend-toolkit/set_env.sh (CANN's libraries are not in reach)",
-    "libascendcl": "source /usr/local/Ascend/ascend-toolkit/set_env.sh (CANN's libraries are not in reach)",
-    "libatb": "source /usr/local/Ascend/nnal/atb/set_env.sh (ATB is not in reach)",
-    "undefined symbol": "install the torch that this torch_npu was built for: their versions belong together",
-    "No module named": "install what is missing, in the Python that serves",
+    "libascend_hal": msg("the driver's libraries are not in reach: mount them ({run_flags})", RUN_FLAGS),
+    "libhccl": msg("source /usr/local/Ascend/ascend-toolkit/set_env.sh (CANN's libraries are not in reach)"),
+    "libascendcl": msg("source /usr/local/Ascend/ascend-toolkit/set_env.sh (CANN's libraries are not in reach)"),
+    "libatb": msg("source /usr/local/Ascend/nnal/atb/set_env.sh (ATB is not in reach)"),
+    "undefined symbol": msg("install the torch that this torch_npu was built for: their versions belong together"),
+    "No module named": msg("install what is missing, in the Python that serves"),
 }
 
 

@@ -113,7 +113,7 @@ def _architectures(facts: WeightsFacts) -> Findings:
         )
         yield fail(
             expected=msg('"architectures": ["<class name>"], for example ["Qwen3ForCausalLM"]'),
-            seen=f"config.json: {seen}; model_type {text_of(value.get('model_type'))!r}",
+            seen=msg("config.json: {seen}; model_type {model_type}", seen, repr(text_of(value.get("model_type")))),
             fix=msg('add "architectures" to config.json as the original model has it'),
             where="config.json",
         )
@@ -129,7 +129,7 @@ def _model_type(facts: WeightsFacts) -> Findings:
     if model_type in assumed.model_types or value.get("auto_map"):
         return
     known = [release.vllm for release in facts.releases() if model_type in release.model_types]
-    seen = f"model_type {shown(model_type)!r}" if model_type else msg("no model_type")
+    seen = msg("model_type {model_type}", repr(shown(model_type))) if model_type else msg("no model_type")
     also = msg("; only vLLM {spans} does", _spans(facts, known)) if known else ""
     yield warn(
         expected=msg(

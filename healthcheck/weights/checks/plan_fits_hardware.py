@@ -120,7 +120,7 @@ def _heads(facts: WeightsFacts, demand: Demand) -> Findings:
     yield fail(
         expected=msg("a tensor parallel size that divides the heads (vLLM refuses others)"),
         seen=seen,
-        fix=msg("use --tensor-parallel-size {fitting}", " or ".join(fitting)),
+        fix=msg("use --tensor-parallel-size {fitting}", joined(" or ", fitting)),
         where=where,
     )
 

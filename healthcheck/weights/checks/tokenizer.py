@@ -11,7 +11,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
-from healthcheck.messages import msg
+from healthcheck.messages import mapped, msg
 from healthcheck.records import Finding, JsonValue, Stage
 from healthcheck.weights.documents import text_of, words
 from healthcheck.weights.facts import WeightsFacts
@@ -139,7 +139,7 @@ def _files(facts: WeightsFacts) -> Findings:
     if read.error:
         yield fail(
             expected=msg("a tokenizer in JSON"),
-            seen=f"tokenizer.json {shown(read.error, 300)}",
+            seen=msg("tokenizer.json {problem}", mapped(read.error, lambda text: shown(text, 300))),
             fix=ORIGINAL,
             where="tokenizer.json",
         )
@@ -238,7 +238,7 @@ def _flagged(facts: WeightsFacts, value: str) -> Template:
             return _shipped(facts, source, os.path.relpath(path, plan.root))
     except Unreadable as error:
         return Template(source=source, error=str(error))
-    return Template(source=source, error="names a file that is not shipped with the repository or the weights")
+    return Template(source=source, error=msg("names a file that is not shipped with the repository or the weights"))
 
 
 def _shipped(facts: WeightsFacts, source: str, name: str) -> Template:
@@ -246,7 +246,7 @@ def _shipped(facts: WeightsFacts, source: str, name: str) -> Template:
     root = facts.submission.root
     path = (root / name).resolve()
     if name not in facts.submission.paths or not path.is_relative_to(root):
-        return Template(source=source, error=f"names {shown(name)}, which is not in the repository")
+        return Template(source=source, error=msg("names {name}, which is not in the repository", shown(name)))
     try:
         return decoded(source, read_bounded(path, MAX_TEMPLATE_BYTES))
     except UsageError as error:
