@@ -22,7 +22,8 @@ DOMAIN = "npu-adapter"
 VARIABLE = "NPU_ADAPTER_LANG"
 LOCALE = Path(__file__).with_name("locale")
 Translate = Callable[[str], str]
-_PIECE = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef] ?|[^\s\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]+ ?")
+_WIDE = r"\u3000-\u303f\u4e00-\u9fff\uff00-\uffef"
+_PIECE = re.compile(rf"[（《“]*(?:[{_WIDE}“”]|[^\s{_WIDE}“”]+)[、。，；：？！）》”]* ?")
 _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 

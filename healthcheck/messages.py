@@ -9,7 +9,8 @@ and reaches every reader as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from gettext import NullTranslations
 from string import Formatter
@@ -17,6 +18,7 @@ from string import Formatter
 Catalogue = NullTranslations
 """From the templates of messages to those of another language, with the same names of places in any order."""
 _ENGLISH = NullTranslations()
+_CHINESE = re.compile("[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
 
 
 class Message(str):
@@ -206,4 +208,15 @@ def _filled(original: str, template: str, values: tuple[object, ...], catalogue:
         if name is not None:
             value = value_of[name]
             parts.append(format(_plain(say(value, catalogue)) if isinstance(value, str) else value, spec))
-    return "".join(parts)
+    return "".join(parts) if template is original else "".join(_closed_up(parts))
+
+
+def _closed_up(parts: list[str]) -> Iterator[str]:
+    """The parts without the blanks that meet Chinese on both sides: a place cannot know what will stand in it."""
+    for before, part, after in zip(["", *parts], parts, [*parts[1:], ""], strict=False):
+        text = part
+        if text[:1] == " " and _CHINESE.match(before[-1:]) and _CHINESE.match(text[1:2]):
+            text = text[1:]
+        if text[-1:] == " " and _CHINESE.match(text[-2:-1]) and _CHINESE.match(after[:1]):
+            text = text[:-1]
+        yield text

@@ -216,22 +216,17 @@ def _p(value: float) -> str:
 
 
 def _flip(flip: Flip) -> Iterator[str]:
-    word = msg("lost") if flip.lost else msg("won")
     yield ""
     problem, tier, expected = (plain(text) for text in (flip.problem, flip.tier, flip.expected))
-    yield (
-        msg(
-            "{word}: {problem} ({tier}), right in {first}/{first2} → {second}/{second2}; expected {expected}",
-            word,
-            problem,
-            tier,
-            flip.first[0],
-            flip.first[1],
-            flip.second[0],
-            flip.second[1],
-            expected,
+    said = (problem, tier, *flip.first, *flip.second, expected)
+    if flip.lost:
+        yield msg(
+            "lost: {problem} ({tier}), right in {first}/{first2} → {second}/{second2}; expected {expected}", *said
         )
-    )
+    else:
+        yield msg(
+            "won: {problem} ({tier}), right in {first}/{first2} → {second}/{second2}; expected {expected}", *said
+        )
     yield msg("  asked: {short}", _short(flip.question))
     yield f"  A: {_short(flip.first_answer)}"
     yield f"  B: {_short(flip.second_answer)}"

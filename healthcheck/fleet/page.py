@@ -208,7 +208,7 @@ def _cell(stage: Stage, facts: StageFacts | None) -> Cell:
         text=msg(
             "{name}: {value}",
             stage.value,
-            joined(", ", (BY_TONE[facts.tone.value], checks, duration(facts.seconds))),
+            msg("{outcome}, {checks}, {time}", BY_TONE[facts.tone.value], checks, duration(facts.seconds)),
         ),
     )
 

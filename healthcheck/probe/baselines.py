@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from healthcheck.messages import msg
 from healthcheck.probe.grading import grade
 from healthcheck.probe.problems import AnswerKind, Problem
 
@@ -21,7 +22,7 @@ def accuracies(problems: Sequence[Problem]) -> Mapping[str, float]:
     """The accuracy of each baseline that fits the problems; empty if none does."""
     if not problems:
         return {}
-    solvers: dict[str, Callable[[Problem], str]] = {"most frequent answer": _constant(problems)}
+    solvers: dict[str, Callable[[Problem], str]] = {msg("most frequent answer"): _constant(problems)}
     if any(problem.program for problem in problems) and all(
         problem.kind is AnswerKind.NUMBER for problem in problems
     ):

@@ -249,10 +249,10 @@ class Lost:
 class EndedBy(enum.Enum):
     """What ended a run early; the values begin the sentence that the run folder keeps."""
 
-    EVIDENCE = "the evidence is clear"
-    FAILURES = "requests failed"
-    INTERRUPT = "interrupted"
-    KILL = "the run was killed"
+    EVIDENCE = msg("the evidence is clear")
+    FAILURES = msg("requests failed")
+    INTERRUPT = msg("interrupted")
+    KILL = msg("the run was killed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

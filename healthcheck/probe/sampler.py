@@ -100,7 +100,12 @@ class Sampler:
             if not await self._keep(sample):
                 return False
             if strikes >= self._settings.patience.strikes:
-                self.gave_up = f"{EndedBy.FAILURES.value} {strikes} times in a row; the last: {sample.error}"
+                self.gave_up = msg(
+                    "{failed} {strikes} times in a row; the last: {error}",
+                    EndedBy.FAILURES.value,
+                    strikes,
+                    sample.error,
+                )
                 return False
             if self._workers > servers.room:  # a server was taken out
                 self._workers -= 1

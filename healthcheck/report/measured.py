@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from healthcheck.messages import joined, mapped, msg
+from healthcheck.messages import joined, mapped, message, msg
 from healthcheck.probe import figures
 from healthcheck.probe.adaptive import saving
 from healthcheck.probe.export import client_column, client_figures, client_reading
@@ -110,7 +110,9 @@ def _said(run: ProbeRun) -> tuple[str, ...]:
     )
     said = [msg("{asked} in {seconds:.1f} s.", asked, run.seconds)]
     if run.stopped:
-        said.append(msg("The run ended early: {without_secrets}.", words.plain(without_secrets(run.stopped))))
+        said.append(
+            msg("The run ended early: {without_secrets}.", words.plain(without_secrets(message(run.stopped))))
+        )
     saved = saving(run)
     if saved:
         said.append(saved.told)

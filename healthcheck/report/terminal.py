@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from healthcheck.language import ENGLISH, Translation, wrapped
-from healthcheck.messages import msg
+from healthcheck.messages import message, msg
 from healthcheck.records import (
     SOFT_SCORES,
     CheckResult,
@@ -248,6 +248,6 @@ def _estimate(value: dict[str, JsonValue]) -> str:
             100 * point,
             100 * low,
             100 * high,
-            value.get("question"),
+            message(str(value.get("question"))),
         )
     return f"{100 * point:6.2f} %"

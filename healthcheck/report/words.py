@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import reduce
 
 from healthcheck.contract import Rule
 from healthcheck.messages import joined, mapped, msg, plural
@@ -107,7 +108,8 @@ def counted(report: Report) -> str:
 
 def _counts(results: Iterable[CheckResult]) -> str:
     ended = Counter(UNSETTLED if is_open(result) else SAID[result.outcome] for result in results)
-    return joined(", ", (msg("{ended} {said}", ended[said], said) for said in COUNTED if ended[said]))
+    counts = [msg("{ended} {said}", ended[said], said) for said in COUNTED if ended[said]]
+    return reduce(lambda counts, more: msg("{counts}, {more}", counts, more), counts) if counts else ""
 
 
 def counted_of(report: Report, stage: Stage) -> str:

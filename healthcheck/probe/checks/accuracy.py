@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from healthcheck import __version__, contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.messages import joined, msg
+from healthcheck.messages import joined, message, msg
 from healthcheck.probe import baselines, export, figures, verdict
 from healthcheck.probe.adaptive import saving
 from healthcheck.probe.export import client_text
@@ -105,7 +105,7 @@ def accuracy(run: ProbeRun) -> Findings:
             )
         )
     if run.stopped:
-        yield note(msg("the run ended early ({stopped}): {leaning}", run.stopped, _leaning(run.ended_by)))
+        yield note(msg("the run ended early ({stopped}): {leaning}", message(run.stopped), _leaning(run.ended_by)))
     yield from _baselines(run)
     yield from _graders(run)
     yield from _second_opinion(run)
@@ -166,7 +166,7 @@ def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
 
 def _baselines(run: ProbeRun) -> Findings:
     shares = _without_model(run)
-    told = joined(", ", (msg("{name} {share:.1f} %", name, 100 * share) for name, share in shares.items()))
+    told = joined(", ", (msg("{name} {share:.1f} %", message(name), 100 * share) for name, share in shares.items()))
     if told:
         yield note(msg("without any model, on the same problems: {told}", told))
 

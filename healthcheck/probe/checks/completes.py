@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, unsettled, warn
-from healthcheck.messages import joined, msg
+from healthcheck.messages import joined, message, msg
 from healthcheck.probe.records import EndedBy, ProbeRun
 from healthcheck.records import Stage
 
@@ -62,7 +62,7 @@ def completes(run: ProbeRun) -> Findings:
     if run.stopped and not told:
         yield unsettled(
             expected=msg("{planned} samples", run.planned),
-            seen=msg("{samples} were taken: {stopped}", len(run.samples), run.stopped),
+            seen=msg("{samples} were taken: {stopped}", len(run.samples), message(run.stopped)),
             fix=msg("while the server runs: {again}", run.again),
         )
     retried = [sample for sample in run.samples if sample.retried and not sample.error]

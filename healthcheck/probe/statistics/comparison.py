@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from healthcheck.messages import msg
 from healthcheck.probe.statistics.correlation import Counts, icc
 from healthcheck.probe.statistics.distributions import (
     chi_square_1_upper_tail,
@@ -183,9 +184,9 @@ def cochran_mantel_haenszel(first: Counts, second: Counts) -> ChangeTest:
     """The stratified test of equal probabilities on each problem; one-sided with continuity correction."""
     excess, variance = _excess(first, second)
     if not variance:
-        return ChangeTest(name="CMH by problem", changed_p=1.0, worse_p=1.0)
+        return ChangeTest(name=msg("CMH by problem"), changed_p=1.0, worse_p=1.0)
     return ChangeTest(
-        name="CMH by problem",
+        name=msg("CMH by problem"),
         changed_p=chi_square_1_upper_tail(excess**2 / variance),
         worse_p=normal_upper_tail(-(excess + 0.5) / math.sqrt(variance)),
     )
@@ -200,7 +201,7 @@ def signs_by_problem(first: Counts, second: Counts) -> ChangeTest:
     better, worse = _as_large(differences), _as_large([-difference for difference in differences])
     once = all(n == 1 for n, _ in (*first, *second))
     return ChangeTest(
-        name="exact McNemar" if once else "signs by problem",
+        name=msg("exact McNemar") if once else msg("signs by problem"),
         changed_p=min(1.0, 2 * min(better, worse)),
         worse_p=worse,
     )
