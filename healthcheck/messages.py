@@ -10,7 +10,7 @@ and reaches every reader as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from gettext import NullTranslations
 from string import Formatter
@@ -18,7 +18,9 @@ from string import Formatter
 Catalogue = NullTranslations
 """From the templates of messages to those of another language, with the same names of places in any order."""
 _ENGLISH = NullTranslations()
-_CHINESE = re.compile("[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
+_CHINESE = r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]"
+_JOINT = "\0"
+_BLANK_JOINT = re.compile(rf"(?<={_CHINESE})(?:\0+ \0*| \0+)(?={_CHINESE})")
 
 
 class Message(str):
@@ -109,7 +111,9 @@ class Joined(Message):
 
     def said(self, catalogue: Catalogue) -> str:
         """The text in the language of a catalogue."""
-        return _translated(self.template, catalogue).join(say(value, catalogue) for value in self.values)
+        separator = _translated(self.template, catalogue)
+        between = (part for value in self.values for part in (separator, say(value, catalogue)))
+        return _closed_up([*between][1:])
 
     def mapped(self, change: Callable[[str], str]) -> Message:
         """The same message with each text that it quotes changed."""
@@ -208,15 +212,13 @@ def _filled(original: str, template: str, values: tuple[object, ...], catalogue:
         if name is not None:
             value = value_of[name]
             parts.append(format(_plain(say(value, catalogue)) if isinstance(value, str) else value, spec))
-    return "".join(parts) if template is original else "".join(_closed_up(parts))
+    return _closed_up(parts)
 
 
-def _closed_up(parts: list[str]) -> Iterator[str]:
-    """The parts without the blanks that meet Chinese on both sides: a place cannot know what will stand in it."""
-    for before, part, after in zip(["", *parts], parts, [*parts[1:], ""], strict=False):
-        text = part
-        if text[:1] == " " and _CHINESE.match(before[-1:]) and _CHINESE.match(text[1:2]):
-            text = text[1:]
-        if text[-1:] == " " and _CHINESE.match(text[-2:-1]) and _CHINESE.match(after[:1]):
-            text = text[:-1]
-        yield text
+def _closed_up(parts: Iterable[str]) -> str:
+    """The parts as one text, without the blanks at a joint that has Chinese on both sides.
+
+    A template cannot know whether a Chinese word or a Latin one will stand in its place.
+    """
+    text = _JOINT.join(parts)
+    return _BLANK_JOINT.sub("", text).replace(_JOINT, "")

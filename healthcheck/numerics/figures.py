@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from healthcheck.messages import msg
 from healthcheck.numerics import shift
 from healthcheck.numerics.judgement import cells
 from healthcheck.numerics.records import NumericsRun, Pair, Relation
 from healthcheck.records import JsonValue
 
 _SHORT = {
-    Relation.AGAIN: "again",
-    Relation.AFTER_ABORT: "after a cancelled request",
-    Relation.BATCH: "in a batch of {}",
-    Relation.MIXED_LENGTHS: "beside other lengths",
-    Relation.WARM_PREFIX: "prefix cached",
-    Relation.SHARED_PREFIX: "part of it cached",
-    Relation.WHILE_DECODING: "others decode",
-    Relation.DECODED: "decoded",
-    Relation.AT_EDGE: "at edges",
-    Relation.STREAMED: "streamed",
-    Relation.CHAT: "by chat",
+    Relation.AGAIN: msg("again"),
+    Relation.AFTER_ABORT: msg("after a cancelled request"),
+    Relation.MIXED_LENGTHS: msg("beside other lengths"),
+    Relation.WARM_PREFIX: msg("prefix cached"),
+    Relation.SHARED_PREFIX: msg("part of it cached"),
+    Relation.WHILE_DECODING: msg("others decode"),
+    Relation.DECODED: msg("decoded"),
+    Relation.AT_EDGE: msg("at edges"),
+    Relation.STREAMED: msg("streamed"),
+    Relation.CHAT: msg("by chat"),
 }
 _DIGITS = 7
 
@@ -54,11 +54,15 @@ def _table(run: NumericsRun) -> JsonValue:
     ]
 
 
+def _short(pair: Pair) -> str:
+    return _SHORT.get(pair.relation) or msg("in a batch of {size}", pair.size)
+
+
 def _by_length(pairs: Iterable[Pair]) -> JsonValue:
     """The largest shift in nats of each relation at each length of the prompt."""
     found: dict[tuple[str, int], float] = {}
     for pair in pairs:
-        place = _SHORT[pair.relation].format(pair.size), pair.prompt.length
+        place = _short(pair), pair.prompt.length
         found[place] = max(found.get(place, 0.0), pair.difference.shift)
     return [
         {"relation": relation, "length": length, "shift": round(largest, 4)}
@@ -71,11 +75,11 @@ def _by_position(run: NumericsRun) -> JsonValue:
     found: dict[str, dict[int, list[float]]] = {}
     for pair in run.pairs:
         first = pair.size + 1 if pair.relation in {Relation.DECODED, Relation.AT_EDGE} else 1
-        of = found.setdefault(_SHORT[pair.relation].format(pair.size), {})
+        of = found.setdefault(_short(pair), {})
         for position, kl in enumerate(pair.difference.kls, first):
             of.setdefault(position, []).append(kl)
     for step in run.steps:
-        found.setdefault("the reference", {}).setdefault(step.decoded + 1, []).append(step.kl)
+        found.setdefault(msg("the reference"), {}).setdefault(step.decoded + 1, []).append(step.kl)
     return {
         relation: [[at, round(sum(kls) / len(kls), _DIGITS)] for at, kls in sorted(of.items())]
         for relation, of in found.items()

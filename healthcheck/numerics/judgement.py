@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median_high
 
+from healthcheck.messages import msg
 from healthcheck.numerics.records import Pair, Relation
 
 ROUNDING, FAULT, CERTAIN = 0.5, 1.0, 2.0
@@ -29,9 +30,9 @@ ROUNDS = 2
 class Judgement(enum.Enum):
     """What the pairs of a cell show, mildest first."""
 
-    ROUNDING = "differs as rounding does, or not at all"
-    OPEN = "not settled"
-    DRIFT = "drifts more than rounding does"
+    ROUNDING = msg("differs as rounding does, or not at all")
+    OPEN = msg("not settled")
+    DRIFT = msg("drifts more than rounding does")
     FAULT = "a fault"
 
 

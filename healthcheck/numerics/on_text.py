@@ -14,6 +14,7 @@ from healthcheck.messages import msg
 from healthcheck.numerics.judgement import ERROR, at_least
 from healthcheck.numerics.records import NumericsRun, Pair, Relation
 from healthcheck.numerics.reproduction import EVIDENCE, place
+from healthcheck.records import JsonValue
 
 ALLOWED = 0.25
 """The share of texts of some twenty tokens that rounding may part, of a small model on an accelerator."""
@@ -33,7 +34,7 @@ def judged_by_words(run: NumericsRun, relations: Collection[Relation], *, fix: s
         error = ERROR / len(groups)
         seen = _seen(relation, size, group, apart, at_once)
         shown = min(apart, key=lambda pair: len(pair.reproduce)).reproduce if apart else ""
-        evidence = {"relation": relation.value, "size": size, EVIDENCE: shown}
+        evidence: dict[str, JsonValue] = {"relation": relation.value, "size": size, EVIDENCE: shown}
         where = place(relation, size)
         if relation is not Relation.AGAIN and at_least(len(at_once), len(group), ALLOWED) <= error:
             yield fail(expected=_SAME, seen=seen, fix=fix, where=where, evidence=evidence)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from healthcheck.contract import CHAT_PATH
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 
 TokenIds = tuple[int, ...]
@@ -15,25 +16,25 @@ TokenIds = tuple[int, ...]
 class Relation(enum.Enum):
     """What differs between two requests whose log-probabilities must agree. The values are words of a report."""
 
-    AGAIN = "the same request again"
-    AFTER_ABORT = "after a request that was cancelled"
-    BATCH = "in a batch"
-    MIXED_LENGTHS = "in a batch with prompts of other lengths"
-    WARM_PREFIX = "with its whole prefix in the cache"
-    SHARED_PREFIX = "with a part of its prefix in the cache"
-    WHILE_DECODING = "while other requests decode"
-    DECODED = "decoded instead of prefilled"
-    AT_EDGE = "decoded from the edge of a block or of a graph size on"
-    STREAMED = "as a stream"
-    CHAT = "by chat, and its tokens to /v1/completions"
+    AGAIN = msg("the same request again")
+    AFTER_ABORT = msg("after a request that was cancelled")
+    BATCH = msg("in a batch")
+    MIXED_LENGTHS = msg("in a batch with prompts of other lengths")
+    WARM_PREFIX = msg("with its whole prefix in the cache")
+    SHARED_PREFIX = msg("with a part of its prefix in the cache")
+    WHILE_DECODING = msg("while other requests decode")
+    DECODED = msg("decoded instead of prefilled")
+    AT_EDGE = msg("decoded from the edge of a block or of a graph size on")
+    STREAMED = msg("as a stream")
+    CHAT = msg("by chat, and its tokens to /v1/completions")
 
 
 class Api(enum.Enum):
     """How prompts reach the server, most exact first."""
 
-    TOKEN_IDS = "token ids to /v1/completions"
-    TEXT = "text to /v1/completions"
-    CHAT = f"messages to {CHAT_PATH}"
+    TOKEN_IDS = msg("token ids to /v1/completions")
+    TEXT = msg("text to /v1/completions")
+    CHAT = msg("messages to {chat_path}", CHAT_PATH)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

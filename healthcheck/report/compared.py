@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from healthcheck.messages import msg
+from healthcheck.messages import Message, msg
 from healthcheck.records import JsonValue
 from healthcheck.report import charts, words
 from healthcheck.report.charts import Chart
@@ -70,9 +70,15 @@ def _shifts(value: JsonValue) -> list[tuple[str, int, float]]:
         if isinstance(row, dict):
             relation, length, shift = row.get("relation"), row.get("length"), row.get("shift")
             if isinstance(relation, str) and isinstance(length, int) and isinstance(shift, int | float):
-                found.append((words.plain(relation)[:NAME_CHARACTERS], min(length, LENGTHS[-1]), float(shift)))
+                found.append((_name(relation), min(length, LENGTHS[-1]), float(shift)))
     names = list(dict.fromkeys(name for name, _, _ in found))[:MOST_ROWS]
     return [row for row in found if row[0] in names]
+
+
+def _name(text: str) -> str:
+    """A message is one of the kit's own; anything else comes from a file."""
+    shown = words.plain(text)
+    return shown if isinstance(shown, Message) else shown[:NAME_CHARACTERS]
 
 
 def _length(longest: int) -> str:
@@ -90,7 +96,7 @@ def _square(shift: float | None) -> Square:
 
 def _chart(value: JsonValue) -> Chart | None:
     named = list(value.items())[:MOST_ROWS] if isinstance(value, dict) else []
-    series = {words.plain(name)[:NAME_CHARACTERS]: _points(points) for name, points in named}
+    series = {_name(name): _points(points) for name, points in named}
     series = {name: points for name, points in series.items() if points}
     if not series:
         return None

@@ -32,8 +32,10 @@ class LineProgress:
         self._say(text)
 
     def result(self, result: CheckResult) -> None:
-        because = f": {result.because}" if result.because else ""
-        self._say(f"{result.id} {words.said(result)}{because} ({result.seconds:.2f} s)")
+        said = words.said(result)
+        if result.because:
+            said = msg("{said}: {because}", said, result.because)
+        self._say(msg("{check} {said} ({seconds:.2f} s)", result.id, said, result.seconds))
 
     def close(self) -> None:
         """Nothing is left on the terminal."""
@@ -70,5 +72,6 @@ def _first_line(result: CheckResult, translation: Translation) -> str:
         return words.plain(translation.say(result.because)).replace("\n", " ")
     said = translation.say(words.observation(grave[0])) + words.place(grave[0])
     said = translation.labelled(msg("warning"), said) if result.outcome is Outcome.WARN else said
-    fix = ". " + translation.labelled(msg("Fix"), translation.say(grave[0].fix)) if grave[0].fix else ""
-    return words.plain(said + fix).replace("\n", " ")
+    if grave[0].fix:
+        said = translation.say(msg("{said}. Fix: {fix}", said, grave[0].fix))
+    return words.plain(said).replace("\n", " ")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from healthcheck.language import ENGLISH, Translate, Translation
-from healthcheck.messages import msg
+from healthcheck.messages import message, msg
 from healthcheck.records import CheckResult, Finding, Outcome, Report, Stage
 from healthcheck.report import words
 
@@ -25,7 +25,11 @@ def render(report: Report, translation: Translation = ENGLISH) -> str:
     grave = [r for r in wanting if r.outcome in {Outcome.FAIL, Outcome.ERROR, Outcome.WARN} or not r.settled]
     grave.sort(key=lambda result: (result.outcome is Outcome.WARN, result.outcome is not Outcome.FAIL))
     say = translation.say
-    lines = [f"## npu-adapter: {_line(say(words.headline(report)))}", "", f"{say(msg('Next'))}:"]
+    lines = [
+        f"## npu-adapter: {_line(say(words.headline(report)))}",
+        "",
+        translation.labelled(msg("Next"), "").rstrip(),
+    ]
     lines += [*_code(say(words.next_step(report))), "", *_stages(report, say), *_figures(report, say)]
     for result in grave[:MOST_CHECKS]:
         lines += _check(result, translation)
@@ -53,7 +57,8 @@ def _figures(report: Report, say: Translate) -> list[str]:
         if isinstance(value, dict):
             point, low, high = (value.get(key) for key in FIGURES)
             if isinstance(point, float) and isinstance(low, float) and isinstance(high, float):
-                rows.append(f"| {_line(name)} | {100 * point:.2f} | {100 * low:.1f} to {100 * high:.1f} |")
+                between = say(msg("{low:.1f} to {high:.1f}", 100 * low, 100 * high))
+                rows.append(f"| {_line(name)} | {100 * point:.2f} | {between} |")
     head = f"| {say(msg('figure, percent'))} | | {say(msg('95 % interval'))} |"
     return [head, "|---|---|---|", *rows, ""] if rows else []
 
@@ -71,17 +76,18 @@ def _check(result: CheckResult, translation: Translation) -> list[str]:
         lines += _code(say(result.because))
     found = words.findings(result)
     for finding in found[:MOST_FINDINGS]:
-        lines += _finding(result, finding, translation.say)
+        lines += _finding(result, finding, translation)
     if len(found) > MOST_FINDINGS:
         lines.append(say(msg("and {found} more; all of them are in `report.html`.", len(found) - MOST_FINDINGS)))
     return [*lines, ""]
 
 
-def _finding(result: CheckResult, finding: Finding, say: Translate) -> list[str]:
+def _finding(result: CheckResult, finding: Finding, translation: Translation) -> list[str]:
     rows = [*words.rows(finding), *([(msg("fix"), finding.fix)] if finding.fix else [])]
-    lines = _code("\n".join(f"{say(name) + ':':<10}{say(text)}" for name, text in rows))
+    say = translation.say
+    lines = _code("\n".join(f"{translation.labelled(message(name), ''):<10}{say(text)}" for name, text in rows))
     rule = words.rule(result, finding)
-    return [*lines, "", *([f"> {_line(rule.quote())}", ""] if rule else [])]
+    return [*lines, "", *([f"> {_line(say(rule.quote()))}", ""] if rule else [])]
 
 
 def _code(text: str) -> list[str]:

@@ -133,7 +133,9 @@ def show_everything(report: Report, translation: Translation = ENGLISH) -> None:
         for alike in _with_one_reason(results):
             _result(screen, alike[0], others=len(alike) - 1)
             if words.is_wrong(alike[0]):
-                _print_below(screen, Text(f"{screen.say('why'):<10}{screen.say(alike[0].why)}", style="dim"))
+                _print_below(
+                    screen, Text(screen.translation.labelled(msg("why"), screen.say(alike[0].why)), style="dim")
+                )
     _metrics(screen, report, most=len(report.metrics))
     _verdict(screen, report)
 
