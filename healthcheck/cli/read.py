@@ -24,7 +24,6 @@ from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate
 from healthcheck.probe.statistics.summary import accuracy_name
 from healthcheck.records import SCHEMA, Finding, JsonValue, Level, exit_status
 from healthcheck.report import document, terminal
-from healthcheck.report.folder import JSON
 from healthcheck.report.words import plain, sentence
 
 _LABELS = {Level.FAIL: msg("fault"), Level.UNSETTLED: msg("open"), Level.WARN: msg("look"), Level.NOTE: msg("note")}
@@ -33,9 +32,8 @@ _LABELS = {Level.FAIL: msg("fault"), Level.UNSETTLED: msg("open"), Level.WARN: m
 def run(options: argparse.Namespace) -> int:
     """Read, recompute, print. 0 if figures could be recomputed, 3 if nothing in the report allows it."""
     output.refuse_unwritable(options.json)
-    own = options.report / JSON if options.report.is_dir() else options.report
-    if own.suffix == ".json" and own.is_file():
-        return _show_own(own, options)
+    if options.report.suffix == ".json" and options.report.is_file():
+        return _show_own(options.report, options)
     readings = list(read_tasks(task for report in open_reports(options.report) for task in tasks_of(report)))
     if not readings:
         raise UsageError(

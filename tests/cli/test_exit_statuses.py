@@ -14,7 +14,9 @@ import pytest
 
 from healthcheck import cli
 from healthcheck.cli import main
+from healthcheck.report import machine
 from tests.cli.test_full_disk import ran_into_a_full_disk
+from tests.support import reports
 from tests.support.commands import ran
 from tests.support.template import template_in
 
@@ -34,6 +36,11 @@ def documented(command: str, capsys: pytest.CaptureFixture[str]) -> set[int]:
     assert ended(command, "--help") == 0
     table = capsys.readouterr().out.partition("exit status:\n")[2]
     return set(map(int, re.findall(r"^  (\d)  \S", table, re.MULTILINE)))
+
+
+def not_ready(file: Path) -> str:
+    file.write_bytes(machine.render(reports.report()))
+    return str(file)
 
 
 @pytest.mark.process
@@ -60,7 +67,12 @@ def test_the_help_names_every_status_and_no_other(
         "doctor": {0: ("doctor",), 1: tried_below},
         "explain": {0: ("explain", "plan/port"), 2: ("explain", "no/such")},
         "new": {0: ("new", str(tmp_path / "new"), "--task", "text-generation", "--defaults")},
-        "read": {0: ("read", right), 2: ("read", str(log)), 3: ("read", str(dashes.parents[1]))},
+        "read": {
+            0: ("read", right),
+            1: ("read", not_ready(tmp_path / "report.json")),
+            2: ("read", str(log)),
+            3: ("read", str(dashes.parents[1])),
+        },
         "score": {0: ("score", scored, "--command", "sed s/.*/1/"), 2: ("score", scored, "--command", "false")},
         "simulate": {0: tried_below, 3: tried_below},
         "update": {0: tried_below, 1: tried_below, 2: ("update", str(tmp_path))},

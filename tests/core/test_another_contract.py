@@ -49,8 +49,9 @@ for each in language.Language:
 """
 ALL_FAILURES = "from healthcheck.service.catalogue import catalogue; print(*(f.fix for f in catalogue().failures))"
 ALL_OPTIONS = """
-from healthcheck.cli.completion import commands
-print(*(word.help for words in commands().values() for word in words), sep="\\n")
+from healthcheck.cli import COMMANDS, parser_for
+for parser in parser_for(COMMANDS)._subparsers._group_actions[0].choices.values():
+    print(*(action.help for action in parser._actions), sep="\\n")
 """
 SIZES = """
 import pathlib
