@@ -1,11 +1,12 @@
 """The documentation site, with search, from the pages that make_pages.py writes. `make docs` builds it.
 
-The Chinese pages are in zh/. One search serves both languages.
+The Chinese pages are in zh/. One search serves both languages; pages in the reader's come first (scorer.js).
 """
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.search.en import SearchEnglish
@@ -25,6 +26,11 @@ html_theme = "furo"
 html_title = f"npu-adapter-kit {__version__}"
 html_favicon = "favicon.svg"
 html_show_sphinx = False
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
+_PART = re.compile(
+    r'<p class="caption".*?<span class="caption-text">(.*?)</span>.*?(?=<p class="caption"|$)', re.DOTALL
+)
+_CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
 class SearchBoth(SearchEnglish):
@@ -54,13 +60,18 @@ def _pairs(term: str) -> list[str]:
 
 
 def say_language(app: Sphinx, name: str, template: str, context: dict[str, object], doctree: object) -> None:
-    """Screen readers and the choice of a font go by the language of a page."""
+    """Screen readers and the choice of a font go by the language of a page; its side bar has no other one."""
     del app, template, doctree
-    if name.startswith("zh/"):
+    chinese = name.startswith("zh/")
+    if chinese:
         context["language"] = "zh-CN"
+    if tree := str(context.get("furo_navigation_tree", "")):
+        context["furo_navigation_tree"] = _PART.sub(
+            lambda part: part[0] if part[1] == "中文文档" or bool(_CHINESE.search(part[1])) == chinese else "", tree
+        )
 
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.add_search_language(SearchBoth)
-    app.connect("html-page-context", say_language)
+    app.connect("html-page-context", say_language, priority=900)  # after that of furo

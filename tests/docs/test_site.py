@@ -87,3 +87,19 @@ def test_the_search_finds_what_is_meant_in_both_languages(
 ) -> None:
     tab = browser.open(f"{site}/search.html?q={quote(words)}", width=1400)
     tab.wait_for(f"[...document.querySelectorAll('#search-results li a')].some(a => a.href.includes('{page}'))")
+
+
+@pytest.mark.parametrize(("words", "chinese"), [("MODEL_PATH", False), ("vllm 端口", True)])
+def test_the_search_has_the_pages_in_the_language_of_the_query_first(
+    words: str, chinese: bool, site: str, browser: Browser
+) -> None:
+    tab = browser.open(f"{site}/search.html?q={quote(words)}", width=1400)
+    tab.wait_for("document.querySelectorAll('#search-results li a').length > 1")
+    assert tab.evaluate("document.querySelector('#search-results li a').href.includes('/zh/')") == chinese
+
+
+def test_the_side_bar_has_one_language(folder: Path) -> None:
+    for page, caption, other in (("zh/checks/plan/port", "操作指南", "How-tos"), ("numerics", "How-tos", "操作指南")):
+        captions = re.findall('class="caption-text">(.*?)<', (folder / f"{page}.html").read_text("utf-8"))
+        assert caption in captions
+        assert other not in captions
