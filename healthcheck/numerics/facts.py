@@ -147,7 +147,7 @@ def largest_batch(options: Mapping[str, str]) -> int:
 async def _rounds(bench: Bench, asked: Sequence[Kind], pairs: int, progress: Progress) -> list[Pair]:
     found: list[Pair] = []
     for number, kind in enumerate(asked):
-        progress.update(f"{kind.relation.value}", done=number, total=len(asked))
+        progress.update(kind.relation.value, done=number, total=len(asked))
         found += [pair async for pair in kind.measure(bench, kind.size, pairs) if pair]
     suspect = [cell for cell in cells(found) if cell.asks_again]
     for cell in sorted(suspect, key=lambda cell: cell.wrong / cell.pairs, reverse=True):
@@ -179,7 +179,7 @@ def provenance(run: NumericsRun) -> dict[str, JsonValue]:
     asked: dict[str, JsonValue] = {
         "model": run.server.model,
         "version": run.server.version,
-        "asked by": run.server.api.value,
+        "asked by": run.server.api.words,
         "log-probabilities a token": run.server.logprobs,
         "compared as text, because": run.server.without,
         "cache salt": run.server.salted,

@@ -70,7 +70,7 @@ def _why_none(run: NumericsRun, relations: Collection[Relation]) -> str:
     if Relation.STREAMED in relations:
         return msg("the server's streams have no log-probabilities")
     if run.server.api is not Api.TOKEN_IDS:
-        return msg("this compares token ids, and the server takes {value}", run.server.api.value)
+        return msg("this compares token ids, and the server takes {value}", run.server.api.words)
     if not run.server.logprobs:
         return msg("this compares log-probabilities, and the server gives none")
     return msg("no answers to compare")

@@ -111,7 +111,7 @@ def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
         return replace(
             run,
             unread=msg(
-                "{folder}: it needs token ids, and this server takes {value}", weights.folder, run.server.api.value
+                "{folder}: it needs token ids, and this server takes {value}", weights.folder, run.server.api.words
             ),
         )
     try:

@@ -32,9 +32,18 @@ class Relation(enum.Enum):
 class Api(enum.Enum):
     """How prompts reach the server, most exact first."""
 
-    TOKEN_IDS = msg("token ids to /v1/completions")
-    TEXT = msg("text to /v1/completions")
-    CHAT = msg("messages to {chat_path}", CHAT_PATH)
+    TOKEN_IDS = "token ids to /v1/completions"
+    TEXT = "text to /v1/completions"
+    CHAT = f"messages to {CHAT_PATH}"
+
+    @property
+    def words(self) -> str:
+        """The value, which a kept reference has, as a message."""
+        return {
+            Api.TOKEN_IDS: msg("token ids to /v1/completions"),
+            Api.TEXT: msg("text to /v1/completions"),
+            Api.CHAT: msg("messages to {chat_path}", CHAT_PATH),
+        }[self]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,7 +83,7 @@ def refuse_unlike(reference: Reference, server: Server, trial: TokenIds) -> None
         UsageError: they do not, or the server takes no token ids.
     """
     if server.api is not Api.TOKEN_IDS:
-        raise UsageError(msg("a reference needs token ids, and this server takes {value}", server.api.value))
+        raise UsageError(msg("a reference needs token ids, and this server takes {value}", server.api.words))
     if not server.logprobs:
         raise UsageError(msg("a reference needs log-probabilities, and this server gives none"))
     if reference.trial != trial:

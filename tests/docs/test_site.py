@@ -99,7 +99,10 @@ def test_the_search_has_the_pages_in_the_language_of_the_query_first(
 
 
 def test_the_side_bar_has_one_language(folder: Path) -> None:
-    for page, caption, other in (("zh/checks/plan/port", "操作指南", "How-tos"), ("numerics", "How-tos", "操作指南")):
+    for page, caption, other in (
+        ("zh/checks/plan/port", "操作指南", "How-tos"),
+        ("numerics", "How-tos", "操作指南"),
+    ):
         captions = re.findall('class="caption-text">(.*?)<', (folder / f"{page}.html").read_text("utf-8"))
         assert caption in captions
         assert other not in captions

@@ -1,0 +1,55 @@
+"""The run that the README shows is what the kit prints of such a run, in each language."""
+
+from __future__ import annotations
+
+import pytest
+
+from healthcheck.language import Language, translation
+from healthcheck.records import CheckResult, Outcome, Report, Stage, Verdict
+from healthcheck.report import terminal, words
+from tests.docs.blocks import ROOT
+
+COUNTS = {
+    Stage.REPO: (6, 0),
+    Stage.PLAN: (26, 0),
+    Stage.WEIGHTS: (11, 5),
+    Stage.SERVICE: (4, 0),
+    Stage.ENDPOINT: (21, 2),
+    Stage.PROBE: (4, 0),
+}
+FIGURES = {
+    "accuracy (5 runs average)": (0.7933, 0.729, 0.848),
+    "pass@5": (0.95, 0.901, 0.984),
+    "cons@5": (0.775, 0.695, 0.846),
+}
+
+
+def report() -> Report:
+    outcomes = [
+        (stage, outcome)
+        for stage, (passed, skipped) in COUNTS.items()
+        for outcome in [Outcome.PASS] * passed + [Outcome.SKIP] * skipped
+    ]
+    return Report(
+        verdict=Verdict.READY,
+        results=tuple(
+            CheckResult(id=f"{stage.value}/{number}", stage=stage, title="", outcome=outcome, why="")
+            for number, (stage, outcome) in enumerate(outcomes)
+        ),
+        asked=words.WHOLE,
+        metrics={
+            name: {"value": value, "low": low, "high": high, "question": "problems like these"}
+            for name, (value, low, high) in FIGURES.items()
+        },
+        provenance={"sandbox": "isolated", "task": "text-generation"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "language"), [("README.md", Language.ENGLISH), ("README.zh-CN.md", Language.CHINESE)]
+)
+def test_the_readme_shows_what_is_printed(
+    name: str, language: Language, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal.show(report(), translation(language))
+    assert capsys.readouterr().out in (ROOT / name).read_text("utf-8")
