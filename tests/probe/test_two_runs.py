@@ -57,7 +57,7 @@ def test_a_worse_server_is_called_so_and_its_lost_problems_are_shown(
     ("language", "verdict", "test"),
     [
         ("en", "undecided: neither a loss nor its absence is shown (p 0.5000, ", "(signs by problem)"),
-        ("zh", "无法判定：", "（signs by problem）"),
+        ("zh", "无法判定：", "（按题目的符号检验）"),
     ],
 )
 def test_one_problem_lost_with_all_its_samples_is_not_worse(
