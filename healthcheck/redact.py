@@ -25,7 +25,7 @@ _PART = re.compile(r"key|secret|pass|pwd|pat|auth|token|cookie|credential|signat
 """What each name of a secret has in it: most texts have none of these."""
 _END_OF_NAME = (
     r"(?:(?<=[\w.-])keys?|secrets?|pass(?:words?|wd|phrase|code)?|pwd|(?<![a-z])pat|(?<![a-z])auth|authorization|token"
-    r"|cookie|credentials?|signature|contrase[n\u00f1]a)\d{0,2}"
+    r"|cookie|credentials?|signature|contrase[n\u00f1]a)(?:[_-]?\d{1,2})?"
 )
 _NAME = re.compile(rf"[\w.-]*{_END_OF_NAME}", re.IGNORECASE)
 _HARMLESS = re.compile(
