@@ -24,8 +24,8 @@ _LONGEST_SECRET = 8000
 _PART = re.compile(r"key|secret|pass|pwd|pat|auth|token|cookie|credential|signature|contrase", re.IGNORECASE)
 """What each name of a secret has in it: most texts have none of these."""
 _END_OF_NAME = (
-    r"(?:(?<=[\w.-])keys?|secrets?|pass(?:words?|wd|phrase|code)?|pwd|(?<![a-z])pat|(?<![a-z])auth|authorization|token"
-    r"|cookie|credentials?|signature|contrase[n\u00f1]a)(?:[_-]?\d{1,2})?"
+    r"(?:(?<=[\w.-])keys?|secrets?|pass(?:words?|wd|phrase|code)?|pwd|(?:(?<![a-z])|(?-i:(?=[AP])))(?:auth|pat)"
+    r"|authorization|token|cookie|credentials?|signature|contrase[n\u00f1]a)(?:[_-]?\d{1,2})?"
 )
 _NAME = re.compile(rf"[\w.-]*{_END_OF_NAME}", re.IGNORECASE)
 _HARMLESS = re.compile(
@@ -44,7 +44,7 @@ _PAIR = re.compile(
 _QUOTED = {quote: re.compile(rf"(?:[^{quote}\\\n]|\\[^{quote}\n])+") for quote in ('"', "'")}
 _LISTED = re.compile(r"[^\])\n]+")
 _BARE = re.compile(r"(?![)}\]](?:[\s\"'/,;:.)}\]]|\Z))(?:[^\s\"'\\&|]|\\(?![\s\"'nrt]))*[^\s\"'\\&|,;(){}\[\]`]")
-_TELLING_BEGINNING = 200
+_TELLING_BEGINNING = 80
 """Characters of a value that tell whether it is a secret: a long value behind many names costs no more."""
 _NOTHING = re.compile(
     r"(?i)(?:removed|value|none|null|nil|true|false|undefined|-?\d{1,2}(?:\.\d+)?|\*+|%\w*%)?|[<$].*"

@@ -77,7 +77,7 @@ def test_what_has_the_shape_of_a_secret_is_removed_wherever_it_stands(secret: st
 
 
 ENDS = (
-    "key", "secret", "token", "password", "passwd", "passphrase", "pass", "pwd", "credential", "signature", "auth",
+    "key", "secret", "token", "password", "passwd", "passphrase", "pass", "pwd", "credential", "signature", "auth", "pat",
     "authorization",
 )  # fmt: skip
 STYLES = (str.lower, str.upper, lambda name: name.replace("_", "-"), lambda name: name.title().replace("_", ""))
@@ -126,7 +126,8 @@ def test_recorded_failures_stay_as_they_are() -> None:
 def test_the_words_of_the_kit_are_no_secrets() -> None:
     """A message in which redaction finds one loses its template, and with that its translation."""
     with (LOCALE / "zh" / "LC_MESSAGES" / f"{DOMAIN}.po").open("rb") as file:
-        templates = [str(each.id) for each in read_po(file) if each.id]
+        ids = [each.id for each in read_po(file) if each.id]
+    templates = [text for each in ids for text in ([each] if isinstance(each, str) else each)]
     said = [re.sub(r"\{\w+(:[^}]*)?\}", "word", template) for template in templates]
     assert len(said) > 1000
     assert [text for text in said if without_secrets(text) != text] == []

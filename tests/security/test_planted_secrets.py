@@ -138,7 +138,7 @@ def test_no_format_has_a_planted_secret(chunk: Sequence[Planted], tmp_path: Path
     for name, text in shown.items():
         unbroken = "".join(text.split()) if name == "terminal" else text
         assert not leaked(unbroken, chunk), name
-        marks = range(5 if name == "annotations" else len(chunk))
+        marks = range(len(chunk))[: 5 if name == "annotations" else None]
         assert all(f"MARK-seen-{number}" in text for number in marks), f"{name} quotes them"
     for place in OTHERS:
         assert f"MARK-{place}-9" in shown["report.json"] or len(chunk) < 10

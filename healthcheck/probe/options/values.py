@@ -27,7 +27,6 @@ _OWN_HEADERS = {
     "accept", "accept-encoding", "connection", "content-length", "content-type", "expect", "host", "te", "trailer",
     "transfer-encoding", "upgrade",
 }  # fmt: skip
-_HEADER = re.compile(r"(?i)(?:.*[-_])?(?:authorization|auth|cookie|credentials?|key|passw(?:or)?d|secret|token)")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _VALUE = re.compile(r"[\t -~]*")
 _OF_DATA_SETS = msg(
