@@ -10,7 +10,7 @@ and reaches every reader as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from gettext import NullTranslations
 from string import Formatter
@@ -18,9 +18,7 @@ from string import Formatter
 Catalogue = NullTranslations
 """From the templates of messages to those of another language, with the same names of places in any order."""
 _ENGLISH = NullTranslations()
-_CHINESE = r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]"
-_JOINT = "\0"
-_BLANK_JOINT = re.compile(rf"(?<={_CHINESE})(?:\0+ \0*| \0+)(?={_CHINESE})")
+_CHINESE = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
 
 
 class Message(str):
@@ -112,8 +110,8 @@ class Joined(Message):
     def said(self, catalogue: Catalogue) -> str:
         """The text in the language of a catalogue."""
         separator = _translated(self.template, catalogue)
-        between = (part for value in self.values for part in (separator, say(value, catalogue)))
-        return _closed_up([*between][1:])
+        parts = [part for value in self.values for part in (separator, say(value, catalogue))]
+        return _closed_up(["", *parts[1:]])
 
     def mapped(self, change: Callable[[str], str]) -> Message:
         """The same message with each text that it quotes changed."""
@@ -215,10 +213,25 @@ def _filled(original: str, template: str, values: tuple[object, ...], catalogue:
     return _closed_up(parts)
 
 
-def _closed_up(parts: Iterable[str]) -> str:
-    """The parts as one text, without the blanks at a joint that has Chinese on both sides.
+def _closed_up(parts: Sequence[str]) -> str:
+    """Literals and values, in turn, as one text; a literal has no blank at a joint with Chinese on both sides.
 
-    A template cannot know whether a Chinese word or a Latin one will stand in its place.
+    A template cannot know whether a Chinese word or a Latin one will stand in its place. Values stay as they are.
     """
-    text = _JOINT.join(parts)
-    return _BLANK_JOINT.sub("", text).replace(_JOINT, "")
+    text = ""
+    for number, part in enumerate(parts):
+        is_literal = number % 2 == 0
+        text += _closed(text, part, next(filter(None, parts[number + 1 :]), "")) if is_literal else part
+    return text
+
+
+def _closed(before: str, literal: str, after: str) -> str:
+    if (
+        literal.startswith(" ")
+        and _CHINESE.match(before[-1:])
+        and _CHINESE.match((literal.lstrip(" ") + after)[:1])
+    ):
+        literal = literal.lstrip(" ")
+    if literal.endswith(" ") and _CHINESE.match(after) and _CHINESE.match((before + literal.rstrip(" "))[-1:]):
+        literal = literal.rstrip(" ")
+    return literal
