@@ -29,16 +29,19 @@ def load(path: Path) -> Report:
         document = json_text.load_few(files.read_bounded(path, MAX_BYTES), ReportDocument, MOST_VALUES)
     except JsonError as error:
         raise UsageError(msg("{path} is not a report.json of npu-adapter: {error}", path, error)) from error
+    rules = _rules()
     return Report(
         verdict=document.verdict,
-        results=tuple(map(_result, document.checks)),
+        results=tuple(_result(check, rules.get(check.rule or "")) for check in document.checks),
         asked=_said(document.messages, "asked", document.asked),
+        stopped=_said(document.messages, "stopped", document.stopped),
+        uncommitted=_said(document.messages, "uncommitted", document.uncommitted),
         metrics=document.metrics,
         provenance=document.provenance,
     )
 
 
-def _result(check: CheckDocument) -> CheckResult:
+def _result(check: CheckDocument, rule: Rule | None) -> CheckResult:
     has_findings = bool(check.evidence)
     reason = "" if has_findings else _said(check.messages, "detail", check.detail)
     return CheckResult(
@@ -47,7 +50,7 @@ def _result(check: CheckDocument) -> CheckResult:
         title=_said(check.messages, "title", check.title),
         outcome=check.outcome,
         why=_said(check.messages, "why", check.why),
-        rule=_rules().get(check.rule or ""),
+        rule=rule,
         findings=tuple(map(_finding, check.evidence)),
         because=reason if check.outcome is not Outcome.PASS else "",
         settled=check.settled,

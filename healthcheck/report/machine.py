@@ -16,7 +16,13 @@ def render(report: Report) -> bytes:
 
 def as_json(report: Report) -> dict[str, JsonValue]:
     """The report as JSON values."""
-    texts = {"headline": words.headline(report), "next_step": words.next_step(report), "asked": report.asked}
+    texts = {
+        "headline": words.headline(report),
+        "next_step": words.next_step(report),
+        "asked": report.asked,
+        "stopped": report.stopped,
+        "uncommitted": report.uncommitted,
+    }
     return {
         "schema": SCHEMA,
         "verdict": report.verdict.value,

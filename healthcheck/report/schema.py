@@ -91,6 +91,8 @@ class ReportDocument:
         provenance: versions, weights, commit, command and machine.
         unknown_about_the_service: what no document of the service says, and the kit does not guess.
         messages: as those of a finding.
+        stopped: why the run ended before its time, "" if it did not.
+        uncommitted: why the files that were judged are not the committed ones, "" if they are.
     """
 
     schema: Literal[1]
@@ -103,6 +105,8 @@ class ReportDocument:
     provenance: Anything
     unknown_about_the_service: tuple[str, ...]
     messages: Mapping[str, Recorded] = field(default_factory=dict)
+    stopped: str = ""
+    uncommitted: str = ""
 
 
 def as_json() -> dict[str, JsonValue]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from healthcheck import json_text
 from healthcheck.errors import UsageError
 from healthcheck.language import Language, translation
 from healthcheck.messages import joined, msg, plural
-from healthcheck.report import document, folder, lines, page, terminal
+from healthcheck.records import Outcome, verdict_of
+from healthcheck.report import document, folder, lines, page, terminal, words
 from healthcheck.report.recorded import Recorded, read, record
 from tests.support import reports
 from tests.support.rows import rows
@@ -62,6 +64,20 @@ def test_a_report_is_read_in_either_language(
         assert capsys.readouterr().out == first
     assert list(lines.brief(again, chosen)) == list(lines.brief(whole, chosen))
     assert ("未就绪" in first) is (language is Language.CHINESE)
+
+
+@pytest.mark.parametrize(
+    "reason", [{"stopped": msg("interrupted")}, {"uncommitted": msg("deploy.sh is not committed")}]
+)
+def test_why_a_run_ended_or_is_not_ready_is_read_back(reason, tmp_path: Path) -> None:
+    whole = reports.report()
+    passed = tuple(result for result in whole.results if result.outcome is Outcome.PASS)
+    whole = replace(whole, results=passed, verdict=verdict_of(passed, **reason), **reason)
+    folder.write(tmp_path, whole)
+    again = document.load(tmp_path / folder.JSON)
+    assert words.headline(again) == words.headline(whole)
+    assert CHINESE.say(words.headline(again)) == CHINESE.say(words.headline(whole))
+    assert words.next_step(again) == words.next_step(whole)
 
 
 def test_a_report_without_templates_is_read_as_it_is(tmp_path: Path) -> None:
