@@ -1,7 +1,7 @@
 """Divergence against accuracy lost: the small weights made worse by noise, rounding and pruning in ten steps each.
 
 Divergences are measured as `npu-adapter numerics --reference` measures them, accuracies as the probe does, both
-without a server. Writes healthcheck/data/numerics-calibration.json and the table of docs/numerics.md.
+without a server. Writes healthcheck/data/numerics-calibration.json; docs/numerics.md shows its figures.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 The plugin of tests/numerics/faulty_vllm switches faults in one running server. Each fault gets one `numerics` run,
 against the weights where only a reference can show it, and one probe of 120 problems × 5 samples. How many samples
 the probe needs comes from its own rule for `--reference FOLDER`, on these answers in 200 orders. Keeps what it
-measures in benchmarks/numerics_faults.json, from which scripts/make_numerics_tables.py writes tables of documents.
+measures in benchmarks/numerics_faults.json; docs/numerics.md and the READMEs show its figures.
 """
 
 from __future__ import annotations

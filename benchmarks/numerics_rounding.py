@@ -6,7 +6,7 @@ The plugin of tests/numerics/faulty_vllm/numerics_rounding.py has the products o
 another order: in parts whose number depends on the rows of the batch (every second seed), or is drawn for each
 product. Each run has a seed of its own, and is shorter than that of the command (SHORT): 200 take about an hour.
 A model goes on after the runs that benchmarks/numerics_healthy.json has of it. Then faults are put into the same
-rounding server. From that file, scripts/make_numerics_tables.py writes tables of documents.
+rounding server. docs/numerics.md shows the figures of that file.
 """
 
 from __future__ import annotations
