@@ -7,7 +7,7 @@
 # make messages  the catalogue of messages, up to date and compiled; what has no Chinese yet
 # make engine-config  the real vLLM and vllm-ascend for `npu-adapter verify --deep`: two minutes, 2.3 GB
 # make docs    the documentation site with search, in English and Chinese, in build/site
-# make engines the endpoint stage on real engines, in docs/engines.md
+# make engines the endpoint stage on real engines, as docs/engines.md has it
 # make bench   figures, as ratios from one run, in benchmarks/RESULTS.md; make peers installs what it compares with
 PYTHON ?= python3
 ENGINE ?= vllm

