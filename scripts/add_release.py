@@ -149,7 +149,8 @@ def _add_row(tree: Path, table: Mapping[str, Published] | None, wanted: Wanted, 
     older = [each for each in others if _version(each) < _version(row)]
     books.said += release_summary.of_row(row, known, older[0] if older else None)
     books.said += release_summary.of_schemes(registered, books.schemes)
-    books.schemes.append(registered)
+    if known is None or any(registered["schemes"].values()):  # type: ignore[attr-defined]
+        books.schemes.append(registered)
     books.matrix["rows"] = sorted([row, *others], key=_version, reverse=True)
     if known is not None:
         return

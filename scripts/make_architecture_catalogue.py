@@ -1,34 +1,25 @@
 # ruff: noqa: INP001 - a folder of programs, no package
-"""Write real releases of vLLM and transformers, unpacked on this disk, into healthcheck/data/architectures.json.
-
-    python scripts/make_architecture_catalogue.py 0.18.0=VLLM_DIR:4.57.6=TRANSFORMERS_DIR 0.23.0=…
+"""What releases of vLLM and transformers have for healthcheck/data/architectures.json; add_release.py writes it.
 
 The folders are those of the packages (they hold `model_executor/` and `models/auto/`), from an unpacked wheel.
-Nothing of them is imported: their syntax trees say what is needed. Other releases of the file stay as they are.
-scripts/add_release.py does the same for a release of the package index.
+Nothing of them is imported: their syntax trees say what is needed.
 """
 
 from __future__ import annotations
 
 import ast
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from packaging.version import Version
 
-from healthcheck.weights.registry import CATALOGUE, REGISTRY_FILE, parse_registry
+from healthcheck.weights.registry import REGISTRY_FILE, parse_registry
 
 CAUSAL = ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES")
 
 
 Release = dict[str, object]
-
-
-def main(arguments: list[str]) -> None:
-    known = json.loads(CATALOGUE.read_bytes())["releases"]
-    CATALOGUE.write_text(text(with_releases(known, map(row, arguments))), encoding="utf-8")
 
 
 def text(releases: Iterable[Release]) -> str:
@@ -45,14 +36,6 @@ def with_releases(known: Iterable[Release], new: Iterable[Release]) -> list[Rele
     """The releases, oldest first; a new one replaces a known one of its version."""
     rows = {str(release["vllm"]): release for release in (*known, *new)}
     return [rows[version] for version in sorted(rows, key=Version)]
-
-
-def row(argument: str) -> Release:
-    vllm, transformers = argument.split(":")
-    vllm_version, vllm_folder = vllm.split("=")
-    transformers_version, transformers_folder = transformers.split("=")
-    found = release(Path(vllm_folder), Path(transformers_folder))
-    return {"vllm": vllm_version, "transformers": transformers_version, **found}
 
 
 def release(vllm: Path, transformers: Path) -> Release:
@@ -129,7 +112,3 @@ def transcription_only(vllm: Path, registry: str) -> set[str]:
                     if isinstance(name, ast.Constant) and name.value in classes:
                         found.add(str(key.value))
     return found
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

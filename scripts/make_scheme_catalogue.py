@@ -1,12 +1,8 @@
 # ruff: noqa: INP001 - a folder of programs, no package
-"""Write healthcheck/data/schemes.json from releases of vllm-ascend, unpacked on this disk.
+"""What a release of vllm-ascend has for healthcheck/data/schemes.json; scripts/add_release.py writes it.
 
-    python scripts/make_scheme_catalogue.py 0.23.0=FOLDER 0.30.0rc2=FOLDER …
-
-A folder is an unpacked wheel or sdist, with `vllm_ascend/` in it. Rows of the releases that are named are written
-anew, the others stay. Nothing is imported: the syntax trees say which quantization schemes a release registers.
-
-scripts/add_release.py does the same for a release of the package index.
+A folder is an unpacked wheel or sdist, with `vllm_ascend/` in it. Nothing is imported: the syntax trees say which
+quantization schemes a release registers. Releases before 0.14.0rc1 register theirs in another way; their rows stay.
 """
 
 from __future__ import annotations
@@ -14,20 +10,18 @@ from __future__ import annotations
 import ast
 import json
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.version import Version
 
-from healthcheck.schemes import CATALOGUE, IN_GROUPS
+from healthcheck.schemes import IN_GROUPS
 
 SOURCE = (
     "the scheme registry, platform.py and quantization configurations of each vllm-ascend release; "
     "written by scripts/make_scheme_catalogue.py"
 )
-KINDS = ("linear", "moe", "attention")
 NEWEST_ONLY = re.compile(r"float[48]_e|mx_quant|mxfp_compat", re.IGNORECASE)
 """Number formats that only the 950 computes in. Source: vllm-ascend's quantization guide and release notes at
 0.30.0rc2, and its issues 1526 ("for FP8 you will need the A5") and 6419."""
@@ -79,14 +73,6 @@ def constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
             value = node.value
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
                 yield node.targets[0].id, value.value
-
-
-def main(arguments: list[str]) -> None:
-    known = json.loads(CATALOGUE.read_text("utf-8"))["releases"] if CATALOGUE.exists() else []
-    named = (each.partition("=") for each in arguments)
-    CATALOGUE.write_text(
-        text(known, [row(version, Path(folder)) for version, _, folder in named]), encoding="utf-8"
-    )
 
 
 def text(known: Iterable[Mapping[str, object]], rows: Iterable[Mapping[str, object]]) -> str:
@@ -207,9 +193,8 @@ def methods(package: Path, own: Sources) -> Iterator[str]:
 
 
 def registered(sources: Sources) -> list[Scheme]:
-    """The schemes of the sources, by their decorators or, before 0.14.0rc1, their dictionaries."""
-    found = [*decorated(sources), *mapped(sources)]
-    return sorted({scheme.label: scheme for scheme in found}.values(), key=lambda scheme: scheme.label)
+    """The schemes of the sources, by their decorators."""
+    return sorted({scheme.label: scheme for scheme in decorated(sources)}.values(), key=lambda scheme: scheme.label)
 
 
 def decorated(sources: Sources) -> Iterator[Scheme]:
@@ -218,39 +203,6 @@ def decorated(sources: Sources) -> Iterator[Scheme]:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "register_scheme":
                 name, layer = map(sources.text, call.args)
                 yield Scheme(name=name.upper() if name == "fp8" else name, layer=layer, cls=node.name)
-
-
-def mapped(sources: Sources) -> Iterator[Scheme]:
-    """ASCEND_QUANTIZATION_METHOD_MAP = {name: {layer: class}}, and before it {name: class with build methods}."""
-    nodes = (node for tree in sources.trees for node in ast.walk(tree))
-    for node in nodes:
-        if not isinstance(node, (ast.Assign, ast.AnnAssign)) or not isinstance(node.value, ast.Dict):
-            continue
-        target = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
-        if target not in {"ASCEND_QUANTIZATION_METHOD_MAP", "SUPPORT_ASCEND_QUANTIZER_TYPE"}:
-            continue
-        for key, value in zip(node.value.keys, node.value.values, strict=True):
-            name = sources.text(key) if key else ""
-            if isinstance(value, ast.Dict):
-                for layer, cls in zip(value.keys, value.values, strict=True):
-                    yield Scheme(name=name, layer=sources.text(layer) if layer else "", cls=ast.unparse(cls))
-            else:
-                yield from built(sources, name, ast.unparse(value))
-
-
-def built(sources: Sources, name: str, quantizer: str) -> Iterator[Scheme]:
-    node = sources.classes[quantizer]
-    for method in node.body:
-        if isinstance(method, ast.FunctionDef) and (layer := re.fullmatch(r"build_(\w+)_method", method.name)):
-            classes = [
-                each.value.func.id
-                for each in ast.walk(method)
-                if isinstance(each, ast.Return)
-                and isinstance(each.value, ast.Call)
-                and isinstance(each.value.func, ast.Name)
-            ]
-            if classes and layer[1] in KINDS:
-                yield Scheme(name=name, layer=layer[1], cls=classes[0])
 
 
 def needs_newest(sources: Sources, scheme: Scheme) -> bool:
@@ -295,7 +247,3 @@ def compressed_tensors(sources: Sources, schemes: list[Scheme]) -> set[str]:
             elif isinstance(node, ast.FunctionDef) and node.name == "_is_dynamic_token_w4a8":
                 found |= {f"W4A8_DYNAMIC {IN_GROUPS}"} if "GROUP" in ast.unparse(node) else set()
     return found - {""}
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -58,20 +58,6 @@ class Config:
             return "W4A16"
         return "W8A8"
 """
-OLDER = """
-ASCEND_QUANTIZATION_METHOD_MAP = {"W4A16": {"moe": Moe}, "W8A8": {"linear": Linear}}
-"""
-OLDEST = """
-class W8A8Quantizer(Quantizer):
-    def build_linear_method():
-        return Linear()
-
-    def build_moe_method():
-        raise NotImplementedError
-
-
-SUPPORT_ASCEND_QUANTIZER_TYPE = {"W8A8": W8A8Quantizer}
-"""
 
 
 def release(folder: Path, **modules: str) -> dict:
@@ -105,13 +91,6 @@ def test_decorators_dtypes_and_the_310p_decide_the_chips(tmp_path: Path) -> None
     }
     assert row["reads"] == {"FP8 ds_linear": ["o_groups"]}
     assert row["compressed_tensors"] == ["W4A16", "W8A8"]
-
-
-@pytest.mark.parametrize(
-    ("module", "schemes_of_any"), [(OLDER, ["W4A16 moe", "W8A8 linear"]), (OLDEST, ["W8A8 linear"])]
-)
-def test_the_dictionaries_of_older_releases(module: str, schemes_of_any: list[str], tmp_path: Path) -> None:
-    assert release(tmp_path, quantization__utils=module)["schemes"] == {"any": schemes_of_any, "950": []}
 
 
 FORGETS, EXPANDS = "def _disable_fp8(cfg): ...\n", "def _dequantize_fp8_block_weight(): ...\n"
