@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from healthcheck.records import JsonValue
-from healthcheck.redact import without_secrets
+from healthcheck.redact import beginning
 from healthcheck.report import words
 
 MOST_CHARACTERS = 20_000
-LONGEST_SECRET = 2000
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -35,14 +34,9 @@ def excerpts(texts: Sequence[str], budget_bytes: int) -> tuple[Excerpt, ...]:
     Short ones stay whole, so that a few endless answers do not cost the others their end. Bytes are those of
     `script_json`.
     """
-    shown = [words.plain(_without_secrets(text).expandtabs(4)) for text in texts]
+    shown = [words.plain(beginning(text, MOST_CHARACTERS).expandtabs(4)) for text in texts]
     level = _level([_bytes(text) for text in shown], budget_bytes)
     return tuple(_excerpt(full, text, level) for full, text in zip(texts, shown, strict=True))
-
-
-def _without_secrets(text: str) -> str:
-    """The part of a text that may be shown; a secret across its end is redacted as a whole."""
-    return without_secrets(text[: MOST_CHARACTERS + LONGEST_SECRET])[:MOST_CHARACTERS]
 
 
 def _excerpt(full: str, shown: str, bound_bytes: int) -> Excerpt:
