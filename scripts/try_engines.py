@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from engine_rows import ROWS, Row, Served  # noqa: E402 - it imports from the root
+from engine_rows import ROWS, Row  # noqa: E402 - it imports from the root
 
 from healthcheck.endpoint.checks import CHECKS  # noqa: E402
 from healthcheck.endpoint.facts import interview  # noqa: E402
@@ -53,19 +53,20 @@ def tried(row: Row, logs: Path | None) -> list[str]:
         folder.mkdir(parents=True, exist_ok=True)
         try:
             weights = weights_of(row.model)
-            with row.serve(weights, folder) as served:
-                return list(judged(row, served, weights))
+            with row.serve(weights, folder) as url:
+                return list(judged(row, url, weights))
         except (AssertionError, OSError, subprocess.CalledProcessError) as error:
             print(f"{error}"[-4000:], file=sys.stderr)
             last = str(error).strip().splitlines()[-1:] or [type(error).__name__]
             return [cells(row, "does not start", quoted(last[0]))]
 
 
-def judged(row: Row, served: Served, weights: Path) -> Iterator[str]:
-    talk = interview(served.url, weights=served.name, task=row.task)
+def judged(row: Row, url: str, weights: Path) -> Iterator[str]:
+    model = row.name_served or str(weights)
+    talk = interview(url, weights=model, task=row.task)
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: talk)
-    yield cells(row, verdict_of(ledger.results).value, " / ".join(probed(served)))
+    yield cells(row, verdict_of(ledger.results).value, " / ".join(probed(url, model)))
     for result in ledger.results:
         if result.outcome in {Outcome.FAIL, Outcome.WARN}:
             yield f"- `{result.id}` {quoted(reason(result, weights))}"
@@ -81,12 +82,12 @@ def reason(result: CheckResult, weights: Path) -> str:
     return f"{result.outcome.value}: {' '.join(why.replace(str(weights), 'WEIGHTS').split())[:300]}"
 
 
-def probed(served: Served) -> Iterator[str]:
+def probed(url: str, model: str) -> Iterator[str]:
     """Some of the probe's problems at each number of requests in flight."""
     for in_flight, requests in IN_FLIGHT.items():
         settings = ProbeSettings(
-            url=served.url, model=served.name, problems=requests // 2, samples=2, concurrency=in_flight,
-            max_tokens=128, full=True,
+            url=url, model=model, problems=requests // 2, samples=2, concurrency=in_flight, max_tokens=128,
+            full=True,
         )  # fmt: skip
         with tempfile.TemporaryDirectory() as folder:
             try:
