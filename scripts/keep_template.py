@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -15,10 +15,16 @@ from healthcheck.scaffold import template
 
 def main() -> None:
     """Write the archive; one that is there already has the same bytes."""
+    template.KEPT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
-        archive = template.keep(Path(scratch))
-        template.KEPT.mkdir(exist_ok=True)
-        print(shutil.copy(archive, template.KEPT / archive.name))
+        exported = Path(scratch)
+        archive = template.KEPT / f"{template.export(exported)}.zip"
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+            for path in sorted(path for path in exported.rglob("*") if path.is_file()):
+                entry = zipfile.ZipInfo(path.relative_to(exported).as_posix(), (1980, 1, 1, 0, 0, 0))
+                entry.external_attr = (0o755 if path.stat().st_mode & 0o100 else 0o644) << 16
+                packed.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+    print(archive)
 
 
 if __name__ == "__main__":

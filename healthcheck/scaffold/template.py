@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 import shutil
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,20 +76,6 @@ def version_of(folder: Path) -> str:
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         digest.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
     return f"{__version__}-{digest.hexdigest()[:12]}"
-
-
-def keep(folder: Path) -> Path:
-    """Pack the present version into a folder of kept ones, the same bytes each time; returns the archive."""
-    exported = folder / "exported"
-    version = export(exported)
-    archive = folder / f"{version}.zip"
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-        for path in sorted(path for path in exported.rglob("*") if path.is_file()):
-            entry = zipfile.ZipInfo(path.relative_to(exported).as_posix(), (1980, 1, 1, 0, 0, 0))
-            entry.external_attr = (0o755 if path.stat().st_mode & 0o100 else 0o644) << 16
-            packed.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
-    shutil.rmtree(exported)
-    return archive
 
 
 def questions() -> tuple[Question, ...]:
