@@ -22,6 +22,9 @@ class Progress(Protocol):
     def result(self, result: CheckResult) -> None:
         """A check ended."""
 
+    def close(self) -> None:
+        """The run is over: nothing may be left on the terminal."""
+
 
 class Silent:
     """A listener that shows nothing."""
@@ -36,4 +39,7 @@ class Silent:
         pass
 
     def result(self, result: CheckResult) -> None:
+        pass
+
+    def close(self) -> None:
         pass

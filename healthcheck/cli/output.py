@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from healthcheck.cli.places import new_place
 from healthcheck.errors import ExitStatus, KitFailure, UsageError, reason_of
 from healthcheck.language import translation_of_the_process, wrapped
 from healthcheck.messages import msg
-from healthcheck.progress import Progress
+from healthcheck.progress import Progress, Silent
 from healthcheck.records import Report, exit_status
 
 if TYPE_CHECKING:
@@ -62,19 +62,12 @@ class Published:
     """The page in it."""
 
 
-class ProgressToClose(Progress, Protocol):
-    """Progress that may have to clear up after itself."""
-
-    def close(self) -> None:
-        """The run is over."""
-
-
-def progress(options: argparse.Namespace) -> ProgressToClose:
+def progress(options: argparse.Namespace) -> Progress:
     """The listener that was asked for."""
     from healthcheck.report import lines, terminal  # noqa: PLC0415 - --help shows no report
 
     if options.quiet:
-        return lines.NoProgress()
+        return Silent()
     translation = translation_of_the_process()
     return lines.LineProgress(translation) if options.verbose else terminal.TerminalProgress(translation)
 

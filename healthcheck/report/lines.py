@@ -14,7 +14,7 @@ from healthcheck.redact import without_secrets
 from healthcheck.report import words
 
 
-class LineProgress:
+class LineProgress(Silent):
     """Every step and every result as a line of its own on standard error."""
 
     def __init__(self, translation: Translation = ENGLISH) -> None:
@@ -37,21 +37,11 @@ class LineProgress:
             said = msg("{said}: {because}", said, result.because)
         self._say(msg("{check} {said} ({seconds:.2f} s)", result.id, said, result.seconds))
 
-    def close(self) -> None:
-        """Nothing is left on the terminal."""
-
     def _say(self, text: str) -> None:
         if text != self._last:
             self._last = text
             shown = words.plain(self._phrases.say(without_secrets(text)))
             print(f"{time.monotonic() - self._began:8.1f} s  {shown}", file=sys.stderr, flush=True)
-
-
-class NoProgress(Silent):
-    """Says nothing, and leaves nothing on the terminal."""
-
-    def close(self) -> None:
-        pass
 
 
 def brief(report: Report, translation: Translation = ENGLISH) -> Iterator[str]:
