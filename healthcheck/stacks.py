@@ -101,7 +101,6 @@ class _Matrix:
     source: str
     read_on: str
     rows: tuple[Row, ...]
-    vllm_source: str
     vllm_requires: Mapping[str, Mapping[str, str]]
 
 
@@ -245,11 +244,7 @@ def _agrees(each: Row, name: str, version: str) -> bool:
         return in_range(version, each.python)
     if name == "vllm":
         return any(same_release(version, candidate) for candidate in each.vllm)
-    return same_release(version, _stated(each, name))
-
-
-def _stated(each: Row, name: str) -> str:
-    return ", ".join(each.vllm) if name == "vllm" else getattr(each, name) or ""
+    return same_release(version, getattr(each, name) or "")
 
 
 def same_release(one: str, other: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -114,40 +114,36 @@ class Parser(argparse.ArgumentParser):
         self.error(msg("unrecognized arguments: {words}{hint}", " ".join(words), hint(first, options)))
 
 
-def _invalid_choice(given: str, choices: str) -> Message:
-    known = [word.strip(" '") for word in choices.split(",")]
-    return msg("{wrong} is not one of {known}{hint}", given, ", ".join(known), hint(given.strip("'"), known))
-
-
-_REFUSALS: Mapping[str, Callable[..., Message]] = {
-    r"expected one argument": lambda: msg("expected one argument"),
-    r"expected at most one argument": lambda: msg("expected at most one argument"),
-    r"expected at least one argument": lambda: msg("expected at least one argument"),
-    r"expected (\d+) arguments?": lambda count: msg("expected {count} arguments", count),
-    r"not allowed with argument (.*)": lambda other: msg("not allowed with argument {other}", other),
-    r"ignored explicit argument (.*)": lambda given: msg("ignored explicit argument {given}", given),
-    r"invalid (.*?) value: (.*)": lambda kind, given: msg("invalid {kind} value: {given}", kind, given),
-    r"invalid choice: (.*) \(choose from (.*)\)": _invalid_choice,
-    r"ambiguous option: (.*) could match (.*)": lambda given, known: msg(
-        "ambiguous option: {given} could match {known}", given, known
-    ),
-    r"the following arguments are required: (.*)": lambda names: msg(
-        "the following arguments are required: {names}", names
-    ),
-    r"one of the arguments (.*) is required": lambda names: msg("one of the arguments {names} is required", names),
-    r"unrecognized arguments: (.*)": lambda words: msg("unrecognized arguments: {words}", words),
-}
-"""What argparse refuses with, and the messages of that."""
+_REFUSALS = (
+    msg("expected one argument"),
+    msg("expected at most one argument"),
+    msg("expected at least one argument"),
+    msg("expected {count} arguments"),
+    msg("not allowed with argument {other}"),
+    msg("ignored explicit argument {given}"),
+    msg("invalid {kind} value: {given}"),
+    msg("ambiguous option: {given} could match {known}"),
+    msg("the following arguments are required: {names}"),
+    msg("one of the arguments {names} is required"),
+    msg("unrecognized arguments: {words}"),
+)
+"""What argparse refuses with."""
+_INVALID_CHOICE = re.compile(r"invalid choice: (.*) \(choose from (.*)\)", re.DOTALL)
 
 
 def as_message(refusal: str) -> str:
     """A refusal of argparse as a message: of a wrong word, with the nearest right one."""
     if isinstance(refusal, Message):
         return refusal
-    for form, message in _REFUSALS.items():
-        said = re.fullmatch(form, refusal, re.DOTALL)
+    choice = _INVALID_CHOICE.fullmatch(refusal)
+    if choice:
+        known = [word.strip(" '") for word in choice[2].split(",")]
+        near = hint(choice[1].strip("'"), known)
+        return msg("{wrong} is not one of {known}{hint}", choice[1], ", ".join(known), near)
+    for form in _REFUSALS:
+        said = re.fullmatch(re.sub(r"\\{\w+\\}", "(.*?)", re.escape(form)), refusal, re.DOTALL)
         if said:
-            return message(*said.groups())
+            return Message(form.template, *said.groups())
     return refusal
 
 
