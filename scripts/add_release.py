@@ -35,7 +35,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
-from release_row import Published, Row
+from release_row import Row
 from released import ReleaseError, metadata, newest, unpacked, unpacked_wheel
 
 from healthcheck import files
@@ -45,16 +45,6 @@ DATA = ROOT / "healthcheck" / "data"
 ASCEND, VLLM = "vllm-ascend", "vllm"
 FLAGS = Path(__file__).with_name("make_flag_catalogue.py")
 ENGINE_PYTHON = ROOT / ".venv-vllm" / "bin" / "python"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What the command line asks for; `vllm` and `cann` are "" where the packages are to say it."""
-
-    data: Path
-    engine_python: Path
-    vllm: str
-    cann: str
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,15 +59,14 @@ class Books:
 
 
 def main() -> int:
-    options = _arguments()
-    wanted = Wanted(data=options.data, engine_python=options.engine_python, vllm=options.vllm, cann=options.cann)
+    wanted = _arguments()
     books = Books(
         matrix=json.loads((wanted.data / "stacks.json").read_bytes()),
         releases=json.loads((wanted.data / "architectures.json").read_bytes())["releases"],
         schemes=json.loads((wanted.data / "schemes.json").read_bytes())["releases"],
     )
     try:
-        _add(options.releases, wanted, books)
+        _add(wanted, books)
     except ReleaseError as error:
         print(f"add_release: {error}; nothing was written", file=sys.stderr)
         return 1
@@ -110,16 +99,16 @@ def _release(text: str) -> tuple[str, str]:
     return name, version
 
 
-def _add(releases: list[tuple[str, str]], wanted: Wanted, books: Books) -> None:
-    rows = [version for name, version in releases if name == ASCEND]
+def _add(wanted: argparse.Namespace, books: Books) -> None:
+    rows = [version for name, version in wanted.releases if name == ASCEND]
     if rows:
         _add_rows(rows, wanted, books)
-    for name, version in releases:
+    for name, version in wanted.releases:
         if name == VLLM:
             _add_vllm(version, "", wanted, books)
 
 
-def _add_rows(versions: list[str], wanted: Wanted, books: Books) -> None:
+def _add_rows(versions: list[str], wanted: argparse.Namespace, books: Books) -> None:
     """The rows, by the compatibility table in the documents of the newest release."""
     last = newest(ASCEND)
     with unpacked(ASCEND, last) as newest_tree:
@@ -134,7 +123,7 @@ def _add_rows(versions: list[str], wanted: Wanted, books: Books) -> None:
     books.matrix |= {"source": source, "read_on": date.today().isoformat()}  # noqa: DTZ011 - a day is enough
 
 
-def _add_row(tree: Path, table: Mapping[str, Published] | None, wanted: Wanted, books: Books) -> None:
+def _add_row(tree: Path, table: Mapping[str, Row] | None, wanted: argparse.Namespace, books: Books) -> None:
     row = release_row.read_row(tree, metadata(tree), table)
     version = str(row["vllm_ascend"])
     registered = schemes.row(version, tree)
@@ -166,7 +155,7 @@ def _version(row: Row) -> Version:
     return Version(str(row["vllm_ascend"]))
 
 
-def _add_vllm(version: str, transformers: str, wanted: Wanted, books: Books) -> None:
+def _add_vllm(version: str, transformers: str, wanted: argparse.Namespace, books: Books) -> None:
     requires: dict[str, dict[str, str]] = books.matrix["vllm_requires"]  # type: ignore[assignment]
     catalogued = (wanted.data / f"vllm-{version}.json").exists() or f"vllm-{version}.json" in books.flags
     released = any(release["vllm"] == version for release in books.releases)
@@ -190,7 +179,7 @@ def _exact(specifier: str) -> str:
     return specifier if any(clause.operator == "==" for clause in SpecifierSet(specifier)) else ""
 
 
-def _add_flags(tree: Path, version: str, wanted: Wanted, books: Books) -> None:
+def _add_flags(tree: Path, version: str, wanted: argparse.Namespace, books: Books) -> None:
     python = wanted.engine_python
     if not os.access(python, os.X_OK):
         books.said.append(

@@ -14,8 +14,9 @@ import importlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date
+from operator import attrgetter
 from pathlib import Path
 
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
@@ -135,40 +136,21 @@ def _ranges() -> Iterator[tuple[str, list[float | None]]]:
 
 def _known() -> Iterator[tuple[str, list[str]]]:
     """Names that vLLM looks up only after it has parsed its arguments."""
-    for flag, find in REGISTRIES.items():
+    for flag, (module, names) in REGISTRIES.items():
         try:
-            yield flag, sorted(find())
-        except (ImportError, AttributeError) as error:  # noqa: PERF203 - four names
+            found = attrgetter(names)(importlib.import_module(module))
+        except (ImportError, AttributeError) as error:  # noqa: PERF203 - five names
             print(f"no names for {flag}: {error}", file=sys.stderr)
+        else:
+            yield flag, sorted(found() if callable(found) else found)
 
 
-def _quantizations() -> list[str]:
-    return list(importlib.import_module("vllm.model_executor.layers.quantization").QUANTIZATION_METHODS)
-
-
-def _load_formats() -> list[str]:
-    return list(importlib.import_module("vllm.model_executor.model_loader")._LOAD_FORMAT_TO_MODEL_LOADER)  # noqa: SLF001
-
-
-def _tool_parsers() -> list[str]:
-    return list(importlib.import_module("vllm.tool_parsers").ToolParserManager.list_registered())
-
-
-def _reasoning_parsers() -> list[str]:
-    return list(importlib.import_module("vllm.reasoning").ReasoningParserManager.list_registered())
-
-
-def _attention_backends() -> list[str]:
-    registry = importlib.import_module("vllm.v1.attention.backends.registry")
-    return list(registry.AttentionBackendEnum.__members__)
-
-
-REGISTRIES: dict[str, Callable[[], list[str]]] = {
-    "--quantization": _quantizations,
-    "--load-format": _load_formats,
-    "--tool-call-parser": _tool_parsers,
-    "--reasoning-parser": _reasoning_parsers,
-    "--attention-backend": _attention_backends,
+REGISTRIES = {
+    "--quantization": ("vllm.model_executor.layers.quantization", "QUANTIZATION_METHODS"),
+    "--load-format": ("vllm.model_executor.model_loader", "_LOAD_FORMAT_TO_MODEL_LOADER"),
+    "--tool-call-parser": ("vllm.tool_parsers", "ToolParserManager.list_registered"),
+    "--reasoning-parser": ("vllm.reasoning", "ReasoningParserManager.list_registered"),
+    "--attention-backend": ("vllm.v1.attention.backends.registry", "AttentionBackendEnum.__members__"),
 }
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
 
@@ -33,27 +32,15 @@ _COMMIT = re.compile(r"commit_id = 'g([0-9a-f]+)'")
 Row = dict[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
-    """A line of the published compatibility table."""
-
-    vllm: tuple[str, ...]
-    python: str
-    cann: str
-    torch: str
-    torch_npu: str
-    triton_ascend: str
-
-
-def published(tree: Path) -> Mapping[str, Published] | None:
-    """The compatibility table in the documents of a release, by vllm-ascend release; None if there is none."""
+def published(tree: Path) -> Mapping[str, Row] | None:
+    """What the compatibility table in the documents of a release says of each release; None if there is none."""
     path = tree / POLICY
     if not path.is_file():
         return None
     return dict(_lines(path.read_text("utf-8")))
 
 
-def _lines(text: str) -> Iterator[tuple[str, Published]]:
+def _lines(text: str) -> Iterator[tuple[str, Row]]:
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if len(cells) < 6 or not re.fullmatch(r"v\d[\w.]*", cells[0]):
@@ -61,20 +48,20 @@ def _lines(text: str) -> Iterator[tuple[str, Published]]:
         torch, _, torch_npu = cells[4].partition("/")
         yield (
             cells[0][1:],
-            Published(
-                vllm=tuple(version.strip().removeprefix("v") for version in cells[1].split("/")),
-                python=cells[2].replace(" ", ""),
-                cann=cells[3],
-                torch=torch.strip(),
-                torch_npu=torch_npu.strip(),
-                triton_ascend="" if cells[5] == "N/A" else cells[5],
-            ),
+            {
+                "vllm": [version.strip().removeprefix("v") for version in cells[1].split("/")],
+                "python": cells[2].replace(" ", ""),
+                "cann": cells[3],
+                "torch": torch.strip(),
+                "torch_npu": torch_npu.strip(),
+                "triton_ascend": "" if cells[5] == "N/A" else cells[5],
+            },
         )
 
 
-def read_row(tree: Path, metadata: Message, table: Mapping[str, Published] | None) -> Row:
+def read_row(tree: Path, metadata: Message, table: Mapping[str, Row] | None) -> Row:
     """The row of a vllm-ascend release. None stands for what neither its files nor the table say."""
-    version, said = str(metadata["Version"]), (table or {}).get(str(metadata["Version"]))
+    version = str(metadata["Version"])
     required = dict(requirements(metadata) if "Requires-Dist" in metadata else _own_list(tree))
     pins = {name: specifier.removeprefix("==") for name, specifier in required.items() if name in COLUMNS}
     image = _text(tree / "Dockerfile")
@@ -84,17 +71,18 @@ def read_row(tree: Path, metadata: Message, table: Mapping[str, Published] | Non
     commit = _COMMIT.search(_text(tree / "vllm_ascend" / "_version.py"))
     return {
         "vllm_ascend": version,
-        "vllm": list(said.vllm) if said else [vllm[1]] if vllm else None,
-        "python": said.python if said else metadata["Requires-Python"],
-        "cann": said.cann if said else _cann(image),
-        "torch": said.torch if said else pins.get("torch"),
-        "torch_npu": said.torch_npu if said else pins.get("torch-npu"),
-        "triton_ascend": said.triton_ascend if said else pins.get("triton-ascend", ""),
+        "vllm": [vllm[1]] if vllm else None,
+        "python": metadata["Requires-Python"],
+        "cann": _cann(image),
+        "torch": pins.get("torch"),
+        "torch_npu": pins.get("torch-npu"),
+        "triton_ascend": pins.get("triton-ascend", ""),
+        **(table or {}).get(version, {}),
         "requires": {
             name: requires[name] for name in sorted(requires) if name not in {*COLUMNS, *BUILD_TOOLS}
         },
         "variables": variables(tree / "vllm_ascend"),
-        "documented": None if table is None else said is not None,
+        "documented": None if table is None else version in table,
         "commit": commit[1] if commit else None,
     }  # fmt: skip
 

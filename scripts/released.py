@@ -35,10 +35,6 @@ class NoSuchRelease(ReleaseError):  # noqa: N818 - says what is missing
     """The index has no such release of the package."""
 
 
-class Unreachable(ReleaseError):  # noqa: N818 - says what happened
-    """The package index did not answer."""
-
-
 def newest(name: str) -> str:
     """The newest release of a package, candidates included.
 
@@ -136,6 +132,6 @@ def _error(name: str, version: str, said: str) -> ReleaseError:
         newest_first = known[1].split(", ")[::-1]
         return NoSuchRelease(f"the package index has no {what}; the newest are {', '.join(newest_first[:5])}")
     if _UNREACHABLE.search(said):
-        return Unreachable(f"no network: the package index did not answer for {what}")
+        return ReleaseError(f"no network: the package index did not answer for {what}")
     last = next((line for line in reversed(said.splitlines()) if "ERROR" in line), "pip said nothing")
     return NoSuchRelease(f"the package index has no {what}: {last}")
