@@ -33,13 +33,14 @@ from healthcheck.redact import without_secrets
 from healthcheck.report import words
 
 MARKS = {
-    Outcome.PASS: ("✓", "green"),
-    Outcome.WARN: ("!", "yellow"),
-    Outcome.SKIP: ("–", "dim"),
-    Outcome.FAIL: ("✗", "red"),
-    Outcome.ERROR: ("?", "magenta"),
+    "pass": ("✓", "green"),
+    "warn": ("!", "yellow"),
+    "skip": ("–", "dim"),
+    "fail": ("✗", "red"),
+    "error": ("?", "magenta"),
+    "open": ("?", "yellow"),
 }
-OPEN = ("?", "yellow")
+"""By the tone of a result."""
 COLOURS = {Verdict.READY: "green", Verdict.NOT_READY: "red", Verdict.INCONCLUSIVE: "yellow"}
 MOST_FINDINGS = 8
 MOST_LINES = 9
@@ -81,7 +82,7 @@ class TerminalProgress:
         self._console.print(Text(self._plain(text)))
 
     def result(self, result: CheckResult) -> None:
-        self.update(msg("{id}: {said}", result.id, words.SAID[result.outcome]))
+        self.update(msg("{id}: {said}", result.id, words.BY_TONE[result.outcome.value]))
 
     def close(self) -> None:
         """Take the live line off the terminal."""
@@ -183,14 +184,13 @@ def _width() -> int | None:
 
 
 def _result(screen: _Screen, result: CheckResult, others: int) -> None:
-    mark = OPEN if words.is_open(result) else MARKS[result.outcome]
     left = 5 + max(len(result.id), 28)
     title = wrapped(
         screen.say(msg("and {others} more", others) if others else result.title),
         max(screen.console.width - left, 12),
     )
     hung = f"\n{'':<{left}}".join(title)
-    _print(screen, "  ", mark, f" {result.id:<28} {hung}")
+    _print(screen, "  ", MARKS[words.tone(result)], f" {result.id:<28} {hung}")
     if result.because:
         _print_below(screen, Text(words.plain(screen.say(result.because)), style="dim"))
     found = words.findings(result)

@@ -43,14 +43,10 @@ class FindingView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckView:
-    """A check with its findings; `tone` is its outcome, "open" if it is unsettled."""
+    """A check with its findings, of which there are `more`."""
 
-    id: str
-    stage: str
-    title: str
+    result: CheckResult
     tone: str
-    said: str
-    why: str
     because: str
     findings: tuple[FindingView, ...]
     more: int
@@ -152,20 +148,12 @@ def _checks(report: Report) -> list[CheckView]:
 def _check(result: CheckResult) -> CheckView:
     found = words.findings(result)
     return CheckView(
-        id=result.id,
-        stage=result.stage.value,
-        title=result.title,
-        tone=_tone(result),
-        said=words.said(result),
-        why=result.why,
+        result=result,
+        tone=words.tone(result),
         because=_short(result.because),
         findings=tuple(_finding(result, finding) for finding in found[:MOST_FINDINGS]),
         more=max(len(found) - MOST_FINDINGS, 0),
     )
-
-
-def _tone(result: CheckResult) -> str:
-    return "open" if words.is_open(result) else result.outcome.value
 
 
 def _finding(result: CheckResult, finding: Finding) -> FindingView:
@@ -189,7 +177,7 @@ def _stages(report: Report) -> Iterator[StageView]:
         results = [result for result in report.results if result.stage is stage]
         if not results:
             continue
-        tones = [_tone(result) for result in results]
+        tones = [words.tone(result) for result in results]
         seconds = spent.get(stage.value)
         count = sum(tone != "skip" for tone in tones)
         gravest = min(tones, key=GRAVEST.index)

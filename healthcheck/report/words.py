@@ -24,22 +24,17 @@ from healthcheck.records import (
     verdict_of,
 )
 
-SAID = {
-    Outcome.PASS: msg("passed"),
-    Outcome.WARN: msg("passed with a warning"),
-    Outcome.SKIP: msg("skipped"),
-    Outcome.FAIL: msg("failed"),
-    Outcome.ERROR: msg("failed in the kit itself"),
+BY_TONE = {
+    "pass": msg("passed"),
+    "warn": msg("passed with a warning"),
+    "skip": msg("skipped"),
+    "fail": msg("failed"),
+    "error": msg("failed in the kit itself"),
+    "open": msg("could not be settled"),
 }
-OPEN = msg("could not be settled")
-BY_TONE = {**{outcome.value: said for outcome, said in SAID.items()}, "open": OPEN}
-UNSETTLED = msg("unsettled")
-COUNTED = (
-    SAID[Outcome.PASS],
-    SAID[Outcome.WARN],
-    UNSETTLED,
-    *(SAID[o] for o in (Outcome.SKIP, Outcome.FAIL, Outcome.ERROR)),
-)
+"""How a check ended, by its tone."""
+COUNTED = {**BY_TONE, "open": msg("unsettled")}
+COUNTED_FIRST = ("pass", "warn", "open", "skip", "fail", "error")
 MOST_TASK = 40
 _PLACE = re.compile(r"[^\s:]+:\d+")
 WHOLE = msg("{value} to {value2}", Stage.REPO.value, Stage.PROBE.value)
@@ -107,8 +102,8 @@ def counted(report: Report) -> str:
 
 
 def _counts(results: Iterable[CheckResult]) -> str:
-    ended = Counter(UNSETTLED if is_open(result) else SAID[result.outcome] for result in results)
-    counts = [msg("{ended} {said}", ended[said], said) for said in COUNTED if ended[said]]
+    ended = Counter(map(tone, results))
+    counts = [msg("{ended} {said}", ended[each], COUNTED[each]) for each in COUNTED_FIRST if ended[each]]
     return reduce(lambda counts, more: msg("{counts}, {more}", counts, more), counts) if counts else ""
 
 
@@ -145,14 +140,15 @@ def gravity(result: CheckResult) -> int:
     return 2 if result.outcome in {Outcome.FAIL, Outcome.ERROR} else 1
 
 
-def is_open(result: CheckResult) -> bool:
-    """Whether a check came to no end that counts: neither settled nor graver than that."""
-    return not result.settled and result.outcome not in {Outcome.FAIL, Outcome.ERROR}
+def tone(result: CheckResult) -> str:
+    """The outcome; "open" for a check that came to no end that counts: neither settled nor graver than that."""
+    is_open = not result.settled and result.outcome not in {Outcome.FAIL, Outcome.ERROR}
+    return "open" if is_open else result.outcome.value
 
 
 def said(result: CheckResult) -> str:
     """How a check ended, in words."""
-    return OPEN if is_open(result) else SAID[result.outcome]
+    return BY_TONE[tone(result)]
 
 
 def rows(finding: Finding) -> tuple[tuple[str, str], ...]:
