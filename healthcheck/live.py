@@ -49,9 +49,8 @@ def launch(run: Run, submission: Submission, weights: Path, task: Task) -> None:
 
 def talk(run: Run, url: str, task: Task) -> None:
     """The endpoint and the probe of a running server, over HTTP."""
-    failed = run.ledger.failed()
-    if failed:
-        _skip_talk(run, msg("{id} failed", failed[0].id))
+    if failed := _failed(run):
+        _skip_talk(run, msg("{id} failed", failed))
         return
     if run.wants(Stage.ENDPOINT):
         run.begin(Stage.ENDPOINT)
@@ -63,12 +62,16 @@ def talk(run: Run, url: str, task: Task) -> None:
         _probe(run, url, task)
 
 
+def _failed(run: Run) -> str:
+    """The first check that failed so far, "" for none."""
+    return next((result.id for result in run.ledger.failed()), "")
+
+
 def _obstacle(run: Run) -> str:
     """Why there will be no launch, "" if nothing is in the way."""
-    failed = run.ledger.failed()
-    if failed:
-        run.ledger.skip(service_checks.PORT_CHECKS, msg("{id} failed", failed[0].id))
-        return msg("{id} failed: repair that first, a launch would only repeat it", failed[0].id)
+    if failed := _failed(run):
+        run.ledger.skip(service_checks.PORT_CHECKS, msg("{id} failed", failed))
+        return msg("{id} failed: repair that first, a launch would only repeat it", failed)
     run.ledger.judge(service_checks.PORT_CHECKS, gather_port)
     open_ports = [check.id for check in service_checks.PORT_CHECKS if not run.ledger.result(check.id).settled]
     return (
@@ -131,11 +134,8 @@ def _reach(url: str) -> None:
 
 
 def _probe(run: Run, url: str, task: Task) -> None:
-    failed = run.ledger.failed()
-    if failed:
-        run.ledger.skip(
-            probe_checks.CHECKS, msg("{id} failed: figures from a faulty endpoint say nothing", failed[0].id)
-        )
+    if failed := _failed(run):
+        run.ledger.skip(probe_checks.CHECKS, msg("{id} failed: figures from a faulty endpoint say nothing", failed))
         return
     run.begin(Stage.PROBE)
     asked = run.request.probe
@@ -149,9 +149,8 @@ def _probe(run: Run, url: str, task: Task) -> None:
 
 
 def _numerics(run: Run, url: str) -> None:
-    failed = run.ledger.failed()
-    if failed:
-        run.ledger.skip(numerics_checks.CHECKS, msg("{id} failed", failed[0].id))
+    if failed := _failed(run):
+        run.ledger.skip(numerics_checks.CHECKS, msg("{id} failed", failed))
         return
     run.begin(Stage.NUMERICS)
     most = numerics.largest_batch(run.server_options)
