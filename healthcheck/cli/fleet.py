@@ -19,7 +19,7 @@ from healthcheck.cli.places import place
 from healthcheck.errors import ExitStatus, UsageError
 from healthcheck.fleet import collect, drive, jobs, journal, looks, outputs, show
 from healthcheck.fleet.launch import Network
-from healthcheck.fleet.looks import Looked, Terms
+from healthcheck.fleet.looks import Look, Terms
 from healthcheck.fleet.machines import Machines, ThisMachine
 from healthcheck.fleet.options import Verify, options_of
 from healthcheck.fleet.records import Job, worst
@@ -50,10 +50,9 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
         output.end_with_a_report()  # after Ray, which has SIGTERM end a driver at once
         if options.runner:
             terms = looks.Terms(level=options.runner, limit_s=DEFAULT_LOOK_S, network=settings.network)
-            looked = _look(machines, out, terms)
-            machines.leave_out(looked.left_out.keys())
-            left_out += tuple(msg("{name}: {why}", name, why) for name, why in looked.left_out.items())
-            settings = replace(settings, tried=looked.tried)
+            failing = looks.left_out(_look(machines, out, terms))
+            machines.leave_out(failing.keys())
+            left_out += tuple(msg("{name}: {why}", name, why) for name, why in failing.items())
         settings = replace(settings, left_out=left_out)
         listener = show.listener(len(asked), translation_of_the_process(), quiet=options.quiet)
         try:
@@ -107,11 +106,12 @@ def _runner(options: argparse.Namespace) -> ExitStatus:
     finally:
         machines.close()
     print(translation_of_the_process().labelled(msg("Reports of all machines"), f"{out}/machines"))
-    return worst([looked.exit_status, *[ExitStatus.INCONCLUSIVE] * bool(left_out)])
+    found = [look.attempt.exit_status for look in looked]
+    return worst([*found, *[ExitStatus.INCONCLUSIVE] * bool(left_out)])
 
 
-def _look(machines: Machines, out: Path, terms: Terms) -> Looked:
-    """Look at the machines, and print the tables."""
+def _look(machines: Machines, out: Path, terms: Terms) -> tuple[Look, ...]:
+    """Look at the machines, and print the table."""
     translation = translation_of_the_process()
     try:
         looked = looks.looked_at(
@@ -120,7 +120,7 @@ def _look(machines: Machines, out: Path, terms: Terms) -> Looked:
     except KeyboardInterrupt:
         machines.close()
         raise
-    print("\n".join(looks.tables(looked, translation)))
+    print("\n".join(looks.table(looked, translation)))
     return looked
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -14,7 +14,6 @@ from healthcheck.errors import UsageError
 from healthcheck.fleet.journal import Journal
 from healthcheck.fleet.launch import Network, Order
 from healthcheck.fleet.machines import Machines, Running
-from healthcheck.fleet.pair_records import Tried
 from healthcheck.fleet.records import Attempt, Ending, Fleet, Job, Source, is_final
 from healthcheck.messages import msg
 from healthcheck.redact import without_secrets
@@ -33,7 +32,6 @@ class Settings:
         retries: how often a job is tried again.
         network: that of each launch.
         left_out: the machines that take no jobs, a sentence for each.
-        tried: the machines that were tried with each other before.
     """
 
     out: Path
@@ -41,7 +39,6 @@ class Settings:
     retries: int
     network: Network = Network.NODE
     left_out: tuple[str, ...] = ()
-    tried: Tried = field(default_factory=Tried)
 
 
 class Listener(Protocol):
@@ -107,7 +104,6 @@ class Drive:
             attempts=self._journal.attempts,
             stopped=stopped,
             left_out=self._settings.left_out,
-            tried=self._settings.tried,
         )
 
     def _pending(self) -> list[Job]:

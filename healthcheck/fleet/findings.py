@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from healthcheck.fleet.records import Attempt, Ending, Fleet
-from healthcheck.fleet.tones import Tone
+from healthcheck.fleet.records import Attempt, Ending, Fleet, Tone
 from healthcheck.records import Verdict
 
 

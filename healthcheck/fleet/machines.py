@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from healthcheck.errors import Blocked, UsageError
+from healthcheck.errors import UsageError
 from healthcheck.fleet.launch import Order, launch
-from healthcheck.fleet.pairs import Room
 from healthcheck.fleet.records import Attempt, Ending, Job
 from healthcheck.messages import msg
 
@@ -43,13 +42,6 @@ class Machines(Protocol):
 
     def give_up(self, name: str) -> None:
         """Expect nothing more of the look at a machine of this name."""
-
-    def room(self, names: Sequence[str]) -> Room:
-        """Take one NPU of each of these machines, where it has any, to try them with each other.
-
-        Raises:
-            Blocked: there is only one machine.
-        """
 
     def leave_out(self, names: Collection[str]) -> None:
         """Give these machines no jobs."""
@@ -87,9 +79,6 @@ class ThisMachine:
     def give_up(self, name: str) -> None:
         del name
         self.close()
-
-    def room(self, names: Sequence[str]) -> Room:
-        raise Blocked(msg("{names} has no other machine to be tried with", ", ".join(names)))
 
     def leave_out(self, names: Collection[str]) -> None:
         self._left_out = bool(names)

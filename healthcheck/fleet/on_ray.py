@@ -28,8 +28,6 @@ from healthcheck.fleet.greeting import greet
 from healthcheck.fleet.jobs import NAME
 from healthcheck.fleet.launch import GRACE_S, Network, Order, launch
 from healthcheck.fleet.machines import Machine, Running
-from healthcheck.fleet.pairs import Room
-from healthcheck.fleet.ray_pairs import RayRoom, Seat
 from healthcheck.fleet.readback import short
 from healthcheck.fleet.receive import Sent, received, sent
 from healthcheck.fleet.records import Attempt, Ending, Job
@@ -142,16 +140,6 @@ class Cluster:
     def give_up(self, name: str) -> None:
         ray.cancel(self._tasks[name].ref, recursive=False)
         self._forget(name)
-
-    def room(self, names: Sequence[str]) -> Room:
-        seats = {}
-        for node in self._all:
-            options: dict[str, Any] = {"scheduling_strategy": _on(node.id)}
-            if node.npus:
-                options["resources"] = {NPU: 1}
-            if node.name in names:
-                seats[node.name] = Seat(address=node.address, options=options)
-        return RayRoom(seats)
 
     def leave_out(self, names: Collection[str]) -> None:
         self._all = tuple(node for node in self._all if node.name not in names)

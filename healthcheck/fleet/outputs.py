@@ -9,7 +9,6 @@ from xml.etree import ElementTree as ET
 from healthcheck import json_text
 from healthcheck.errors import ExitStatus
 from healthcheck.fleet import findings, page
-from healthcheck.fleet.pair_records import Tried
 from healthcheck.fleet.records import Attempt, Fleet, Job
 from healthcheck.language import ENGLISH, Translation
 from healthcheck.records import JsonValue, Verdict
@@ -38,29 +37,10 @@ def as_json(fleet: Fleet) -> dict[str, JsonValue]:
         "exit_status": int(fleet.exit_status),
         "stopped": fleet.stopped,
         "left_out": list(fleet.left_out),
-        **as_json_of_pairs(fleet.tried),
         "jobs": [_job(fleet, job) for job in fleet.jobs],
         "frequent": json_text.plain(findings.frequent(fleet)),
         "nodes": json_text.plain(findings.nodes(fleet.attempts)),
         "disagreements": json_text.plain(findings.disagreements(fleet.attempts)),
-    }
-
-
-def as_json_of_pairs(tried: Tried) -> dict[str, JsonValue]:
-    """The pairs of machines that were tried, and what they say."""
-    return {
-        "pairs": [
-            {
-                "left": pair.left,
-                "right": pair.right,
-                "over": pair.over,
-                "outcome": pair.outcome.value,
-                "bytes_per_s": pair.bytes_per_s and round(pair.bytes_per_s),
-                "said": pair.said,
-            }
-            for pair in tried.pairs
-        ],
-        "pair_remarks": [{"tone": remark.tone.value, "said": remark.said} for remark in tried.remarks],
     }
 
 

@@ -11,11 +11,9 @@ from importlib import resources
 from markupsafe import Markup
 
 from healthcheck import __version__
-from healthcheck.fleet import findings, pair_records
+from healthcheck.fleet import findings
 from healthcheck.fleet.launch import LOG, REPORT
-from healthcheck.fleet.pair_records import Outcome, Pair
 from healthcheck.fleet.records import Attempt, Ending, Fleet, Job, StageFacts
-from healthcheck.fleet.tones import Tone
 from healthcheck.language import ENGLISH, Translation
 from healthcheck.messages import joined, msg, plural
 from healthcheck.records import Stage, Verdict
@@ -32,7 +30,6 @@ ENDINGS = {
     Ending.TIME_LIMIT: msg("time limit"), Ending.LOST: msg("lost"), Ending.NO_FIT: msg("fits no machine"),
     Ending.NO_REPOSITORY: msg("no repository"),
 }  # fmt: skip
-PAIR_TONES = {Outcome.WORKS: Tone.PASS, Outcome.FAILS: Tone.FAIL, Outcome.OPEN: Tone.OPEN}
 MOST_FREQUENT = 15
 MOST_JOBS_NAMED = 12
 
@@ -63,18 +60,6 @@ class Line:
     simulated: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairLine:
-    """Two machines that were tried with each other."""
-
-    names: str
-    over: str
-    tone: str
-    words: str
-    rate: str
-    said: str
-
-
 def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
     """The page as UTF-8 HTML."""
     style = _part("healthcheck.report", "page.css") + _part("healthcheck.fleet", "fleet.css")
@@ -96,8 +81,6 @@ def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
             most_named=MOST_JOBS_NAMED,
             nodes=findings.nodes(fleet.attempts),
             left_out=[plain(without_secrets(text)) for text in fleet.left_out],
-            pairs=[_pair(pair) for pair in fleet.tried.pairs],
-            remarks=[(remark.tone.value, plain(without_secrets(remark.said))) for remark in fleet.tried.remarks],
             disagreements=[_disagreement(each) for each in findings.disagreements(fleet.attempts)],
             legend=joined(
                 ", ", (msg("{name} {value}", report_page.TONES[tone], word) for tone, word in BY_TONE.items())
@@ -162,17 +145,6 @@ def _line(fleet: Fleet, job: Job) -> Line:
         ran_on=_ran_on(fleet, job),
         said=said(last),
         simulated=bool(report and report.simulated),
-    )
-
-
-def _pair(pair: Pair) -> PairLine:
-    return PairLine(
-        names=f"{pair.left} – {pair.right}",
-        over=pair.over,
-        tone=PAIR_TONES[pair.outcome].value,
-        words=pair_records.WORDS[pair.outcome],
-        rate=pair_records.speed(pair.bytes_per_s) if pair.bytes_per_s else "",
-        said=plain(without_secrets(pair.said)),
     )
 
 

@@ -9,8 +9,6 @@ from functools import cached_property
 from pathlib import Path
 
 from healthcheck.errors import ExitStatus
-from healthcheck.fleet.pair_records import Tried
-from healthcheck.fleet.tones import Tone
 from healthcheck.records import Stage, Verdict
 from healthcheck.report.recorded import Recorded, read
 
@@ -31,6 +29,17 @@ class Ending(enum.Enum):
     LOST = "lost"
     NO_FIT = "fits no machine"
     NO_REPOSITORY = "no repository"
+
+
+class Tone(enum.Enum):
+    """The worst outcome of a stage's checks; OPEN is an outcome that is not settled."""
+
+    PASS = "pass"
+    WARN = "warn"
+    SKIP = "skip"
+    FAIL = "fail"
+    ERROR = "error"
+    OPEN = "open"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,14 +199,12 @@ class Fleet:
 
     Attributes:
         left_out: the machines that take no jobs, a sentence for each.
-        tried: the machines that were tried with each other before.
     """
 
     jobs: tuple[Job, ...]
     attempts: tuple[Attempt, ...]
     stopped: str = ""
     left_out: tuple[str, ...] = ()
-    tried: Tried = field(default_factory=Tried)
 
     def of(self, job: Job) -> Sequence[Attempt]:
         """The attempts at a job."""

@@ -25,7 +25,6 @@ class Child(enum.Enum):
     TORCH = "torch_probe"
     HCCL = "hccl_probe"
     PAIRS = "pairs_probe"
-    NODES = "nodes_probe"
     OPERATORS = "operators_probe"
     TRANSFERS = "transfers_probe"
     SOAK = "soak_probe"

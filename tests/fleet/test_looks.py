@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.fleet.looks import Look, Looked
+from healthcheck.fleet.looks import Look, left_out
 from healthcheck.fleet.machines import Machine
 from healthcheck.fleet.records import Attempt, Ending, ReportFacts
 from healthcheck.records import Verdict
@@ -66,4 +66,4 @@ def test_who_takes_jobs(ending: Ending, status: int | None, told: Verdict | None
     attempt = Attempt(job="node", digest="", number=1, ending=ending, status=status, report=report, node="node")
     look = Look(machine=Machine(name="node", npus=8), attempt=attempt)
     assert look.takes_jobs == takes_jobs
-    assert set(Looked(looks=(look,)).left_out) == (set() if takes_jobs else {"node"})
+    assert set(left_out([look])) == (set() if takes_jobs else {"node"})

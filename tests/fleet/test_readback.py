@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.fleet import readback
-from healthcheck.fleet.records import Attempt, Ending
-from healthcheck.fleet.tones import Tone
+from healthcheck.fleet.records import Attempt, Ending, Tone
 from healthcheck.records import Verdict
 from healthcheck.report import folder as report_folder
 from tests.support import reports
