@@ -68,7 +68,7 @@ def _counters(facts: RunnerFacts) -> dict[str, int]:
 
 def _rates(facts: RunnerFacts) -> dict[str, tuple[float, ...]]:
     rates = {
-        f"copies {each.way}, device {each.device}": each.rates
+        f"copies {each.way}, device {each.index}": each.rates
         for each in (facts.transfers.each if facts.transfers else ())
     }
     for pair in facts.pairs.each if facts.pairs else ():

@@ -1,182 +1,257 @@
-"""Reads the output of the programs in `children`: one JSON object a step, among other lines of libraries."""
+"""Reads the output of the programs in `children`: one JSON object a step, among other lines of libraries.
+
+A step becomes a record with its field names; one of another shape is passed over.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import replace
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from healthcheck import json_text
 from healthcheck.json_text import JsonError
 from healthcheck.messages import msg
 from healthcheck.records import JsonValue
+from healthcheck.runner import npu_smi
 from healthcheck.runner.machine import Output
+from healthcheck.runner.npu_smi import SmiError
 from healthcheck.runner.records import Software
-from healthcheck.runner.trial_records import Device, Hccl, Product, Torch, TrialError, TrialStep
+from healthcheck.runner.trial_records import (
+    Device,
+    Hccl,
+    Operators,
+    Pair,
+    Pairs,
+    Product,
+    Reading,
+    Soak,
+    Torch,
+    Transfer,
+    Transfers,
+    TrialError,
+    Window,
+)
 
 MARK = "@npu-adapter "
-MOST_NUMBERS = 100
+MAX_WINDOWS = 20_000
 Step = dict[str, JsonValue]
-_IN_WORDS = re.compile(
-    r"(?P<import>import )|(?P<count>device count)|(?P<bfloat16>bfloat16)"
-    r"|(?:(?P<memory>memory of )|(?P<name>name of )|(?P<product>product on ))?device (?P<device>\d{1,4})\b"
-    r"|rank (?P<rank>\d{1,4})\b"
-)
-"""Where an error came, in recordings of kits that printed no `during`."""
+Shape = TypeVar("Shape")
 
 
-def steps(output: Output) -> Iterator[Step]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """A step, as far as it says where a program was."""
+
+    step: str = ""
+    module: str = ""
+    at: str = ""
+    index: int | None = None
+    device: int | None = None
+
+    @property
+    def said(self) -> str:
+        """It in words."""
+        if self.step == "begin":
+            return msg("device {index}", self.index)
+        if self.step in {"device", "product"}:
+            return msg("the product on device {index}", self.index)
+        subject = self.module or self.at or ("" if self.index is None else str(self.index))
+        return f"{self.step} {subject}" if subject else self.step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Count:
+    count: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sum:
+    rank: int
+    right: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Registered:
+    module: str
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SideOfPair:
+    rank: int
+    left: int
+    right: int
+    same: bool
+    bytes: int
+    seconds: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BeginOfSoak:
+    operations: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    at_s: float
+    rows: tuple[str, ...]
+
+
+def steps(output: Output) -> tuple[Step, ...]:
     """The steps in order; lines that are none, or were cut, are passed over."""
-    for line in output.stdout.splitlines():
-        for text in line.split(MARK)[1:]:
-            try:
-                step = json_text.load(text)
-            except JsonError:
-                continue
-            if isinstance(step, dict):
-                yield step
+    return tuple(_steps(output.stdout))
+
+
+def _steps(text: str) -> Iterator[Step]:
+    for line in text.splitlines():
+        for part in line.split(MARK)[1:]:
+            with contextlib.suppress(JsonError):
+                step = json_text.load(part)
+                if isinstance(step, dict) and not has_number_beyond_64_bits(step):
+                    yield step
+
+
+def has_number_beyond_64_bits(value: JsonValue) -> bool:
+    """Whether a number is in it that no counter of a machine reaches."""
+    if isinstance(value, dict):
+        return any(map(has_number_beyond_64_bits, value.values()))
+    if isinstance(value, list):
+        return any(map(has_number_beyond_64_bits, value))
+    return isinstance(value, int | float) and abs(value) >= 2**63
 
 
 def software(output: Output) -> Software:
     """Of `children/versions.py`."""
-    for step in steps(output):
-        packages = step.get("packages")
-        if step.get("step") == "versions" and isinstance(packages, dict):
-            return Software(
-                python=get_text(step, "python"),
-                executable=get_text(step, "executable"),
-                packages={name: text for name, text in packages.items() if isinstance(text, str)},
-            )
-    return Software(trouble=output.trouble or last_line(output) or msg("it printed nothing"), packages={})
+    found = _named(steps(output), "versions", Software)
+    trouble = output.trouble or last_line(output) or msg("it printed nothing")
+    return found[0] if found else Software(trouble=trouble, packages={})
 
 
 def torch(output: Output) -> Torch:
     """Of `children/torch_probe.py`."""
-    said = tuple(steps(output))
-    counts = [step for step in said if step.get("step") == "count"]
-    imports = {get_text(step, "module") for step in said if step.get("step") == "imported"}
+    said = steps(output)
+    last = (_record(said[-1], _Place) or _Place()) if said else _Place(step=msg("its start"))
+    counts = _named(said, "count", _Count)
     return Torch(
         output=output,
-        last=_place(said[-1]) if said else msg("its start"),
-        last_device=_device_of(said[-1]) if said else None,
-        at_end=bool(said) and said[-1].get("step") == "end",
-        errors=errors_in(said),
-        imported="torch_npu" in imports,
-        count=get_whole(counts[0], "count") if counts else None,
+        last=last.said,
+        last_device=last.index if last.device is None else last.device,
+        at_end=_at_end(said),
+        errors=_errors(said),
+        imported=any(place.module == "torch_npu" for place in _named(said, "imported", _Place)),
+        count=counts[0].count if counts else None,
         devices=tuple(_devices(said)),
     )
 
 
+def _devices(said: Iterable[Step]) -> Iterator[Device]:
+    places = [place for name in ("begin", "device", "product") for place in _named(said, name, _Place)]
+    known = {device.index: device for device in _named(said, "device", Device)}
+    products = _named(said, "product", Product)
+    for index in dict.fromkeys(place.index for place in places if place.index is not None):
+        own = tuple(product for product in products if product.index == index)
+        yield replace(known.get(index, Device(index=index)), products=own)
+
+
 def hccl(output: Output, world: int) -> Hccl:
     """Of `children/hccl_probe.py`."""
-    said = tuple(steps(output))
-    ranks = {get_whole(step, "rank"): step.get("right") is True for step in said if step.get("step") == "reduced"}
+    said = steps(output)
+    ranks = {each.rank: each.right for each in _named(said, "reduced", _Sum)}
     return Hccl(
         output=output,
         world=world,
-        right=tuple(sorted(rank for rank, right in ranks.items() if rank is not None and right)),
-        wrong=tuple(sorted(rank for rank, right in ranks.items() if rank is not None and not right)),
-        errors=errors_in(said),
+        right=tuple(sorted(rank for rank, right in ranks.items() if right)),
+        wrong=tuple(sorted(rank for rank, right in ranks.items() if not right)),
+        errors=_errors(said),
     )
 
 
-def last_line(output: Output, limit: int = 300) -> str:
+def operators(output: Output) -> Operators:
+    """Of `children/operators_probe.py`."""
+    said = steps(output)
+    found = _named(said, "operators", _Registered)
+    return Operators(
+        output=output,
+        imported=found[0].module if found else "",
+        count=found[0].count if found else None,
+        errors=_errors(said),
+    )
+
+
+def pairs(output: Output, world: int) -> Pairs:
+    """Of `children/pairs_probe.py`; each of the two devices reports the pair."""
+    said = steps(output)
+    sides: dict[tuple[int, int], list[_SideOfPair]] = {}
+    for side in _named(said, "pair", _SideOfPair):
+        sides.setdefault((side.left, side.right), []).append(side)
+    found = (
+        Pair(
+            devices=devices,
+            right=tuple(side.rank for side in both if side.same),
+            wrong=tuple(side.rank for side in both if not side.same),
+            moved_bytes=both[-1].bytes,
+            seconds=max(side.seconds for side in both),
+        )
+        for devices, both in sides.items()
+    )
+    return Pairs(output=output, world=world, each=tuple(found), errors=_errors(said))
+
+
+def transfers(output: Output) -> Transfers:
+    """Of `children/transfers_probe.py`."""
+    said = steps(output)
+    each = tuple(transfer for transfer in _named(said, "transfer", Transfer) if transfer.seconds)
+    return Transfers(output=output, at_end=_at_end(said), each=each, errors=_errors(said))
+
+
+def soak(output: Output, *, asked_s: float, count: int) -> Soak:
+    """Of `children/soak_probe.py`."""
+    said = steps(output)
+    begins = _named(said, "begin", _BeginOfSoak)
+    return Soak(
+        output=output,
+        asked_s=asked_s,
+        count=count,
+        operations=begins[0].operations if begins else 0.0,
+        at_end=_at_end(said),
+        windows=_named(said, "window", Window)[:MAX_WINDOWS],
+        readings=tuple(_readings(_named(said, "table", _Table)))[:MAX_WINDOWS],
+        errors=_errors(said),
+    )
+
+
+def _readings(tables: Iterable[_Table]) -> Iterator[Reading]:
+    """From tables of npu-smi, of which the program keeps the rows of chips."""
+    for each in tables:
+        with contextlib.suppress(SmiError):
+            for chip in npu_smi.parse("\n".join(each.rows)).chips:
+                yield Reading(at_s=each.at_s, npu=chip.npu, chip=chip.chip, temperature_c=chip.temperature_c)
+
+
+def last_line(output: Output) -> str:
     """The last line that says something: of a traceback, the one that names the cause."""
-    lines = [line.strip() for line in output.stderr.splitlines() + output.stdout.splitlines() if line.strip()]
-    stderr = [line.strip() for line in output.stderr.splitlines() if line.strip()]
-    return (stderr or lines or [""])[-1][:limit]
+    lines = [line.strip() for text in (output.stdout, output.stderr) for line in text.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else ""
 
 
-def _devices(said: tuple[Step, ...]) -> Iterator[Device]:
-    found: dict[int, Device] = {}
-    for step in said:
-        index = get_whole(step, "index")
-        if index is None:
-            continue
-        device = found.get(index, Device(index=index))
-        if step.get("step") == "device":
-            bfloat16 = step.get("bfloat16")
-            device = replace(
-                device,
-                name=get_text(step, "name"),
-                free_bytes=get_whole(step, "free_bytes"),
-                total_bytes=get_whole(step, "total_bytes"),
-                bfloat16=bfloat16 if isinstance(bfloat16, bool) else None,
-            )
-        elif step.get("step") == "product":
-            wrong, of = get_whole(step, "wrong"), get_whole(step, "of")
-            if wrong is not None and of is not None:
-                product = Product(kind=get_text(step, "kind"), wrong=wrong, of=of)
-                device = replace(device, products=(*device.products, product))
-        found[index] = device
-    yield from found.values()
+def _named(said: Iterable[Step], name: str, shape: type[Shape]) -> tuple[Shape, ...]:
+    """The steps of this name that have this shape."""
+    found = (_record(step, shape) for step in said if step.get("step") == name)
+    return tuple(record for record in found if record is not None)
 
 
-def errors_in(said: tuple[Step, ...]) -> tuple[TrialError, ...]:
-    """The errors among the steps."""
-    return tuple(_error(step) for step in said if step.get("step") == "error")
+def _record(step: Step, shape: type[Shape]) -> Shape | None:
+    try:
+        return json_text.convert(step, shape)
+    except ValueError:
+        return None
 
 
-def _error(step: Step) -> TrialError:
-    at, words, during = get_text(step, "at"), get_text(step, "text"), get_text(step, "during")
-    if not during:
-        return _error_in_words(at, words)
-    known = next((one for one in TrialStep if one.value == during), None)
-    return TrialError(at=at, text=words, step=known, device=get_whole(step, "device"))
+def _errors(said: Iterable[Step]) -> tuple[TrialError, ...]:
+    return _named(said, "error", TrialError)
 
 
-def _error_in_words(at: str, text: str) -> TrialError:
-    found = _IN_WORDS.match(at)
-    if not found:
-        return TrialError(at=at, text=text)
-    device = found["device"] or found["rank"]
-    named = next(
-        (TrialStep(name) for name in ("import", "count", "bfloat16", "memory", "name", "product") if found[name]),
-        None,
-    )
-    step = named or (TrialStep.SET_DEVICE if found["device"] else TrialStep.ALL_REDUCE)
-    return TrialError(at=at, text=text, step=step, device=int(device) if device else None)
-
-
-def _device_of(step: Step) -> int | None:
-    return _error(step).device if step.get("step") == "error" else get_whole(step, "index")
-
-
-def _place(step: Step) -> str:
-    """The last step of the child, in words."""
-    subject = step.get("module", step.get("at", step.get("index", "")))
-    name = get_text(step, "step")
-    if name == "begin":
-        return msg("device {index}", subject)
-    if name in {"device", "product"}:
-        return msg("the product on device {index}", subject)
-    return f"{name} {subject}".strip()
-
-
-def get_text(step: Step, name: str) -> str:
-    """A text of a step, "" if it has no such one."""
-    value = step.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def get_whole(step: Step, name: str) -> int | None:
-    """A whole number of a step that is not negative."""
-    value = step.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
-
-
-def get_number(step: Step, name: str) -> float | None:
-    """A finite number of a step that is not negative."""
-    return _finite(step.get(name))
-
-
-def get_numbers(step: Step, name: str) -> tuple[float, ...]:
-    """A list of such numbers; empty if it is none."""
-    values = step.get(name)
-    found = [_finite(value) for value in values[:MOST_NUMBERS]] if isinstance(values, list) else []
-    return tuple(value for value in found if value is not None)
-
-
-def _finite(value: JsonValue) -> float | None:
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**63
-    return float(value) if usable and isinstance(value, int | float) else None
+def _at_end(said: tuple[Step, ...]) -> bool:
+    return bool(said) and said[-1].get("step") == "end"

@@ -17,8 +17,8 @@ from healthcheck.files import read_bounded, write_atomically
 from healthcheck.json_text import JsonError
 from healthcheck.messages import msg
 from healthcheck.processes import Listener
-from healthcheck.records import JsonValue
 from healthcheck.runner.machine import NOT_RECORDED, Child, Entry, Machine, Output, ReadSpeed, Space
+from healthcheck.runner.probes import has_number_beyond_64_bits
 from healthcheck.runner.redact import redactor
 from healthcheck.secret_shapes import REMOVED
 
@@ -85,7 +85,7 @@ def load(path: Path) -> Recording:
     try:
         data = read_bounded(path, MAX_FILE_BYTES)
         recording = json_text.load_as(data, Recording)
-        if _has_number_beyond_64_bits(json_text.load(data)):
+        if has_number_beyond_64_bits(json_text.load(data)):
             raise UsageError(msg("{path} is not a recorded machine: it has a number beyond 64 bits", path))
     except JsonError as error:
         raise UsageError(msg("{path} is not a recorded machine: {error}", path, error)) from error
@@ -94,14 +94,6 @@ def load(path: Path) -> Recording:
             msg("{path} has schema {schema}; this kit reads schema {schema2}", path, recording.schema, SCHEMA)
         )
     return recording
-
-
-def _has_number_beyond_64_bits(value: JsonValue) -> bool:
-    if isinstance(value, dict):
-        return any(map(_has_number_beyond_64_bits, value.values()))
-    if isinstance(value, list):
-        return any(map(_has_number_beyond_64_bits, value))
-    return isinstance(value, int | float) and abs(value) >= 2**63
 
 
 class RecordedMachine:

@@ -251,7 +251,7 @@ class RunnerFacts:
     @property
     def kinds(self) -> tuple[Npu, ...]:
         """The kinds that the NPU may be of, by torch's name for it or by npu-smi's."""
-        if self.torch.devices and (known := _kinds(self.torch.devices[0].name)):
+        if self.torch.devices and (known := _kinds(self.torch.devices[0].name or "")):
             return known
         return _kinds(_kind_name(self.smi.chips))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import statistics
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ WHOLE = 0.97
 class Product:
     """A matrix product on a device: how many elements differ from the CPU's, and of how many."""
 
+    index: int
     kind: str
     wrong: int
     of: int
@@ -26,7 +26,7 @@ class Device:
     """A device as torch_npu sees it; `index` counts from 0 among the visible ones."""
 
     index: int
-    name: str = ""
+    name: str | None = None
     free_bytes: int | None = None
     total_bytes: int | None = None
     bfloat16: bool | None = None
@@ -38,20 +38,6 @@ class Device:
         return bool(self.products) and not any(product.wrong for product in self.products)
 
 
-class TrialStep(enum.Enum):
-    """What the programs in `children` were doing when an error came; the values are theirs."""
-
-    IMPORT = "import"
-    COUNT = "count"
-    SET_DEVICE = "set device"
-    MEMORY = "memory"
-    NAME = "name"
-    BFLOAT16 = "bfloat16"
-    PRODUCT = "product"
-    ALL_REDUCE = "all-reduce"
-    TRANSFER = "transfer"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialError:
     """An error in a trial of the devices.
@@ -59,14 +45,22 @@ class TrialError:
     Attributes:
         at: what failed, in words.
         text: the error's text.
-        step: None if it is not known.
+        during: what the program was doing, in its own word.
         device: the index of the device, None if the error is of none.
     """
 
     at: str
     text: str
-    step: TrialStep | None = None
+    during: str = ""
     device: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What a program printed, and the errors in it."""
+
+    output: Output
+    errors: tuple[TrialError, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,18 +86,16 @@ class Torch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hccl:
+class Hccl(Trial):
     """The result of an all-reduce; `right` holds the ranks that got the sum."""
 
-    output: Output
     world: int
     right: tuple[int, ...] = ()
     wrong: tuple[int, ...] = ()
-    errors: tuple[TrialError, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Operators:
+class Operators(Trial):
     """The import of vllm-ascend's own operators.
 
     Attributes:
@@ -111,10 +103,8 @@ class Operators:
         count: how many operators it registered, None if it does not say.
     """
 
-    output: Output
     imported: str = ""
     count: int | None = None
-    errors: tuple[TrialError, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,30 +112,28 @@ class Transfer:
     """Copies of the same bytes one way, each timed; `way` is "to the device", "from the device" or "on the device".
 
     Attributes:
-        moved_bytes: of one copy.
+        bytes: of one copy.
         wrong: how many bytes had changed after the last one.
     """
 
-    device: int
+    index: int
     way: str
-    moved_bytes: int
+    bytes: int
     seconds: tuple[float, ...]
     wrong: int
 
     @property
     def rates(self) -> tuple[float, ...]:
         """Bytes per second of each copy."""
-        return tuple(self.moved_bytes / max(seconds, 1e-9) for seconds in self.seconds)
+        return tuple(self.bytes / max(seconds, 1e-9) for seconds in self.seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transfers:
+class Transfers(Trial):
     """The copies that were timed, and whether the program came to its end."""
 
-    output: Output
     at_end: bool = False
     each: tuple[Transfer, ...] = ()
-    errors: tuple[TrialError, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,13 +153,11 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pairs:
+class Pairs(Trial):
     """The pairs that were tried, of `world` devices."""
 
-    output: Output
     world: int
     each: tuple[Pair, ...] = ()
-    errors: tuple[TrialError, ...] = ()
 
     @property
     def expected(self) -> int:
@@ -183,7 +169,7 @@ class Pairs:
 class Window:
     """Products that a device computed in a part of the soak, which ended `at_s` after its begin."""
 
-    device: int
+    index: int
     at_s: float
     seconds: float
     products: int
@@ -192,17 +178,16 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The temperature and the power of a chip at a moment of the soak."""
+    """The temperature of a chip at a moment of the soak."""
 
     at_s: float
     npu: int
     chip: int
     temperature_c: float | None
-    power_w: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Soak:
+class Soak(Trial):
     """The same exact products on all devices at once, for a while.
 
     Attributes:
@@ -212,14 +197,12 @@ class Soak:
         at_end: whether the program came to its end.
     """
 
-    output: Output
     asked_s: float
     count: int
     operations: float = 0.0
     at_end: bool = False
     windows: tuple[Window, ...] = ()
     readings: tuple[Reading, ...] = ()
-    errors: tuple[TrialError, ...] = ()
 
     @property
     def lasted_s(self) -> float:
@@ -233,14 +216,14 @@ class Soak:
 
     def ended_s(self, device: int) -> float:
         """When the last window of a device ended, 0 if it completed none."""
-        return max((window.at_s for window in self.windows if window.device == device), default=0.0)
+        return max((window.at_s for window in self.windows if window.index == device), default=0.0)
 
     def speeds(self, device: int) -> tuple[tuple[float, float], ...]:
         """When each window of a device ended, and its TFLOP/s; the first has the compilation of operators in it."""
         return tuple(
             (window.at_s, window.products * self.operations / max(window.seconds, 1e-9) / 1e12)
             for window in self.windows
-            if window.device == device
+            if window.index == device
         )
 
     def speed(self, device: int) -> float | None:

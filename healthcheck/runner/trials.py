@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from healthcheck.messages import msg
 from healthcheck.progress import Progress
-from healthcheck.runner import dmi, ecc, probes, trial_steps
+from healthcheck.runner import dmi, ecc, probes
 from healthcheck.runner.asked import Depth, Scene
 from healthcheck.runner.machine import Child, Interrupted, Machine
 from healthcheck.runner.records import Diagnosed, RunnerFacts
@@ -53,7 +53,7 @@ def soak(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFact
             )
         except Interrupted as cut:
             output, stopped = cut.output, "interrupted"
-        facts = replace(facts, soak=trial_steps.soak(output, asked_s=asked_s, count=world))
+        facts = replace(facts, soak=probes.soak(output, asked_s=asked_s, count=world))
     if stopped:
         return replace(facts, stopped=stopped)
     facts = replace(facts, ecc_after=ecc.after(machine, facts.smi.command, _cards(facts)))
@@ -90,14 +90,14 @@ def _pairs(machine: Machine, facts: RunnerFacts, progress: Progress) -> Pairs | 
         return None
     progress.update(msg("an all-reduce over each pair of {world} devices", world))
     output = machine.python(Child.PAIRS, str(world), sourced=facts.cann.scripts, timeout_s=PAIRS_S)
-    return trial_steps.pairs(output, world)
+    return probes.pairs(output, world)
 
 
 def _operators(machine: Machine, facts: RunnerFacts, progress: Progress) -> Operators | None:
     if not facts.torch.imported or not facts.software.packages.get("vllm_ascend"):
         return None
     progress.update(msg("the operators of vllm-ascend"))
-    return trial_steps.operators(machine.python(Child.OPERATORS, sourced=facts.cann.scripts, timeout_s=TORCH_S))
+    return probes.operators(machine.python(Child.OPERATORS, sourced=facts.cann.scripts, timeout_s=TORCH_S))
 
 
 def _transfers(machine: Machine, facts: RunnerFacts, progress: Progress) -> Transfers | None:
@@ -106,7 +106,7 @@ def _transfers(machine: Machine, facts: RunnerFacts, progress: Progress) -> Tran
         return None
     progress.update(msg("copies to, from and on every device"))
     output = machine.python(Child.TRANSFERS, str(world), sourced=facts.cann.scripts, timeout_s=TRANSFERS_S)
-    return trial_steps.transfers(output)
+    return probes.transfers(output)
 
 
 def _diagnosed(machine: Machine, facts: RunnerFacts, depth: Depth, progress: Progress) -> Diagnosed | None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from healthcheck.check import NotApplicable, fail, unsettled, warn
 from healthcheck.messages import msg
 from healthcheck.records import Finding
 from healthcheck.runner.asked import Depth
+from healthcheck.runner.machine import NOT_RECORDED
 from healthcheck.runner.npu_smi import Chip
 from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.trial_records import Trial
 
+Made = TypeVar("Made", bound=Trial)
 GB = 10**9
 READY_S = 600
 """vLLM's VLLM_ENGINE_READY_TIMEOUT_S: an engine that is not ready by then is given up."""
@@ -43,6 +48,19 @@ def needs_depth(facts: RunnerFacts, depth: Depth) -> None:
     """
     if facts.reached < depth:
         raise NotApplicable(facts.stopped or msg("this is tried at --level {value}", depth.value))
+
+
+def made(facts: RunnerFacts, trial: Made | None, needs: str) -> Made:
+    """A trial of the devices.
+
+    Raises:
+        NotApplicable: it was not made; `needs` says what it takes.
+    """
+    if trial is None:
+        raise NotApplicable(facts.stopped or needs)
+    if trial.output.trouble == NOT_RECORDED:
+        raise NotApplicable(NOT_RECORDED)
+    return trial
 
 
 def fault(facts: RunnerFacts, *, expected: str, seen: str, fix: str, where: str = "") -> Finding:

@@ -10,7 +10,6 @@ import pytest
 from healthcheck.runner import probes
 from healthcheck.runner.machine import Child
 from healthcheck.runner.real import RealMachine
-from healthcheck.runner.trial_records import TrialStep
 from tests.runner import torch_stubs
 
 pytestmark = pytest.mark.process
@@ -73,7 +72,7 @@ def test_an_error_on_one_device_leaves_the_others_tried(told):
     assert not found.devices[0].right
     assert "561103" in found.errors[0].text
     assert found.errors[0].at == "product on device 0 in float16"
-    assert (found.errors[0].step, found.errors[0].device) == (TrialStep.PRODUCT, 0)
+    assert (found.errors[0].during, found.errors[0].device) == ("product", 0)
 
 
 @pytest.mark.slow
@@ -139,6 +138,6 @@ def test_a_rank_that_is_lost_keeps_nobody_waiting(told, tmp_path):
     told(meeting=str(tmp_path / "meeting"), lost_rank=1)
     found = hccl(2)
     assert not found.right
-    assert (found.errors[0].step, found.errors[0].device) == (TrialStep.ALL_REDUCE, 1)
+    assert (found.errors[0].during, found.errors[0].device) == ("all-reduce", 1)
     assert "EI0006" in found.errors[0].text
     assert not found.output.trouble

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from healthcheck.runner import trial_steps
+from healthcheck.runner import probes
 from healthcheck.runner.machine import Child
 from healthcheck.runner.real import RealMachine
 from healthcheck.runner.trial_records import Soak
@@ -37,7 +37,7 @@ def told(tmp_path, monkeypatch):
 
 
 def operators():
-    return trial_steps.operators(RealMachine().python(Child.OPERATORS, timeout_s=60))
+    return probes.operators(RealMachine().python(Child.OPERATORS, timeout_s=60))
 
 
 def test_operators_that_can_be_imported(told):
@@ -54,7 +54,7 @@ def test_operators_that_cannot(told):
 
 
 def transfers(world):
-    return trial_steps.transfers(RealMachine().python(Child.TRANSFERS, str(world), timeout_s=60))
+    return probes.transfers(RealMachine().python(Child.TRANSFERS, str(world), timeout_s=60))
 
 
 @pytest.mark.parametrize("behaviour", [{}, {"no_pinning": "207001"}])
@@ -62,19 +62,19 @@ def test_copies_of_two_devices(told, behaviour):
     told(**behaviour)
     found = transfers(2)
     assert found.at_end
-    assert {(each.device, each.way, each.wrong) for each in found.each} == {
+    assert {(each.index, each.way, each.wrong) for each in found.each} == {
         (device, way, 0) for device in (0, 1) for way in ("to the device", "from the device", "on the device")
     }
-    assert all(len(each.rates) == 5 and each.moved_bytes == 256 * 2**20 for each in found.each)
+    assert all(len(each.rates) == 5 and each.bytes == 256 * 2**20 for each in found.each)
 
 
 def test_a_copy_that_changes_a_value(told):
     told(copies_wrong_on="npu:1")
-    assert {each.device for each in transfers(2).each if each.wrong} == {1}
+    assert {each.index for each in transfers(2).each if each.wrong} == {1}
 
 
 def pairs(world):
-    return trial_steps.pairs(RealMachine().python(Child.PAIRS, str(world), timeout_s=90), world)
+    return probes.pairs(RealMachine().python(Child.PAIRS, str(world), timeout_s=90), world)
 
 
 @pytest.mark.parametrize("world", [3, 4])
@@ -102,7 +102,7 @@ def test_a_pair_that_does_not_meet_is_named(told):
 def soak(tool, *, seconds=2.5, count=2) -> Soak:
     words = (f"{seconds:g}", str(count), "16", str(tool))
     output = RealMachine().python(Child.SOAK, *words, timeout_s=90)
-    return trial_steps.soak(output, asked_s=seconds, count=count)
+    return probes.soak(output, asked_s=seconds, count=count)
 
 
 def npu_smi(folder, body):
@@ -122,7 +122,7 @@ def test_a_soak_of_two_devices(told, tmp_path):
         (0, 1, 41),
     }
     for device in (0, 1):
-        own = [window for window in found.windows if window.device == device]
+        own = [window for window in found.windows if window.index == device]
         assert 0 < len(own) <= 3
         assert all(window.products and not window.wrong for window in own)
         assert (found.speed(device) or 0) > 0
@@ -130,7 +130,7 @@ def test_a_soak_of_two_devices(told, tmp_path):
 
 def test_a_soak_finds_the_device_that_is_wrong(told):
     found = soak(npu_smi(told(wrong_on="npu:1"), "exit 1"), seconds=1)
-    assert {window.device for window in found.windows if window.wrong} == {1}
+    assert {window.index for window in found.windows if window.wrong} == {1}
     assert not found.readings
 
 
@@ -147,10 +147,10 @@ def test_a_device_that_fails_before_the_soak_keeps_no_other_from_it(told):
     found = soak(npu_smi(told(fails_on="npu:0"), "exit 1"), seconds=1)
     assert found.at_end
     assert [(error.device, "561103" in error.text) for error in found.errors] == [(0, True)]
-    assert {window.device for window in found.windows} == {1}
+    assert {window.index for window in found.windows} == {1}
 
 
 def test_a_crash_during_the_soak_shows_which_device_has_no_result(told):
     found = soak(npu_smi(told(crashes_on="npu:1"), "exit 1"), seconds=1)
-    assert {window.device for window in found.windows} == {0}
+    assert {window.index for window in found.windows} == {0}
     assert found.at_end

@@ -5,15 +5,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator
 
-from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.check import Findings, check, fail, note, unsettled, warn
 from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.asked import Depth
-from healthcheck.runner.machine import NOT_RECORDED
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.snapshot import spread
 from healthcheck.runner.trial_records import Transfer
-from healthcheck.runner.wording import needs_depth, needs_npu
+from healthcheck.runner.wording import made, needs_depth, needs_npu
 
 SHARE = 0.7
 """Of the median of all devices: an inference, as no document has a limit."""
@@ -48,24 +47,20 @@ def bandwidth(facts: RunnerFacts) -> Findings:
     """
     needs_npu(facts)
     needs_depth(facts, Depth.MINUTES)
-    seen = facts.transfers
-    if seen is None:
-        raise NotApplicable(facts.stopped or msg("it takes devices that compute right"))
-    if seen.output.trouble == NOT_RECORDED:
-        raise NotApplicable(NOT_RECORDED)
+    seen = made(facts, facts.transfers, msg("it takes devices that compute right"))
     for each in seen.each:
         if each.wrong:
             yield fail(
                 expected=msg("the bytes that were copied"),
                 seen=msg(
                     "device {device}: {wrong} of {moved_bytes} bytes differ {way}",
-                    each.device,
+                    each.index,
                     each.wrong,
-                    each.moved_bytes,
+                    each.bytes,
                     each.way,
                 ),
                 fix=msg(
-                    "exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked", each.device
+                    "exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked", each.index
                 ),
             )
     for way in dict.fromkeys(each.way for each in seen.each):
@@ -86,16 +81,16 @@ def bandwidth(facts: RunnerFacts) -> Findings:
 
 
 def _compared(each: list[Transfer], way: str) -> Iterator[Finding]:
-    middles = {transfer.device: statistics.median(transfer.rates) for transfer in each}
+    middles = {transfer.index: statistics.median(transfer.rates) for transfer in each}
     middle = statistics.median(middles.values())
     for transfer in each:
-        if middles[transfer.device] < SHARE * middle:
+        if middles[transfer.index] < SHARE * middle:
             yield warn(
                 expected=msg(
                     "at least {share:.0%} of the median {way}, {middle:.3g} GB/s", SHARE, way, middle / 1000000000.0
                 ),
-                seen=msg("device {device}: {spread}", transfer.device, spread(transfer.rates)),
+                seen=msg("device {device}: {spread}", transfer.index, spread(transfer.rates)),
                 fix=msg("look at the card's slot (lspci -vv, LnkSta) and run it again while nothing else runs"),
-                evidence={"device": transfer.device, "bytes_per_s": round(middles[transfer.device])},
+                evidence={"device": transfer.index, "bytes_per_s": round(middles[transfer.index])},
             )
     yield note(msg("{way}: {spread} over {each} devices", way, spread(tuple(middles.values())), len(each)))

@@ -10,11 +10,11 @@ from healthcheck.records import Finding, Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.runtime_errors import RUNTIME_ERRORS, known_repair
-from healthcheck.runner.trial_records import Device, TrialStep
+from healthcheck.runner.trial_records import Device
 from healthcheck.runner.wording import needs_depth, needs_npu, unanswered
 
-_MATTERS = frozenset({TrialStep.SET_DEVICE, TrialStep.PRODUCT})
-"""A server does these too; without a name or the free memory it still computes."""
+_MATTERS = frozenset({"set device", "product"})
+"""What the program was doing that a server does too; without a name or the free memory it still computes."""
 
 
 @check(
@@ -57,7 +57,7 @@ def compute(facts: RunnerFacts) -> Findings:
         fix = known_repair(error.text, RUNTIME_ERRORS) or msg(
             "look the code up in the log of the runtime (~/ascend/log)"
         )
-        say = fail if error.step in _MATTERS and not _spare(facts, error.device) else warn
+        say = fail if error.during in _MATTERS and not _spare(facts, error.device) else warn
         yield say(expected=msg("no error of the runtime"), seen=error.text[:400], fix=fix, where=error.at)
     without = seen.count - sum(bool(device.products) for device in seen.devices)
     if seen.output and (seen.output.trouble or seen.output.status):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, NotApplicable, check, note, warn
+from healthcheck.check import Findings, check, note, warn
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.asked import Depth
-from healthcheck.runner.machine import NOT_RECORDED
 from healthcheck.runner.probes import last_line
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import IMAGE, needs_depth, needs_npu
+from healthcheck.runner.wording import IMAGE, made, needs_depth, needs_npu
 
 
 @check(
@@ -41,11 +40,7 @@ def custom_ops(facts: RunnerFacts) -> Findings:
     """
     needs_npu(facts)
     needs_depth(facts, Depth.MINUTES)
-    seen = facts.operators
-    if seen is None:
-        raise NotApplicable(facts.stopped or msg("torch_npu cannot be imported, or vllm-ascend is not installed"))
-    if seen.output.trouble == NOT_RECORDED:
-        raise NotApplicable(NOT_RECORDED)
+    seen = made(facts, facts.operators, msg("torch_npu cannot be imported, or vllm-ascend is not installed"))
     if seen.imported:
         yield note(
             msg("{imported} registers {count} operators", seen.imported, seen.count)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import statistics
 
-from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.check import Findings, check, fail, note, unsettled, warn
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.asked import Depth
-from healthcheck.runner.machine import NOT_RECORDED
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.snapshot import spread
-from healthcheck.runner.wording import listed, needs_depth, needs_npu
+from healthcheck.runner.wording import listed, made, needs_depth, needs_npu
 
 SHARE = 0.5
 """Of the median of all pairs; devices of one machine can be linked in two ways."""
@@ -47,11 +46,7 @@ def hccl_pairs(facts: RunnerFacts) -> Findings:
     """
     needs_npu(facts)
     needs_depth(facts, Depth.MINUTES)
-    seen = facts.pairs
-    if seen is None:
-        raise NotApplicable(facts.stopped or msg("it takes three devices over which HCCL works (runner/hccl)"))
-    if seen.output.trouble == NOT_RECORDED:
-        raise NotApplicable(NOT_RECORDED)
+    seen = made(facts, facts.pairs, msg("it takes three devices over which HCCL works (runner/hccl)"))
     for pair in seen.each:
         if pair.wrong:
             left, right = pair.devices

@@ -5,15 +5,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator
 
-from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.check import Findings, check, fail, note, unsettled, warn
 from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.runner import ecc
 from healthcheck.runner.asked import Depth
-from healthcheck.runner.machine import NOT_RECORDED
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.trial_records import Soak
-from healthcheck.runner.wording import HOT_C, needs_depth, needs_npu
+from healthcheck.runner.wording import HOT_C, made, needs_depth, needs_npu
 
 SHARE = 0.85
 """Of the other devices' speed, and of the device's own at first: an inference, as no document has a limit."""
@@ -51,12 +50,9 @@ def soak(facts: RunnerFacts) -> Findings:
     ```
     """
     needs_npu(facts)
-    seen = facts.soak
-    if seen is None:
+    if facts.soak is None:
         needs_depth(facts, Depth.SOAK)
-        raise NotApplicable(msg("it takes devices that compute right"))
-    if seen.output.trouble == NOT_RECORDED:
-        raise NotApplicable(NOT_RECORDED)
+    seen = made(facts, facts.soak, msg("it takes devices that compute right"))
     yield from _wrong(seen)
     for error in seen.errors[:4]:
         yield fail(
@@ -85,7 +81,7 @@ def soak(facts: RunnerFacts) -> Findings:
 
 def _wrong(seen: Soak) -> Iterator[Finding]:
     for device in range(seen.count):
-        own = [window for window in seen.windows if window.device == device]
+        own = [window for window in seen.windows if window.index == device]
         wrong = sum(window.wrong for window in own)
         if wrong:
             first = next(window.at_s for window in own if window.wrong)

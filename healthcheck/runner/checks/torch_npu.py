@@ -100,7 +100,7 @@ def _counted(facts: RunnerFacts, count: int) -> Iterator[Finding]:
             seen=msg("torch_npu counts {count}", count),
             fix=msg("another container may hold the rest; see runner/busy"),
         )
-    name = facts.torch.devices[0].name if facts.torch.devices else ""
+    name = facts.torch.devices[0].name if facts.torch.devices else None
     yield note(msg("torch_npu counts {count} × {name}", count, name or msg("a device without a name")))
 
 

@@ -23,7 +23,7 @@ def say(step: str, **fields: object) -> None:
 def attempt(what: str, action: Any, during: str, index: "int | None" = None) -> Any:
     """The action's value, or None after its error was printed; a device that fails at one action may do another.
 
-    `what` is for people; `during`, a value of TrialStep, and the device's index decide how much the error matters.
+    `what` is for people; `during` and the device's index decide how much the error matters.
     """
     try:
         return action()
