@@ -54,9 +54,10 @@ class RealMachine:
         command = (_interpreter(), script, *arguments)
         if sourced:
             command = ("bash", "-c", _SOURCE_THEN_RUN, "bash", *sourced, "--", *command)
-        # The driver writes its logs into the working directory.
+        # The programs import from their folder. The driver writes its logs into the working directory.
+        environment = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": ""}
         with tempfile.TemporaryDirectory(prefix="npu-adapter-") as folder:
-            return _run(command, timeout_s, folder=folder, environment={"PYTHONDONTWRITEBYTECODE": "1"})
+            return _run(command, timeout_s, folder=folder, environment=environment)
 
     def read(self, path: str) -> str | None:
         try:

@@ -1,4 +1,4 @@
-"""Programs that the machine's own Python runs: standard library and what they are asked to try. Never imported.
+"""Programs that the machine's own Python runs: standard library, `shared`, and what they try. Never imported.
 
 Each prints lines that begin with MARK (`@npu-adapter `), one JSON object a step, so that a crash or a hang shows
 how far it came.

@@ -5,21 +5,12 @@ Called with the number of devices; it calls itself once a rank.
 
 import datetime as dt
 import importlib
-import json
-import socket
-import subprocess
 import sys
-import time
 from typing import Any
 
+from shared import as_ranks, said, say
+
 INIT_S = 150
-GRACE_S = 3
-
-
-def say(step: str, **fields: object) -> None:
-    """One write, with a line end before it: other ranks and libraries write to the same stream."""
-    sys.stdout.write("\n@npu-adapter " + json.dumps({"step": step, **fields}) + "\n")
-    sys.stdout.flush()
 
 
 def rank_main(rank: int, world: int, port: int) -> None:
@@ -41,42 +32,11 @@ def rank_main(rank: int, world: int, port: int) -> None:
         say("reduced", rank=rank, right=seen == [world * (world + 1) / 2] * 256, seen=seen[0])
         distributed.destroy_process_group()
     except BaseException as error:
-        say(
-            "error",
-            at=f"rank {rank}",
-            during="all-reduce",
-            device=rank,
-            text=f"{type(error).__name__}: {error}"[:2000],
-        )
+        say("error", at=f"rank {rank}", during="all-reduce", device=rank, text=said(error))
         raise SystemExit(1) from error
-
-
-def main() -> None:
-    world = int(sys.argv[1])
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    say("begin", world=world)
-    command = [sys.executable, __file__, str(world)]
-    ranks = [subprocess.Popen([*command, str(rank), str(port)]) for rank in range(world)]
-    wait_for(ranks)
-    for rank, process in enumerate(ranks):
-        say("ended", rank=rank, status=process.wait())
-    say("end")
-
-
-def wait_for(ranks: "list[subprocess.Popen[bytes]]") -> None:
-    """Wait until all have ended; if one fails, the others never succeed, and are ended after a grace."""
-    while None in [process.poll() for process in ranks]:
-        if any(process.returncode for process in ranks):
-            time.sleep(GRACE_S)
-            for process in ranks:
-                process.kill()
-            return
-        time.sleep(0.1)
 
 
 if len(sys.argv) > 2:
     rank_main(int(sys.argv[2]), int(sys.argv[1]), int(sys.argv[3]))
 else:
-    main()
+    as_ranks(__file__)

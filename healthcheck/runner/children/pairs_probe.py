@@ -6,26 +6,17 @@ tournament.
 
 import datetime as dt
 import importlib
-import json
-import os
-import socket
-import subprocess
 import sys
 import time
 from typing import Any
 
+from shared import as_ranks, said, say
+
 INIT_S = 300
-GRACE_S = 3
 VALUES = 4 * 2**20
 REPEATS = 3
 BUFFER_MB = "32"
 """Of each of the two buffers of a group; HCCL's own 200 MB would add up over the groups."""
-
-
-def say(step: str, **fields: object) -> None:
-    """One write, with a line end before it: other ranks and libraries write to the same stream."""
-    sys.stdout.write("\n@npu-adapter " + json.dumps({"step": step, **fields}) + "\n")
-    sys.stdout.flush()
 
 
 def rounds(world: int) -> "list[list[tuple[int, int]]]":
@@ -59,8 +50,7 @@ def rank_main(rank: int, world: int, port: int) -> None:
             distributed.barrier()
         distributed.destroy_process_group()
     except BaseException as error:
-        said = f"{type(error).__name__}: {error}"[:2000]
-        say("error", at=f"rank {rank} with {doing}", during="all-reduce", device=rank, text=said)
+        say("error", at=f"rank {rank} with {doing}", during="all-reduce", device=rank, text=said(error))
         raise SystemExit(1) from error
 
 
@@ -78,33 +68,7 @@ def one_pair(torch: Any, distributed: Any, rank: int, pair: "tuple[int, int]", g
     say("pair", rank=rank, left=pair[0], right=pair[1], same=same, bytes=4 * VALUES, seconds=seconds)
 
 
-def main() -> None:
-    world = int(sys.argv[1])
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    say("begin", world=world)
-    environment = {"HCCL_BUFFSIZE": BUFFER_MB, **os.environ}
-    command = [sys.executable, __file__, str(world)]
-    ranks = [subprocess.Popen([*command, str(rank), str(port)], env=environment) for rank in range(world)]
-    wait_for(ranks)
-    for rank, process in enumerate(ranks):
-        say("ended", rank=rank, status=process.wait())
-    say("end")
-
-
-def wait_for(ranks: "list[subprocess.Popen[bytes]]") -> None:
-    """Wait until all have ended; if one fails, the others never succeed, and are ended after a grace."""
-    while None in [process.poll() for process in ranks]:
-        if any(process.returncode for process in ranks):
-            time.sleep(GRACE_S)
-            for process in ranks:
-                process.kill()
-            return
-        time.sleep(0.1)
-
-
 if len(sys.argv) > 2:
     rank_main(int(sys.argv[2]), int(sys.argv[1]), int(sys.argv[3]))
 else:
-    main()
+    as_ranks(__file__, {"HCCL_BUFFSIZE": BUFFER_MB})

@@ -6,7 +6,6 @@ exact in float16 and in bfloat16. The expected product is the CPU's; the device 
 """
 
 import importlib
-import json
 import os
 import re
 import subprocess
@@ -14,16 +13,12 @@ import sys
 import time
 from typing import Any
 
+from shared import any_runs, said, say
+
 TERMS = 256
 MOST_PARTS = 40
 SHORTEST_S = 1.0
 TOOL_S = 20
-
-
-def say(step: str, **fields: object) -> None:
-    """One write, with a line end before it: other ranks and libraries write to the same stream."""
-    sys.stdout.write("\n@npu-adapter " + json.dumps({"step": step, **fields}) + "\n")
-    sys.stdout.flush()
 
 
 def device_main(index: int, seconds: float, size: int, ready: int) -> None:
@@ -43,8 +38,7 @@ def device_main(index: int, seconds: float, size: int, ready: int) -> None:
         sys.stdin.readline()
         compute(index, seconds, lambda: int((left @ right != expected).sum()))
     except BaseException as error:
-        said = f"{type(error).__name__}: {error}"[:2000]
-        say("error", at=f"device {index}", during="product", device=index, text=said)
+        say("error", at=f"device {index}", during="product", device=index, text=said(error))
         raise SystemExit(1) from error
 
 
@@ -92,7 +86,7 @@ def main() -> None:
     os.close(ready)
     begin(devices, come)
     part, began = max(seconds / MOST_PARTS, SHORTEST_S), time.monotonic()
-    while None in [process.poll() for process in devices]:
+    while any_runs(devices):
         table(tool, began)
         wait(devices, part)
     table(tool, began)
@@ -116,7 +110,7 @@ def begin(devices: "list[subprocess.Popen[bytes]]", come: int) -> None:
 
 def wait(devices: "list[subprocess.Popen[bytes]]", seconds: float) -> None:
     end = time.monotonic() + seconds
-    while time.monotonic() < end and None in [process.poll() for process in devices]:
+    while time.monotonic() < end and any_runs(devices):
         time.sleep(0.1)
 
 

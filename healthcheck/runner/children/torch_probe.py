@@ -5,19 +5,12 @@ bfloat16 alike: a device that computes right gives the very numbers of the CPU.
 """
 
 import importlib
-import json
-import sys
-import traceback
 from typing import Any
+
+from shared import said, say
 
 SIZE = 64
 MOST_DEVICES = 64
-
-
-def say(step: str, **fields: object) -> None:
-    """One write, with a line end before it: other ranks and libraries write to the same stream."""
-    sys.stdout.write("\n@npu-adapter " + json.dumps({"step": step, **fields}) + "\n")
-    sys.stdout.flush()
 
 
 def attempt(what: str, action: Any, during: str, index: "int | None" = None) -> Any:
@@ -28,7 +21,7 @@ def attempt(what: str, action: Any, during: str, index: "int | None" = None) -> 
     try:
         return action()
     except Exception as error:  # noqa: BLE001 - whatever a driver raises is the finding
-        say("error", at=what, during=during, device=index, text=f"{type(error).__name__}: {error}"[:4000])
+        say("error", at=what, during=during, device=index, text=said(error))
         return None
 
 
@@ -63,8 +56,7 @@ def main() -> None:
         try:
             module = importlib.import_module(name)
         except BaseException as error:  # noqa: BLE001 - a broken driver raises anything, SystemExit too
-            last = traceback.format_exception_only(type(error), error)[-1].strip()
-            say("error", at=f"import {name}", during="import", text=last[:4000])
+            say("error", at=f"import {name}", during="import", text=said(error))
             return
         say("imported", module=name, version=str(getattr(module, "__version__", "")))
     torch: Any = importlib.import_module("torch")

@@ -4,19 +4,14 @@ Called with the number of devices. A copy moves SIZE bytes; the first of each ki
 """
 
 import importlib
-import json
 import sys
 import time
 from typing import Any
 
+from shared import said, say
+
 SIZE = 256 * 2**20
 REPEATS = 5
-
-
-def say(step: str, **fields: object) -> None:
-    """One write, with a line end before it: other ranks and libraries write to the same stream."""
-    sys.stdout.write("\n@npu-adapter " + json.dumps({"step": step, **fields}) + "\n")
-    sys.stdout.flush()
 
 
 def device(torch: Any, index: int) -> None:
@@ -26,7 +21,7 @@ def device(torch: Any, index: int) -> None:
     try:
         host = host.pin_memory()
     except Exception as error:  # noqa: BLE001 - copies from pageable memory are slower, and are still copies
-        say("pageable", index=index, text=f"{type(error).__name__}: {error}"[:400])
+        say("pageable", index=index, text=said(error))
     there = host.to(place)
     timed(torch, index, "to the device", lambda: host.to(place), host)
     timed(torch, index, "from the device", there.cpu, host)
@@ -37,8 +32,7 @@ def attempt(torch: Any, index: int) -> None:
     try:
         device(torch, index)
     except Exception as error:  # noqa: BLE001 - whatever a driver raises is the finding
-        said = f"{type(error).__name__}: {error}"[:4000]
-        say("error", at=f"copies of device {index}", during="transfer", device=index, text=said)
+        say("error", at=f"copies of device {index}", during="transfer", device=index, text=said(error))
 
 
 def timed(torch: Any, index: int, way: str, copy: Any, host: Any) -> None:

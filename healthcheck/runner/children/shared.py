@@ -1,0 +1,51 @@
+"""What the programs share. Python has their folder first on its path, as each is run by its file."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from typing import Any
+
+GRACE_S = 3
+
+
+def say(step: str, **fields: object) -> None:
+    """One write, with a line end before it: other ranks and libraries write to the same stream."""
+    sys.stdout.write("\n@npu-adapter " + json.dumps({"step": step, **fields}) + "\n")
+    sys.stdout.flush()
+
+
+def said(error: BaseException) -> str:
+    """The error in a line."""
+    return f"{type(error).__name__}: {error}"[:4000]
+
+
+def as_ranks(file: str, environment: "dict[str, str] | None" = None) -> None:
+    """Run a program once a device, with the number of devices, the rank and a free port; wait for all.
+
+    If one fails, the others never succeed, and are ended after a grace.
+    """
+    world = int(sys.argv[1])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    say("begin", world=world)
+    command = [sys.executable, file, str(world)]
+    variables = {**(environment or {}), **os.environ}
+    ranks = [subprocess.Popen([*command, str(rank), str(port)], env=variables) for rank in range(world)]
+    while any_runs(ranks) and not any(process.returncode for process in ranks):
+        time.sleep(0.1)
+    if any_runs(ranks):
+        time.sleep(GRACE_S)
+        for process in ranks:
+            process.kill()
+    for rank, process in enumerate(ranks):
+        say("ended", rank=rank, status=process.wait())
+    say("end")
+
+
+def any_runs(programs: "list[Any]") -> bool:
+    """Whether a program has not ended."""
+    return None in [process.poll() for process in programs]
