@@ -17,6 +17,7 @@ from healthcheck.files import read_bounded, write_atomically
 from healthcheck.json_text import JsonError
 from healthcheck.messages import msg
 from healthcheck.processes import Listener
+from healthcheck.redact import redacted
 from healthcheck.runner.machine import NOT_RECORDED, Child, Entry, Machine, Output, ReadSpeed, Space
 from healthcheck.runner.probes import has_number_beyond_64_bits
 from healthcheck.runner.redact import redactor
@@ -179,51 +180,35 @@ class Recorder:
     def read(self, path: str) -> str | None:
         text = self._machine.read(path)
         shown = _IDS.sub(REMOVED, text) if text and path.endswith("/cgroup") else text
-        lines = None if shown is None else self._lines(shown)
-        return _store(self.recording.files, self._redact(path), lines, text)
+        self.recording.files[self._redact(path)] = None if shown is None else self._lines(shown)
+        return text
 
     def paths(self, pattern: str) -> tuple[Entry, ...]:
-        found = self._machine.paths(pattern)
-        redacted = tuple(
-            replace(
-                e,
-                path=self._redact(e.path),
-                target=self._redact(e.target),
-                owner=self._redact(e.owner),
-                group=self._redact(e.group),
-            )
-            for e in found
-        )
-        return _store(self.recording.paths, self._redact(pattern), redacted, found)
+        return self._kept(self.recording.paths, pattern, self._machine.paths(pattern))
 
     def space(self, path: str) -> Space | None:
-        found = self._machine.space(path)
-        return _store(self.recording.spaces, self._redact(path), found, found)
+        return self._kept(self.recording.spaces, path, self._machine.space(path))
 
     def size(self, folder: str) -> int | None:
-        found = self._machine.size(folder)
-        return _store(self.recording.sizes, self._redact(folder), found, found)
+        return self._kept(self.recording.sizes, folder, self._machine.size(folder))
 
     def read_speed(self, folder: str) -> ReadSpeed | None:
-        found = self._machine.read_speed(folder)
-        redacted = replace(found, of=self._redact(found.of)) if found else None
-        return _store(self.recording.read_speeds, self._redact(folder), redacted, found)
+        return self._kept(self.recording.read_speeds, folder, self._machine.read_speed(folder))
 
     def variable(self, name: str) -> str | None:
         value = self._machine.variable(name)
-        kept = None if value is None else self._redact(_without_hosts(name, value))
-        return _store(self.recording.variables, name, kept, value)
+        self._kept(self.recording.variables, name, value and _without_hosts(name, value))
+        return value
 
     def port_holders(self, port: int) -> tuple[Listener, ...]:
         found = self._machine.port_holders(port)
-        return _store(self.recording.ports, str(port), tuple(map(self._listener, found)), found)
+        shown = tuple(each if each.loopback else replace(each, address=_host(each.address)) for each in found)
+        self._kept(self.recording.ports, str(port), shown)
+        return found
 
-    def _listener(self, listener: Listener) -> Listener:
-        address = listener.address if listener.loopback else _host(listener.address)
-        owner = listener.process
-        if owner:
-            owner = replace(owner, command=self._redact(owner.command), user=self._redact(owner.user))
-        return replace(listener, address=address, process=owner)
+    def _kept(self, answers: dict[str, Answer], question: str, answer: Answer) -> Answer:
+        answers[self._redact(question)] = redacted(answer, self._redact)
+        return answer
 
     def _recorded(self, output: Output) -> RecordedOutput:
         return RecordedOutput(
@@ -247,11 +232,3 @@ def _without_hosts(name: str, value: str) -> str:
 
 def _host(text: str) -> str:
     return text if text.strip().lower() in _PLAIN_HOSTS else REMOVED
-
-
-Stored = TypeVar("Stored")
-
-
-def _store(answers: dict[str, Stored], question: str, redacted: Stored, answer: Answer) -> Answer:
-    answers[question] = redacted
-    return answer
