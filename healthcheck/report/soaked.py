@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from healthcheck import json_text
 from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 from healthcheck.report import charts, words
@@ -23,9 +24,23 @@ class Soaked:
     charts: tuple[Chart, ...]
 
 
-def soaked(metrics: Mapping[str, JsonValue]) -> Soaked | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Course:
+    """The soak in a report's metrics, as `runner.inventory` writes it."""
+
+    asked_s: float
+    lasted_s: float
+    tflops: Series
+    celsius: Series
+
+
+def soaked(metrics: JsonValue) -> Soaked | None:
     """What `report.metrics["soak"]` says; None if there was no soak, or too little of it to draw."""
-    speeds, heat = _series(metrics.get("tflops")), _series(metrics.get("celsius"))
+    try:
+        seen = json_text.convert(metrics, _Course)
+    except ValueError:
+        return None
+    speeds, heat = _drawable(seen.tflops), _drawable(seen.celsius)
     drawn = []
     if speeds:
         slowest = min(speeds, key=lambda name: min(value for _, value in speeds[name][1:]))
@@ -49,34 +64,20 @@ def soaked(metrics: Mapping[str, JsonValue]) -> Soaked | None:
                 caption=msg("One line a chip, by npu-smi; {hottest} was hottest and stands out.", hottest),
             )
         )
-    lasted = metrics.get("lasted_s")
-    asked = metrics.get("asked_s")
-    if not drawn or not isinstance(lasted, int | float) or not isinstance(asked, int | float):
+    if not drawn:
         return None
     return Soaked(
         said=msg(
             "{speeds} devices computed for {duration} of {duration2}.",
             len(speeds),
-            words.duration(lasted),
-            words.duration(asked),
+            words.duration(seen.lasted_s),
+            words.duration(seen.asked_s),
         ),
         charts=tuple(drawn),
     )
 
 
-def _series(value: JsonValue) -> Series:
+def _drawable(series: Series) -> Series:
     """By name the points that can be drawn; a line takes two."""
-    named = list(value.items())[:MOST_SERIES] if isinstance(value, dict) else []
-    found = {words.plain(name)[:NAME_CHARACTERS]: _points(points) for name, points in named}
-    return {name: points for name, points in found.items() if len(points) > 1}
-
-
-def _points(value: JsonValue) -> tuple[tuple[float, float], ...]:
-    return tuple(
-        (float(point[0]), float(point[1]))
-        for point in (value if isinstance(value, list) else [])
-        if isinstance(point, list)
-        and len(point) == 2
-        and isinstance(point[0], int | float)
-        and isinstance(point[1], int | float)
-    )
+    named = {words.plain(name)[:NAME_CHARACTERS]: points for name, points in list(series.items())[:MOST_SERIES]}
+    return {name: points for name, points in named.items() if len(points) > 1}

@@ -110,7 +110,7 @@ def page(report: Report, run: ProbeRun | None) -> Page:
         closed=tuple(check for check in checks if check.tone not in GRAVEST[:4]),
         launch=_launch(_mapping(report.provenance.get("launch"))),
         measured=measured(run) if run and run.samples else None,
-        soaked=soaked(_mapping(report.metrics.get("soak"))),
+        soaked=soaked(report.metrics.get("soak")),
         compared=compared(report.metrics),
         provenance=tuple(_provenance(report.provenance)),
         unknown=UNKNOWN,

@@ -28,20 +28,17 @@ class Ecc:
 
 def before(machine: Machine, command: str, cards: tuple[int, ...]) -> tuple[Ecc, ...]:
     """The counters of these cards; a card without any is left out."""
-    return tuple(
-        ecc
-        for npu in cards[:MAX_CARDS]
-        for ecc in parse(machine.run(command, "info", "-t", "ecc", "-i", str(npu)).stdout, npu=npu)
-    )
+    return _counters(machine, {npu: (command, "info", "-t", "ecc", "-i", str(npu)) for npu in cards})
 
 
 def after(machine: Machine, command: str, cards: tuple[int, ...]) -> tuple[Ecc, ...]:
     """The counters once more, in other words: a recording keeps one answer for each question."""
-    return tuple(
-        ecc
-        for npu in cards[:MAX_CARDS]
-        for ecc in parse(machine.run(command, "info", "-i", str(npu), "-t", "ecc").stdout, npu=npu)
-    )
+    return _counters(machine, {npu: (command, "info", "-i", str(npu), "-t", "ecc") for npu in cards})
+
+
+def _counters(machine: Machine, questions: Mapping[int, tuple[str, ...]]) -> tuple[Ecc, ...]:
+    asked = list(questions.items())[:MAX_CARDS]
+    return tuple(ecc for npu, words in asked for ecc in parse(machine.run(*words).stdout, npu=npu))
 
 
 def parse(text: str, *, npu: int) -> tuple[Ecc, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from healthcheck import json_text
 from healthcheck.json_text import JsonError
@@ -46,32 +46,32 @@ class Engine:
 
 def look(machine: Machine) -> Engine:
     """Look at the files; no engine is asked."""
-    sockets = tuple(path for path in _SOCKETS if machine.paths(path))
+    found = Engine(
+        sockets=tuple(path for path in _SOCKETS if machine.paths(path)),
+        runtimes={},
+        mount_list=bool(machine.paths(MOUNT_LIST)),
+    )
     text = machine.read(CONFIGURATION)
-    mount_list = bool(machine.paths(MOUNT_LIST))
     if text is None or not text.strip():
-        return Engine(sockets=sockets, runtimes={}, mount_list=mount_list)
+        return found
     try:
         value = json_text.load(text)
     except JsonError as error:
-        return Engine(sockets=sockets, configured=True, fault=str(error)[:300], runtimes={}, mount_list=mount_list)
+        return replace(found, configured=True, fault=str(error)[:300])
     if not isinstance(value, dict):
-        return Engine(
-            sockets=sockets, configured=True, fault=msg("it is not an object"), runtimes={}, mount_list=mount_list
-        )
+        return replace(found, configured=True, fault=msg("it is not an object"))
     default, named = value.get("default-runtime"), value.get("runtimes")
     runtimes = {
         name[:60]: path[:500]
         for name, each in list((named if isinstance(named, dict) else {}).items())[:MAX_RUNTIMES]
         if isinstance(each, dict) and isinstance(path := each.get("path"), str)
     }
-    return Engine(
-        sockets=sockets,
+    return replace(
+        found,
         configured=True,
         default=default[:60] if isinstance(default, str) else "",
         runtimes=runtimes,
         missing=tuple(
             name for name, path in runtimes.items() if path.startswith("/") and not machine.paths(glob.escape(path))
         ),
-        mount_list=mount_list,
     )

@@ -27,30 +27,13 @@ from healthcheck.runner.devices import smi_info
 from healthcheck.runner.links import Links
 from healthcheck.runner.machine import Child, Entry, Machine
 from healthcheck.runner.npu_smi import Holder, SmiError, Table
-from healthcheck.runner.records import Cann, Host, RunnerFacts, Smi, Software, Wanted
+from healthcheck.runner.records import MOUNTS, Cann, Host, RunnerFacts, Smi, Software, Wanted
 
 MAX_BOARDS = 16
 CONTROL = ("davinci_manager", "davinci_manager_docker", "devmm_svm", "hisi_hdc")
-MOUNTS = (
-    "/usr/local/dcmi",
-    "/usr/local/Ascend/driver/lib64",
-    "/usr/local/Ascend/driver/version.info",
-    "/etc/ascend_install.info",
-)
-VARIABLES = (
-    "ASCEND_RT_VISIBLE_DEVICES",
-    "ASCEND_VISIBLE_DEVICES",
-    "CUDA_VISIBLE_DEVICES",
-    "MODEL_PATH",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-)
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+DEVICES = ("ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+VARIABLES = (*DEVICES, "MODEL_PATH", *PROXIES, *map(str.upper, PROXIES))
 _ASCEND_ON_PCI = "19e5d"
 """Vendor Huawei; its NPUs are devices d1xx (310), d5xx (310P) and d8xx (910); nothing else of it begins with d."""
 
@@ -163,7 +146,7 @@ def _host(machine: Machine, *, measured: bool, progress: Progress) -> Host:
     return Host(
         user=machine.run("id").stdout.strip()[:500],
         container=_container(machine),
-        mounts=tuple(path for path in MOUNTS if machine.paths(path)),
+        mounts=tuple(path for path in MOUNTS if machine.paths(path.rstrip("/"))),
         folder=folder,
         folder_exists=exists,
         disk=machine.space(folder),

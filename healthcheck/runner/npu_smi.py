@@ -50,10 +50,8 @@ class Chip:
     name: str
     health: str
     physical: int | None = None
-    bus: str | None = None
     power_w: float | None = None
     temperature_c: float | None = None
-    utilization: float | None = None
     used_mib: int | None = None
     total_mib: int | None = None
     other_mib: int | None = None
@@ -203,7 +201,7 @@ def _health(text: str) -> str:
 def _chip(first: tuple[str, ...], second: tuple[str, ...]) -> Chip | None:
     number, _, name = " ".join(first[:-2]).partition(" ")
     npu, ids = whole(number), [whole(word) for word in " ".join(second[:-2]).split()]
-    load, memory = _figures(second[-1])
+    memory = _figures(second[-1])
     figures = first[-1].split()
     if npu is None or None in ids or not memory:
         return None
@@ -214,10 +212,8 @@ def _chip(first: tuple[str, ...], second: tuple[str, ...]) -> Chip | None:
         name=name.strip(),
         health=_health(first[-2]),
         physical=ids[1] if len(ids) > 1 else None,
-        bus=None if second[-2] in _ABSENT else second[-2],
         power_w=decimal(figures[0]) if figures else None,
         temperature_c=decimal(figures[1]) if len(figures) > 1 else None,
-        utilization=load,
         used_mib=used,
         total_mib=total,
         other_mib=memory[0][1] if len(memory) > 1 else None,
@@ -226,7 +222,7 @@ def _chip(first: tuple[str, ...], second: tuple[str, ...]) -> Chip | None:
 
 def _flat(cells: tuple[str, ...]) -> Chip | None:
     """A row as people paste it: NPU id, name, health, power, temperature, load, used / total."""
-    npu, (_, memory) = whole(cells[0]), _figures(cells[-1])
+    npu, memory = whole(cells[0]), _figures(cells[-1])
     if npu is None or not memory or cells[2][:1].isdigit():
         return None
     return Chip(
@@ -236,14 +232,13 @@ def _flat(cells: tuple[str, ...]) -> Chip | None:
         health=_health(cells[2]),
         power_w=decimal(cells[3]),
         temperature_c=decimal(cells[4]),
-        utilization=decimal(cells[5]) if len(cells) > _FLAT_CELLS else None,
         used_mib=memory[-1][0],
         total_mib=memory[-1][1],
     )
 
 
-def _figures(cell: str) -> tuple[float | None, list[tuple[int, int]]]:
-    """The load, and each "used / total" pair: "0   0 / 0   41697/ 65536" has a load of 0 and two pairs."""
+def _figures(cell: str) -> list[tuple[int, int]]:
+    """Each "used / total" pair: "0   0 / 0   41697/ 65536" has a load of 0 and two pairs."""
     words = cell.replace("/", " / ").split()
     pairs = []
     for at, word in enumerate(words):
@@ -251,7 +246,7 @@ def _figures(cell: str) -> tuple[float | None, list[tuple[int, int]]]:
             used, total = whole(words[at - 1]), whole(words[at + 1])
             if used is not None and total is not None:
                 pairs.append((used, total))
-    return (decimal(words[0]) if words else None), pairs
+    return pairs
 
 
 def _holder(cells: tuple[str, ...]) -> Holder | None:

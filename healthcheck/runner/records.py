@@ -22,6 +22,13 @@ from healthcheck.runner.trial_records import Hccl, Operators, Pairs, Soak, Torch
 from healthcheck.stacks import Row
 
 _HELD_BY_ANOTHER = -8020
+MOUNTS = (
+    "/usr/local/dcmi",
+    "/usr/local/Ascend/driver/lib64/",
+    "/usr/local/Ascend/driver/version.info",
+    "/etc/ascend_install.info",
+)
+"""What the documented `docker run` mounts beside devices and npu-smi."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +150,7 @@ class Host:
     Attributes:
         user: what `id` says.
         container: the kind of container, "" if it does not appear to be one.
-        mounts: of the paths that the documented `docker run` mounts, those that are there.
+        mounts: those of MOUNTS that are there.
         folder: the place of the weights: MODEL_PATH, or the working directory (".").
         folder_exists: whether it is there.
         open_files: the soft and the hard limit; None if unlimited or unknown.

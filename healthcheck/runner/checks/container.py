@@ -5,18 +5,8 @@ from __future__ import annotations
 from healthcheck.check import Findings, NotApplicable, check, note, warn
 from healthcheck.messages import msg
 from healthcheck.records import Stage
-from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.records import MOUNTS, RunnerFacts
 from healthcheck.runner.wording import RUN_FLAGS, needs_npu
-
-NEEDED_MOUNTS = (
-    ("/usr/local/dcmi", "-v /usr/local/dcmi:/usr/local/dcmi"),
-    ("/usr/local/Ascend/driver/lib64", "-v /usr/local/Ascend/driver/lib64/:/usr/local/Ascend/driver/lib64/"),
-    (
-        "/usr/local/Ascend/driver/version.info",
-        "-v /usr/local/Ascend/driver/version.info:/usr/local/Ascend/driver/version.info",
-    ),
-    ("/etc/ascend_install.info", "-v /etc/ascend_install.info:/etc/ascend_install.info"),
-)
 
 
 @check(
@@ -51,7 +41,7 @@ def container(facts: RunnerFacts) -> Findings:
     needs_npu(facts)
     if not facts.host.container:
         raise NotApplicable(msg("this does not appear to be a container"))
-    flags = [flag for path, flag in NEEDED_MOUNTS if path not in facts.host.mounts]
+    flags = [f"-v {path}:{path}" for path in MOUNTS if path not in facts.host.mounts]
     if facts.smi.output.missing:
         flags.append("-v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi")
     if not flags:

@@ -21,8 +21,6 @@ def main() -> None:
         "step": "versions",
         "python": platform.python_version(),
         "executable": sys.executable,
-        "virtual": sys.prefix != sys.base_prefix,
-        "machine": platform.machine(),
         "packages": {name: text for name, text in found.items() if text},
     }
     print("@npu-adapter " + json.dumps(step), flush=True)
