@@ -54,7 +54,7 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
             machines.leave_out(failing.keys())
             left_out += tuple(msg("{name}: {why}", name, why) for name, why in failing.items())
         settings = replace(settings, left_out=left_out)
-        listener = show.listener(len(asked), translation_of_the_process(), quiet=options.quiet)
+        listener = show.Show(len(asked), translation_of_the_process(), quiet=options.quiet)
         try:
             fleet = drive.Drive(
                 jobs=asked,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from healthcheck.fleet.serving import Adapter, Wanted
     from healthcheck.probe.records import ProbeSettings
     from healthcheck.progress import Progress
+    from healthcheck.repo.pack import Packed
 
 LOGS = "logs/servers"
 _ONLY_WITH_ON = ("weights", "replicas", "npus", "npu", "env", "deadline")
@@ -61,8 +62,8 @@ def _launched(
     from healthcheck.cli.fleet import connected  # noqa: PLC0415 - a probe of a running server needs none of it
     from healthcheck.fleet.launch import Network  # noqa: PLC0415
 
-    adapter, wanted = _adapter(options), _wanted(options)
-    _refuse_the_rest(options, settings, folder, adapter.packed.hash)
+    packed, adapter, wanted = _packed(options), _adapter(options), _wanted(options)
+    _refuse_the_rest(options, settings, folder, packed.hash)
     cluster, _ = connected(options.on, Network.NODE)
     from healthcheck.fleet.replicas import Replicas  # noqa: PLC0415 - Ray is there, now
 
@@ -70,8 +71,8 @@ def _launched(
     progress.stage(
         Stage.SERVICE, msg("launching {name} on the nodes of {on}", Path(options.url[0]).name, options.on)
     )
-    with Replicas(cluster, adapter, wanted, logs=folder / LOGS, progress=progress) as replicas:
-        yield Servers(urls=replicas.urls, commit=adapter.packed.hash)
+    with Replicas(cluster, packed, adapter, wanted, logs=folder / LOGS, progress=progress) as replicas:
+        yield Servers(urls=replicas.urls, commit=packed.hash)
 
 
 def _refuse_the_rest(options: argparse.Namespace, settings: ProbeSettings, folder: Path, commit: str) -> None:
@@ -93,20 +94,24 @@ def _refuse_the_rest(options: argparse.Namespace, settings: ProbeSettings, folde
     refuse_problems(settings)
 
 
-def _adapter(options: argparse.Namespace) -> Adapter:
-    from healthcheck.cli.verify import variable  # noqa: PLC0415 - as above
-    from healthcheck.fleet.drive import packed  # noqa: PLC0415
+def _packed(options: argparse.Namespace) -> Packed:
+    from healthcheck.fleet.drive import packed  # noqa: PLC0415 - as above
     from healthcheck.fleet.jobs import source_of  # noqa: PLC0415
-    from healthcheck.fleet.serving import Adapter  # noqa: PLC0415
 
     if options.on == "local":
         raise UsageError(msg("--on local: start deploy.sh here, and name the URL of its server"))
     if len(options.url) > 1:
         raise UsageError(msg("--on launches one repository: {url} is one too many", repr(options.url[1])))
+    return packed(source_of(options.url[0], Path.cwd()))
+
+
+def _adapter(options: argparse.Namespace) -> Adapter:
+    from healthcheck.cli.verify import variable  # noqa: PLC0415 - as above
+    from healthcheck.fleet.serving import Adapter  # noqa: PLC0415
+
     if not options.weights:
         raise UsageError(msg("--weights DIR is needed: the weights that deploy.sh serves, a path on the nodes"))
     return Adapter(
-        packed=packed(source_of(options.url[0], Path.cwd())),
         weights=options.weights,
         environment=dict(map(variable, options.env or ())),
         deadline_s=options.deadline or DEFAULT_DEADLINE_S,

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from healthcheck import files
 from healthcheck.errors import UsageError
@@ -15,6 +14,7 @@ from healthcheck.fleet.journal import Journal
 from healthcheck.fleet.launch import Network, Order
 from healthcheck.fleet.machines import Machines, Running
 from healthcheck.fleet.records import Attempt, Ending, Fleet, Job, Source, is_final
+from healthcheck.fleet.show import Show
 from healthcheck.messages import msg
 from healthcheck.redact import without_secrets
 from healthcheck.repo import git, pack
@@ -41,19 +41,6 @@ class Settings:
     left_out: tuple[str, ...] = ()
 
 
-class Listener(Protocol):
-    """Shows a run; it never decides."""
-
-    def began(self, job: Job, number: int) -> None:
-        """An attempt starts."""
-
-    def moved(self, running: Running) -> None:
-        """A job is in this stage."""
-
-    def ended(self, attempt: Attempt, *, again: bool) -> None:
-        """An attempt has ended; `again` says that the job is tried once more."""
-
-
 class Drive:
     """One run of the jobs. `saved` is called with the state as attempts end, and at the end."""
 
@@ -64,7 +51,7 @@ class Drive:
         settings: Settings,
         journal: Journal,
         machines: Machines,
-        listener: Listener,
+        listener: Show,
         saved: Callable[[Fleet], None],
     ) -> None:
         self._jobs = tuple(jobs)

@@ -28,6 +28,7 @@ from healthcheck.fleet.serving import LOG, Adapter, Phase, State, Wanted, served
 from healthcheck.json_text import JsonError
 from healthcheck.messages import joined, msg
 from healthcheck.progress import Progress
+from healthcheck.repo.pack import Packed
 from healthcheck.report.words import duration
 
 REACH_S = 10.0
@@ -66,9 +67,17 @@ class Replicas:
     """
 
     def __init__(
-        self, cluster: Cluster, adapter: Adapter, wanted: Wanted, *, logs: Path, progress: Progress
+        self,
+        cluster: Cluster,
+        packed: Packed,
+        adapter: Adapter,
+        wanted: Wanted,
+        *,
+        logs: Path,
+        progress: Progress,
     ) -> None:
         self._cluster = cluster
+        self._packed = packed
         self._adapter = adapter
         self._wanted = wanted
         self._logs = logs
@@ -83,7 +92,8 @@ class Replicas:
     def __enter__(self) -> Replicas:  # noqa: PYI034 - typing.Self is not in Python 3.10
         try:
             for node in chosen(self._cluster.nodes, self._wanted):
-                ref = self._cluster.submit(_SERVED, node, self._wanted.npus, node.name, (node.name, self._adapter))
+                order = (node.name, self._packed, self._adapter)
+                ref = self._cluster.submit(_SERVED, node, self._wanted.npus, node.name, order)
                 self._servers.append(_Server(node=node, ref=ref, state=State()))
             self._settle()
         except BaseException:
@@ -217,13 +227,13 @@ def _out_of_reach(server: _Server) -> str:
     return ""
 
 
-def _served(order: tuple[str, Adapter], board: Any) -> Ended:
+def _served(order: tuple[str, Packed, Adapter], board: Any) -> Ended:
     """Runs in a worker, on the node; cancelling the task raises KeyboardInterrupt here, which ends the server."""
-    name, adapter = order
+    name, packed, adapter = order
     place = Path(tempfile.mkdtemp(prefix=files.prefix()))
     state = State()
     try:
-        for now in served(adapter, place):
+        for now in served(packed, adapter, place):
             if now != state and now.phase is not Phase.ENDED:  # the end is told by the result, which has the log
                 board.say.remote(name, json_text.dump_line(now).decode("utf-8"))
             state = now

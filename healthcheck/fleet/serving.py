@@ -29,7 +29,7 @@ from healthcheck.service.facts import Service, gather_port
 LOG = "deploy.log"
 LOOK_S = 1.0
 MAX_BYTES = 2**20
-_OUTPUT, _ASKED, _STATE = "serving.log", "asked.json", "state.json"
+_OUTPUT, _ADAPTER, _STATE = "serving.log", "adapter.json", "state.json"
 _START = (
     "from healthcheck.entry import forget_the_callers_folder; forget_the_callers_folder(); "
     "from healthcheck.fleet.serving import main; main()"
@@ -63,7 +63,6 @@ class Adapter:
         deadline_s: for the launch.
     """
 
-    packed: pack.Packed
     weights: str
     environment: Mapping[str, str] = field(repr=False)
     deadline_s: float
@@ -78,15 +77,7 @@ class Wanted:
     npu: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    repository: str
-    weights: str
-    environment: Mapping[str, str]
-    deadline_s: float
-
-
-def served(adapter: Adapter, place: Path) -> Iterator[State]:
+def served(packed: pack.Packed, adapter: Adapter, place: Path) -> Iterator[State]:
     """Have a server run; yields its state every TICK_S, and why it ended at last.
 
     Whatever ends the iteration early (close, an exception, the death of this process) ends the server, and waits
@@ -95,14 +86,10 @@ def served(adapter: Adapter, place: Path) -> Iterator[State]:
     Raises:
         UsageError: the repository cannot be unpacked here.
     """
-    asked = _Asked(
-        repository=str(pack.unpack(adapter.packed, place)),
-        weights=adapter.weights,
-        environment=adapter.environment,
-        deadline_s=adapter.deadline_s,
-    )
-    (place / _ASKED).write_bytes(json_text.dump(asked))
-    child = Held((programs.python(), "-c", _START, str(place)), place / _OUTPUT, Network.NODE)
+    repository = pack.unpack(packed, place)
+    (place / _ADAPTER).write_bytes(json_text.dump(adapter))
+    command = (programs.python(), "-c", _START, str(place), str(repository))
+    child = Held(command, place / _OUTPUT, Network.NODE)
     try:
         while not child.ended(TICK_S):
             yield _state(place)
@@ -115,12 +102,12 @@ def served(adapter: Adapter, place: Path) -> Iterator[State]:
 
 
 def main() -> None:
-    """Launch what the folder asks for, and serve until SIGINT or the end of the server."""
-    place = Path(sys.argv[1])
-    asked = json_text.load_as(files.read_bounded(place / _ASKED, MAX_BYTES), _Asked)
+    """Launch the repository as the folder asks, and serve until SIGINT or the end of the server."""
+    place, repository = map(Path, sys.argv[1:])
+    adapter = json_text.load_as(files.read_bounded(place / _ADAPTER, MAX_BYTES), Adapter)
     notice = _Notice(place / _STATE)
     try:
-        why = _serve(asked, place / LOG, notice)
+        why = _serve(repository, adapter, place / LOG, notice)
     except KeyboardInterrupt:
         why = msg("it was ended")
     except KitError as error:
@@ -128,18 +115,18 @@ def main() -> None:
     notice.put(State(phase=Phase.ENDED, said=why))
 
 
-def _serve(asked: _Asked, log: Path, notice: _Notice) -> str:
+def _serve(repository: Path, adapter: Adapter, log: Path, notice: _Notice) -> str:
     """Launch, and stay until the server ends; why it did, or why there is none."""
-    weights = Path(asked.weights)
+    weights = Path(adapter.weights)
     if not weights.is_dir():
         return msg("there is no folder {weights} on this machine: --weights is a path on the nodes", weights)
     ledger = Ledger(Silent())
     ledger.judge(PORT_CHECKS, gather_port)
     if _trouble(ledger):
         return _trouble(ledger)
-    with export(read_submission(Path(asked.repository))) as copy:
+    with export(read_submission(repository)) as copy:
         service = Service(
-            copy, weights, log=log, progress=notice, deadline_s=asked.deadline_s, environment=asked.environment
+            copy, weights, log=log, progress=notice, deadline_s=adapter.deadline_s, environment=adapter.environment
         )
         with service:
             ledger.judge(START_CHECKS, lambda: service.launch)

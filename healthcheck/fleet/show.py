@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import sys
 import time
 from collections.abc import Iterator
@@ -25,54 +24,41 @@ COLOURS = {Verdict.READY: "green", Verdict.NOT_READY: "red", Verdict.INCONCLUSIV
 LONGEST_LINE = 160
 
 
-class Quiet:
-    """Shows nothing."""
+class Show:
+    """What begins and ends, a line each on standard error; on a terminal, also one line for each running job.
 
-    def began(self, job: Job, number: int) -> None:
-        pass
+    It never decides. If it is quiet, it shows nothing.
+    """
 
-    def moved(self, running: Running) -> None:
-        pass
-
-    def ended(self, attempt: Attempt, *, again: bool) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
-class Lines:
-    """What begins and ends, a line each on standard error; on a terminal, also one line for each running job."""
-
-    def __init__(self, total: int, translation: Translation) -> None:
+    def __init__(self, total: int, translation: Translation, *, quiet: bool) -> None:
         self._say_in = translation.say
-        self._console = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+        self._console = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty(), quiet=quiet)
         self._total = total
         self._ended: set[str] = set()
-        self._seconds: list[float] = []
         self._running: dict[str, tuple[float, str]] = {}
         self._live: Live | None = None
-        if self._console.is_terminal:
+        if self._console.is_terminal and not quiet:
             self._live = Live(
                 get_renderable=self._lines, console=self._console, transient=True, refresh_per_second=4
             )
             self._live.start()
 
     def began(self, job: Job, number: int) -> None:
+        """An attempt starts."""
         self._running[job.name] = (time.monotonic(), "")
         said = msg("attempt {number} begins", number) if number > 1 else msg("the job begins")
         self._say(Text(f"{job.name}: {self._say_in(said)}", style="dim"))
 
     def moved(self, running: Running) -> None:
+        """A job is in this stage."""
         began, before = self._running.get(running.job, (time.monotonic(), ""))
         self._running[running.job] = (began, running.stage or before)
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
+        """An attempt has ended; `again` says that the job is tried once more."""
         self._running.pop(attempt.job, None)
         if not again:
             self._ended.add(attempt.job)
-        if attempt.seconds:
-            self._seconds.append(attempt.seconds)
         say = self._say_in
         parts: list[str | tuple[str, str]] = [
             f"{attempt.job}: ",
@@ -97,22 +83,8 @@ class Lines:
         table = Table.grid(padding=(0, 2))
         for name, (began, stage) in sorted(self._running.items()):
             elapsed = time.monotonic() - began
-            table.add_row(
-                name, stage or self._say_in(msg("the job begins")), duration(elapsed), self._left(elapsed)
-            )
+            table.add_row(name, stage or self._say_in(msg("the job begins")), duration(elapsed))
         return table
-
-    def _left(self, elapsed: float) -> str:
-        """The estimate for a running job, from those that have ended."""
-        if not self._seconds:
-            return ""
-        left = statistics.median(self._seconds) - elapsed
-        return self._say_in(msg("about {duration} left", duration(left)) if left > 0 else msg("longer than most"))
-
-
-def listener(total: int, translation: Translation, *, quiet: bool) -> Quiet | Lines:
-    """What shows the run."""
-    return Quiet() if quiet else Lines(total, translation)
 
 
 def table(fleet: Fleet, translation: Translation = ENGLISH) -> list[str]:
