@@ -5,7 +5,7 @@ from __future__ import annotations
 from healthcheck.hardware import Devices, listed_devices
 from healthcheck.runner import npu_smi
 from healthcheck.runner.machine import Machine, Output
-from healthcheck.runner.npu_smi import SmiError
+from healthcheck.runner.npu_smi import SmiError, Table
 
 SMI_PLACES = ("/usr/local/sbin/npu-smi", "/usr/local/bin/npu-smi", "/usr/local/Ascend/driver/tools/npu-smi")
 
@@ -19,11 +19,18 @@ def smi_info(machine: Machine, *, expected: bool) -> tuple[str, Output]:
     return "npu-smi", output
 
 
-def devices_here(machine: Machine) -> Devices | None:
-    """The devices that npu-smi shows; None if there is no NPU, or one of an unknown kind."""
+def table_here(machine: Machine) -> Table | None:
+    """The table that npu-smi prints; None if there is no NPU, or it prints none."""
     _, output = smi_info(machine, expected=bool(machine.paths("/dev/davinci[0-9]*")))
     try:
-        chips = npu_smi.parse(output.text).chips
+        return npu_smi.parse(output.text)
     except SmiError:
         return None
-    return listed_devices([chip.kind for chip in chips], min(chip.total_mib or 0 for chip in chips))
+
+
+def devices_here(machine: Machine) -> Devices | None:
+    """The devices that npu-smi shows; None if there is no NPU, or one of an unknown kind."""
+    table = table_here(machine)
+    if table is None:
+        return None
+    return listed_devices([chip.kind for chip in table.chips], min(chip.total_mib or 0 for chip in table.chips))

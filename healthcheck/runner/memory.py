@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from healthcheck.runner import npu_smi
-from healthcheck.runner.devices import smi_info
+from healthcheck.hardware import MIB
+from healthcheck.runner.devices import table_here
 from healthcheck.runner.machine import Machine
-from healthcheck.runner.npu_smi import Chip, SmiError, Table
+from healthcheck.runner.npu_smi import Chip, Table
 from healthcheck.service.records import ChipMemory
-
-_MIB = 2**20
 
 
 def used_memory(machine: Machine) -> tuple[ChipMemory, ...]:
     """The chips whose memory npu-smi prints; () if there is no NPU, or npu-smi prints no table."""
-    _, output = smi_info(machine, expected=bool(machine.paths("/dev/davinci[0-9]*")))
-    try:
-        table = npu_smi.parse(output.text)
-    except SmiError:
+    table = table_here(machine)
+    if table is None:
         return ()
     return tuple(
         ChipMemory(
             chip=f"NPU {chip.npu} chip {chip.chip}",
-            used_bytes=chip.used_mib * _MIB,
+            used_bytes=chip.used_mib * MIB,
             holders=_holders(table, chip),
         )
         for chip in table.chips

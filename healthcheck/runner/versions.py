@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from healthcheck.records import JsonValue
-from healthcheck.runner import installed, npu_smi, probes
-from healthcheck.runner.devices import smi_info
+from healthcheck.runner import installed, probes
+from healthcheck.runner.devices import table_here
 from healthcheck.runner.machine import Child, Machine
-from healthcheck.runner.npu_smi import SmiError
 
 PACKAGES = ("vllm", "vllm_ascend", "torch", "torch_npu", "transformers")
 UNKNOWN = "unknown"
@@ -27,10 +26,7 @@ def versions(machine: Machine) -> dict[str, JsonValue]:
 
 
 def _devices(machine: Machine) -> str:
-    _, output = smi_info(machine, expected=bool(machine.paths("/dev/davinci[0-9]*")))
-    try:
-        kinds = [chip.kind for chip in npu_smi.parse(output.text).chips]
-    except SmiError:
-        return UNKNOWN
+    table = table_here(machine)
+    kinds = [chip.kind for chip in table.chips] if table else []
     counted: Mapping[str, int] = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
     return ", ".join(f"{number} × {kind}" for kind, number in counted.items()) or UNKNOWN
