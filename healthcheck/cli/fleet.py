@@ -22,7 +22,7 @@ from healthcheck.fleet.launch import Network
 from healthcheck.fleet.looks import Look, Terms
 from healthcheck.fleet.machines import Machines, ThisMachine
 from healthcheck.fleet.options import Verify, options_of
-from healthcheck.fleet.records import Job, worst
+from healthcheck.fleet.records import Fleet, Job, worst
 from healthcheck.language import translation_of_the_process
 from healthcheck.messages import msg
 
@@ -66,10 +66,7 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
             ).run()
         finally:
             listener.close()
-    translation = translation_of_the_process()
-    print("\n".join(show.table(fleet, translation)))
-    print(translation.labelled(msg("Page of all jobs"), str(out / outputs.PAGE)))
-    return fleet.exit_status
+    return _told(fleet, out)
 
 
 def _jobs(options: argparse.Namespace) -> tuple[Job, ...]:
@@ -86,6 +83,11 @@ def _collect(options: argparse.Namespace) -> ExitStatus:
     with journal.opened(out, asked, resume=False) as kept:
         fleet = collect.collected(asked, left, out, kept)
         outputs.write(out, fleet, translation_of_the_process())
+    return _told(fleet, out)
+
+
+def _told(fleet: Fleet, out: Path) -> ExitStatus:
+    """Print the closing table."""
     translation = translation_of_the_process()
     print("\n".join(show.table(fleet, translation)))
     print(translation.labelled(msg("Page of all jobs"), str(out / outputs.PAGE)))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from healthcheck import files, json_text
+from healthcheck import files
 from healthcheck.errors import UsageError
 from healthcheck.fleet import receive
-from healthcheck.fleet.journal import MAX_BYTES, NAME, Journal
+from healthcheck.fleet.journal import MAX_BYTES, NAME, Journal, attempts_in
 from healthcheck.fleet.readback import short
 from healthcheck.fleet.records import Attempt, Ending, Fleet, Job
-from healthcheck.json_text import JsonError
 from healthcheck.messages import msg
 
 
@@ -55,13 +54,8 @@ def left_below(reports: Path) -> list[Path]:
 
 
 def _attempts(folders: Sequence[Path]) -> list[tuple[Attempt, Path]]:
-    return [(attempt, folder) for folder in folders for attempt in _attempts_of(folder)]
-
-
-def _attempts_of(folder: Path) -> list[Attempt]:
-    try:
-        return [
-            json_text.load_as(line, Attempt) for line in files.read_bounded(folder / NAME, MAX_BYTES).splitlines()
-        ]
-    except JsonError as error:
-        raise UsageError(msg("{folder} is damaged: {error}", folder / NAME, error)) from error
+    return [
+        (attempt, folder)
+        for folder in folders
+        for attempt in attempts_in(files.read_bounded(folder / NAME, MAX_BYTES), folder / NAME)
+    ]
