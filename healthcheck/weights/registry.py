@@ -33,14 +33,14 @@ class Release:
     """
 
     vllm: str
-    transformers: str = ""
+    transformers: str
     groups: Mapping[str, frozenset[str]]
     removed: Mapping[str, str]
     plugins: Mapping[str, str]
-    transcription_only: frozenset[str] = frozenset()
-    model_types: frozenset[str] = frozenset()
-    tokenizers: frozenset[str] = frozenset()
-    causal: frozenset[str] = frozenset()
+    transcription_only: frozenset[str]
+    model_types: frozenset[str]
+    tokenizers: frozenset[str]
+    causal: frozenset[str]
 
     def groups_of(self, architecture: str) -> tuple[str, ...]:
         """The registry's groups that list the architecture."""
@@ -91,39 +91,12 @@ def _pairs(value: ast.Dict) -> Iterator[tuple[str, str]]:
 @cache
 def releases() -> tuple[Release, ...]:
     """The catalogued releases, oldest first."""
-    return tuple(_release(row) for row in json_text.load_as(CATALOGUE.read_bytes(), _Catalogue).releases)
-
-
-def _release(row: _Row) -> Release:
-    return Release(
-        vllm=row.vllm,
-        transformers=row.transformers,
-        groups={name: frozenset(members) for name, members in row.groups.items()},
-        removed=row.removed,
-        plugins=row.plugins,
-        transcription_only=frozenset(row.transcription_only),
-        model_types=frozenset(row.model_types),
-        tokenizers=frozenset(row.tokenizers),
-        causal=frozenset(row.causal),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
-    vllm: str
-    transformers: str
-    groups: dict[str, tuple[str, ...]]
-    removed: dict[str, str]
-    plugins: dict[str, str]
-    transcription_only: tuple[str, ...]
-    model_types: tuple[str, ...]
-    tokenizers: tuple[str, ...]
-    causal: tuple[str, ...]
+    return json_text.load_as(CATALOGUE.read_bytes(), _Catalogue).releases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Catalogue:
-    releases: tuple[_Row, ...]
+    releases: tuple[Release, ...]
 
 
 @cache
