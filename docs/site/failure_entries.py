@@ -37,7 +37,7 @@ def _entry(failure: Failure, say: Translate) -> Iterator[str]:
     yield f"*{say(SEVERITIES[failure.severity])}* · {escaped(say(failure.cause))}"
     yield say(msg("Repair: {repair}", escaped(say(failure.fix))))
     if failure.variables:
-        variables = joined(", ", (f"`{each.name}={each.value}`" for each in failure.variables))
+        variables = joined(", ", (f"`{name}={value}`" for name, value in failure.variables.items()))
         yield say(msg("Variables: {variables}.", variables))
     yield say(msg("Source: {sources}.", joined(", ", (_source(say(each)) for each in failure.sources))))
 

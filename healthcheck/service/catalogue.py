@@ -6,14 +6,13 @@ import enum
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from healthcheck import yaml_text
+from healthcheck import json_text, yaml_text
 from healthcheck.check import filled
 from healthcheck.errors import KitFailure
 from healthcheck.messages import Message, msg
-from healthcheck.records import JsonValue
 from healthcheck.service.patterns import Pattern, compiled
 
 FLAG = re.compile(r"(?<![\w-])--([a-z][a-z\d-]{2,60})")
@@ -38,14 +37,6 @@ class Severity(enum.IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variable:
-    """An environment variable that helps, with its value."""
-
-    name: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """One known failure.
 
@@ -53,7 +44,7 @@ class Failure:
         patterns: regular expressions (multi-line mode) over the log without its prefixes; any of them.
         follows: whether another failure, in another process or further up, often leads to this one.
         fix: the repair, with the service's port for `{port}`; `repairs.repair` words it for a repository.
-        variables: environment variables that belong to the repair.
+        variables: environment variables that belong to the repair, with their values.
         sources: addresses or files that document the failure.
         examples: log text that a pattern matches.
     """
@@ -64,7 +55,7 @@ class Failure:
     follows: bool
     cause: str
     fix: str
-    variables: tuple[Variable, ...]
+    variables: Mapping[str, str]
     sources: tuple[str, ...]
     examples: tuple[str, ...]
 
@@ -81,6 +72,25 @@ class Catalogue:
         return tuple(failure for failure in self.failures if failure.severity is severity)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    id: str = ""
+    severity: str = ""
+    patterns: tuple[str, ...]
+    follows: bool = False
+    cause: str = ""
+    fix: str = ""
+    variables: Mapping[str, str | int] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    failures: tuple[_Entry, ...]
+    benign: tuple[_Entry, ...]
+
+
 @functools.cache
 def catalogue() -> Catalogue:
     """The catalogue that the kit carries.
@@ -89,44 +99,27 @@ def catalogue() -> Catalogue:
         KitFailure: its file is malformed.
     """
     try:
-        (document,) = _mappings([yaml_text.load(FILE.read_text(encoding="utf-8"))])
+        file = json_text.convert(yaml_text.load(FILE.read_text(encoding="utf-8")), _File)
         return Catalogue(
-            failures=tuple(_failure(entry) for entry in _mappings(document["failures"])),
-            benign=tuple(pattern for entry in _mappings(document["benign"]) for pattern in _patterns(entry)),
+            failures=tuple(map(_failure, file.failures)),
+            benign=tuple(compiled(expression) for entry in file.benign for expression in entry.patterns),
         )
     except (OSError, yaml_text.YamlError, KeyError, ValueError, re.error) as error:
         raise KitFailure(msg("{name} of the kit cannot be used: {error}", FILE.name, error)) from error
 
 
-def _failure(entry: dict[str, JsonValue]) -> Failure:
+def _failure(entry: _Entry) -> Failure:
     return Failure(
-        id=str(entry["id"]),
-        severity=Severity[str(entry["severity"]).upper()],
-        patterns=_patterns(entry),
-        follows=entry.get("follows") is True,
-        cause=message_of(str(entry["cause"])),
-        fix=message_of(filled(str(entry["fix"]))),
-        variables=_variables(entry.get("variables")),
-        sources=_texts(entry["sources"]),
-        examples=_texts(entry["examples"]),
+        id=entry.id,
+        severity=Severity[entry.severity.upper()],
+        patterns=tuple(map(compiled, entry.patterns)),
+        follows=entry.follows,
+        cause=message_of(entry.cause),
+        fix=message_of(filled(entry.fix)),
+        variables={name: str(value) for name, value in entry.variables.items()},
+        sources=entry.sources,
+        examples=entry.examples,
     )
-
-
-def _variables(value: JsonValue) -> tuple[Variable, ...]:
-    named = value if isinstance(value, dict) else {}
-    return tuple(Variable(name=name, value=str(setting)) for name, setting in named.items())
-
-
-def _patterns(entry: dict[str, JsonValue]) -> tuple[Pattern, ...]:
-    return tuple(compiled(expression) for expression in _texts(entry["patterns"]))
-
-
-def _mappings(value: JsonValue) -> tuple[dict[str, JsonValue], ...]:
-    return tuple(entry for entry in value if isinstance(entry, dict)) if isinstance(value, list) else ()
-
-
-def _texts(value: JsonValue) -> tuple[str, ...]:
-    return tuple(str(text) for text in value) if isinstance(value, list) else ()
 
 
 def message_of(text: str, own: Mapping[str, str] | None = None) -> Message:

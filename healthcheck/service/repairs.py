@@ -58,8 +58,7 @@ def setup_of(repository: Path) -> Setup:
 
 def repair(failure: Failure, setup: Setup = UNKNOWN) -> str:
     """What to do about the failure, in one paragraph."""
-    missing = [variable for variable in failure.variables if variable.name not in setup.variables]
-    exports = [f"{variable.name}={variable.value}" for variable in missing]
+    exports = [f"{name}={value}" for name, value in failure.variables.items() if name not in setup.variables]
     said = failure.fix if setup.keys is None else _by_keys(failure.fix, setup.keys)
     return msg("{said} In deploy.sh, export {exports}.", said, " and ".join(exports)) if exports else said
 
