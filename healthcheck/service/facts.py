@@ -23,18 +23,6 @@ from healthcheck.service.supervisor import Supervisor
 from healthcheck.service.timeline import Timeline
 from healthcheck.service.watch import Patience, Watch
 
-__all__ = [
-    "Alive",
-    "Ended",
-    "Launch",
-    "LaunchOutcome",
-    "Patience",
-    "PortFacts",
-    "Service",
-    "Stopped",
-    "gather_port",
-]
-
 GRACE_S = 30.0
 """From SIGTERM to SIGKILL; vLLM ends within a few seconds."""
 
@@ -177,7 +165,6 @@ class Service:
         return Launch(
             outcome=LaunchOutcome.PORT_TAKEN,
             command=(contract.ENTRY_POINT,),
-            cwd=self._export,
             log=self._log,
             port=self._port,
             deadline_s=self._patience.deadline_s,

@@ -195,7 +195,7 @@ def _answers_wrongly(launch: Launch) -> tuple[str, str]:
         return msg("the server's answers are wrong"), msg("read the log in {log}", launch.log)
     seen = msg(
         "{request} (model {model}) was answered with HTTP {status}: {text}",
-        answer.request,
+        f"POST {contract.CHAT_PATH}",
         repr(launch.model),
         answer.status,
         answer.text,

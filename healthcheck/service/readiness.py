@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck.contract import CHAT_PATH, MODELS_PATH
+from healthcheck.contract import MODELS_PATH
 from healthcheck.messages import msg
 from healthcheck.processes import Listener, shortened
 from healthcheck.redact import beginning
@@ -61,11 +61,9 @@ def attempt(url: str, weights: Path, listed: Exchange) -> Attempt:
     body = request_body([user(QUESTION)], model=model, max_tokens=16, temperature=0.01)
     chat = Client(url, limits).chat(body)
     if chat.status == 0 and listed.status:
-        answer = Answer(
-            request=f"POST {CHAT_PATH}", status=0, text=f"{chat.error}; GET {MODELS_PATH}: {listed.status}"
-        )
+        answer = Answer(status=0, text=f"{chat.error}; GET {MODELS_PATH}: {listed.status}")
     else:
-        answer = Answer(request=f"POST {CHAT_PATH}", status=chat.status, text=_words(chat))
+        answer = Answer(status=chat.status, text=_words(chat))
     return Attempt(ready=is_answer(chat), model=model, answer=answer, listed=bool(named))
 
 

@@ -46,15 +46,13 @@ class Phase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The last exchange with a server that was not ready yet, in words.
+    """The last answer to a chat of a server that was not ready yet, in words.
 
     Attributes:
-        request: method and path ("POST /v1/chat/completions").
         status: the HTTP status, 0 if no response came.
         text: the response's text or the transport's error, shortened.
     """
 
-    request: str
     status: int
     text: str
 
@@ -64,7 +62,7 @@ class Launch:
     """The launch, from the start of deploy.sh until the first answer or its failure.
 
     Attributes:
-        command: the interpreter and script as they were run, in the folder `cwd`.
+        command: the interpreter and script as they were run.
         pid: deploy.sh's process.
         seconds: from the start until the outcome was known.
         ready_s: from the start until the first correct streamed completion; None if none came.
@@ -93,7 +91,6 @@ class Launch:
     log: Path
     port: int
     deadline_s: float
-    cwd: Path | None = None
     pid: int | None = None
     seconds: float = 0.0
     ready_s: float | None = None

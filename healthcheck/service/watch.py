@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from healthcheck import processes
-from healthcheck.contract import CHAT_PATH
 from healthcheck.errors import KitFailure
 from healthcheck.messages import msg
 from healthcheck.processes import Activity, Listener, Process
@@ -186,7 +185,7 @@ class Watch:
         text = msg(
             "connections are accepted; {heard}, for {waited_s:.0f} s so far", self._attempts.heard(), waited_s
         )
-        return Answer(request=f"POST {CHAT_PATH}", status=0, text=text)
+        return Answer(status=0, text=text)
 
     def _judge(self) -> LaunchOutcome | None:
         return (

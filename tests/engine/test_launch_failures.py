@@ -12,7 +12,9 @@ import pytest
 from healthcheck.progress import Silent
 from healthcheck.records import Outcome
 from healthcheck.service.checks import START_CHECKS
-from healthcheck.service.facts import LaunchOutcome, Patience, Service
+from healthcheck.service.facts import Service
+from healthcheck.service.records import LaunchOutcome
+from healthcheck.service.watch import Patience
 from tests.service.launching import free_port, with_word
 
 (starts,) = START_CHECKS

@@ -11,8 +11,8 @@ from healthcheck.records import Outcome
 from healthcheck.runner.memory import used_memory
 from healthcheck.runner.real import RealMachine
 from healthcheck.service.checks import END_CHECKS
-from healthcheck.service.facts import LaunchOutcome
 from healthcheck.service.memory import MemoryWatch
+from healthcheck.service.records import LaunchOutcome
 from tests.runner.tables import LAYOUTS, Row, info
 from tests.service.launching import service
 

@@ -15,8 +15,9 @@ from healthcheck.processes import Activity
 from healthcheck.progress import Silent
 from healthcheck.records import Outcome
 from healthcheck.service.checks import END_CHECKS, PORT_CHECKS, START_CHECKS
-from healthcheck.service.facts import LaunchOutcome, Patience, gather_port
-from healthcheck.service.watch import Stillness
+from healthcheck.service.facts import gather_port
+from healthcheck.service.records import LaunchOutcome
+from healthcheck.service.watch import Patience, Stillness
 from healthcheck.service.work import Work
 from tests.service.launching import QUICK, SERVER, eventually, free_port, service
 from tests.support.daily import every

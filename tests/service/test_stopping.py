@@ -13,7 +13,7 @@ import pytest
 
 from healthcheck.records import Outcome
 from healthcheck.service.checks import END_CHECKS
-from healthcheck.service.facts import LaunchOutcome
+from healthcheck.service.records import LaunchOutcome
 from tests.service.launching import SERVER, alive, eventually, free_port, service, with_word
 
 pytestmark = pytest.mark.process
