@@ -29,49 +29,25 @@ class Step:
 STEPS = tuple(
     Step(re.compile(pattern), name, then)
     for pattern, name, then in (
-        (
-            r"^(Collecting |Downloading |Installing collected packages|Requirement already satisfied)",
-            msg("installing packages"),
-            msg("loading the engine"),
-        ),
-        (
-            r"Initializing a V1 LLM engine|vLLM API server version|non-default args:",
-            msg("starting the engine"),
-            msg("loading weights"),
-        ),
-        (
-            r"Starting to load model|Loading (safetensors|pt) checkpoint shards|Loading model weights",
-            msg("loading weights"),
-            msg("compiling, then measuring memory"),
-        ),
-        (
-            r"Loading weights took|Model loading took",
-            msg("weights loaded"),
-            msg("compiling, then measuring memory"),
-        ),
-        (
-            r"Dynamo bytecode transform|[Cc]ompil(ing|ed) (a|the) graph|torch\.compile takes|Start compiling",
-            "compiling",
-            msg("measuring memory, capturing graphs"),
-        ),
-        (
-            r"KV cache (size|space)|Maximum concurrency for|Available KV cache memory",
-            msg("cache made"),
-            msg("capturing graphs (minutes on an NPU), then the server"),
-        ),
+        (r"^(Collecting |Downloading |Installing collected packages|Requirement already satisfied)",
+         msg("installing packages"), msg("loading the engine")),
+        (r"Initializing a V1 LLM engine|vLLM API server version|non-default args:",
+         msg("starting the engine"), msg("loading weights")),
+        (r"Starting to load model|Loading (safetensors|pt) checkpoint shards|Loading model weights",
+         msg("loading weights"), msg("compiling, then measuring memory")),
+        (r"Loading weights took|Model loading took",
+         msg("weights loaded"), msg("compiling, then measuring memory")),
+        (r"Dynamo bytecode transform|[Cc]ompil(ing|ed) (a|the) graph|torch\.compile takes|Start compiling",
+         "compiling", msg("measuring memory, capturing graphs")),
+        (r"KV cache (size|space)|Maximum concurrency for|Available KV cache memory",
+         msg("cache made"), msg("capturing graphs (minutes on an NPU), then the server")),
         (r"Capturing (CUDA|ACL|NPU)? ?graphs?|Capturing cudagraphs", msg("capturing graphs"), msg("the server")),
-        (
-            r"Graph capturing finished|init engine .* took",
-            msg("engine ready"),
-            msg("the server, then the first answer"),
-        ),
-        (
-            r"Starting vLLM (API )?server|Started server process|Application startup complete|Uvicorn running on",
-            msg("server started"),
-            msg("the first answer"),
-        ),
+        (r"Graph capturing finished|init engine .* took",
+         msg("engine ready"), msg("the server, then the first answer")),
+        (r"Starting vLLM (API )?server|Started server process|Application startup complete|Uvicorn running on",
+         msg("server started"), msg("the first answer")),
     )
-)
+)  # fmt: skip
 _PERCENT = re.compile(r"(\d{1,3})% ?(?:Completed|\|)")
 _SERVES_ON = re.compile(
     r"(?i)(?:running on|server \d* ?on|listening (?:on|at)|serving (?:http )?(?:on|at))"
