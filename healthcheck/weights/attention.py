@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from healthcheck import hardware, schemes
+from healthcheck import schemes
 from healthcheck.check import Findings, fail, unsettled, warn
 from healthcheck.hardware import Family, Npu
 from healthcheck.messages import msg
 from healthcheck.plan.checks.one_machine import SETTINGS
 from healthcheck.plan.vllm_cli.catalogue import nearest
 from healthcheck.schemes import Attention
-from healthcheck.weights.documents import integer, read_document, text_of
+from healthcheck.weights.documents import text_of
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
-from healthcheck.weights.load import MAX_DESCRIPTION_BYTES, read_load
-from healthcheck.weights.named_schemes import DESCRIPTION
+from healthcheck.weights.load import read_load
+from healthcheck.weights.shape import latent_rank
 
 BACKEND, CACHE = "attention-backend", "kv-cache-dtype"
 CHOSEN_BY_ITSELF = {"", "auto", "none"}
@@ -46,7 +46,7 @@ def _backend(facts: WeightsFacts, attention: Attention) -> Findings:
         or named.upper() not in (known or {named.upper()})
     ):
         return
-    server = facts.plan.server if facts.plan else None
+    server = facts.server
     flash = attention.backend == "flash-attn" and named.upper() == "FLASH_ATTN"
     if flash and server and server.env.get(BATCH_INVARIANT, "0") not in {"", "0"}:
         yield unsettled(
@@ -76,7 +76,7 @@ def _cache(facts: WeightsFacts, attention: Attention) -> Findings:
         return
     if named == "int8" and attention.needs_scales and _brings_scales(facts):
         return
-    chip = _chip(facts)
+    chip = facts.chip
     seen, sure = _end(facts, attention, named, chip)
     report = fail if sure else unsettled
     yield report(
@@ -95,11 +95,9 @@ def _cache(facts: WeightsFacts, attention: Attention) -> Findings:
 
 def _place(facts: WeightsFacts, option: str) -> str:
     """The line of adapter.toml that names the option (among extra_args), else the command."""
-    if facts.plan is None or facts.plan.server is None:
-        return ""
-    lines = enumerate(facts.plan.settings.splitlines(), 1)
+    lines = enumerate(facts.plan.settings.splitlines() if facts.plan else (), 1)
     found = (at for at, line in lines if f"--{option}" in line and not line.lstrip().startswith("#"))
-    return next((f"{SETTINGS}:{at}" for at in found), facts.plan.server.place)
+    return next((f"{SETTINGS}:{at}" for at in found), facts.place)
 
 
 def _end(facts: WeightsFacts, attention: Attention, named: str, chip: Npu) -> tuple[str, bool]:
@@ -131,12 +129,7 @@ def _brings_scales(facts: WeightsFacts) -> bool:
     """ModelSlim's weights with scales of an int8 cache, for models with ordinary attention."""
     if _is_latent(facts) or _is_sparse(facts):
         return False
-    description = read_document(facts.weights.folder, DESCRIPTION, MAX_DESCRIPTION_BYTES)
-    return text_of(description.value.get("kv_cache_type")) == "C8"
-
-
-def _chip(facts: WeightsFacts) -> Npu:
-    return (hardware.find(facts.npu or "") or hardware.find(hardware.ASSUMED))[0]
+    return text_of(facts.weights.description.value.get("kv_cache_type")) == "C8"
 
 
 def _is_sparse(facts: WeightsFacts) -> bool:
@@ -144,9 +137,7 @@ def _is_sparse(facts: WeightsFacts) -> bool:
 
 
 def _is_latent(facts: WeightsFacts) -> bool:
-    """Source: vLLM's ModelConfig.use_mla."""
-    config = facts.weights.text_config
-    return bool(integer(config.get("kv_lora_rank"))) and text_of(config.get("model_type")) != "minicpm3"
+    return latent_rank(facts.weights.text_config) is not None
 
 
 def _is_v4(facts: WeightsFacts) -> bool:

@@ -97,6 +97,12 @@ def integer(value: JsonValue) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def positive(value: JsonObject, *names: str) -> int | None:
+    """The first of the keys that holds a whole number above zero, and below any that means no limit."""
+    found = (integer(value.get(name)) for name in names)
+    return next((number for number in found if number is not None and 0 < number < 2**40), None)
+
+
 def child(value: JsonObject, *names: str) -> JsonObject:
     """The object below the first of the names that holds one, else an empty one."""
     return next((found for name in names if isinstance(found := value.get(name), dict)), {})

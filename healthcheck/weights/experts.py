@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from healthcheck.weights.documents import JsonObject, child, integer, text_of, words
+from healthcheck.weights.documents import JsonObject, child, integer, positive, text_of, words
 from healthcheck.weights.facts import Weights
 
 EXPERTS = ("n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts", "num_routed_experts")
@@ -25,7 +25,7 @@ BLOCKS = "block_configs"
 
 def has_experts(config: JsonObject) -> bool:
     """Whether the (text) configuration is of a mixture of experts."""
-    return (_first(config, EXPERTS) or 0) > 1
+    return (positive(config, *EXPERTS) or 0) > 1
 
 
 def is_dense(weights: Weights) -> bool:
@@ -44,7 +44,7 @@ def is_dense(weights: Weights) -> bool:
 
 def expert_parameters(config: JsonObject) -> int:
     """Parameters of all routed experts; 0 for a dense model or where the configuration does not say enough."""
-    count, width = _first(config, EXPERTS), _first(config, WIDTHS)
+    count, width = positive(config, *EXPERTS), positive(config, *WIDTHS)
     hidden, layers = integer(config.get("hidden_size")), integer(config.get("num_hidden_layers"))
     if not count or count < 2 or not width or not hidden or not layers or not 0 < layers <= MAX_LAYERS:
         return 0
@@ -66,12 +66,7 @@ def _sparse_layers(config: JsonObject, layers: int) -> int:
     if isinstance(listed, list) and len(listed) == layers:
         return layers - listed.count(0)
     first = integer(config.get("first_k_dense_replace")) or 0
-    every = max(_first(config, ("decoder_sparse_step", "moe_layer_freq", "interleave_moe_layer_step")) or 1, 1)
+    every = positive(config, "decoder_sparse_step", "moe_layer_freq", "interleave_moe_layer_step") or 1
     dense = config.get("mlp_only_layers")
     without = len(dense) if isinstance(dense, list) else 0
     return max((layers - first) // every - without, 0)
-
-
-def _first(config: JsonObject, names: tuple[str, ...]) -> int | None:
-    found = (integer(config.get(name)) for name in names)
-    return next((value for value in found if value is not None and 0 < value < 2**40), None)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck import contract, stacks
+from healthcheck import contract, hardware, stacks
+from healthcheck.hardware import Npu
 from healthcheck.messages import msg
-from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.repo.facts import Submission
 from healthcheck.repo.model_card import Card, read_card
 from healthcheck.weights import registry, safetensors
@@ -23,6 +24,7 @@ from healthcheck.weights.tokenizer import Tokenizer, read_tokenizer
 MAX_CONFIG_BYTES = 8 * 1024**2
 MAX_INDEX_BYTES = 32 * 1024**2
 MAX_CARD_BYTES = 256 * 1024
+DESCRIPTION = "quant_model_description.json"
 MAX_HEADERS = 2_000
 LFS_HEAD = b"version https://git-lfs.github.com/spec/"
 XET_HEAD = b"# xet version "
@@ -59,6 +61,7 @@ class Weights:
         shards: the safetensors files at the top, with their headers.
         pickles: the files of torch's format at the top.
         pointers: names of files that are Git LFS pointers, with the size that they claim for the real file.
+        description: quant_model_description.json, as ModelSlim writes it.
         card: the front matter of the folder's README.md.
         announced_bytes: what an index says of weights that are not here, 0 if none does; None: they are here.
     """
@@ -71,10 +74,11 @@ class Weights:
     adapter_config: Document
     diffusers_index: Document
     modules: Document
+    description: Document
     indices: tuple[Document, ...]
     shards: tuple[Shard, ...]
     pickles: tuple[Pickled, ...]
-    pointers: tuple[tuple[str, int | None], ...]
+    pointers: Mapping[str, int | None]
     tokenizer: Tokenizer
     card: Card
     announced_bytes: int | None = None
@@ -93,6 +97,21 @@ class Weights:
         config = self.config.value
         inner = child(config, "thinker_config") or config
         return child(inner, "text_config", "llm_config", "language_config") or inner
+
+    @property
+    def quantization_config(self) -> JsonObject:
+        """quantization_config of config.json, or of the language model's part of it."""
+        return child(self.config.value, "quantization_config") or child(self.text_config, "quantization_config")
+
+    @property
+    def consolidated(self) -> bool:
+        """Whether there are weights in Mistral's own format."""
+        return any(entry.at_top and entry.name.startswith("consolidated") for entry in self.files)
+
+    @property
+    def tensors(self) -> Iterator[safetensors.Tensor]:
+        """Those of the files that vLLM loads, as far as their headers could be read."""
+        return (tensor for shard in self.loaded if shard.header for tensor in shard.header.tensors)
 
     @property
     def loaded(self) -> tuple[Shard, ...]:
@@ -128,10 +147,11 @@ def survey(folder: Path, below: str = "") -> Weights:
         adapter_config=read_document(listed, "adapter_config.json", MAX_CONFIG_BYTES),
         diffusers_index=read_document(listed, "model_index.json", MAX_CONFIG_BYTES),
         modules=read_document(listed, "modules.json", MAX_CONFIG_BYTES),
+        description=read_document(listed, DESCRIPTION, MAX_INDEX_BYTES),
         indices=tuple(read_document(listed, name, MAX_INDEX_BYTES) for name in indices),
         shards=tuple(_shards(listed)),
         pickles=tuple(inspect(listed, of_format(listed.entries, Format.PICKLE))),
-        pointers=tuple(_pointers(listed)),
+        pointers=dict(_pointers(listed)),
         tokenizer=read_tokenizer(listed),
         card=_card(listed),
     )
@@ -200,7 +220,6 @@ class WeightsFacts:
         task: the task code that the author gave (a contract.Task or any text), None if none was given.
         limit_bytes: the weight limit.
         npu: the kind of NPU that the author named ("910B4"), None if unknown; `npus` how many.
-        vllm: the vLLM release to assume on the service; "" takes that of the row.
     """
 
     weights: Weights
@@ -210,7 +229,6 @@ class WeightsFacts:
     limit_bytes: int = contract.MAX_WEIGHT_BYTES
     npu: str | None = None
     npus: int | None = None
-    vllm: str = ""
 
     @property
     def row(self) -> stacks.Row:
@@ -220,17 +238,37 @@ class WeightsFacts:
 
     @property
     def chosen_vllm(self) -> str:
-        """The vLLM release that the author chose, by itself or with a row; "" if the default one is assumed."""
-        return self.vllm or ("" if self.row.vllm_ascend == stacks.DEFAULT else self.row.vllm[0])
+        """The vLLM release of the row that the author chose; "" if the default one is assumed."""
+        return "" if self.row.vllm_ascend == stacks.DEFAULT else self.row.vllm[0]
+
+    @property
+    def chip(self) -> Npu:
+        """The kind of NPU to judge by: the named one, else the one that is assumed."""
+        return (hardware.find(self.npu or "") or hardware.find(hardware.ASSUMED))[0]
+
+    @property
+    def server(self) -> ServerCommand | None:
+        """The server that deploy.sh would launch, None if it is unknown."""
+        return self.plan.server if self.plan else None
 
     @property
     def engine(self) -> str:
         """The engine of the plan, "" if it is unknown."""
-        return self.plan.server.engine if self.plan and self.plan.server else ""
+        return self.server.engine if self.server else ""
+
+    @property
+    def where(self) -> str:
+        """The line of deploy.sh that starts the server, "" if it is unknown."""
+        return self.server.where if self.server else ""
+
+    @property
+    def place(self) -> str:
+        """The same, else the server's command."""
+        return self.server.place if self.server else ""
 
     def option(self, *names: str) -> str | None:
         """An option of the server's command line by any of its long names; None if it is absent or unknown."""
-        server = self.plan.server if self.plan else None
+        server = self.server
         values = (server.option(name) for name in names) if server else ()
         return next((value for value in values if value is not None), None)
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from healthcheck import hardware, schemes
+from healthcheck import schemes
 from healthcheck.hardware import Family
 from healthcheck.messages import msg
 from healthcheck.weights import experts
-from healthcheck.weights.documents import child, read_document, text_of
-from healthcheck.weights.facts import Weights, WeightsFacts
+from healthcheck.weights.documents import text_of
+from healthcheck.weights.facts import DESCRIPTION, Weights, WeightsFacts
 from healthcheck.weights.inventory import Format, of_format
 from healthcheck.weights.safetensors import BITS
 
 HALF = {"F16": "float16", "BF16": "bfloat16"}
 FLOATS = {"F32", "F64", "F16", "BF16"}
 FP8 = "F8_E4M3"
-MAX_DESCRIPTION_BYTES = 32 * 1024**2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +50,13 @@ def read_load(facts: WeightsFacts) -> Load:
     expands = quantization == "fp8" and _expands_fp8(facts)
     total, routed = 0, 0
     stored: dict[str, int] = {}
-    for shard in weights.loaded:
-        for tensor in shard.header.tensors if shard.header else ():
-            size = tensor.end - tensor.start
-            stored[tensor.dtype] = stored.get(tensor.dtype, 0) + size
-            wider = tensor.dtype in FLOATS and BITS[tensor.dtype] // 8 > width
-            size = tensor.elements * width if wider or (expands and tensor.dtype == FP8) else size
-            total += size
-            routed += size if ".experts." in tensor.name else 0
+    for tensor in weights.tensors:
+        size = tensor.end - tensor.start
+        stored[tensor.dtype] = stored.get(tensor.dtype, 0) + size
+        wider = tensor.dtype in FLOATS and BITS[tensor.dtype] // 8 > width
+        size = tensor.elements * width if wider or (expands and tensor.dtype == FP8) else size
+        total += size
+        routed += size if ".experts." in tensor.name else 0
     if not total:
         files = of_format(weights.files, Format.PICKLE) or of_format(weights.files, Format.GGUF)
         total = sum(entry.size_bytes for entry in files) or weights.announced_bytes or 0
@@ -80,7 +78,7 @@ def _expands_fp8(facts: WeightsFacts) -> bool:
     """Whether the release turns FP8 weights into the model's own numbers, as it does on every chip but the 950."""
     registry = schemes.registry(facts.row.vllm_ascend)
     in_blocks = registry is not None and "FP8 linear" in registry.of_chip(Family.A2)
-    return (in_blocks and _family(facts) is not Family.A5) or fp8_beside_schemes(facts) == schemes.EXPANDED
+    return (in_blocks and facts.chip.family is not Family.A5) or fp8_beside_schemes(facts) == schemes.EXPANDED
 
 
 def fp8_beside_schemes(facts: WeightsFacts) -> str:
@@ -89,12 +87,7 @@ def fp8_beside_schemes(facts: WeightsFacts) -> str:
     method, _ = _quantization(weights)
     if registry is None or method != "fp8":
         return ""
-    return registry.fp8_of(text_of(weights.config.value.get("model_type")), _family(facts))
-
-
-def _family(facts: WeightsFacts) -> Family:
-    kinds = hardware.find(facts.npu or "") or hardware.find(hardware.ASSUMED)
-    return kinds[0].family
+    return registry.fp8_of(text_of(weights.config.value.get("model_type")), facts.chip.family)
 
 
 def _dtype(facts: WeightsFacts) -> tuple[str, str]:
@@ -112,14 +105,13 @@ def _dtype(facts: WeightsFacts) -> tuple[str, str]:
 
 
 def _quantization(weights: Weights) -> tuple[str, str]:
-    config = child(weights.config.value, "quantization_config") or child(weights.text_config, "quantization_config")
+    config = weights.quantization_config
     method = text_of(config.get("quant_method")).lower()
     if method:
         return method, msg("quantization_config in config.json")
-    if weights.folder.has("quant_model_description.json"):
-        description = read_document(weights.folder, "quant_model_description.json", MAX_DESCRIPTION_BYTES)
-        kind = text_of(description.value.get("model_quant_type"))
-        return "ascend", f"quant_model_description.json{f' ({kind})' if kind else ''}"
+    if weights.folder.has(DESCRIPTION):
+        kind = text_of(weights.description.value.get("model_quant_type"))
+        return "ascend", f"{DESCRIPTION}{f' ({kind})' if kind else ''}"
     if config:
         return "unknown", msg("quantization_config in config.json, without a quant_method")
     if weights.folder.has("hf_quant_config.json"):

@@ -11,10 +11,9 @@ from healthcheck.messages import msg
 from healthcheck.schemes import IN_GROUPS
 from healthcheck.weights.documents import JsonObject, child, integer, text_of, words
 from healthcheck.weights.experts import has_experts
-from healthcheck.weights.facts import Weights
+from healthcheck.weights.facts import DESCRIPTION, Weights
 from healthcheck.weights.folder import shown
 
-DESCRIPTION = "quant_model_description.json"
 EXPERTS = ".experts."
 MOST = 20
 """Schemes that are judged: real weights name three or four."""
@@ -60,11 +59,6 @@ class Named:
     sure: bool = True
 
 
-def quantization_config(weights: Weights) -> JsonObject:
-    """quantization_config of config.json, or of the language model's part of it."""
-    return child(weights.config.value, "quantization_config") or child(weights.text_config, "quantization_config")
-
-
 def by_modelslim(description: JsonObject) -> tuple[Named, ...]:
     """The schemes of quant_model_description.json, each with the first layer that has it."""
     found: dict[tuple[str, Layer], str] = {}
@@ -96,8 +90,9 @@ def by_method(weights: Weights, method: str) -> tuple[Named, ...]:
     return tuple(Named(scheme=scheme, layer=layer, quoted=quoted, where="config.json") for layer in layers)
 
 
-def by_compressed_tensors(weights: Weights, config: JsonObject) -> Iterator[Named]:
+def by_compressed_tensors(weights: Weights) -> Iterator[Named]:
     """The schemes of the groups of a compressed-tensors configuration."""
+    config = weights.quantization_config
     listed = itertools.islice(child(config, "config_groups").items(), MOST)
     groups = {name: group for name, group in listed if isinstance(group, dict)}
     layers = quantized_layers(weights)
@@ -114,8 +109,7 @@ def by_compressed_tensors(weights: Weights, config: JsonObject) -> Iterator[Name
 
 def quantized_layers(weights: Weights) -> tuple[Layer, ...]:
     """The kinds of layers with quantised tensors, by the headers of the files; else by the configuration."""
-    names = [tensor.name for shard in weights.loaded if shard.header for tensor in shard.header.tensors]
-    stored = [name for name in names if name.endswith(QUANTIZED)]
+    stored = (tensor.name for tensor in weights.tensors if tensor.name.endswith(QUANTIZED))
     found = {Layer.EXPERTS if EXPERTS in name else Layer.LINEAR for name in stored}
     if found:
         return tuple(layer for layer in Layer if layer in found)
@@ -161,10 +155,7 @@ def _of_both(bits: int, weights: JsonObject, activations: JsonObject) -> str:
 
 def _said(group: Mapping[str, object]) -> str:
     """What a group says of its numbers: "weights 4 bits int by group, activations as they are"."""
-    return ", ".join(f"{part} {_numbers(group.get(key))}" for part, key in _PARTS)
-
-
-_PARTS = (("weights", "weights"), ("activations", "input_activations"))
+    return f"weights {_numbers(group.get('weights'))}, activations {_numbers(group.get('input_activations'))}"
 
 
 def _numbers(arguments: object) -> str:

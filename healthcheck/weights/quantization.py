@@ -8,7 +8,6 @@ from healthcheck import schemes, stacks
 from healthcheck.check import Findings, fail, note, warn
 from healthcheck.messages import msg
 from healthcheck.records import Finding
-from healthcheck.weights.documents import child
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
 from healthcheck.weights.load import Load, fp8_beside_schemes
@@ -74,7 +73,7 @@ def _nothing_to_load(facts: WeightsFacts, flag: str) -> Finding:
         ),
         seen=seen,
         fix=msg("leave --quantization out, or submit ModelSlim weights"),
-        where=facts.plan.server.place if facts.plan and facts.plan.server else "",
+        where=facts.place,
     )
 
 
@@ -109,9 +108,6 @@ def _not_told(facts: WeightsFacts, load: Load, row: stacks.Row) -> Findings:
 
     A "quantization_config" in config.json without a method makes them look (override_quantization_method).
     """
-    where = facts.plan.server.where if facts.plan and facts.plan.server else ""
-    weights = facts.weights
-    named = child(weights.config.value, "quantization_config") or child(weights.text_config, "quantization_config")
     if row.detects_modelslim:
         yield note(
             msg(
@@ -120,14 +116,14 @@ def _not_told(facts: WeightsFacts, load: Load, row: stacks.Row) -> Findings:
                 load.quantization_source,
                 row.label(),
             ),
-            where=where,
+            where=facts.where,
         )
-    elif not named:
+    elif not facts.weights.quantization_config:
         yield fail(
             expected=msg(
                 "--quantization ascend: {label} does not recognise ModelSlim weights by itself", row.label()
             ),
             seen=msg("{quantization_source}, and no --quantization", load.quantization_source),
             fix=msg("add to the command: --quantization ascend"),
-            where=where,
+            where=facts.where,
         )

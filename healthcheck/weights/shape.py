@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from healthcheck.weights.documents import JsonObject, child, integer, text_of, words
+from healthcheck.weights.documents import JsonObject, child, integer, positive, text_of, words
 
 MAX_LAYERS = 10_000
 
@@ -45,58 +45,55 @@ class Shape:
 
 def read_shape(config: JsonObject) -> Shape | None:
     """The shape that a (text) configuration describes; None if it does not say enough."""
-    heads = _first(config, "num_attention_heads", "n_head", "n_heads", "num_heads")
-    count = _first(config, "num_hidden_layers", "n_layer", "n_layers", "num_layers")
-    hidden = _first(config, "hidden_size", "n_embd", "d_model", "dim")
+    heads = positive(config, "num_attention_heads", "n_head", "n_heads", "num_heads")
+    count = positive(config, "num_hidden_layers", "n_layer", "n_layers", "num_layers")
+    hidden = positive(config, "hidden_size", "n_embd", "d_model", "dim")
     if not heads or not count or not hidden or count > MAX_LAYERS:
         return None
     window = _window(config)
     return Shape(
         heads=heads,
         kv_heads=_kv_heads(config, heads),
-        head_size=_first(config, "head_dim", "kv_channels", "attention_head_dim") or hidden // heads,
+        head_size=positive(config, "head_dim", "kv_channels", "attention_head_dim") or hidden // heads,
         latent=_latent(config),
         index=_index(config),
         layers=_layers(config, count, window),
         window=window,
-        context=_first(
+        context=positive(
             config, "max_position_embeddings", "n_positions", "seq_length", "max_sequence_length", "max_seq_len",
             "model_max_length",
         ),
     )  # fmt: skip
 
 
-def _first(config: JsonObject, *names: str) -> int | None:
-    found = (integer(config.get(name)) for name in names)
-    return next((value for value in found if value is not None and 0 < value < 2**40), None)
-
-
 def _kv_heads(config: JsonObject, heads: int) -> int:
     if config.get("multi_query_attention") is True:
-        return _first(config, "multi_query_group_num") or 1
+        return positive(config, "multi_query_group_num") or 1
     if config.get("multi_query") is True and config.get("new_decoder_architecture") is not True:
         return 1
-    return _first(config, "num_key_value_heads", "num_kv_heads", "n_kv_heads", "n_head_kv") or heads
+    return positive(config, "num_key_value_heads", "num_kv_heads", "n_kv_heads", "n_head_kv") or heads
+
+
+def latent_rank(config: JsonObject) -> int | None:
+    """Source: vLLM's ModelConfig.use_mla: a kv_lora_rank, in architectures that cache the latent."""
+    return None if text_of(config.get("model_type")) == "minicpm3" else positive(config, "kv_lora_rank")
 
 
 def _latent(config: JsonObject) -> int | None:
-    """Source: vLLM's ModelConfig.use_mla: a kv_lora_rank, in architectures that cache the latent."""
-    rank = _first(config, "kv_lora_rank")
-    if rank is None or text_of(config.get("model_type")) == "minicpm3":
-        return None
-    return rank + (_first(config, "qk_rope_head_dim") or 0)
+    rank = latent_rank(config)
+    return rank + (positive(config, "qk_rope_head_dim") or 0) if rank else None
 
 
 def _index(config: JsonObject) -> int:
     """Source: DeepseekV32IndexerCache and MiniMaxM3IndexerCache of vLLM 0.33.0: one key of one head, no value."""
-    of_latent = _first(config, "index_head_dim") if _latent(config) else None
-    return of_latent or _first(child(config, "sparse_attention_config"), "sparse_index_dim") or 0
+    of_latent = positive(config, "index_head_dim") if _latent(config) else None
+    return of_latent or positive(child(config, "sparse_attention_config"), "sparse_index_dim") or 0
 
 
 def _window(config: JsonObject) -> int | None:
     if config.get("use_sliding_window") is False:
         return None
-    return _first(config, "sliding_window", "attention_chunk_size")
+    return positive(config, "sliding_window", "attention_chunk_size")
 
 
 def _layers(config: JsonObject, count: int, window: int | None) -> tuple[Cached, ...]:
@@ -106,7 +103,7 @@ def _layers(config: JsonObject, count: int, window: int | None) -> tuple[Cached,
     pattern = text_of(config.get("hybrid_override_pattern"))
     if len(pattern) == count:
         return tuple(Cached.FULL if letter == "*" else Cached.STATE for letter in pattern)
-    every = _first(config, "full_attention_interval", "attn_layer_period")
+    every = positive(config, "full_attention_interval", "attn_layer_period")
     if every:
         offset = integer(config.get("attn_layer_offset"))
         position = every - 1 if offset is None else offset
@@ -125,7 +122,7 @@ def _slides(config: JsonObject, number: int) -> bool:
     """Whether layer `number` has the window, if the configuration does not list the layers."""
     model_type = text_of(config.get("model_type"))
     default = {"gemma2": 2, "gemma3_text": 6, "gemma3": 6, "cohere2": 4}.get(model_type)
-    pattern = _first(config, "sliding_window_pattern", "_sliding_window_pattern") or default
+    pattern = positive(config, "sliding_window_pattern", "_sliding_window_pattern") or default
     if pattern:
         return (number + 1) % pattern != 0
     first = integer(config.get("max_window_layers"))

@@ -60,7 +60,7 @@ def names_of(weights: Weights) -> frozenset[str]:
 
 def has_mtp_tensors(weights: Weights) -> bool:
     """Whether a file that is loaded has a tensor of an MTP layer; True where no header could be read."""
-    names = [tensor.name for shard in weights.loaded if shard.header for tensor in shard.header.tensors]
+    names = [tensor.name for tensor in weights.tensors]
     layers = integer(weights.text_config.get("num_hidden_layers")) or 0
     beyond = (int(found[1]) >= layers for name in names if (found := _LAYER.search(name)))
     return not names or any(map(_OF_MTP.search, names)) or (layers > 0 and any(beyond))

@@ -15,6 +15,7 @@ MAX_CONFIG_BYTES = 16 * 1024**2
 MAX_TEMPLATE_BYTES = 1024**2
 JINJA_FILE = "chat_template.jinja"
 JSON_FILE = "chat_template.json"
+PROCESSOR_FILES = ("preprocessor_config.json", "processor_config.json")
 VOCABULARIES = (
     "tokenizer.json", "tokenizer.model", "tekken.json", "spiece.model", "sentencepiece.bpe.model", "vocab.json",
     "vocab.txt", "tokenizer.tok.json",
@@ -107,7 +108,7 @@ def _templates(folder: Folder, config: JsonObject) -> tuple[Template, ...]:
 
 
 def _has_processor(folder: Folder) -> bool:
-    return any(folder.has(name) for name in ("preprocessor_config.json", "processor_config.json"))
+    return any(folder.has(name) for name in PROCESSOR_FILES)
 
 
 def _from_file(folder: Folder) -> Template | None:

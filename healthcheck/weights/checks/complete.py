@@ -83,7 +83,7 @@ def _needed(entry: Entry) -> bool:
 
 
 def _pointers(weights: Weights) -> Iterator[Finding]:
-    sizes = dict(weights.pointers)
+    sizes = weights.pointers
     needed = [e.name for e in weights.files if e.name in sizes and _needed(e)]
     if needed:
         whole = sum(size or 0 for size in sizes.values())
@@ -145,9 +145,8 @@ def _empty(weights: Weights) -> Iterator[Finding]:
 
 
 def _cut_off(weights: Weights) -> Iterator[Finding]:
-    pointers = dict(weights.pointers)
     for shard in weights.loaded:
-        if shard.cut_off and shard.entry.size_bytes and shard.entry.name not in pointers:
+        if shard.cut_off and shard.entry.size_bytes and shard.entry.name not in weights.pointers:
             whole = (
                 msg("{file_bytes:,} bytes", shard.header.file_bytes)
                 if shard.header
@@ -168,8 +167,7 @@ def _cut_off(weights: Weights) -> Iterator[Finding]:
 
 def _is_loaded(weights: Weights, name: str) -> bool:
     """Whether an engine would take it for the weights."""
-    pointers = dict(weights.pointers)
-    return name.startswith("pytorch_model") and not weights.loaded and name not in pointers
+    return name.startswith("pytorch_model") and not weights.loaded and name not in weights.pointers
 
 
 def _index(weights: Weights, index: Document) -> Iterator[Finding]:

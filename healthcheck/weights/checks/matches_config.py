@@ -52,7 +52,7 @@ def matches_config(facts: WeightsFacts) -> Findings:
     ```
     """
     weights = facts.weights
-    tensors = {t.name: t for shard in weights.loaded if shard.header for t in shard.header.tensors}
+    tensors = {tensor.name: tensor for tensor in weights.tensors}
     if not tensors or weights.formats() != {Format.SAFETENSORS}:
         raise NotApplicable(msg("there are no safetensors headers to compare with"))
     if text_of(weights.config.value.get("model_type")) in _OWN_LAYOUT:

@@ -109,7 +109,6 @@ def _heads(facts: WeightsFacts, demand: Demand) -> Findings:
     shape, tensor = demand.shape, demand.layout.tensor
     if shape is None or tensor == 1:
         return
-    where = facts.plan.server.where if facts.plan and facts.plan.server else ""
     fitting = [str(size) for size in KIND_SIZES if _divides(shape, size)]
     if shape.heads % tensor:
         seen = msg("{heads} attention heads, --tensor-parallel-size {tensor}", shape.heads, tensor)
@@ -121,13 +120,12 @@ def _heads(facts: WeightsFacts, demand: Demand) -> Findings:
         expected=msg("a tensor parallel size that divides the heads (vLLM refuses others)"),
         seen=seen,
         fix=msg("use --tensor-parallel-size {fitting}", joined(" or ", fitting)),
-        where=where,
+        where=facts.where,
     )
 
 
 def _length(facts: WeightsFacts, demand: Demand) -> Findings:
-    limit = longest_context(facts, demand.shape)
-    server = facts.plan.server if facts.plan else None
+    limit, server = longest_context(facts, demand.shape), facts.server
     if server is None or limit is None or demand.context is None or demand.context <= limit:
         return
     if server.env.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "0") in {"", "0"}:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from healthcheck import hardware
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
 from healthcheck.messages import msg
 from healthcheck.records import Finding, Level, Stage
@@ -59,8 +58,7 @@ def plan_options_suit_chip(facts: WeightsFacts) -> Findings:
     """
     if facts.plan is None or facts.engine not in {"vllm", "unknown"}:
         raise NotApplicable(msg("no command line of vLLM is known"))
-    kinds = hardware.find(facts.npu) if facts.npu else ()
-    chip = kinds[0] if kinds else hardware.find(hardware.ASSUMED)[0]
+    chip = facts.chip
     rules = rules_of(chip.family, facts.row.vllm_ascend)
     if not rules and not is_asked(facts):
         raise NotApplicable(msg("{label} has no such option on a {label2}", facts.row.label(), chip.label))
@@ -75,12 +73,11 @@ def _broken(facts: WeightsFacts, rule: OptionRule, chip: str) -> Finding:
     given = facts.option(rule.option)
     spelled = f"--{rule.option} {given or ''}".rstrip() if given is not None else msg("no --{option}", rule.option)
     wanted = msg("--{option} {value}", rule.option, rule.value) if rule.value else msg("no --{option}", rule.option)
-    server = facts.plan.server if facts.plan else None
     report = fail if rule.level is Level.FAIL else warn
     return report(
         expected=msg("{wanted}, for {label} on a {chip}", wanted, facts.row.label(), chip),
         seen=msg("{spelled}: {because}", spelled, rule.because),
         fix=msg("pass {wanted}", wanted) if rule.value else msg("leave --{option} out", rule.option),
-        where=server.where if server else "",
+        where=facts.where,
         evidence={"source": rule.source},
     )

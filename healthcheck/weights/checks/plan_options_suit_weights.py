@@ -77,10 +77,6 @@ def plan_options_suit_weights(facts: WeightsFacts) -> Findings:
         yield in_settings(finding, facts.plan)
 
 
-def _place(facts: WeightsFacts) -> str:
-    return facts.plan.server.place if facts.plan and facts.plan.server else ""
-
-
 def _experts(facts: WeightsFacts) -> Findings:
     weights = facts.weights
     given = facts.option(EXPERTS) is not None and facts.option(FORMAT) != MISTRAL
@@ -93,7 +89,7 @@ def _experts(facts: WeightsFacts) -> Findings:
                 _model(facts),
             ),
             fix=msg("leave --{experts} out", EXPERTS),
-            where=_place(facts),
+            where=facts.place,
         )
 
 
@@ -104,20 +100,19 @@ def _mistral(facts: WeightsFacts) -> Findings:
             expected=msg("params.json in the weights, for --config-format mistral"),
             seen=msg("no such file: vLLM ends with “Failed to load mistral 'params.json' config”"),
             fix=NOT_OF_MISTRAL,
-            where=_place(facts),
+            where=facts.place,
         )
-    consolidated = any(entry.at_top and entry.name.startswith("consolidated") for entry in weights.files)
-    if facts.option(LOAD) == MISTRAL and not consolidated:
+    if facts.option(LOAD) == MISTRAL and not weights.consolidated:
         yield fail(
             expected=msg("consolidated*.safetensors in the weights, for --load-format mistral"),
             seen=msg("no such file: vLLM ends with “Cannot find any model weights”"),
             fix=NOT_OF_MISTRAL,
-            where=_place(facts),
+            where=facts.place,
         )
 
 
 def _tokenizer(facts: WeightsFacts) -> Findings:
-    served = facts.plan.server.model if facts.plan and facts.plan.server else None
+    served = facts.server.model if facts.server else None
     elsewhere = facts.option("tokenizer") not in {None, served}
     if facts.option(TOKENIZER) != MISTRAL or elsewhere or facts.option("skip-tokenizer-init") is not None:
         return
@@ -130,7 +125,7 @@ def _tokenizer(facts: WeightsFacts) -> Findings:
         expected=msg("tekken.json or tokenizer.model.v3 in the weights, for --tokenizer-mode mistral"),
         seen=msg("no such file: vLLM {vllm} ends with “{error}”", facts.row.vllm[0], error),
         fix=msg("leave --tokenizer-mode mistral out, or add the tekken.json of the model's publisher"),
-        where=_place(facts),
+        where=facts.place,
     )
 
 
@@ -152,7 +147,7 @@ def _mtp(facts: WeightsFacts) -> Findings:
             )
             + (msg("; a later release does") if later else ""),
             fix=msg("leave --{option} out", OPTION),
-            where=_place(facts),
+            where=facts.place,
         )
     elif not has_mtp_tensors(weights):
         yield warn(
@@ -161,7 +156,7 @@ def _mtp(facts: WeightsFacts) -> Findings:
             ),
             seen=msg("none in the safetensors files"),
             fix=msg("leave --{option} out, or submit the weights with these layers", OPTION),
-            where=_place(facts),
+            where=facts.place,
         )
 
 

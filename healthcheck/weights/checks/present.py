@@ -76,7 +76,7 @@ def _no_folder(facts: WeightsFacts) -> Iterator[Finding]:
             expected=msg("a folder of the weights, or MODEL_PATH itself"),
             seen=msg("deploy.sh serves {below} below it, which {what}", repr(shown(below)), what),
             fix=msg('name "$MODEL_PATH" as the model'),
-            where=facts.plan.server.where if facts.plan and facts.plan.server else "",
+            where=facts.where,
         )
 
 

@@ -8,6 +8,7 @@ from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.weights.documents import text_of
 from healthcheck.weights.facts import WeightsFacts
+from healthcheck.weights.tokenizer import PROCESSOR_FILES
 
 _WITH_PROCESSOR = {
     "aya_vision", "gemma3", "gemma3n", "gemma4", "glm4v", "glm4v_moe", "idefics3", "internvl", "kimi_vl", "llama4",
@@ -16,7 +17,6 @@ _WITH_PROCESSOR = {
     "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe", "smolvlm",
 }  # fmt: skip
 """Model types whose images and sounds vLLM has prepared by the processor of the transformers library."""
-_PROCESSOR_FILES = ("preprocessor_config.json", "processor_config.json")
 
 
 @check(
@@ -63,13 +63,10 @@ def processor(facts: WeightsFacts) -> Findings:
         raise NotApplicable(msg("the model takes text alone, or brings its own way to prepare the rest"))
     if _text_alone(facts) or facts.engine in {"llama.cpp", "mindie"}:
         raise NotApplicable(msg("deploy.sh switches everything but text off, or the engine has its own way"))
-    mistral = any(entry.at_top and entry.name.startswith("consolidated") for entry in weights.files)
-    if mistral or any(weights.folder.has(name) for name in _PROCESSOR_FILES):
+    if weights.consolidated or weights.tokenizer.processor:
         return
     yield warn(
-        expected=msg(
-            "{processor_files}, as {model_type} models have it", " or ".join(_PROCESSOR_FILES), model_type
-        ),
+        expected=msg("{processor_files}, as {model_type} models have it", " or ".join(PROCESSOR_FILES), model_type),
         seen=msg("neither is in the folder"),
         fix=msg("copy preprocessor_config.json from the original model, or save it with processor.save_pretrained"),
         where="config.json",

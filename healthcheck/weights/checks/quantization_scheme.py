@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from healthcheck import hardware, schemes, stacks
+from healthcheck import schemes, stacks
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.hardware import Family
 from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.schemes import IN_GROUPS, Registry
-from healthcheck.weights.documents import Document, JsonObject, read_document, text_of
-from healthcheck.weights.facts import WeightsFacts
-from healthcheck.weights.load import MAX_DESCRIPTION_BYTES, fp8_beside_schemes, read_load
-from healthcheck.weights.named_schemes import (
-    DESCRIPTION,
-    Layer,
-    Named,
-    by_compressed_tensors,
-    by_method,
-    by_modelslim,
-    quantization_config,
-)
+from healthcheck.weights.documents import JsonObject, text_of
+from healthcheck.weights.facts import Weights, WeightsFacts
+from healthcheck.weights.load import fp8_beside_schemes, read_load
+from healthcheck.weights.named_schemes import Layer, Named, by_compressed_tensors, by_method, by_modelslim
 from healthcheck.weights.words import broken
 
 W8A8 = msg("submit W8A8 weights that ModelSlim made, or the unquantized ones")
@@ -89,11 +81,10 @@ def quantization_scheme(facts: WeightsFacts) -> Findings:
             fix=msg("choose another row with --stack, or try the weights on a machine with that release"),
         )
         return
-    description = read_document(facts.weights.folder, DESCRIPTION, MAX_DESCRIPTION_BYTES)
-    if method == "ascend" and description.error:
-        yield broken(description)
+    if method == "ascend" and facts.weights.description.error:
+        yield broken(facts.weights.description)
         return
-    for named in _named(facts, method, description):
+    for named in _named(facts.weights, method):
         yield from _judged(facts, named, registry, method)
 
 
@@ -114,17 +105,16 @@ def _beside_schemes(beside: str, row: stacks.Row) -> Iterator[Finding]:
     )
 
 
-def _named(facts: WeightsFacts, method: str, description: Document) -> tuple[Named, ...]:
+def _named(weights: Weights, method: str) -> tuple[Named, ...]:
     if method == "ascend":
-        return by_modelslim(description.value)
+        return by_modelslim(weights.description.value)
     if method == "compressed-tensors":
-        return tuple(by_compressed_tensors(facts.weights, quantization_config(facts.weights)))
-    return by_method(facts.weights, method)
+        return tuple(by_compressed_tensors(weights))
+    return by_method(weights, method)
 
 
 def _judged(facts: WeightsFacts, named: Named, registry: Registry, method: str) -> Iterator[Finding]:
-    kinds = hardware.find(facts.npu) if facts.npu else ()
-    chip = kinds[0] if kinds else hardware.find(hardware.ASSUMED)[0]
+    chip = facts.chip
     if not chip.served:
         raise NotApplicable(msg("vllm-ascend does not run on a {label} (see plan/fits-hardware)", chip.label))
     config = facts.weights.config.value

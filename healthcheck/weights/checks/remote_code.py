@@ -99,10 +99,9 @@ def _needed(facts: WeightsFacts, name: str, auto_map: JsonObject) -> bool:
 
 
 def _flag(facts: WeightsFacts, maps: dict[str, JsonObject], needed: list[str], *, given: bool) -> Findings:
-    if facts.plan is None or facts.plan.server is None or facts.engine not in ENGINES_WITH_FLAG or given:
+    if facts.server is None or facts.engine not in ENGINES_WITH_FLAG or given:
         return
     expected = msg("--trust-remote-code, since the weights bring their own code")
-    where = facts.plan.server.where
     if needed:
         yield fail(
             expected=expected,
@@ -110,7 +109,7 @@ def _flag(facts: WeightsFacts, maps: dict[str, JsonObject], needed: list[str], *
                 "the flag is not given, and the code that auto_map in {needed} names is needed", ", ".join(needed)
             ),
             fix=msg("add --trust-remote-code to the server's command line"),
-            where=where,
+            where=facts.where,
         )
         return
     yield warn(
@@ -122,7 +121,7 @@ def _flag(facts: WeightsFacts, maps: dict[str, JsonObject], needed: list[str], *
             ", ".join(maps),
         ),
         fix=msg("add --trust-remote-code if the weights need their own code; else remove auto_map"),
-        where=where,
+        where=facts.where,
     )
 
 

@@ -46,13 +46,12 @@ def safetensors(facts: WeightsFacts) -> Findings:
     shards = facts.weights.shards
     if not shards:
         raise NotApplicable(msg("there are no safetensors files"))
-    pointers = dict(facts.weights.pointers)
     broken = [
         shard
         for shard in shards
         if shard.entry.size_bytes
         and not shard.entry.problem
-        and shard.entry.name not in pointers
+        and shard.entry.name not in facts.weights.pointers
         and (shard.error or (shard.header and shard.header.faults))
     ]
     loaded = {shard.entry.name for shard in facts.weights.loaded}

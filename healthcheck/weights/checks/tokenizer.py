@@ -194,9 +194,7 @@ def _encoded_by_engine(facts: WeightsFacts) -> bool:
 
 def _without(facts: WeightsFacts) -> Findings:
     weights = facts.weights
-    if "tekken.json" in weights.tokenizer.vocabularies and any(
-        entry.name.startswith("consolidated") for entry in weights.files
-    ):
+    if "tekken.json" in weights.tokenizer.vocabularies and weights.consolidated:
         yield note(msg("no chat template: Mistral's own tokenizer encodes conversations"))
     elif text_of(weights.config.value.get("model_type")) in FALLBACKS:
         yield note(msg("no chat template: vLLM brings one for this model type"))
