@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import TypeGuard
 
 from healthcheck.messages import msg
 from healthcheck.records import JsonValue
-from healthcheck.weights.documents import JsonObject
+from healthcheck.weights.documents import JsonObject, child
 from healthcheck.weights.folder import shown
 
 COUNTS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
@@ -22,34 +22,26 @@ FIGURES = (
 PARTS = ("text_config", "llm_config", "language_config", "thinker_config", "vision_config")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wrong:
-    """A key ("text_config.hidden_size"), the expected kind of value, and the value that is there."""
+def wrong(value: JsonObject, prefix: str = "") -> Iterator[tuple[str, str, str]]:
+    """The keys of a configuration, and of its parts, whose value should be a number and is not.
 
-    key: str
-    expected: str
-    seen: str
-
-
-def wrong(value: JsonObject, prefix: str = "") -> Iterator[Wrong]:
-    """The keys of a configuration, and of its parts, whose value should be a number and is not."""
+    Each with the kind of value that is expected, and the value that is there: ("text_config.hidden_size", …).
+    """
     for key in COUNTS:
         if key in value and not _is_count(value[key]):
-            yield Wrong(key=prefix + key, expected=msg("a whole number above zero"), seen=_said(value[key]))
+            yield prefix + key, msg("a whole number above zero"), _said(value[key])
     for key in FIGURES:
         if value.get(key) is not None and not _are_numbers(value[key]):
-            yield Wrong(key=prefix + key, expected=msg("a number"), seen=_said(value[key]))
+            yield prefix + key, msg("a number"), _said(value[key])
     for name in PARTS if not prefix else ():
-        part = value.get(name)
-        if isinstance(part, dict):
-            yield from wrong(part, f"{name}.")
+        yield from wrong(child(value, name), f"{name}.")
 
 
 def _is_count(value: JsonValue) -> bool:
     """A model may give a list, one for each layer or modality."""
     if isinstance(value, list):
         return bool(value) and all(isinstance(each, int) for each in value)
-    return _is_number(value) and isinstance(value, int | float) and value > 0 and value == int(value)
+    return _is_number(value) and value > 0 and value == int(value)
 
 
 def _are_numbers(value: JsonValue) -> bool:
@@ -60,7 +52,7 @@ def _are_numbers(value: JsonValue) -> bool:
     return _is_number(value)
 
 
-def _is_number(value: JsonValue) -> bool:
+def _is_number(value: JsonValue) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 

@@ -143,10 +143,10 @@ def test_a_configuration_without_its_numbers_is_not_ready(number: str, key: str,
     }
     assert not list(wrong(parse_object(json.dumps(whole).encode())))
     text = json.dumps({name: value for name, value in whole.items() if name != key})
-    (found,) = wrong(parse_object(f'{text[:-1]}, "{key}": {number}}}'.encode()))
-    assert found.key == key
-    (inside,) = wrong(parse_object(f'{{"text_config": {text[:-1]}, "{key}": {number}}}}}'.encode()))
-    assert inside.key == f"text_config.{key}"
+    ((found, _, _),) = wrong(parse_object(f'{text[:-1]}, "{key}": {number}}}'.encode()))
+    assert found == key
+    ((inside, _, _),) = wrong(parse_object(f'{{"text_config": {text[:-1]}, "{key}": {number}}}}}'.encode()))
+    assert inside == f"text_config.{key}"
 
 
 def claims(place: Path, *, long: bool) -> Path:

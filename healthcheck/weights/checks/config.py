@@ -69,10 +69,10 @@ def config(facts: WeightsFacts) -> Findings:
 
 
 def _numbers(facts: WeightsFacts) -> Findings:
-    for found in itertools.islice(wrong(facts.weights.config.value), 5):
+    for key, expected, seen in itertools.islice(wrong(facts.weights.config.value), 5):
         yield fail(
-            expected=msg("{key}: {expected}", found.key, found.expected),
-            seen=msg("config.json: {key} is {seen}", found.key, found.seen),
+            expected=msg("{key}: {expected}", key, expected),
+            seen=msg("config.json: {key} is {seen}", key, seen),
             fix=msg("write it as the original model's config.json has it"),
             where="config.json",
         )
@@ -170,75 +170,62 @@ def _spans(facts: WeightsFacts, some: list[str]) -> str:
 
 def _unknown(facts: WeightsFacts, named: str, architectures: tuple[str, ...], knowing: list[Release]) -> Finding:
     assumed = facts.releases()[0]
-    expected = msg(
-        "an architecture of vLLM {vllm}'s registry, the release that is assumed on the service", assumed.vllm
-    )
-    where = "config.json"
+    seen, fix = _nowhere(facts, named, architectures)
     if knowing:
         have = _spans(facts, [release.vllm for release in knowing])
-        return warn(
-            expected=expected,
-            seen=msg("{named}, which of the catalogued releases only vLLM {have} knows", named, have),
-            fix=msg("find out which vLLM the service has; with {vllm}, choose another model", assumed.vllm),
-            where=where,
-        )
-    removed = next(
-        (
-            msg("{name} until {removed}", name, assumed.removed[name])
-            for name in architectures
-            if name in assumed.removed
+        seen = msg("{named}, which of the catalogued releases only vLLM {have} knows", named, have)
+        fix = msg("find out which vLLM the service has; with {vllm}, choose another model", assumed.vllm)
+    return warn(
+        expected=msg(
+            "an architecture of vLLM {vllm}'s registry, the release that is assumed on the service", assumed.vllm
         ),
-        "",
+        seen=seen,
+        fix=fix,
+        where="config.json",
     )
+
+
+def _nowhere(facts: WeightsFacts, named: str, architectures: tuple[str, ...]) -> tuple[str, str]:
+    """What is known of architectures that no release registers, and what helps."""
+    assumed = facts.releases()[0]
+    removed = next((name for name in architectures if name in assumed.removed), "")
     if removed:
-        return warn(
-            expected=expected,
-            seen=msg("vLLM served {removed} and dropped it", removed),
-            fix=msg("choose a model that current vLLM serves"),
-            where=where,
+        return (
+            msg(
+                "vLLM served {removed} and dropped it",
+                msg("{name} until {removed}", removed, assumed.removed[removed]),
+            ),
+            msg("choose a model that current vLLM serves"),
         )
     plugin = next((assumed.plugins[name] for name in architectures if name in assumed.plugins), "")
     if plugin:
-        return warn(
-            expected=expected,
-            seen=msg("{named}, which only a plug-in serves ({plugin})", named, plugin),
-            fix=msg("install the plug-in through requirements.txt, or choose another model"),
-            where=where,
+        return (
+            msg("{named}, which only a plug-in serves ({plugin})", named, plugin),
+            msg("install the plug-in through requirements.txt, or choose another model"),
         )
-    return _fallback(facts, named, architectures, expected)
-
-
-def _fallback(facts: WeightsFacts, named: str, architectures: tuple[str, ...], expected: str) -> Finding:
-    assumed = facts.releases()[0]
     if any(name in assumed.causal for name in architectures):
-        return warn(
-            expected=expected,
-            seen=msg(
+        return (
+            msg(
                 "{named}, which transformers {transformers} has: vLLM would serve it through its slower "
                 "Transformers backend, if the class allows it",
                 named,
                 assumed.transformers,
             ),
-            fix=msg("try it with --model-impl transformers on the real stack before you submit"),
-            where="config.json",
+            msg("try it with --model-impl transformers on the real stack before you submit"),
         )
     if facts.weights.config.value.get("auto_map"):
-        return warn(
-            expected=expected,
-            seen=msg("{named}, which only the code that comes with the weights defines (auto_map)", named),
-            fix=msg("vLLM serves it only if that code supports the Transformers backend: try it on the real stack"),
-            where="config.json",
+        return (
+            msg("{named}, which only the code that comes with the weights defines (auto_map)", named),
+            msg("vLLM serves it only if that code supports the Transformers backend: try it on the real stack"),
         )
     near = _near(architectures[0], assumed)
-    return warn(
-        expected=expected,
-        seen=msg(
+    return (
+        msg(
             "{named}, which neither that registry nor transformers {transformers} knows",
             named,
             assumed.transformers,
         ),
-        fix=msg("did you mean {near}?", near) if near else msg("compare config.json with the original model's"),
-        where="config.json",
+        msg("did you mean {near}?", near) if near else msg("compare config.json with the original model's"),
     )
 
 
