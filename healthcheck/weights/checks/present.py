@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail
 from healthcheck.messages import msg
-from healthcheck.records import Finding, Stage
+from healthcheck.records import Stage
 from healthcheck.weights.facts import Weights, WeightsFacts
 from healthcheck.weights.folder import shown
 from healthcheck.weights.inventory import Format, format_of, is_partial, of_format
@@ -57,12 +55,20 @@ def present(facts: WeightsFacts) -> Findings:
     a_pipeline = weights.diffusers_index.present
     if of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF, top=not a_pipeline):
         return
-    names = [entry.name for entry in weights.files]
-    expected = msg("{served} at the top of {path}", SERVED, weights.folder.path)
-    yield _why_absent(weights, expected, names)
+    if weights.adapter_config.present:
+        base = weights.adapter_config.value.get("base_model_name_or_path")
+        yield fail(
+            expected=msg("a whole model"),
+            seen=msg("adapter_config.json: a LoRA adapter of {base}, without the base model", repr(base)),
+            fix=msg("merge the adapter into its base model (peft: merge_and_unload) and submit the result"),
+            where="adapter_config.json",
+        )
+        return
+    seen, fix = _why_absent(weights, [entry.name for entry in weights.files])
+    yield fail(expected=msg("{served} at the top of {path}", SERVED, weights.folder.path), seen=seen, fix=fix)
 
 
-def _no_folder(facts: WeightsFacts) -> Iterator[Finding]:
+def _no_folder(facts: WeightsFacts) -> Findings:
     """A failure if deploy.sh serves a folder inside MODEL_PATH that the weights do not have."""
     below = facts.plan.served_below if facts.plan else ""
     whole = facts.weights.whole
@@ -80,47 +86,34 @@ def _no_folder(facts: WeightsFacts) -> Iterator[Finding]:
         )
 
 
-def _why_absent(weights: Weights, expected: str, names: list[str]) -> Finding:
+def _why_absent(weights: Weights, names: list[str]) -> tuple[str, str]:
+    """What is there in the place of weights, and what helps."""
     if not names:
-        return fail(
-            expected=expected,
-            seen=msg("the folder is empty"),
-            fix=msg("download the weights into it, or give the folder that holds them"),
-        )
-    if weights.adapter_config.present:
-        base = weights.adapter_config.value.get("base_model_name_or_path")
-        seen = msg("adapter_config.json: a LoRA adapter of {base}, without the base model", repr(base))
-        return fail(
-            expected=msg("a whole model"),
-            seen=seen,
-            fix=msg("merge the adapter into its base model (peft: merge_and_unload) and submit the result"),
-            where="adapter_config.json",
+        return (
+            msg("the folder is empty"),
+            msg("download the weights into it, or give the folder that holds them"),
         )
     deeper = of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF, top=False)
     if deeper:
-        return _in_subfolders(sorted({entry.name.rpartition("/")[0] for entry in deeper}), expected)
+        folders = sorted({entry.name.rpartition("/")[0] for entry in deeper})
+        snapshot = next((folder for folder in folders if "snapshots/" in folder), folders[0])
+        return (
+            msg("weights only in {folders}", some(folders)),
+            msg("give the folder {snapshot} below it, or move its files to the top", repr(shown(snapshot))),
+        )
     partial = [name for name in names if is_partial(name)]
     if partial:
-        return fail(
-            expected=expected,
-            seen=msg("only remains of a download: {partial}", some(partial)),
-            fix=msg("download the weights again, to the end"),
+        return (
+            msg("only remains of a download: {partial}", some(partial)),
+            msg("download the weights again, to the end"),
         )
     foreign = of_format(weights.files, Format.FOREIGN, top=False)
     if foreign:
-        seen = msg("weights of other frameworks only: {name}", some([entry.name for entry in foreign]))
-        return fail(expected=expected, seen=seen, fix=msg("submit the safetensors weights of the model"))
-    return fail(
-        expected=expected,
-        seen=msg("no weights among {names} files: {names2}", len(names), some(names)),
-        fix=msg("download the weights; a clone without Git LFS does not contain them"),
-    )
-
-
-def _in_subfolders(folders: list[str], expected: str) -> Finding:
-    snapshot = next((folder for folder in folders if "snapshots/" in folder), folders[0])
-    return fail(
-        expected=expected,
-        seen=msg("weights only in {folders}", some(folders)),
-        fix=msg("give the folder {snapshot} below it, or move its files to the top", repr(shown(snapshot))),
+        return (
+            msg("weights of other frameworks only: {name}", some([entry.name for entry in foreign])),
+            msg("submit the safetensors weights of the model"),
+        )
+    return (
+        msg("no weights among {names} files: {names2}", len(names), some(names)),
+        msg("download the weights; a clone without Git LFS does not contain them"),
     )
