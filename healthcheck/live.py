@@ -32,6 +32,7 @@ from healthcheck.runner.versions import versions
 from healthcheck.service import checks as service_checks
 from healthcheck.service.facts import Service, gather_port
 from healthcheck.service.memory import MemoryWatch
+from healthcheck.service.watch import Patience
 
 
 def launch(run: Run, submission: Submission, weights: Path, task: Task) -> None:
@@ -86,7 +87,7 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
         weights,
         log=asked.out / "logs" / "deploy.log",
         progress=run.progress,
-        deadline_s=asked.deadline_s,
+        patience=Patience(deadline_s=asked.deadline_s),
         environment=asked.environment,
         memory=MemoryWatch(lambda: used_memory(RealMachine())),
     )

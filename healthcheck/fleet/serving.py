@@ -25,6 +25,7 @@ from healthcheck.repo import pack
 from healthcheck.repo.facts import export, read_submission
 from healthcheck.service.checks import END_CHECKS, PORT_CHECKS, START_CHECKS
 from healthcheck.service.facts import Service, gather_port
+from healthcheck.service.watch import Patience
 
 LOG = "deploy.log"
 LOOK_S = 1.0
@@ -126,7 +127,12 @@ def _serve(repository: Path, adapter: Adapter, log: Path, notice: _Notice) -> st
         return _trouble(ledger)
     with export(read_submission(repository)) as copy:
         service = Service(
-            copy, weights, log=log, progress=notice, deadline_s=adapter.deadline_s, environment=adapter.environment
+            copy,
+            weights,
+            log=log,
+            progress=notice,
+            patience=Patience(deadline_s=adapter.deadline_s),
+            environment=adapter.environment,
         )
         with service:
             ledger.judge(START_CHECKS, lambda: service.launch)

@@ -55,7 +55,6 @@ class Service:
         *,
         log: Path,
         progress: Progress,
-        deadline_s: float = 1800.0,
         environment: Mapping[str, str] | None = None,
         port: int = contract.PORT,
         patience: Patience | None = None,
@@ -65,7 +64,7 @@ class Service:
         self._weights = weights
         self._log = log
         self._progress = progress
-        self._patience = patience or Patience(deadline_s=deadline_s)
+        self._patience = patience or Patience()
         self._environment: Environment = scrubbed(os.environ, weights=weights, extra=environment or {})
         self._port = port
         self._memory = memory or MemoryWatch(tuple)
@@ -151,9 +150,8 @@ class Service:
         return Ended(launch=self.launch, stopped=stopped, diagnosis=diagnose(self._log) if died else None)
 
     def _launched(self) -> Launch:
-        script = self._export / contract.ENTRY_POINT
         try:
-            command = (*interpreter(script), contract.ENTRY_POINT)
+            command = (*interpreter(self._export / contract.ENTRY_POINT), contract.ENTRY_POINT)
         except OSError as error:
             failure = msg("{entry_point} cannot be read: {strerror}", contract.ENTRY_POINT, error.strerror)
             return replace(self._blank(), outcome=LaunchOutcome.NOT_STARTED, failure=failure)
