@@ -72,20 +72,16 @@ def of_format(entries: Iterable[Entry], *formats: Format, top: bool = True) -> t
 
 def missing_numbers(names: Iterable[str]) -> dict[str, list[str]]:
     """Numbered shards that a set of names leaves out: pattern → the names that are not there."""
-    series: dict[tuple[str, str, str], set[int]] = {}
-    width: dict[tuple[str, str, str], str] = {}
-    for name in names:
-        found = SHARD.match(name)
-        if found and int(found["count"]) <= 100_000:
-            key = (found["stem"], found["count"], found["suffix"])
+    series: dict[tuple[str, str, str, int], set[int]] = {}
+    for found in filter(None, map(SHARD.match, names)):
+        if int(found["count"]) <= 100_000:
+            key = (found["stem"], found["count"], found["suffix"], len(found["number"]))
             series.setdefault(key, set()).add(int(found["number"]))
-            width[key] = found["number"]
     missing: dict[str, list[str]] = {}
-    for (stem, count, suffix), numbers in series.items():
+    for (stem, count, suffix, digits), numbers in series.items():
         first = 0 if 0 in numbers else 1
-        lacking = set(range(first, int(count) + first)) - numbers
-        digits = len(width[stem, count, suffix])
+        lacking = sorted(set(range(first, int(count) + first)) - numbers)
         if lacking:
-            names_of = [f"{stem}-{number:0{digits}d}-of-{count}{suffix}" for number in sorted(lacking)]
+            names_of = [f"{stem}-{number:0{digits}d}-of-{count}{suffix}" for number in lacking]
             missing[f"{stem}-*-of-{count}{suffix}"] = names_of
     return missing

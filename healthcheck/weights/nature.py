@@ -90,16 +90,20 @@ NAMES = (
 )
 """For architectures that no registry lists: families recognised by name, not by suffix."""
 GENERATING_SUFFIXES = ("ForCausalLM", "ForConditionalGeneration", "ChatModel", "LMHeadModel", "ForVision2Seq")
-ENCODER_DECODERS = {
-    "t5", "mt5", "umt5", "bart", "mbart", "pegasus", "m2m_100", "marian", "led", "longt5", "blenderbot",
-    "switch_transformers", "prophetnet", "plbart", "bigbird_pegasus", "nllb-moe",
+MODEL_TYPES = {
+    Family.ENCODES_DECODES: {
+        "t5", "mt5", "umt5", "bart", "mbart", "pegasus", "m2m_100", "marian", "led", "longt5", "blenderbot",
+        "switch_transformers", "prophetnet", "plbart", "bigbird_pegasus", "nllb-moe",
+    },
+    Family.ENCODES: {
+        "bert", "roberta", "xlm-roberta", "deberta", "deberta-v2", "electra", "distilbert", "albert", "mpnet",
+        "modernbert", "camembert", "ernie", "nomic_bert", "new", "xlm", "layoutlm", "layoutlmv3", "longformer",
+    },
+    Family.SPEAKS: {"vits", "bark", "speecht5", "parler_tts", "fastspeech2_conformer", "seamless_m4t", "cosyvoice"},
+    Family.SEES: {
+        "vit", "clip", "siglip", "siglip2", "dinov2", "swin", "resnet", "convnext", "detr", "sam", "sam2", "beit",
+    },
 }  # fmt: skip
-ENCODERS = {
-    "bert", "roberta", "xlm-roberta", "deberta", "deberta-v2", "electra", "distilbert", "albert", "mpnet",
-    "modernbert", "camembert", "ernie", "nomic_bert", "new", "xlm", "layoutlm", "layoutlmv3", "longformer",
-}  # fmt: skip
-SPEAKERS = {"vits", "bark", "speecht5", "parler_tts", "fastspeech2_conformer", "seamless_m4t", "cosyvoice"}
-SEERS = {"vit", "clip", "siglip", "siglip2", "dinov2", "swin", "resnet", "convnext", "detr", "sam", "sam2", "beit"}
 
 
 def architecture_nature(config: JsonObject, releases: tuple[Release, ...]) -> Nature:
@@ -118,9 +122,9 @@ def architecture_nature(config: JsonObject, releases: tuple[Release, ...]) -> Na
                 config, architecture, release, msg("{named}, which vLLM {vllm} knows", named, release.vllm)
             )
     family = _family_by_name(architectures[0] if architectures else "", model_type)
-    takes, makes = modalities(config)
     if family is not Family.GENERATES:
         return Nature(family=family, because=named, sure=family is not Family.UNKNOWN)
+    takes, makes = modalities(config)
     return Nature(family=family, takes=takes, makes=makes, because=named, sure=False)
 
 
@@ -132,15 +136,13 @@ def _registered(config: JsonObject, architecture: str, release: Release, because
         return Nature(family=Family.DRAFTS, because=because)
     if not release.generates(architecture):
         return Nature(family=_pooling(groups, architecture), because=because)
+    if "multimodal" not in groups and not architecture.endswith("ForConditionalGeneration"):
+        return Nature(family=Family.GENERATES, because=because)
     takes, makes = modalities(config)
-    if "multimodal" not in groups:
-        whole = architecture.endswith("ForConditionalGeneration")
-        takes, makes = (takes, makes) if whole else (frozenset({"text"}), frozenset({"text"}))
-        return Nature(family=Family.GENERATES, takes=takes, makes=makes, because=because)
-    if takes == {"text"}:
+    guessed = "multimodal" in groups and takes == {"text"}
+    if guessed:
         takes = frozenset({"text", _modality_by_name(architecture)})
-        return Nature(family=Family.GENERATES, takes=takes, makes=makes, because=because, sure=False)
-    return Nature(family=Family.GENERATES, takes=takes, makes=makes, because=because)
+    return Nature(family=Family.GENERATES, takes=takes, makes=makes, because=because, sure=not guessed)
 
 
 def _pooling(groups: tuple[str, ...], architecture: str) -> Family:
@@ -166,12 +168,7 @@ def _family_by_name(architecture: str, model_type: str) -> Family:
     for pattern, family in NAMES:
         if pattern.search(architecture):
             return family
-    for types, family in (
-        (ENCODER_DECODERS, Family.ENCODES_DECODES),
-        (ENCODERS, Family.ENCODES),
-        (SPEAKERS, Family.SPEAKS),
-        (SEERS, Family.SEES),
-    ):
+    for family, types in MODEL_TYPES.items():
         if model_type in types:
             return family
     if architecture.endswith(GENERATING_SUFFIXES):

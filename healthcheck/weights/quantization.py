@@ -42,9 +42,9 @@ def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
         yield _nothing_to_load(facts, flag)
     row = facts.row
     if load.quantization and load.quantization not in row.quantizations and not fp8_beside_schemes(facts):
-        yield _not_loaded(facts, load, row)
+        yield _not_loaded(facts, load)
     elif load.quantization == MODELSLIM and facts.engine == "vllm" and not flag:
-        yield from _not_told(facts, load, row)
+        yield from _not_told(facts, load)
 
 
 def _nothing_to_load(facts: WeightsFacts, flag: str) -> Finding:
@@ -61,7 +61,7 @@ def _nothing_to_load(facts: WeightsFacts, flag: str) -> Finding:
         seen += msg(
             ": {label} ends with “{flag} quantization is currently not supported in npu”", row.label(), shown(flag)
         )
-        report = _severity(facts, row) if known else fail
+        report = _severity(facts) if known else fail
     else:
         seen += msg(": there is no description of the numbers that it could read")
         report = warn if flag == "mxfp8" else fail
@@ -82,15 +82,16 @@ def _converts(flag: str, method: str) -> bool:
     return flag.startswith(method) or method.startswith(flag)
 
 
-def _severity(facts: WeightsFacts, row: stacks.Row) -> Callable[..., Finding]:
+def _severity(facts: WeightsFacts) -> Callable[..., Finding]:
     """A failure if the user named the devices or the release, a warning if they are assumed."""
-    return fail if facts.npu or row.vllm_ascend != stacks.DEFAULT else warn
+    return fail if facts.npu or facts.row.vllm_ascend != stacks.DEFAULT else warn
 
 
-def _not_loaded(facts: WeightsFacts, load: Load, row: stacks.Row) -> Finding:
+def _not_loaded(facts: WeightsFacts, load: Load) -> Finding:
+    row = facts.row
     takers = [each.vllm_ascend for each in schemes.registries() if load.quantization in each.methods]
     later = msg("; {takers} is the first that does", takers[-1]) if takers else ""
-    return _severity(facts, row)(
+    return _severity(facts)(
         expected=msg("a method that {label} loads: {quantizations}", row.label(), ", ".join(row.quantizations)),
         seen=msg(
             "{quantization} ({quantization_source}){later}",
@@ -103,26 +104,25 @@ def _not_loaded(facts: WeightsFacts, load: Load, row: stacks.Row) -> Finding:
     )
 
 
-def _not_told(facts: WeightsFacts, load: Load, row: stacks.Row) -> Findings:
+def _not_told(facts: WeightsFacts, load: Load) -> Findings:
     """Releases that do not look for ModelSlim's description by themselves take the weights for plain ones.
 
     A "quantization_config" in config.json without a method makes them look (override_quantization_method).
     """
-    if row.detects_modelslim:
+    label = facts.row.label()
+    if facts.row.detects_modelslim:
         yield note(
             msg(
                 "{quantization_source} is found by {label} itself; releases before 0.17.0rc1 need "
                 "--quantization ascend",
                 load.quantization_source,
-                row.label(),
+                label,
             ),
             where=facts.where,
         )
     elif not facts.weights.quantization_config:
         yield fail(
-            expected=msg(
-                "--quantization ascend: {label} does not recognise ModelSlim weights by itself", row.label()
-            ),
+            expected=msg("--quantization ascend: {label} does not recognise ModelSlim weights by itself", label),
             seen=msg("{quantization_source}, and no --quantization", load.quantization_source),
             fix=msg("add to the command: --quantization ascend"),
             where=facts.where,

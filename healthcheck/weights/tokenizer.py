@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from healthcheck import json_text
@@ -16,11 +17,10 @@ MAX_TEMPLATE_BYTES = 1024**2
 JINJA_FILE = "chat_template.jinja"
 JSON_FILE = "chat_template.json"
 PROCESSOR_FILES = ("preprocessor_config.json", "processor_config.json")
-VOCABULARIES = (
-    "tokenizer.json", "tokenizer.model", "tekken.json", "spiece.model", "sentencepiece.bpe.model", "vocab.json",
-    "vocab.txt", "tokenizer.tok.json",
-)  # fmt: skip
-VOCABULARY_SUFFIXES = (".tiktoken", ".spm", ".bpe")
+VOCABULARY = re.compile(
+    r"^(tokenizer\.(json|model|tok\.json)|tekken\.json|spiece\.model|sentencepiece\.bpe\.model|vocab\.(json|txt))\Z"
+    r"|\.(tiktoken|spm|bpe)\Z|tokenizer\.model\.v"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,16 +69,7 @@ def read_tokenizer(folder: Folder) -> Tokenizer:
     config = read_document(folder, "tokenizer_config.json", MAX_CONFIG_BYTES)
     special = read_document(folder, "special_tokens_map.json", MAX_CONFIG_BYTES)
     return Tokenizer(
-        vocabularies=tuple(
-            entry.name
-            for entry in folder.entries
-            if entry.at_top
-            and (
-                entry.name in VOCABULARIES
-                or entry.name.endswith(VOCABULARY_SUFFIXES)
-                or "tokenizer.model.v" in entry.name
-            )
-        ),
+        vocabularies=tuple(e.name for e in folder.entries if e.at_top and VOCABULARY.search(e.name)),
         error=_tokenizer_error(folder),
         config=config,
         special_tokens=special,

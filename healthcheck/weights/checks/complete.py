@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from healthcheck.check import Findings, check, fail, note, unsettled, warn
 from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
-from healthcheck.weights.documents import Document
+from healthcheck.weights.documents import Document, child
 from healthcheck.weights.facts import Weights, WeightsFacts
 from healthcheck.weights.folder import Entry, shown
 from healthcheck.weights.inventory import (
@@ -147,22 +147,18 @@ def _empty(weights: Weights) -> Iterator[Finding]:
 def _cut_off(weights: Weights) -> Iterator[Finding]:
     for shard in weights.loaded:
         if shard.cut_off and shard.entry.size_bytes and shard.entry.name not in weights.pointers:
-            whole = (
-                msg("{file_bytes:,} bytes", shard.header.file_bytes)
-                if shard.header
-                else msg("at least its own header")
-            )
-            seen = msg("{name} has {size_bytes:,}", shown(shard.entry.name), shard.entry.size_bytes)
-            yield fail(expected=whole, seen=seen, fix=AGAIN, where=shown(shard.entry.name))
+            header, name = shard.header, shown(shard.entry.name)
+            whole = msg("{file_bytes:,} bytes", header.file_bytes) if header else msg("at least its own header")
+            seen = msg("{name} has {size_bytes:,}", name, shard.entry.size_bytes)
+            yield fail(expected=whole, seen=seen, fix=AGAIN, where=name)
     for pickled in weights.pickles:
+        name = shown(pickled.entry.name)
         if pickled.cut_off:
-            seen = msg("{name} is a zip file (as torch.save writes it) without its end", shown(pickled.entry.name))
-            yield fail(expected=msg("a whole zip file"), seen=seen, fix=AGAIN, where=shown(pickled.entry.name))
+            seen = msg("{name} is a zip file (as torch.save writes it) without its end", name)
+            yield fail(expected=msg("a whole zip file"), seen=seen, fix=AGAIN, where=name)
         elif pickled.foreign and pickled.entry.size_bytes and _is_loaded(weights, pickled.entry.name):
-            seen = msg("{name} is neither a pickle nor a zip file with one in it", shown(pickled.entry.name))
-            yield fail(
-                expected=msg("what torch.save writes"), seen=seen, fix=AGAIN, where=shown(pickled.entry.name)
-            )
+            seen = msg("{name} is neither a pickle nor a zip file with one in it", name)
+            yield fail(expected=msg("what torch.save writes"), seen=seen, fix=AGAIN, where=name)
 
 
 def _is_loaded(weights: Weights, name: str) -> bool:
@@ -171,8 +167,8 @@ def _is_loaded(weights: Weights, name: str) -> bool:
 
 
 def _index(weights: Weights, index: Document) -> Iterator[Finding]:
-    weight_map = index.value.get("weight_map")
-    if index.error or not isinstance(weight_map, dict) or not weight_map:
+    weight_map = child(index.value, "weight_map")
+    if index.error or not weight_map:
         seen = index.error or msg("has no weight_map with entries")
         report = fail if index.name == MAIN_INDEX else warn
         yield report(
@@ -214,7 +210,6 @@ def _missing(weights: Weights, index: Document, named: list[str], missing: list[
     remains = [e.name for e in weights.files if is_partial(e.name)]
     also = msg("; remains of a download: {remains}", some(remains, 3)) if remains else ""
     seen = msg("{missing} of {named} are missing: {missing2}{also}", len(missing), len(named), some(missing), also)
-    expected = msg("the {named} files that {name} names", len(named), shown(index.name))
     spare = index.name != MAIN_INDEX and missing == named
     if spare and of_format(weights.files, Format.SAFETENSORS):
         return note(
@@ -222,15 +217,17 @@ def _missing(weights: Weights, index: Document, named: list[str], missing: list[
                 "{name} names files that are not there; the engine loads the safetensors instead", shown(index.name)
             )
         )
-    return fail(expected=expected, seen=seen, fix=msg("download the missing files"), where=shown(index.name))
+    return fail(
+        expected=msg("the {named} files that {name} names", len(named), shown(index.name)),
+        seen=seen,
+        fix=msg("download the missing files"),
+        where=shown(index.name),
+    )
 
 
 def _tensors(weights: Weights, index: Document, weight_map: dict[str, str]) -> Iterator[Finding]:
-    held = {
-        shard.entry.name: {tensor.name for tensor in shard.header.tensors}
-        for shard in weights.shards
-        if shard.header
-    }
+    shards = {shard.entry.name: shard.header.tensors for shard in weights.shards if shard.header}
+    held = {file: {tensor.name for tensor in tensors} for file, tensors in shards.items()}
     absent = [name for name, file in weight_map.items() if file in held and name not in held[file]]
     if absent:
         name = absent[0]
@@ -264,7 +261,7 @@ def _beside(weights: Weights, named: set[str]) -> Iterator[Finding]:
 
 def _numbered(weights: Weights) -> Iterator[Finding]:
     """Numbered shards without an index that would name them."""
-    indexed = {str(n) for index in weights.indices for n in _map_values(index)}
+    indexed = {str(name) for index in weights.indices for name in child(index.value, "weight_map").values()}
     names = [
         entry.name
         for entry in of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF)
@@ -280,18 +277,10 @@ def _numbered(weights: Weights) -> Iterator[Finding]:
         )
 
 
-def _map_values(index: Document) -> Iterator[object]:
-    weight_map = index.value.get("weight_map")
-    yield from weight_map.values() if isinstance(weight_map, dict) else ()
-
-
 def _remains(weights: Weights) -> Iterator[Finding]:
     remains = [entry for entry in weights.files if is_partial(entry.name)]
-    running = [
-        entry.name
-        for entry in remains
-        if entry.name.lower().endswith(".aria2") and weights.folder.has(unfinished_target(entry.name))
-    ]
+    names = [entry.name for entry in remains if entry.name.lower().endswith(".aria2")]
+    running = [name for name in names if weights.folder.has(unfinished_target(name))]
     if running:
         yield fail(
             expected=msg("finished downloads"),

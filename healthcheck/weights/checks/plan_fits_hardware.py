@@ -137,41 +137,35 @@ def _length(facts: WeightsFacts, demand: Demand) -> Findings:
         )
 
 
-_UNSET = msg("leave ASCEND_RT_VISIBLE_DEVICES unset: the service decides which devices there are")
-
-
 def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
     """The devices that deploy.sh makes visible to the engine."""
-    server = facts.plan.server if facts.plan else None
-    listed = server.env.get("ASCEND_RT_VISIBLE_DEVICES", "") if server else ""
+    listed = facts.server.env.get("ASCEND_RT_VISIBLE_DEVICES", "") if facts.server else ""
     numbers = [part.strip() for part in listed.split(",") if part.strip()]
-    if server and numbers and len(numbers) < demand.layout.devices:
-        yield fail(
-            expected=msg("{devices} devices, for tensor × pipeline × data parallel size", demand.layout.devices),
-            seen=f"ASCEND_RT_VISIBLE_DEVICES={shown(listed)}: {len(numbers)}",
-            fix=_UNSET,
-            where=server.where,
+    ids = [int(number[:MAX_DIGITS]) for number in numbers if number.isdecimal()]
+    report, seen = fail, f"ASCEND_RT_VISIBLE_DEVICES={shown(listed)}"
+    if not numbers:
+        return
+    if len(numbers) < demand.layout.devices:
+        expected = msg("{devices} devices, for tensor × pipeline × data parallel size", demand.layout.devices)
+        seen = f"{seen}: {len(numbers)}"
+    elif len(ids) < len(numbers):
+        return
+    elif ids != sorted(set(ids)):
+        expected = msg("devices in ascending order, each once (CANN refuses others with error 107001)")
+    elif ids[-1] >= len(ids):
+        report = warn
+        expected = msg("devices that the service has: how many and which ones is not documented")
+        seen = msg(
+            "ASCEND_RT_VISIBLE_DEVICES={listed}, so at least {ids} devices are needed", shown(listed), ids[-1] + 1
         )
-    elif server and numbers and all(number.isdecimal() for number in numbers):
-        ids = [int(number[:MAX_DIGITS]) for number in numbers]
-        if ids != sorted(set(ids)):
-            yield fail(
-                expected=msg("devices in ascending order, each once (CANN refuses others with error 107001)"),
-                seen=f"ASCEND_RT_VISIBLE_DEVICES={shown(listed)}",
-                fix=_UNSET,
-                where=server.where,
-            )
-        elif ids[-1] >= len(ids):
-            yield warn(
-                expected=msg("devices that the service has: how many and which ones is not documented"),
-                seen=msg(
-                    "ASCEND_RT_VISIBLE_DEVICES={listed}, so at least {ids} devices are needed",
-                    shown(listed),
-                    ids[-1] + 1,
-                ),
-                fix=_UNSET,
-                where=server.where,
-            )
+    else:
+        return
+    yield report(
+        expected=expected,
+        seen=seen,
+        fix=msg("leave ASCEND_RT_VISIBLE_DEVICES unset: the service decides which devices there are"),
+        where=facts.where,
+    )
 
 
 def _kv_fits(shape: Shape, tensor: int) -> bool:

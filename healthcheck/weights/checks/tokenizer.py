@@ -13,6 +13,7 @@ from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
 from healthcheck.messages import mapped, msg
 from healthcheck.records import Finding, JsonValue, Stage
+from healthcheck.repo.facts import Submission
 from healthcheck.weights.documents import text_of, words
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import Unreadable, shown
@@ -50,10 +51,10 @@ def _marker(number: int) -> str:
 
 
 def _conversation(roles: tuple[str, ...], *, parts: bool) -> list[dict[str, JsonValue]]:
-    contents = [_marker(number) for number in range(len(roles))]
+    contents = ((role, _marker(number)) for number, role in enumerate(roles))
     return [
         {"role": role, "content": [{"type": "text", "text": content}] if parts else content}
-        for role, content in zip(roles, contents, strict=True)
+        for role, content in contents
     ]
 
 
@@ -132,9 +133,10 @@ def _files(facts: WeightsFacts) -> Findings:
             fix=msg("copy the tokenizer files of the model's original repository into the weights folder"),
         )
     elif read.vocabularies == ("vocab.json",) and not facts.weights.folder.has("merges.txt"):
-        seen = msg("vocab.json without merges.txt")
         yield fail(
-            expected=msg("a whole BPE tokenizer"), seen=seen, fix=msg("copy merges.txt or tokenizer.json beside it")
+            expected=msg("a whole BPE tokenizer"),
+            seen=msg("vocab.json without merges.txt"),
+            fix=msg("copy merges.txt or tokenizer.json beside it"),
         )
     if read.error:
         yield fail(
@@ -224,31 +226,26 @@ def _flagged(facts: WeightsFacts, value: str) -> Template:
         return Template(source="--chat-template", text=value)
     if facts.engine in OTHERS_TEMPLATES:
         return Template(source=source, text="{% for m in messages %}{{ m['content'] }}{% endfor %}")
-    plan = facts.plan
-    assert plan is not None
-    assert plan.server is not None
-    path = os.path.normpath(os.path.join(plan.server.cwd, value))
+    plan, server = facts.plan, facts.server
+    assert plan
+    assert server
+    path = os.path.normpath(os.path.join(server.cwd, value))
     try:
         if path.startswith(plan.model_path + "/"):
             name = os.path.relpath(path, plan.model_path)
             return decoded(source, facts.weights.folder.read(name, MAX_TEMPLATE_BYTES))
         if facts.submission and plan.root and path.startswith(plan.root + "/"):
-            return _shipped(facts, source, os.path.relpath(path, plan.root))
-    except Unreadable as error:
+            return _shipped(facts.submission, source, os.path.relpath(path, plan.root))
+    except (Unreadable, UsageError) as error:
         return Template(source=source, error=str(error))
     return Template(source=source, error=msg("names a file that is not shipped with the repository or the weights"))
 
 
-def _shipped(facts: WeightsFacts, source: str, name: str) -> Template:
-    assert facts.submission is not None
-    root = facts.submission.root
-    path = (root / name).resolve()
-    if name not in facts.submission.paths or not path.is_relative_to(root):
+def _shipped(submission: Submission, source: str, name: str) -> Template:
+    path = (submission.root / name).resolve()
+    if name not in submission.paths or not path.is_relative_to(submission.root):
         return Template(source=source, error=msg("names {name}, which is not in the repository", shown(name)))
-    try:
-        return decoded(source, read_bounded(path, MAX_TEMPLATE_BYTES))
-    except UsageError as error:
-        return Template(source=source, error=str(error))
+    return decoded(source, read_bounded(path, MAX_TEMPLATE_BYTES))
 
 
 def _rendering(facts: WeightsFacts, template: Template) -> Findings:
