@@ -17,37 +17,26 @@ TAIL_LINES = 40
 LINE_CHARACTERS = 400
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A phase of a start: how its lines look, its name, and what usually follows it."""
-
-    pattern: re.Pattern[str]
-    name: str
-    then: str
-
-
-STEPS = tuple(
-    Step(re.compile(pattern), name, then)
-    for pattern, name, then in (
-        (r"^(Collecting |Downloading |Installing collected packages|Requirement already satisfied)",
-         msg("installing packages"), msg("loading the engine")),
-        (r"Initializing a V1 LLM engine|vLLM API server version|non-default args:",
-         msg("starting the engine"), msg("loading weights")),
-        (r"Starting to load model|Loading (safetensors|pt) checkpoint shards|Loading model weights",
-         msg("loading weights"), msg("compiling, then measuring memory")),
-        (r"Loading weights took|Model loading took",
-         msg("weights loaded"), msg("compiling, then measuring memory")),
-        (r"Dynamo bytecode transform|[Cc]ompil(ing|ed) (a|the) graph|torch\.compile takes|Start compiling",
-         "compiling", msg("measuring memory, capturing graphs")),
-        (r"KV cache (size|space)|Maximum concurrency for|Available KV cache memory",
-         msg("cache made"), msg("capturing graphs (minutes on an NPU), then the server")),
-        (r"Capturing (CUDA|ACL|NPU)? ?graphs?|Capturing cudagraphs", msg("capturing graphs"), msg("the server")),
-        (r"Graph capturing finished|init engine .* took",
-         msg("engine ready"), msg("the server, then the first answer")),
-        (r"Starting vLLM (API )?server|Started server process|Application startup complete|Uvicorn running on",
-         msg("server started"), msg("the first answer")),
-    )
+STEPS = (
+    (r"^(Collecting |Downloading |Installing collected packages|Requirement already satisfied)",
+     msg("installing packages"), msg("loading the engine")),
+    (r"Initializing a V1 LLM engine|vLLM API server version|non-default args:",
+     msg("starting the engine"), msg("loading weights")),
+    (r"Starting to load model|Loading (safetensors|pt) checkpoint shards|Loading model weights",
+     msg("loading weights"), msg("compiling, then measuring memory")),
+    (r"Loading weights took|Model loading took",
+     msg("weights loaded"), msg("compiling, then measuring memory")),
+    (r"Dynamo bytecode transform|[Cc]ompil(ing|ed) (a|the) graph|torch\.compile takes|Start compiling",
+     "compiling", msg("measuring memory, capturing graphs")),
+    (r"KV cache (size|space)|Maximum concurrency for|Available KV cache memory",
+     msg("cache made"), msg("capturing graphs (minutes on an NPU), then the server")),
+    (r"Capturing (CUDA|ACL|NPU)? ?graphs?|Capturing cudagraphs", msg("capturing graphs"), msg("the server")),
+    (r"Graph capturing finished|init engine .* took",
+     msg("engine ready"), msg("the server, then the first answer")),
+    (r"Starting vLLM (API )?server|Started server process|Application startup complete|Uvicorn running on",
+     msg("server started"), msg("the first answer")),
 )  # fmt: skip
+"""The phases of a start: how their lines look, their names, and what usually follows them."""
 _PERCENT = re.compile(r"(\d{1,3})% ?(?:Completed|\|)")
 _SERVES_ON = re.compile(
     r"(?i)(?:running on|server \d* ?on|listening (?:on|at)|serving (?:http )?(?:on|at))"
@@ -115,12 +104,12 @@ class Timeline:
         self._tail.append(line)
         self.last_line = line
         self.announced.update(int(port) for port in _SERVES_ON.findall(line))
-        for step in STEPS:
-            if step.pattern.search(line):
-                if step.name not in {phase.name for phase in self.phases}:
-                    self.phases.append(Phase(name=step.name, at_s=round(now_s, 1)))
+        for pattern, name, then in STEPS:
+            if re.search(pattern, line):
+                if name not in {phase.name for phase in self.phases}:
+                    self.phases.append(Phase(name=name, at_s=round(now_s, 1)))
                     self.percent = None
-                self._then = step.then
+                self._then = then
                 break
         self._bar(line)
 
