@@ -141,31 +141,35 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
     """The devices that deploy.sh makes visible to the engine."""
     listed = facts.server.env.get("ASCEND_RT_VISIBLE_DEVICES", "") if facts.server else ""
     numbers = [part.strip() for part in listed.split(",") if part.strip()]
-    ids = [int(number[:MAX_DIGITS]) for number in numbers if number.isdecimal()]
-    report, seen = fail, f"ASCEND_RT_VISIBLE_DEVICES={shown(listed)}"
-    if not numbers:
-        return
-    if len(numbers) < demand.layout.devices:
-        expected = msg("{devices} devices, for tensor × pipeline × data parallel size", demand.layout.devices)
-        seen = f"{seen}: {len(numbers)}"
-    elif len(ids) < len(numbers):
-        return
-    elif ids != sorted(set(ids)):
-        expected = msg("devices in ascending order, each once (CANN refuses others with error 107001)")
-    elif ids[-1] >= len(ids):
-        report = warn
-        expected = msg("devices that the service has: how many and which ones is not documented")
-        seen = msg(
-            "ASCEND_RT_VISIBLE_DEVICES={listed}, so at least {ids} devices are needed", shown(listed), ids[-1] + 1
+    known = bool(numbers) and all(number.isdecimal() for number in numbers)
+    ids = [int(number[:MAX_DIGITS]) for number in numbers] if known else []
+    set_ = f"ASCEND_RT_VISIBLE_DEVICES={shown(listed)}"
+    unset = msg("leave ASCEND_RT_VISIBLE_DEVICES unset: the service decides which devices there are")
+    if 0 < len(numbers) < demand.layout.devices:
+        yield fail(
+            expected=msg("{devices} devices, for tensor × pipeline × data parallel size", demand.layout.devices),
+            seen=f"{set_}: {len(numbers)}",
+            fix=unset,
+            where=facts.where,
         )
-    else:
-        return
-    yield report(
-        expected=expected,
-        seen=seen,
-        fix=msg("leave ASCEND_RT_VISIBLE_DEVICES unset: the service decides which devices there are"),
-        where=facts.where,
-    )
+    elif ids != sorted(set(ids)):
+        yield fail(
+            expected=msg("devices in ascending order, each once (CANN refuses others with error 107001)"),
+            seen=set_,
+            fix=unset,
+            where=facts.where,
+        )
+    elif ids and ids[-1] >= len(ids):
+        yield warn(
+            expected=msg("devices that the service has: how many and which ones is not documented"),
+            seen=msg(
+                "ASCEND_RT_VISIBLE_DEVICES={listed}, so at least {ids} devices are needed",
+                shown(listed),
+                ids[-1] + 1,
+            ),
+            fix=unset,
+            where=facts.where,
+        )
 
 
 def _kv_fits(shape: Shape, tensor: int) -> bool:
@@ -225,6 +229,14 @@ def _room(demand: Demand, npu: Npu) -> int:
     return int(npu.usable_bytes * demand.utilization) - weights
 
 
+def _longest(demand: Demand, npu: Npu) -> int | None:
+    """The longest sequence that fits beside working memory; None if it cannot be reckoned."""
+    if demand.shape is None or demand.context is None:
+        return None
+    room = _room(demand, npu) - memory.OVERHEAD_BYTES
+    return memory.longest_sequence(demand.shape, room, demand.layout, demand.context)
+
+
 def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Finding:
     layout, shape = demand.layout, demand.shape
     weights = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, layout)
@@ -269,11 +281,17 @@ def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Findin
         return note(
             msg("fits: {parts}; room for about {many:,} full sequences at a time", parts, many), evidence=evidence
         )
-    fix = msg("pass --max-model-len {safe}", safe) if safe >= 1024 else _spread(demand, npu, npus)
     report = fail if cache > room else warn
     return report(
-        expected=msg("weights and the cache of one sequence on each device"), seen=parts, fix=fix, evidence=evidence
+        expected=msg("weights and the cache of one sequence on each device"),
+        seen=parts,
+        fix=_shorter(demand, npu, npus, safe),
+        evidence=evidence,
     )
+
+
+def _shorter(demand: Demand, npu: Npu, npus: int, longest: int) -> str:
+    return msg("pass --max-model-len {longest}", longest) if longest >= 1024 else _spread(demand, npu, npus)
 
 
 def _spread(demand: Demand, npu: Npu, npus: int) -> str:
@@ -296,11 +314,10 @@ def _anywhere(demand: Demand) -> Findings:
     """For no named kind: which usual devices would fit, and a warning if none does."""
     kinds = [hardware.find(name)[0] for name in hardware.USUAL]
     yield from _numbers(demand, kinds[0], warn)
-    rooms = {kind: _room(demand, kind) for kind in kinds}
     devices = demand.layout.devices
     needs = f"{devices} NPUs" if devices > 1 else msg("one NPU")
-    if all(room <= 0 for room in rooms.values()):
-        largest = max(kinds, key=lambda kind: kind.usable_bytes)
+    largest = max(kinds, key=lambda kind: kind.usable_bytes)
+    if _room(demand, largest) <= 0:
         yield warn(
             expected=msg(
                 "weights that fit {needs} of up to {memory_bytes:.0f} GiB", needs, largest.memory_bytes / GIB
@@ -309,41 +326,33 @@ def _anywhere(demand: Demand) -> Findings:
             fix=_spread(demand, largest, devices),
         )
         return
-    largest, room = max(rooms.items(), key=lambda item: item[1])
-    if demand.shape and demand.context:
-        longest = memory.longest_sequence(demand.shape, room - memory.OVERHEAD_BYTES, demand.layout, demand.context)
-        if longest < demand.context:
-            yield warn(
-                expected=msg(
-                    "room for one sequence of {context:,} tokens ({context_source}) on {needs}",
-                    demand.context,
-                    demand.context_source,
-                    needs,
-                ),
-                seen=msg(
-                    "room for {longest:,} on a {label}, the largest of the usual kinds", longest, largest.label
-                ),
-                fix=msg("pass --max-model-len {longest}", longest)
-                if longest >= 1024
-                else _spread(demand, largest, devices),
-            )
-    lines = [_line(demand, kind, room) for kind, room in rooms.items()]
+    longest = _longest(demand, largest)
+    if longest is not None and demand.context is not None and longest < demand.context:
+        yield warn(
+            expected=msg(
+                "room for one sequence of {context:,} tokens ({context_source}) on {needs}",
+                demand.context,
+                demand.context_source,
+                needs,
+            ),
+            seen=msg("room for {longest:,} on a {label}, the largest of the usual kinds", longest, largest.label),
+            fix=_shorter(demand, largest, devices, longest),
+        )
+    lines = [_line(demand, kind) for kind in kinds]
     yield note(
         msg("deploy.sh needs {needs}; which ones the service has is unknown. {lines}", needs, joined("; ", lines))
     )
 
 
-def _line(demand: Demand, kind: Npu, room: int) -> str:
+def _line(demand: Demand, kind: Npu) -> str:
     name = f"{kind.name} ({kind.memory_bytes / GIB:.0f} GiB)"
-    if room <= 0 or demand.shape is None or demand.context is None:
-        return msg("{name}: {value}", name, msg("the weights do not fit") if room <= 0 else msg("the weights fit"))
-    longest = memory.longest_sequence(demand.shape, room - memory.OVERHEAD_BYTES, demand.layout, demand.context)
-    if longest >= demand.context:
-        return msg(
-            "{name}: fits with {context:,} tokens ({context_source})", name, demand.context, demand.context_source
-        )
-    return (
-        msg("{name}: fits with --max-model-len {longest}, not {context:,}", name, longest, demand.context)
-        if longest
-        else msg("{name}: too small", name)
-    )
+    longest = _longest(demand, kind)
+    if _room(demand, kind) <= 0:
+        return msg("{name}: {value}", name, msg("the weights do not fit"))
+    if longest is None:
+        return msg("{name}: {value}", name, msg("the weights fit"))
+    if longest == demand.context:
+        return msg("{name}: fits with {context:,} tokens ({context_source})", name, longest, demand.context_source)
+    if not longest:
+        return msg("{name}: too small", name)
+    return msg("{name}: fits with --max-model-len {longest}, not {context:,}", name, longest, demand.context)
