@@ -49,25 +49,19 @@ def _backend(facts: WeightsFacts, attention: Attention) -> Findings:
     server = facts.server
     flash = attention.backend == "flash-attn" and named.upper() == "FLASH_ATTN"
     if flash and server and server.env.get(BATCH_INVARIANT, "0") not in {"", "0"}:
-        yield unsettled(
-            expected=msg("no --{backend}, for {label}", BACKEND, facts.row.label()),
-            seen=msg(
-                "--{backend} {named} with {batch_invariant}: the release ends with “flash_attn_npu_v3 is not "
-                "installed”, unless the image has that package",
-                BACKEND,
-                shown(named, 40),
-                BATCH_INVARIANT,
-            ),
-            fix=msg("leave --{backend} out", BACKEND),
-            where=_place(facts, BACKEND),
+        report, expected = unsettled, msg("no --{backend}, for {label}", BACKEND, facts.row.label())
+        seen = msg(
+            "--{backend} {named} with {batch_invariant}: the release ends with “flash_attn_npu_v3 is not "
+            "installed”, unless the image has that package",
+            BACKEND,
+            shown(named, 40),
+            BATCH_INVARIANT,
         )
-        return
-    yield warn(
-        expected=msg("no --{backend}: vllm-ascend has an attention of its own", BACKEND),
-        seen=msg("--{backend} {named}: {label} does not use it", BACKEND, shown(named, 40), facts.row.label()),
-        fix=msg("leave --{backend} out", BACKEND),
-        where=_place(facts, BACKEND),
-    )
+    else:
+        report, expected = warn, msg("no --{backend}: vllm-ascend has an attention of its own", BACKEND)
+        seen = msg("--{backend} {named}: {label} does not use it", BACKEND, shown(named, 40), facts.row.label())
+    fix = msg("leave --{backend} out", BACKEND)
+    yield report(expected=expected, seen=seen, fix=fix, where=_place(facts, BACKEND))
 
 
 def _cache(facts: WeightsFacts, attention: Attention) -> Findings:

@@ -166,12 +166,12 @@ def _shards(folder: Folder) -> Iterator[Shard]:
         try:
             header = _header(folder, entry)
             yield Shard(entry=entry, header=header, cut_off=header.file_bytes > entry.size_bytes)
-        except safetensors.CutOffError as error:
-            yield Shard(entry=entry, error=str(error), cut_off=True)
-        except safetensors.TooLongError as error:
-            yield Shard(entry=entry, error=str(error), unread=True)
         except (Unreadable, safetensors.FormatError) as error:
-            yield Shard(entry=entry, error=str(error))
+            cut_off, unread = (
+                isinstance(error, safetensors.CutOffError),
+                isinstance(error, safetensors.TooLongError),
+            )
+            yield Shard(entry=entry, error=str(error), cut_off=cut_off, unread=unread)
 
 
 def _header(folder: Folder, entry: Entry) -> safetensors.Header:

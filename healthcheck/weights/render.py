@@ -50,13 +50,15 @@ def render(
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return _stopped(conversations, msg("did not end within {wall_s} s", WALL_S))
-    if child.returncode < 0:
-        return _stopped(conversations, msg("did not end within {cpu_s} s of computing", CPU_S))
-    if child.returncode:
+        why = msg("did not end within {wall_s} s", WALL_S)
+    else:
+        if not child.returncode:
+            return tuple(Rendered(**row) for row in json.loads(child.stdout))
         reason = child.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
-        return _stopped(conversations, msg("could not be rendered: {reason}", reason[0][:300]))
-    return tuple(Rendered(**row) for row in json.loads(child.stdout))
+        why = msg("could not be rendered: {reason}", reason[0][:300])
+        if child.returncode < 0:
+            why = msg("did not end within {cpu_s} s of computing", CPU_S)
+    return tuple(Rendered(error=why, ended=False) for _ in conversations)
 
 
 def _libraries() -> tuple[str, ...]:
@@ -64,7 +66,3 @@ def _libraries() -> tuple[str, ...]:
     found = (importlib.util.find_spec(name) for name in ("jinja2", "markupsafe"))
     origins = (spec.origin for spec in found if spec and spec.origin)
     return tuple(dict.fromkeys(os.path.dirname(os.path.dirname(origin)) for origin in origins))
-
-
-def _stopped(conversations: Sequence[object], why: str) -> tuple[Rendered, ...]:
-    return tuple(Rendered(error=why, ended=False) for _ in conversations)

@@ -91,13 +91,12 @@ def header_length(prefix: bytes, file_bytes: int) -> int:
         )
     length = int.from_bytes(prefix[:LENGTH_BYTES], "little")
     if length > MAX_HEADER_BYTES:
-        looks = _looks_like(prefix)
         raise FormatError(
             msg(
                 "claims a header of {length:,} bytes; the format allows {max_header_bytes:,}{looks}",
                 length,
                 MAX_HEADER_BYTES,
-                looks,
+                _looks_like(prefix),
             )
         )
     if length < 2:
@@ -148,7 +147,7 @@ def _object(data: bytes, faults: list[str]) -> dict[str, object]:
         found = dict(pairs)
         if len(found) < len(pairs):
             twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-            faults.append(msg("names {twice} twice in its header", repr(shown(twice, 60))))
+            faults.append(msg("names {twice} twice in its header", _named(twice)))
         return found
 
     try:
@@ -170,7 +169,7 @@ def _tensors(value: dict[str, object], faults: list[str]) -> Iterator[Tensor]:
         try:
             yield _tensor(name, described)
         except FormatError as error:
-            faults.append(msg("describes tensor {name} wrongly: {error}", repr(shown(name, 60)), error))
+            faults.append(msg("describes tensor {name} wrongly: {error}", _named(name), error))
 
 
 def _tensor(name: str, described: object) -> Tensor:
@@ -209,6 +208,10 @@ def _naturals(value: object, what: str) -> tuple[int, ...]:
     return tuple(value)
 
 
+def _named(name: str) -> str:
+    return repr(shown(name, 60))
+
+
 def _brief(value: object) -> str:
     """A value of the header for a message; of a list or an object only its kind, for it may be endless."""
     return shown(repr(value), 40) if isinstance(value, (str, int, float)) else type(value).__name__
@@ -220,17 +223,11 @@ def _fill(tensors: list[Tensor], faults: list[str]) -> int:
     for tensor in tensors:
         if tensor.start < position and tensor.end > tensor.start:
             faults.append(
-                msg(
-                    "has tensors that overlap: {name} starts inside the one before it", repr(shown(tensor.name, 60))
-                )
+                msg("has tensors that overlap: {name} starts inside the one before it", _named(tensor.name))
             )
         elif tensor.start > position:
             faults.append(
-                msg(
-                    "has a hole of {start:,} bytes before {name}",
-                    tensor.start - position,
-                    repr(shown(tensor.name, 60)),
-                )
+                msg("has a hole of {start:,} bytes before {name}", tensor.start - position, _named(tensor.name))
             )
         position = max(position, tensor.end)
     return position

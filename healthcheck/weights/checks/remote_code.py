@@ -101,28 +101,21 @@ def _needed(facts: WeightsFacts, name: str, auto_map: JsonObject) -> bool:
 def _flag(facts: WeightsFacts, maps: dict[str, JsonObject], needed: list[str], *, given: bool) -> Findings:
     if facts.server is None or facts.engine not in ENGINES_WITH_FLAG or given:
         return
-    expected = msg("--trust-remote-code, since the weights bring their own code")
     if needed:
-        yield fail(
-            expected=expected,
-            seen=msg(
-                "the flag is not given, and the code that auto_map in {needed} names is needed", ", ".join(needed)
-            ),
-            fix=msg("add --trust-remote-code to the server's command line"),
-            where=facts.where,
-        )
-        return
-    yield warn(
-        expected=expected,
-        seen=msg(
+        report, names = fail, ", ".join(needed)
+        seen = msg("the flag is not given, and the code that auto_map in {needed} names is needed", names)
+        fix = msg("add --trust-remote-code to the server's command line")
+    else:
+        report, names = warn, ", ".join(maps)
+        seen = msg(
             "the flag is not given; vLLM {vllm} uses its own classes instead of those that auto_map in "
             "{maps} names",
             facts.releases()[0].vllm,
-            ", ".join(maps),
-        ),
-        fix=msg("add --trust-remote-code if the weights need their own code; else remove auto_map"),
-        where=facts.where,
-    )
+            names,
+        )
+        fix = msg("add --trust-remote-code if the weights need their own code; else remove auto_map")
+    expected = msg("--trust-remote-code, since the weights bring their own code")
+    yield report(expected=expected, seen=seen, fix=fix, where=facts.where)
 
 
 def _files(facts: WeightsFacts, maps: dict[str, JsonObject]) -> Findings:

@@ -68,25 +68,16 @@ def _fault(shard: Shard, loaded: set[str]) -> Finding:
     more = msg(" (and {faults} more faults)", len(faults) - 1) if len(faults) > 1 else ""
     seen = msg("{name} {faults}{more}", name, faults[0], more)
     if shard.unread:
-        return warn(
-            expected=msg("a header that can be read"),
-            seen=seen,
-            fix=msg("split the file into shards, as save_pretrained does"),
-            where=name,
-        )
-    if shard.entry.name not in loaded:
-        return warn(
-            expected=msg("sound files only"),
-            seen=msg("{seen}; the index does not name it, so it is not loaded", seen),
-            fix=msg("delete it, or repair the index if it is needed"),
-            where=name,
-        )
-    return fail(
-        expected=msg("a header that describes the file exactly"),
-        seen=seen,
-        fix=msg("download the file again, or write it again with safetensors.torch.save_file"),
-        where=name,
-    )
+        report, expected = warn, msg("a header that can be read")
+        fix = msg("split the file into shards, as save_pretrained does")
+    elif shard.entry.name not in loaded:
+        report, expected = warn, msg("sound files only")
+        seen = msg("{seen}; the index does not name it, so it is not loaded", seen)
+        fix = msg("delete it, or repair the index if it is needed")
+    else:
+        report, expected = fail, msg("a header that describes the file exactly")
+        fix = msg("download the file again, or write it again with safetensors.torch.save_file")
+    return report(expected=expected, seen=seen, fix=fix, where=name)
 
 
 def _twice(weights: Weights) -> Iterator[Finding]:
