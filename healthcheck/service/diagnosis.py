@@ -17,9 +17,8 @@ from healthcheck.errors import UsageError, reason_of
 from healthcheck.messages import msg
 from healthcheck.redact import without_secrets
 from healthcheck.service.blocks import Line, last_error
-from healthcheck.service.catalogue import Catalogue, Failure, Severity, catalogue
+from healthcheck.service.catalogue import Catalogue, Failure, Pattern, Severity, catalogue
 from healthcheck.service.evidence import Hit, judged, searched
-from healthcheck.service.patterns import Pattern
 from healthcheck.service.text import (
     is_error,
     last_success,

@@ -13,7 +13,7 @@ from healthcheck.weights.documents import text_of
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
 from healthcheck.weights.load import read_load
-from healthcheck.weights.shape import latent_rank
+from healthcheck.weights.memory import latent_rank
 
 BACKEND, CACHE = "attention-backend", "kv-cache-dtype"
 CHOSEN_BY_ITSELF = {"", "auto", "none"}

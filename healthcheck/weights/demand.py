@@ -10,8 +10,7 @@ from healthcheck.messages import msg
 from healthcheck.weights.documents import JsonObject, child, integer, text_of
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.load import Load, read_load
-from healthcheck.weights.memory import Layout
-from healthcheck.weights.shape import Shape, read_shape
+from healthcheck.weights.memory import Layout, Shape, read_shape
 
 UTILIZATION = 0.9
 

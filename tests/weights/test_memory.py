@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.weights.memory import Layout, cache_per_sequence, longest_sequence, weights_per_device
-from healthcheck.weights.shape import read_shape
+from healthcheck.weights.memory import Layout, cache_per_sequence, longest_sequence, read_shape, weights_per_device
 from tests.support.rows import rows
 from tests.weights import folders
 from tests.weights.folders import QWEN3, findings, model, plan, said

@@ -15,9 +15,9 @@ from healthcheck.weights.demand import Demand, longest_context, read_demand
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
 from healthcheck.weights.inventory import MAIN_INDEX
+from healthcheck.weights.memory import Shape
 from healthcheck.weights.quantization import judge_quantization
 from healthcheck.weights.settings import in_settings
-from healthcheck.weights.shape import Shape
 
 MAX_DIGITS = 9
 """No machine has a device with a longer number."""
