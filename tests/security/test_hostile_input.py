@@ -131,8 +131,8 @@ KEYS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("key", KEYS)
 def test_a_configuration_without_its_numbers_is_not_ready(number: str, key: str, tmp_path: Path) -> None:
+    from healthcheck.weights.checks.config import wrong
     from healthcheck.weights.documents import parse_object
-    from healthcheck.weights.quantities import wrong
 
     whole = {
         "hidden_size": 64,

@@ -110,17 +110,20 @@ def _pointers(weights: Weights) -> Iterator[Finding]:
 
 def _unusable(weights: Weights) -> Iterator[Finding]:
     for entry in [entry for entry in weights.files if entry.problem][:20]:
-        seen = msg("{name} {problem}", shown(entry.name), entry.problem)
-        expected = msg("a regular file in the weights folder")
+        name, needed = shown(entry.name), _needed(entry)
         if entry.problem.startswith("cannot be read"):
-            report = unsettled if _needed(entry) else warn
-            yield report(
-                expected=expected, seen=seen, fix=msg("make it readable: chmod a+r {name}", shown(entry.name))
-            )
-        elif _needed(entry):
-            yield fail(expected=expected, seen=seen, fix=msg("put the file itself there"), where=shown(entry.name))
+            report, where = unsettled if needed else warn, ""
+            fix = msg("make it readable: chmod a+r {name}", name)
+        elif needed:
+            report, where, fix = fail, name, msg("put the file itself there")
         else:
-            yield warn(expected=expected, seen=seen, fix=msg("put the file itself there, or delete the name"))
+            report, where, fix = warn, "", msg("put the file itself there, or delete the name")
+        yield report(
+            expected=msg("a regular file in the weights folder"),
+            seen=msg("{name} {problem}", name, entry.problem),
+            fix=fix,
+            where=where,
+        )
     for folder in weights.folder.unlisted[:5]:
         yield warn(expected=msg("a folder that can be listed"), seen=folder, fix=msg("make it readable"))
 

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import math
+from collections.abc import Iterator
+from typing import TypeGuard
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.messages import msg
-from healthcheck.records import Finding, Stage
+from healthcheck.records import Finding, JsonValue, Stage
 from healthcheck.stacks import spans
-from healthcheck.weights.documents import text_of, words
+from healthcheck.weights.documents import JsonObject, child, text_of, words
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
 from healthcheck.weights.inventory import Format
 from healthcheck.weights.nature import Family
-from healthcheck.weights.quantities import wrong
 from healthcheck.weights.registry import DRAFT, Release
 from healthcheck.weights.words import AGAIN, broken
 
 OTHER_ENGINES = {"llama.cpp", "mindie"}
+COUNTS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
+"""Whole numbers above zero, in every part of a configuration."""
+FIGURES = (
+    "rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", "norm_eps", "rope_theta",
+    "initializer_range", "attention_dropout", "max_position_embeddings", "intermediate_size", "num_key_value_heads",
+    "head_dim",
+)  # fmt: skip
+"""Numbers, or lists of them for each layer; null means the default."""
+PARTS = ("text_config", "llm_config", "language_config", "thinker_config", "vision_config")
 
 
 @check(
@@ -232,3 +243,43 @@ def _nowhere(facts: WeightsFacts, named: str, architectures: tuple[str, ...]) ->
 def _near(architecture: str, release: Release) -> str:
     known = sorted(set().union(*(members for name, members in release.groups.items() if name != DRAFT)))
     return next(iter(difflib.get_close_matches(architecture, known, n=1, cutoff=0.85)), "")
+
+
+def wrong(value: JsonObject, prefix: str = "") -> Iterator[tuple[str, str, str]]:
+    """The keys of a configuration, and of its parts, whose value should be a number and is not.
+
+    Each with the kind of value that is expected, and the value that is there: ("text_config.hidden_size", …).
+    """
+    for key in COUNTS:
+        if key in value and not _is_count(value[key]):
+            yield prefix + key, msg("a whole number above zero"), _written(value[key])
+    for key in FIGURES:
+        if value.get(key) is not None and not _are_numbers(value[key]):
+            yield prefix + key, msg("a number"), _written(value[key])
+    for name in PARTS if not prefix else ():
+        yield from wrong(child(value, name), f"{name}.")
+
+
+def _is_count(value: JsonValue) -> bool:
+    """A model may give a list, one for each layer or modality."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(each, int) for each in value)
+    return _is_number(value) and value > 0 and value == int(value)
+
+
+def _are_numbers(value: JsonValue) -> bool:
+    if isinstance(value, list):
+        return bool(value) and all(each is None or _is_number(each) for each in value)
+    if isinstance(value, dict):
+        return bool(value)  # by the kind of layer, as some models have it
+    return _is_number(value)
+
+
+def _is_number(value: JsonValue) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _written(value: JsonValue) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return "null" if value is None else shown(repr(value))[:60]

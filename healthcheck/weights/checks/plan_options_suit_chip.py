@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import functools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,16 +50,9 @@ class OptionRule:
     because: str
     source: str
 
-    def holds(self, facts: WeightsFacts) -> bool:
-        """Whether the launch keeps to the rule, or is none of those that it is about."""
-        given = facts.option(self.option)
-        kept = given is None if self.value is None else given == self.value
-        return kept or not _is_meant(self.model, facts)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Table:
-    source: str
     rules: tuple[OptionRule, ...]
 
 
@@ -116,7 +108,7 @@ def plan_options_suit_chip(facts: WeightsFacts) -> Findings:
     if not rules and not is_asked(facts):
         raise NotApplicable(msg("{label} has no such option on a {label2}", facts.row.label(), chip.label))
     for rule in rules:
-        if not rule.holds(facts):
+        if facts.option(rule.option) != rule.value and _is_meant(rule.model, facts):
             yield in_settings(_broken(facts, rule, chip.label), facts.plan)
     if facts.engine == "vllm":
         yield from judge_attention(facts)
@@ -138,12 +130,8 @@ def _broken(facts: WeightsFacts, rule: OptionRule, chip: str) -> Finding:
 
 def _rules_of(family: Family, release: str) -> tuple[OptionRule, ...]:
     """The rules for a chip in a release."""
-    return tuple(rule for rule in _rules() if family in rule.chips and stacks.in_range(release, rule.releases))
-
-
-@functools.cache
-def _rules() -> tuple[OptionRule, ...]:
-    return json_text.load_as(TABLE.read_bytes(), _Table).rules
+    rules = json_text.load_as(TABLE.read_bytes(), _Table).rules
+    return tuple(rule for rule in rules if family in rule.chips and stacks.in_range(release, rule.releases))
 
 
 def _is_meant(model: Model, facts: WeightsFacts) -> bool:
