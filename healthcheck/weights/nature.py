@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -63,31 +64,29 @@ AUDIO = {
 MAKES_AUDIO = {"talker_config", "token2wav_config", "tts_config", "enable_audio_output", "code2wav_config"}
 MAKES_IMAGES = {"gen_vision_config", "vq_config", "vae_config", "vq_model", "gen_head_config"}
 DIFFUSION_CLASSES = ("UNet2D", "AutoencoderKL", "Transformer2DModel", "DiTModel", "Pipeline")
-SUFFIXES = (
-    ("ForProcessRewardModel", Family.REWARDS), ("ForRewardModeling", Family.REWARDS),
-    ("ForRewardModel", Family.REWARDS), ("RewardModel", Family.REWARDS), ("ForTextEncoding", Family.EMBEDS),
-    ("EmbeddingModel", Family.EMBEDS), ("ForEmbedding", Family.EMBEDS), ("ForRetrieval", Family.EMBEDS),
-    ("ForSequenceClassification", Family.CLASSIFIES), ("ForTokenClassification", Family.CLASSIFIES),
-    ("ForMultipleChoice", Family.CLASSIFIES), ("ForQuestionAnswering", Family.CLASSIFIES),
-    ("ForNextSentencePrediction", Family.CLASSIFIES), ("ForRanking", Family.RANKS),
-    ("ForMaskedLM", Family.ENCODES), ("ForPreTraining", Family.ENCODES),
-    ("ForImageClassification", Family.SEES), ("ForVideoClassification", Family.SEES),
-    ("ForObjectDetection", Family.SEES), ("ForSemanticSegmentation", Family.SEES),
-    ("ForUniversalSegmentation", Family.SEES), ("ForDepthEstimation", Family.SEES),
-    ("ForAudioClassification", Family.TRANSCRIBES), ("ForCTC", Family.TRANSCRIBES),
-    ("ForSpeechSeq2Seq", Family.TRANSCRIBES), ("ForRNNT", Family.TRANSCRIBES), ("ForTDT", Family.TRANSCRIBES),
-    ("ForTextToSpeech", Family.SPEAKS), ("ForTextToWaveform", Family.SPEAKS),
-)  # fmt: skip
-NAMES = (
-    (re.compile(r"TTS|Musicgen|^Bark|ToSpeech|^Vits|^Parler"), Family.SPEAKS),
-    (re.compile(r"^(Wav2Vec2|Hubert|Speech2Text|UniSpeech|Moonshine|Parakeet|Canary)"), Family.TRANSCRIBES),
-    (
-        re.compile(
-            r"^(U?M?T5|LongT5|M?Bart|PLBart|Pegasus|Marian|BigBirdPegasus|M2M100|Blenderbot|LEDFor|SwitchT)"
-        ),
-        Family.ENCODES_DECODES,
+SUFFIXES = {
+    Family.REWARDS: ("RewardModel", "ForRewardModeling"),
+    Family.EMBEDS: ("ForTextEncoding", "EmbeddingModel", "ForEmbedding", "ForRetrieval"),
+    Family.CLASSIFIES: (
+        "ForSequenceClassification", "ForTokenClassification", "ForMultipleChoice", "ForQuestionAnswering",
+        "ForNextSentencePrediction",
     ),
-)
+    Family.RANKS: ("ForRanking",),
+    Family.ENCODES: ("ForMaskedLM", "ForPreTraining"),
+    Family.SEES: (
+        "ForImageClassification", "ForVideoClassification", "ForObjectDetection", "ForSemanticSegmentation",
+        "ForUniversalSegmentation", "ForDepthEstimation",
+    ),
+    Family.TRANSCRIBES: ("ForAudioClassification", "ForCTC", "ForSpeechSeq2Seq", "ForRNNT", "ForTDT"),
+    Family.SPEAKS: ("ForTextToSpeech", "ForTextToWaveform"),
+}  # fmt: skip
+NAMES = {
+    Family.SPEAKS: r"TTS|Musicgen|^Bark|ToSpeech|^Vits|^Parler",
+    Family.TRANSCRIBES: r"^(Wav2Vec2|Hubert|Speech2Text|UniSpeech|Moonshine|Parakeet|Canary)",
+    Family.ENCODES_DECODES: (
+        r"^(U?M?T5|LongT5|M?Bart|PLBart|Pegasus|Marian|BigBirdPegasus|M2M100|Blenderbot|LEDFor|SwitchT)"
+    ),
+}
 """For architectures that no registry lists: families recognised by name, not by suffix."""
 GENERATING_SUFFIXES = ("ForCausalLM", "ForConditionalGeneration", "ChatModel", "LMHeadModel", "ForVision2Seq")
 MODEL_TYPES = {
@@ -162,15 +161,12 @@ def _modality_by_name(architecture: str) -> str:
 def _family_by_name(architecture: str, model_type: str) -> Family:
     if any(word in architecture for word in DIFFUSION_CLASSES):
         return Family.DIFFUSES
-    for suffix, family in SUFFIXES:
-        if architecture.endswith(suffix):
-            return family
-    for pattern, family in NAMES:
-        if pattern.search(architecture):
-            return family
-    for family, types in MODEL_TYPES.items():
-        if model_type in types:
-            return family
+    by_suffix = (family for family, suffixes in SUFFIXES.items() if architecture.endswith(suffixes))
+    by_pattern = (family for family, pattern in NAMES.items() if re.search(pattern, architecture))
+    by_type = (family for family, types in MODEL_TYPES.items() if model_type in types)
+    found = next(itertools.chain(by_suffix, by_pattern, by_type), None)
+    if found:
+        return found
     if architecture.endswith(GENERATING_SUFFIXES):
         return Family.GENERATES
     return Family.EMBEDS if architecture.endswith("Model") else Family.UNKNOWN
