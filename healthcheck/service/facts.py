@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +14,7 @@ from healthcheck import contract, processes
 from healthcheck.messages import msg
 from healthcheck.progress import Progress
 from healthcheck.service.diagnosis import Diagnosis, diagnose, diagnose_stream
-from healthcheck.service.environment import Environment, interpreter, scrubbed
+from healthcheck.service.environment import interpreter, scrubbed
 from healthcheck.service.memory import MemoryWatch
 from healthcheck.service.provided import judged
 from healthcheck.service.records import Alive, Answer, Ended, Launch, LaunchOutcome, PortFacts, Stopped
@@ -32,6 +32,7 @@ def gather_port(port: int = contract.PORT) -> PortFacts:
     return PortFacts(port=port, holders=processes.holders(port))
 
 
+@dataclass(eq=False, repr=False)  # its environment may hold secrets
 class Service:
     """A context manager that launches deploy.sh of a clean export; at its end all processes of the launch are gone.
 
@@ -48,30 +49,22 @@ class Service:
         memory: reads the memory in use of each chip; () if there is none.
     """
 
-    def __init__(
-        self,
-        export: Path,
-        weights: Path,
-        *,
-        log: Path,
-        progress: Progress,
-        environment: Mapping[str, str] | None = None,
-        port: int = contract.PORT,
-        patience: Patience | None = None,
-        memory: MemoryWatch | None = None,
-    ) -> None:
-        self._export = export
-        self._weights = weights
-        self._log = log
-        self._progress = progress
-        self._patience = patience or Patience()
-        self._environment: Environment = scrubbed(os.environ, weights=weights, extra=environment or {})
-        self._port = port
-        self._memory = memory or MemoryWatch(tuple)
-        self._supervisor: Supervisor | None = None
-        self._watch: Watch | None = None
-        self._launch: Launch | None = None
-        self._stopped: Stopped | None = None
+    export: Path
+    weights: Path
+    _: KW_ONLY
+    log: Path
+    progress: Progress
+    environment: Mapping[str, str] = field(default_factory=dict)
+    port: int = contract.PORT
+    patience: Patience = field(default_factory=Patience)
+    memory: MemoryWatch = field(default_factory=lambda: MemoryWatch(tuple))
+    _supervisor: Supervisor | None = field(default=None, init=False)
+    _watch: Watch | None = field(default=None, init=False)
+    _launch: Launch | None = field(default=None, init=False)
+    _stopped: Stopped | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._scrubbed = scrubbed(os.environ, weights=self.weights, extra=self.environment)
 
     @property
     def launch(self) -> Launch:
@@ -83,7 +76,7 @@ class Service:
     @property
     def url(self) -> str:
         """The root of the running server, as this machine reaches it."""
-        return self._watch.url if self._watch else f"http://127.0.0.1:{self._port}"
+        return self._watch.url if self._watch else f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Service:  # noqa: PYI034 - typing.Self is not in Python 3.10
         try:
@@ -107,7 +100,7 @@ class Service:
         at_ready = {found.process.pid: found.process for found in watch.listeners if found.process}
         supervisor.poll()
         tree = {process.pid: process for process in supervisor.tree()}
-        listeners = tuple(found for found in processes.listeners() if found.port == self._port)
+        listeners = tuple(found for found in processes.listeners() if found.port == self.port)
         now = {found.process.pid for found in listeners if found.process}
         return Alive(
             running=bool(tree),
@@ -128,7 +121,7 @@ class Service:
         supervisor, self._stopped = self._supervisor, Stopped(before=before, seconds=0, grace_s=grace_s)
         if supervisor is None:
             return self._stopped
-        self._progress.update(msg("stopping the service"))
+        self.progress.update(msg("stopping the service"))
         ending = supervisor.stop(grace_s)
         self._stopped = Stopped(
             before=before,
@@ -136,10 +129,10 @@ class Service:
             grace_s=grace_s,
             killed=tuple(ending.killed.items()),
             survivors=ending.survivors,
-            holders=processes.holders(self._port),
+            holders=processes.holders(self.port),
         )
         began = time.monotonic()
-        kept = self._memory.unreleased()
+        kept = self.memory.unreleased()
         self._stopped = replace(self._stopped, memory_kept=kept, memory_waited_s=time.monotonic() - began)
         return self._stopped
 
@@ -147,15 +140,15 @@ class Service:
         """Stop, and return the whole course; if the service died before, the log is read once more."""
         stopped = self.stop()
         died = self.launch.outcome is LaunchOutcome.READY and not stopped.before.running
-        return Ended(launch=self.launch, stopped=stopped, diagnosis=diagnose(self._log) if died else None)
+        return Ended(launch=self.launch, stopped=stopped, diagnosis=diagnose(self.log) if died else None)
 
     def _launched(self) -> Launch:
         try:
-            command = (*interpreter(self._export / contract.ENTRY_POINT), contract.ENTRY_POINT)
+            command = (*interpreter(self.export / contract.ENTRY_POINT), contract.ENTRY_POINT)
         except OSError as error:
             failure = msg("{entry_point} cannot be read: {strerror}", contract.ENTRY_POINT, error.strerror)
             return replace(self._blank(), outcome=LaunchOutcome.NOT_STARTED, failure=failure)
-        blank = replace(self._blank(), command=command, holders=processes.holders(self._port))
+        blank = replace(self._blank(), command=command, holders=processes.holders(self.port))
         return blank if blank.holders else self._supervised(blank)
 
     def _blank(self) -> Launch:
@@ -163,33 +156,33 @@ class Service:
         return Launch(
             outcome=LaunchOutcome.PORT_TAKEN,
             command=(contract.ENTRY_POINT,),
-            log=self._log,
-            port=self._port,
-            deadline_s=self._patience.deadline_s,
-            withheld=self._environment.withheld,
-            setup=setup_of(self._export),
+            log=self.log,
+            port=self.port,
+            deadline_s=self.patience.deadline_s,
+            withheld=self._scrubbed.withheld,
+            setup=setup_of(self.export),
         )
 
     def _supervised(self, blank: Launch) -> Launch:
-        self._memory.record_idle()
-        self._log.parent.mkdir(parents=True, exist_ok=True)
-        self._log.write_bytes(b"")
+        self.memory.record_idle()
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        self.log.write_bytes(b"")
         kills = _oom_kills()
         self._supervisor = Supervisor(
-            blank.command, cwd=self._export, env=self._environment.variables, log=self._log.absolute()
+            blank.command, cwd=self.export, env=self._scrubbed.variables, log=self.log.absolute()
         )
         self._watch = Watch(
             supervisor=self._supervisor,
-            timeline=Timeline(self._log),
-            weights=self._weights,
-            port=self._port,
-            patience=self._patience,
-            progress=self._progress,
+            timeline=Timeline(self.log),
+            weights=self.weights,
+            port=self.port,
+            patience=self.patience,
+            progress=self.progress,
         )
         outcome = self._watch.settle()
-        self._memory.record_taken()
+        self.memory.record_taken()
         launch = _facts(blank, self._supervisor, self._watch, outcome, kills)
-        return judged(launch, self._environment.variables)
+        return judged(launch, self._scrubbed.variables)
 
 
 def _facts(
