@@ -26,8 +26,6 @@ from healthcheck.probe.bank import bank
 from healthcheck.probe.facts import measure
 from healthcheck.probe.problems import TIERS, Problem
 from healthcheck.probe.records import ProbeRun, ProbeSettings
-from healthcheck.probe.statistics.correlated import reach
-from healthcheck.probe.statistics.correlation import counts_of
 from healthcheck.probe.statistics.intervals import bootstrap, plus_two_t
 from healthcheck.probe.statistics.metrics import pass_at_k
 from healthcheck.progress import Silent
@@ -75,15 +73,14 @@ def main() -> None:
     folder: Path = options.parse_args().out
     settings = ProbeSettings(url="", problems=PROBLEMS, samples=SAMPLES, seed=SEED, full=True, temperature=1.0)
     problems = bank(settings)
-    rows, matrices = [], {}
+    rows = []
     for solver in SOLVERS:
         began = time.monotonic()
-        matrices[solver] = matrix_of(run(solver, problems, folder / solver))
-        rows.append(row_of(solver, matrices[solver], problems, time.monotonic() - began))
+        matrix = matrix_of(run(solver, problems, folder / solver))
+        rows.append(row_of(solver, matrix, problems, time.monotonic() - began))
     write_atomically(folder / "metrics.json", json_text.dump(rows))
     write_atomically(folder / "headline.json", json_text.dump({row.solver: row.pass_at for row in rows}))
     show(rows)
-    show_reach(matrices, problems)
     print(f"\nmetrics.json, headline.json and the run folders: {folder}")
 
 
@@ -187,21 +184,6 @@ def show(rows: Sequence[Row]) -> None:
     print(
         f"sticky is within ±{TOLERANCE} of the published row: {max(far) <= TOLERANCE} (at most {max(far):.3f} away)"
     )
-
-
-def show_reach(matrices: dict[str, Matrix], problems: Sequence[Problem]) -> None:
-    """What five samples of each problem foretell of ten, which the twenty that there are then show."""
-    print("pass@10 of the 20 samples / from the first 5: 1 - (1 - p)^10 pooled, tier by tier, with correlation")
-    tiers = [problem.tier for problem in problems]
-    for solver, matrix in matrices.items():
-        first = counts_of([row[:5] for row in matrix])
-        pooled, apart = reach(first, ["all"] * len(problems), 10), reach(first, tiers, 10)
-        if pooled and apart:
-            found = apart.correlated
-            print(
-                f"  {solver:<7} {mean(matrix, 10):.3f} / {pooled.independent:.3f}  {apart.independent:.3f}  "
-                f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
-            )
 
 
 if __name__ == "__main__":

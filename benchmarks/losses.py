@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from measure import Bound, Section, main
 
 from healthcheck.probe.statistics.comparison import Shift, compare
-from healthcheck.probe.statistics.correlation import Counts
+from healthcheck.probe.statistics.metrics import Counts
 from healthcheck.probe.statistics.gate import Decision
 from healthcheck.probe.statistics.reference import Question, look, settles
 

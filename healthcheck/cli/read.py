@@ -19,7 +19,6 @@ from healthcheck.probe.aisbench.archive import EXPECTED, open_reports
 from healthcheck.probe.aisbench.reading import Reading, read_tasks
 from healthcheck.probe.aisbench.remarks import remarks
 from healthcheck.probe.aisbench.task import tasks_of
-from healthcheck.probe.statistics.correlation import clustering
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.probe.statistics.summary import accuracy_name
 from healthcheck.records import SCHEMA, Finding, JsonValue, Level, exit_status
@@ -170,8 +169,6 @@ def _said(remark: Finding) -> str:
 
 def _task_json(reading: Reading) -> dict[str, JsonValue]:
     task = reading.task
-    matrix = [[int(sample.client) for sample in row] for row in reading.grid]
-    worth = clustering(matrix) if reading.emulated and matrix else None
     return {
         "model": task.model,
         "dataset": task.dataset,
@@ -187,8 +184,6 @@ def _task_json(reading: Reading) -> dict[str, JsonValue]:
         "answered_only": _estimates(reading.answered),
         "regraded": _estimates(reading.regraded),
         "votes": [_estimate(estimate) for estimate in reading.votes],
-        "icc": _estimate(worth.icc) if worth and worth.icc else None,
-        "effective_samples": worth.effective_samples if worth else None,
         "remarks": [
             {"level": r.level.value, "expected": r.expected, "seen": plain(r.seen), "fix": r.fix}
             for r in remarks(reading)

@@ -9,9 +9,6 @@ from healthcheck.messages import msg
 from healthcheck.probe.adaptive import saving, stopping
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.records import ProbeRun
-from healthcheck.probe.statistics.correlated import Reach, reach
-from healthcheck.probe.statistics.correlation import counts_of
-from healthcheck.probe.statistics.pass_variance import ENDLESS, Sharpness, sharpness
 from healthcheck.probe.statistics.records import Estimate, Summary
 from healthcheck.probe.statistics.summary import summarize, summarize_tiers, summarize_votes
 from healthcheck.probe.statistics.weighted import summarize_scores
@@ -20,9 +17,6 @@ SCORED = " (score)"
 """The end of the name of a figure that rests on the user's scores."""
 _MARKED = ("boxed", "hashes", "cue", "emphasis", "last")
 """Grading tiers, the clearest mark of a final answer first."""
-_KS = (1, 2, 3, 4, 5, 10, 20, 50, 100)
-_SAMPLES = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100)
-"""Where the standard error of pass@k is told, for runs of up to so many samples."""
 Rows = tuple[tuple[int, ...], ...]
 """Indices into a run's samples, one row a problem, all rows of one length."""
 
@@ -147,23 +141,6 @@ def _user_scores(run: ProbeRun, chosen: Grid) -> list[list[float]]:
     if not known or any((s.problem, s.repeat) not in known and not s.error for row in rows for s in row):
         return []
     return [[known.get((s.problem, s.repeat), -math.inf) for s in row] for row in rows]
-
-
-def reaches(run: ProbeRun, chosen: Grid) -> tuple[Reach, ...]:
-    """pass@n with and without correlation, and what they make of twice and four times as many samples."""
-    counts, n = counts_of(matrix(run, chosen)), chosen.repeats
-    names = [run.problems[problem].tier for problem in chosen.problems]
-    return tuple(found for k in (n, 2 * n, 4 * n) if (found := reach(counts, names, k)))
-
-
-def sharpnesses(run: ProbeRun, chosen: Grid) -> dict[int, tuple[Sharpness, ...]]:
-    """By k: the standard error of pass@k from k samples to four times those of the run, and without end."""
-    counts, n = counts_of(matrix(run, chosen)), chosen.repeats
-    ks = [k for k in _KS if k <= n] if n > 1 else []
-    return {
-        k: sharpness(counts, k, [*sorted({*(m for m in _SAMPLES if k <= m < n), n, 2 * n, 4 * n}), ENDLESS])
-        for k in ks
-    }
 
 
 def _answers(run: ProbeRun, chosen: Grid) -> list[list[str | None]]:

@@ -12,7 +12,6 @@ from healthcheck.probe.adaptive import saving
 from healthcheck.probe.by_server import Share, shares
 from healthcheck.probe.figures import Grid
 from healthcheck.probe.records import CLIENT, THE_KIT, ProbeRun
-from healthcheck.probe.statistics.correlation import clustering
 from healthcheck.probe.statistics.intervals import bootstrap, plus_two_t, wilson
 from healthcheck.probe.statistics.noise import corrected_avg, corrected_pass_at_k
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
@@ -50,9 +49,6 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
             tier.tier: _summary(tier, figures.votes(run, figures.of_tier(run, chosen, tier.tier)))
             for tier in figures.tiers(run)
         },
-        "correlated pass@k": _reaches(run, chosen),
-        "standard error of pass@k": _sharpnesses(run, chosen),
-        "clustering": _clustering(run, chosen),
         "baselines": {**baselines.accuracies([run.problems[problem] for problem in chosen.problems])},
         "signs": _signs(run),
         "graders": {**_counted([run.grades[place].by or THE_KIT for place in chosen.flat])},
@@ -124,30 +120,6 @@ def _corrected(run: ProbeRun, chosen: Grid, summary: Summary) -> dict[str, JsonV
 def client(run: ProbeRun) -> dict[str, float]:
     """What the evaluation client would print, in percent."""
     return export.client_figures(run)
-
-
-def _clustering(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
-    found = clustering(figures.matrix(run, chosen))
-    return {"icc": _json(found.icc) if found.icc else None, "effective samples": found.effective_samples}
-
-
-def _reaches(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
-    """By k, also beyond n: as if samples were independent, and with the correlation that was observed."""
-    return {
-        f"pass@{each.k}": {"independent": each.independent, "correlated": _json(each.correlated)}
-        for each in figures.reaches(run, chosen)
-    }
-
-
-def _sharpnesses(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
-    """For each k: with how many samples a problem, None without end, which standard errors."""
-    return {
-        f"pass@{k}": [
-            {"samples": each.samples or None, LIKE_THESE: each.like_these, THIS_BANK: each.this_bank}
-            for each in table
-        ]
-        for k, table in figures.sharpnesses(run, chosen).items()
-    }
 
 
 def _signs(run: ProbeRun) -> dict[str, JsonValue]:

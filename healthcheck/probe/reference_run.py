@@ -9,7 +9,7 @@ from healthcheck.probe.bank import fingerprint
 from healthcheck.probe.checks import checks_of
 from healthcheck.probe.checks.accuracy import accuracy
 from healthcheck.probe.records import ProbeRun, ReferenceRun
-from healthcheck.probe.statistics.correlation import counts_of
+from healthcheck.probe.statistics.metrics import counts_of
 from healthcheck.records import CheckResult, Level, Outcome
 
 

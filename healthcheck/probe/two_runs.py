@@ -12,7 +12,7 @@ from healthcheck.probe.figures import Grid, grid
 from healthcheck.probe.records import ProbeRun, count_of_problems
 from healthcheck.probe.request import differences
 from healthcheck.probe.statistics.comparison import Comparison, compare
-from healthcheck.probe.statistics.correlation import counts_of
+from healthcheck.probe.statistics.metrics import counts_of
 from healthcheck.probe.statistics.summary import ALL
 
 MUST_AGREE = ("temperature", "max_tokens")

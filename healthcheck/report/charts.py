@@ -91,15 +91,6 @@ class ByK:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BySamples:
-    """One number of samples of `by_samples`, with the standard errors for other problems and for the same ones."""
-
-    samples: int
-    like_these: float | None
-    this_bank: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
     """One row of `waterfall`: from when to when, in seconds."""
 
@@ -153,25 +144,6 @@ def by_k(points: Sequence[ByK], title: str) -> Drawing:
         *(_circle(across.at(p.k), up.at(p.value), 3.5, "dot") for p in points),
     ]
     return _svg(height, title, parts)
-
-
-def by_samples(points: Sequence[BySamples], title: str) -> Drawing:
-    """Standard errors, in points, over the number of samples: for other problems, and dashed for the same ones."""
-    height = 190
-    most = _nice(max(100 * (p.like_these or 0) for p in points) or 1)
-    across = _Scale(low=points[0].samples, high=points[-1].samples, begin=LEFT - 14, end=WIDTH - RIGHT - 8)
-    up = _Scale(low=0, high=most, begin=height - 26, end=TOP + 4)
-    parts: list[Part] = [_level(up.at(most * share), _number(most * share), LEFT - 14) for share in (0, 0.5, 1)]
-    parts += [
-        _text(across.at(at), height - 8, str(at), "tick", anchor="middle")
-        for at in dict.fromkeys((points[0].samples, points[len(points) // 2].samples, points[-1].samples))
-    ]
-    for name, values in (
-        ("bound", [(p.samples, 100 * p.this_bank) for p in points if p.this_bank is not None]),
-        ("curve", [(p.samples, 100 * p.like_these) for p in points if p.like_these is not None]),
-    ):
-        parts.append(Markup('<polyline class="{}" points="{}"/>').format(name, _points(values, across, up)))
-    return _svg(height, title, [*parts, _text(LEFT - 10, TOP + 2, msg("points"), "tick", anchor="start")])
 
 
 def over_run(values: Sequence[tuple[int, float]], title: str, unit: str) -> Drawing:

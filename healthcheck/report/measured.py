@@ -14,9 +14,7 @@ from healthcheck.probe.layout import JOURNAL, PROBLEMS
 from healthcheck.probe.problems import Problem
 from healthcheck.probe.records import THE_KIT, ProbeRun, Sample, count_of_problems, count_of_samples
 from healthcheck.probe.request import prompt_of
-from healthcheck.probe.statistics.correlation import counts_of
 from healthcheck.probe.statistics.metrics import HARD_THRESHOLD
-from healthcheck.probe.statistics.pass_variance import sharpness
 from healthcheck.probe.statistics.records import THIS_BANK, Summary
 from healthcheck.records import JsonValue
 from healthcheck.redact import without_secrets
@@ -159,7 +157,7 @@ def _choices(run: ProbeRun) -> tuple[Choice, ...]:
 
 def _accuracy(run: ProbeRun) -> tuple[Chart | None, ...]:
     summary = figures.overall(run)
-    return (_by_tier(run, summary), _by_k(run, summary), _by_samples(run)) if summary.samples else ()
+    return (_by_tier(run, summary), _by_k(summary)) if summary.samples else ()
 
 
 def _by_tier(run: ProbeRun, summary: Summary) -> Chart:
@@ -189,7 +187,7 @@ def _by_tier(run: ProbeRun, summary: Summary) -> Chart:
     )
 
 
-def _by_k(run: ProbeRun, summary: Summary) -> Chart | None:
+def _by_k(summary: Summary) -> Chart | None:
     mean = summary.correct / summary.samples
     points = [
         charts.ByK(k=k, value=e.value, low=e.low, high=e.high, bound=1 - (1 - mean) ** k)
@@ -198,47 +196,12 @@ def _by_k(run: ProbeRun, summary: Summary) -> Chart | None:
     ]
     if len(points) < 2:
         return None
-    more = [
-        msg(
-            "pass@{k} {value:.1f} % (independent: {independent:.1f} %)",
-            each.k,
-            100 * each.correlated.value,
-            100 * each.independent,
-        )
-        for each in figures.reaches(run, figures.grid(run))
-        if each.k > points[-1].k
-    ]
-    beyond = msg(" With more samples and their correlation: {more}.", joined(", ", more)) if more else ""
     return Chart(
         title=msg("pass@k over k"),
         drawing=charts.by_k(points, msg("pass@k for k from 1 to {k}", points[-1].k)),
         caption=msg(
             "Line: measured, with its 95 % interval. Dashed: 1 − (1 − p)^k, what independent samples of "
-            "equal problems would give; the distance below it is what the samples of a problem "
-            "share.{beyond}",
-            beyond,
-        ),
-    )
-
-
-def _by_samples(run: ProbeRun) -> Chart | None:
-    """The largest k of which the run can say what more samples would bring."""
-    chosen = figures.grid(run)
-    k = max((k for k in figures.sharpnesses(run, chosen) if 2 * k <= chosen.repeats), default=0)
-    if not k or len(chosen.rows) < 2:
-        return None
-    counts = range(k, 4 * chosen.repeats + 1)
-    points = [
-        charts.BySamples(samples=each.samples, like_these=each.like_these, this_bank=each.this_bank)
-        for each in sharpness(counts_of(figures.matrix(run, chosen)), k, counts)
-    ]
-    return Chart(
-        title=msg("Standard error of pass@{k}", k),
-        drawing=charts.by_samples(points, msg("Standard error of pass@{k} over the samples of each problem", k)),
-        caption=msg(
-            "Over the samples of each problem; this run has {repeats}. Line: for problems like these; "
-            "where it is flat, only more problems help. Dashed: for these problems again.",
-            chosen.repeats,
+            "equal problems would give; the distance below it is what the samples of a problem share."
         ),
     )
 

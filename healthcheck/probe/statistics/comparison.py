@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from healthcheck.messages import msg
-from healthcheck.probe.statistics.correlation import Counts, icc
 from healthcheck.probe.statistics.distributions import (
     chi_square_1_upper_tail,
     normal_quantile,
@@ -25,6 +24,7 @@ from healthcheck.probe.statistics.distributions import (
     t_quantile,
 )
 from healthcheck.probe.statistics.intervals import LEVEL
+from healthcheck.probe.statistics.metrics import Counts
 from healthcheck.probe.statistics.records import LIKE_THESE, Estimate
 
 LEAST_PROBLEMS = 20
@@ -144,7 +144,8 @@ def compare(first: Counts, second: Counts, *, margin: float, tier: str = "all") 
         raise ValueError("a comparison needs the same problems in both runs")
     problems = len(first)
     differences = [cb / nb - ca / na for (na, ca), (nb, cb) in zip(first, second, strict=True)]
-    difference, bound = _paired_t(differences, sum(n for n, _ in (*first, *second)))
+    difference, spread = _paired_t(differences, sum(n for n, _ in (*first, *second)))
+    bound = max(-1.0, difference.value - t_quantile(LEVEL, problems - 1) * spread) if difference else -1.0
     accuracy = sum(c / n for n, c in first) / problems
     p_value = loss_p(first, second)
     return Comparison(
@@ -157,7 +158,7 @@ def compare(first: Counts, second: Counts, *, margin: float, tier: str = "all") 
         margin=margin,
         loss_p=p_value,
         shift=_shift(difference, bound > -margin and accuracy > margin, p_value),
-        minimal_detectable=_detectable(first, second, differences),
+        minimal_detectable=(normal_quantile(0.95) + normal_quantile(0.8)) * spread,
         tests=change_tests(first, second),
         too_few=problems < LEAST_PROBLEMS,
     )
@@ -207,14 +208,6 @@ def signs_by_problem(first: Counts, second: Counts) -> ChangeTest:
     )
 
 
-def minimal_detectable(*, accuracy: float, rho: float, repeats: float, problems: int) -> float:
-    """The drop that a paired comparison of one model with itself finds at one-sided 5 % in four cases of five.
-
-    (z_.95 + z_.8) sqrt(2 p (1-p) (1-ρ) / n / N)
-    """
-    return _found(2 * accuracy * (1 - accuracy) * (1 - rho) / repeats, problems)
-
-
 def _excess(first: Counts, second: Counts) -> tuple[float, float]:
     """Right samples of the second run above what the problems' margins expect, and the variance of that."""
     excess = variance = 0.0
@@ -242,12 +235,13 @@ def _as_large(differences: Sequence[int]) -> float:
 
 
 def _paired_t(differences: Sequence[float], samples: int) -> tuple[Estimate | None, float]:
+    """The mean with its interval, and the standard error for what must not be missed: wider where few differ."""
     problems = len(differences)
+    wider = math.sqrt(sample_variance([*differences, -1.0, 1.0]) / problems)
     if problems < 2:
-        return None, -1.0
+        return None, wider
     mean = math.fsum(differences) / problems
     spread, method = math.sqrt(sample_variance(differences) / problems), "paired t over problems"
-    wider = math.sqrt(sample_variance([*differences, -1.0, 1.0]) / problems)
     if not spread:  # no two problems differ: not certainty, so two that do are assumed
         spread, method = wider, "paired t, plus-2"
     half = t_quantile((1 + LEVEL) / 2, problems - 1) * spread
@@ -262,8 +256,7 @@ def _paired_t(differences: Sequence[float], samples: int) -> tuple[Estimate | No
         problems=problems,
         samples=samples,
     )
-    few = sum(map(bool, differences)) < FEW_DIFFER
-    return estimate, max(-1.0, mean - t_quantile(LEVEL, problems - 1) * (wider if few else spread))
+    return estimate, wider if sum(map(bool, differences)) < FEW_DIFFER else spread
 
 
 def _shift(difference: Estimate | None, excluded: bool, p_value: float) -> Shift:
@@ -272,24 +265,3 @@ def _shift(difference: Estimate | None, excluded: bool, p_value: float) -> Shift
     if excluded:
         return Shift.NO_WORSE
     return Shift.WORSE if p_value <= LOSS_ERROR else Shift.UNDECIDED
-
-
-def _found(variance: float, problems: int) -> float:
-    """The drop that is found in four cases of five, from the variance of a problem's difference."""
-    return (normal_quantile(0.95) + normal_quantile(0.8)) * math.sqrt(variance / problems)
-
-
-def _detectable(first: Counts, second: Counts, differences: Sequence[float]) -> float:
-    """From the runs' own ICC or from the differences, whichever is more: of copies the former is 1.
-
-    Never as if no two problems could differ.
-    """
-    known = [rho for rho in (icc(first), icc(second)) if rho is not None]
-    if not known:
-        return _found(sample_variance([*differences, -1.0, 1.0]), len(first))
-    pooled = (*first, *second)
-    share = sum(c / n for n, c in pooled) / len(pooled)
-    repeats = len(pooled) / sum(1 / n for n, _ in pooled)
-    drop = minimal_detectable(accuracy=share, rho=max(0.0, min(known)), repeats=repeats, problems=len(first))
-    least = _found(sample_variance([*(0.0 for _ in first), -1.0, 1.0]), len(first))
-    return max(drop, least, _found(sample_variance(differences), len(first)))

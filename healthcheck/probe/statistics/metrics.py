@@ -12,11 +12,17 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 Matrix = Sequence[Sequence[int]]
+Counts = Sequence[tuple[int, int]]
+"""(n, c) of each problem: samples, and correct ones among them."""
 HARD_THRESHOLD = 0.5
-
 
 _cached = lru_cache(maxsize=2**16)
 """A run has many problems and few different (n, c, k)."""
+
+
+def counts_of(matrix: Matrix) -> list[tuple[int, int]]:
+    """(n, c) of each problem."""
+    return [(len(row), sum(row)) for row in matrix]
 
 
 def avg_at_n(n: int, c: int) -> float:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from healthcheck.probe.statistics.comparison import FEW_DIFFER, LEAST_PROBLEMS, loss_p
-from healthcheck.probe.statistics.correlation import Counts
+from healthcheck.probe.statistics.metrics import Counts
 from healthcheck.probe.statistics.distributions import normal_quantile, sample_variance, t_quantile
 from healthcheck.probe.statistics.gate import Decision, Gate, PairedGate
 from healthcheck.probe.statistics.power import operating

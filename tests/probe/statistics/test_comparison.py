@@ -15,7 +15,6 @@ from healthcheck.probe.statistics.comparison import (
     Shift,
     cochran_mantel_haenszel,
     compare,
-    minimal_detectable,
     signs_by_problem,
 )
 
@@ -102,15 +101,6 @@ def test_so_many_problems_that_the_signs_are_not_counted_give_nearly_the_same_p(
     )
     expected = stats.binomtest(lost, lost + won, alternative="greater").pvalue
     assert signs_by_problem(first, second).worse_p == pytest.approx(expected, abs=0.01)
-
-
-@pytest.mark.parametrize(
-    ("problems", "n", "points"),
-    [(40, 1, 15.7), (40, 5, 7.0), (120, 1, 9.1), (120, 5, 4.1), (200, 5, 3.1), (120, 10, 2.9)],
-)
-def test_minimal_detectable_drops_of_the_reference(problems: int, n: int, points: float) -> None:
-    drop = minimal_detectable(accuracy=0.8, rho=0.5, repeats=n, problems=problems)
-    assert 100 * drop == pytest.approx(points, abs=0.06)
 
 
 @pytest.mark.parametrize("runs", [[(5, 5)] * 60, [(5, 5)] * 30 + [(5, 0)] * 30, [(1, 1)] * 40 + [(1, 0)] * 20])

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from healthcheck.probe.statistics.comparison import cochran_mantel_haenszel, compare
-from healthcheck.probe.statistics.correlation import clustering, icc
 from healthcheck.probe.statistics.gate import Decision, Gate
 from healthcheck.probe.statistics.intervals import plus_two_t, wilson
 from healthcheck.probe.statistics.metrics import cons_at_k, pass_at_k
@@ -49,20 +48,6 @@ def test_plus_two_t_covers_for_problems_like_these(name: str, problems: int, p: 
         interval = plus_two_t(row.tolist())
         covered += interval.low <= truth <= interval.high
     assert covered / REPLICATES >= 0.93 - 0.008  # two standard errors of the measurement
-
-
-@pytest.mark.parametrize("problems", PROBLEMS)
-@pytest.mark.parametrize(("p", "rho"), [(0.2, 0.5), (0.5, 0.3), (0.7, 0.02), (0.8, 0.5), (0.9, 0.3)])
-def test_the_icc_is_covered_too(problems: int, p: float, rho: float) -> None:
-    generator = numpy.random.default_rng(11)
-    counts = generator.binomial(5, shares(generator, p, rho, (600, problems)))
-    known, covered = 0, 0
-    for row in counts.tolist():
-        correlation = clustering([[1] * c + [0] * (5 - c) for c in row]).icc
-        if correlation is not None:
-            known += 1
-            covered += correlation.low <= rho <= correlation.high
-    assert covered / known >= 0.93 - 0.02
 
 
 @pytest.mark.parametrize("problems", [8, *PROBLEMS])
@@ -125,13 +110,3 @@ def test_a_degradation_at_the_margin_is_rarely_called_no_degradation() -> None:
         second = [(5, int(c)) for c in generator.binomial(5, bank * (1 - 0.05 / 0.8))]
         passed += compare(first, second, margin=0.05).shift.value == "no worse"
     assert passed / replicates <= 0.075
-
-
-def test_icc_is_unbiased() -> None:
-    generator = numpy.random.default_rng(3)
-    for rho, spread in ((0.5, 0.02), (0.0, 0.02)):
-        values = []
-        for _ in range(600):
-            counts = generator.binomial(5, shares(generator, 0.7, rho, (40,)))
-            values.append(icc([(5, int(c)) for c in counts]))
-        assert abs(sum(v for v in values if v is not None) / len(values) - rho) < spread

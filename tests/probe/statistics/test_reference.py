@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from healthcheck.probe.statistics.correlation import Counts
+from healthcheck.probe.statistics.metrics import Counts
 from healthcheck.probe.statistics.gate import Decision
 from healthcheck.probe.statistics.reference import Question, look, more_samples, problems_for, settles
 
