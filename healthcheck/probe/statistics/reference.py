@@ -15,10 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from healthcheck.probe.statistics.comparison import FEW_DIFFER, LEAST_PROBLEMS, loss_p
-from healthcheck.probe.statistics.metrics import Counts
 from healthcheck.probe.statistics.distributions import normal_quantile, sample_variance, t_quantile
-from healthcheck.probe.statistics.gate import Decision, Gate, PairedGate
-from healthcheck.probe.statistics.power import operating
+from healthcheck.probe.statistics.gate import Decision, Evidence, Gate, PairedGate
+from healthcheck.probe.statistics.metrics import Counts
 
 ERROR = 0.01
 POWER = 0.93
@@ -169,9 +168,23 @@ def _settled_by_sequence(accuracy: float, problems: int, error: float, slack: fl
         question = Question(
             accuracy=accuracy, problems=problems, repeats=1, margin=margin, slack=slack, error=error
         )
-        if isinstance(gate := question.gate, Gate) and operating(gate, accuracy, problems).healthy >= POWER:
+        if isinstance(gate := question.gate, Gate) and _healthy(gate, accuracy, problems) >= POWER:
             return margin
     return 1.0
+
+
+def _healthy(gate: Gate, accuracy: float, samples: int) -> float:
+    """How often a gate ends healthy within so many independent samples: exact, by the right ones so far."""
+    ended, states = 0.0, {0: (1.0, gate.start())}
+    for _ in range(samples):
+        following: dict[int, tuple[float, Evidence]] = {}
+        for right, (mass, evidence) in states.items():
+            for score, chance in ((1, accuracy), (0, 1 - accuracy)):
+                before, seen = following.get(right + score) or (0.0, gate.observe(evidence, score))
+                following[right + score] = (before + mass * chance, seen)
+        ended += math.fsum(mass for mass, seen in following.values() if seen.decision is Decision.HEALTHY)
+        states = {right: state for right, state in following.items() if state[1].decision is Decision.OPEN}
+    return ended
 
 
 def _share(question: Question, rounds: int) -> float:

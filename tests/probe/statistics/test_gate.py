@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.probe.statistics.gate import Decision, Gate, PairedGate
-from healthcheck.probe.statistics.power import operating
+from tests.probe.statistics.operating import operating
 
 probabilities = st.floats(0.03, 0.97)
 
