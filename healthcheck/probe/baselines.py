@@ -14,8 +14,6 @@ from healthcheck.probe.grading import grade
 from healthcheck.probe.problems import AnswerKind, Problem
 
 _MORE = re.compile(r"picks|buys|finds|gets|买|得到|找到")
-_TIMES = re.compile(r"each and|每盒")
-_SPLIT = re.compile(r"equally|平均")
 
 
 def accuracies(problems: Sequence[Problem]) -> Mapping[str, float]:
@@ -26,7 +24,7 @@ def accuracies(problems: Sequence[Problem]) -> Mapping[str, float]:
     if any(problem.program for problem in problems) and all(
         problem.kind is AnswerKind.NUMBER for problem in problems
     ):
-        solvers |= {"keyword": keyword, "parser": parser}
+        solvers["keyword"] = keyword
     return {
         name: sum(grade(problem, solve(problem)).score for problem in problems) / len(problems)
         for name, solve in solvers.items()
@@ -39,26 +37,6 @@ def keyword(problem: Problem) -> str:
     if len(numbers) < 2:
         return str(numbers[0]) if numbers else ""
     return str(numbers[0] + numbers[1] if _MORE.search(problem.question) else numbers[0] - numbers[1])
-
-
-def parser(problem: Problem) -> str:
-    """Sentence by sentence, an operation by each key word; reads nothing but the question."""
-    value: int | None = None
-    for part in re.split(r"[.。，,] ?|(?<=\d) (?=\w+ and )| and (?!\d)", problem.question):
-        numbers = [int(number) for number in re.findall(r"\d+", part)]
-        if not numbers:
-            continue
-        if value is None or len(numbers) > 1:
-            value = numbers[0] * (numbers[1] if len(numbers) > 1 else 1)
-        elif _TIMES.search(part) or "每盒" in part:
-            value *= numbers[0]
-        elif _SPLIT.search(part):
-            value //= max(numbers[0], 1)
-        elif _MORE.search(part):
-            value += numbers[0]
-        else:
-            value -= numbers[0]
-    return "" if value is None else str(value)
 
 
 def _constant(problems: Sequence[Problem]) -> Callable[[Problem], str]:

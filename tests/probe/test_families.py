@@ -42,10 +42,9 @@ def test_the_answer_to_another_problem_is_wrong(family: str, tier: str) -> None:
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_a_parser_solves_the_arithmetic_and_keywords_only_its_easiest_tier(tier: str) -> None:
+def test_keywords_solve_only_the_easiest_tier_of_the_arithmetic(tier: str) -> None:
     for family in ("arithmetic", "arithmetic-zh"):
         reached = baselines.accuracies(generate(family, tier, 11, 100))
-        assert reached["parser"] == 1.0
         assert (reached["keyword"] == 1.0) == (tier == "easy")
 
 
