@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from healthcheck.probe.statistics.comparison import signs_by_problem
-from healthcheck.probe.statistics.distributions import normal_quantile, normal_upper_tail
+from healthcheck.probe.statistics.comparison import cochran_mantel_haenszel, signs_by_problem
+from healthcheck.probe.statistics.distributions import normal_quantile
 
 Stratum = tuple[int, int, int, int]
 """Of one problem, or of all problems of a tier: samples and right ones of a server, samples and right ones of the
@@ -44,9 +44,10 @@ def against_others(strata: Sequence[Stratum], *, by_problem: bool, error: float)
     telling = [each for each in shared if 0 < each[1] + each[3] < each[0] + each[2]]
     p = 1.0
     if telling:
-        p = _exact(telling) if _width(telling) <= _EXACT_WIDTH else _normal(telling)
-    if telling and by_problem:
-        p = max(p, _by_problem(telling))
+        runs = [(m, d) for _, _, m, d in telling], [(n, c) for n, c, _, _ in telling]
+        p = _exact(telling) if _width(telling) <= _EXACT_WIDTH else cochran_mantel_haenszel(*runs).worse_p
+        if by_problem:
+            p = max(p, signs_by_problem(*runs).worse_p)
     return Against(p=p, detectable=_detectable(shared, error) if shared else None)
 
 
@@ -85,16 +86,6 @@ def _convolved(a: Sequence[float], b: Sequence[float]) -> list[float]:
 def _width(strata: Sequence[Stratum]) -> int:
     """How many values the right samples of the server can have."""
     return sum(min(n, c + d) - max(0, c + d - m) for n, c, m, d in strata)
-
-
-def _normal(strata: Sequence[Stratum]) -> float:
-    excess = math.fsum(c - n * (c + d) / (n + m) for n, c, m, d in strata)
-    return normal_upper_tail(-(excess + 0.5) / math.sqrt(math.fsum(map(_variance, strata))))
-
-
-def _by_problem(strata: Sequence[Stratum]) -> float:
-    """With the problem as the unit: each may differ between servers, but not all in one direction."""
-    return signs_by_problem([(m, d) for _, _, m, d in strata], [(n, c) for n, c, _, _ in strata]).worse_p
 
 
 def _variance(stratum: Stratum) -> float:
