@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from measure import Bound, Section, main
 
 from healthcheck.probe.statistics.comparison import Shift, compare
-from healthcheck.probe.statistics.metrics import Counts
 from healthcheck.probe.statistics.gate import Decision
+from healthcheck.probe.statistics.metrics import Counts
 from healthcheck.probe.statistics.reference import Question, look, settles
 
 TIERS, CORRELATION = (0.95, 0.85, 0.60), 0.3

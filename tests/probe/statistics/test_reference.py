@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from healthcheck.probe.statistics.metrics import Counts
 from healthcheck.probe.statistics.gate import Decision
+from healthcheck.probe.statistics.metrics import Counts
 from healthcheck.probe.statistics.reference import Question, look, more_samples, problems_for, settles
 
 PROBLEMS, REPEATS, ACCURACY = 60, 3, 0.8
