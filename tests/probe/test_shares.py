@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from healthcheck.probe.answers import surely
 from healthcheck.probe.checks.degenerate import TOLERATED
 from healthcheck.probe.checks.truncated import NEVER_ENDS
 from healthcheck.probe.records import Sample
-from healthcheck.probe.shares import surely
 
 PROBLEMS, COPIES = 120, 3
 

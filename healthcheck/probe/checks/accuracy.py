@@ -10,6 +10,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail, note, unsett
 from healthcheck.messages import joined, message, msg
 from healthcheck.probe import baselines, export, figures, verdict
 from healthcheck.probe.adaptive import saving
+from healthcheck.probe.answers import excerpt
 from healthcheck.probe.export import client_text
 from healthcheck.probe.records import THE_KIT, EndedBy, ProbeRun, count_of_problems, count_of_samples
 from healthcheck.probe.statistics.gate import Decision
@@ -17,7 +18,6 @@ from healthcheck.probe.statistics.records import THIS_BANK, Estimate
 from healthcheck.probe.statistics.reference import Look
 from healthcheck.probe.statistics.summary import ALL, accuracy_name
 from healthcheck.probe.verdict import Judgement
-from healthcheck.probe.words import excerpt
 from healthcheck.records import JsonValue, Stage
 
 MISREAD = 0.02

@@ -10,12 +10,11 @@ from healthcheck.check import Findings, NotApplicable, check, fail, note, unsett
 from healthcheck.detectors import breaks_off, dominant_script, flags
 from healthcheck.messages import joined, msg
 from healthcheck.probe import figures
+from healthcheck.probe.answers import excerpt, surely
 from healthcheck.probe.grading.statements import STRICT_TIERS
 from healthcheck.probe.problems import prompt
 from healthcheck.probe.records import ProbeRun, Sample
-from healthcheck.probe.shares import surely
 from healthcheck.probe.statistics.intervals import clopper_pearson, wilson
-from healthcheck.probe.words import excerpt
 from healthcheck.reasoning import final_text
 from healthcheck.records import Finding, Level, Stage
 

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 
 from healthcheck.check import Findings, NotApplicable, check, fail, unsettled, warn
 from healthcheck.messages import msg
-from healthcheck.probe import runaway
+from healthcheck.probe import answers
+from healthcheck.probe.answers import excerpt, surely
 from healthcheck.probe.records import ProbeRun, Sample
-from healthcheck.probe.shares import surely
-from healthcheck.probe.words import excerpt
 from healthcheck.records import Finding, Stage
 
 NEVER_ENDS = 0.5
@@ -56,9 +55,9 @@ def truncated(run: ProbeRun) -> Findings:
     cut = [sample for sample in answered if sample.finish_reason == "length"]
     if not cut:
         return
-    reasoned = runaway.reasoning(run, cut)
+    reasoned = answers.reasoning(run, cut)
     thoughts = {sample.order for sample in reasoned}
-    endless = [sample for sample in cut if sample.order not in thoughts and runaway.endless(run, sample)]
+    endless = [sample for sample in cut if sample.order not in thoughts and answers.endless(run, sample)]
     going_on = thoughts.union(sample.order for sample in endless)
     most = run.settings.max_tokens
     early = {each.order: each for each in cut if each.order not in going_on and _ends_early(each, most)}

@@ -1,13 +1,16 @@
-"""Answers that max_tokens cut: which were still reasoning, and which would have gone on for ever."""
+"""What the checks ask of the answers of a run: how many show something, which were cut in thought or never end."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from healthcheck.detectors import flags
 from healthcheck.probe.records import ProbeRun, Sample
+from healthcheck.probe.statistics.intervals import wilson
 from healthcheck.reasoning import final_text
+from healthcheck.redact import beginning
 
 PAGES_CHARACTERS = 4000
 """Longer than any answer to a school problem that is not reasoned about; of other data sets nothing is known."""
@@ -22,6 +25,22 @@ _TURN_ENDED = re.compile(
     r"|</s>|<end_of_turn>|<start_of_turn>|\[/?INST\]|<｜[^｜\n]{3,40}｜>"
     r"|\n\s*(?:User|Human|Assistant|用户|助手)\s*[:：]"
 )
+
+
+def excerpt(text: str) -> str:
+    """The beginning of an answer, quoted."""
+    return repr(beginning(text, 80) + ("…" if len(text) > 80 else ""))
+
+
+def surely(shown: Iterable[Sample], answered: Iterable[Sample]) -> float:
+    """The lower end of the 95 % interval for the share of the answers.
+
+    The samples of a problem are often copies of each other, so each problem counts once, with the share of its
+    samples; a mean of such shares varies no more than a binomial share of as many trials.
+    """
+    asked = Counter(sample.problem for sample in answered)
+    found = Counter(sample.problem for sample in shown)
+    return wilson(sum(found[problem] / times for problem, times in asked.items()), len(asked)).low
 
 
 def reasoning(run: ProbeRun, cut: Sequence[Sample]) -> list[Sample]:
