@@ -1,4 +1,4 @@
-"""What a server says of itself before the first sample: its models and its version."""
+"""What a server says of itself before the first sample: its models and its version, and what its weights set."""
 
 from __future__ import annotations
 
@@ -8,24 +8,38 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+from healthcheck import json_text
 from healthcheck.contract import MODELS_PATH
 from healthcheck.errors import Blocked, UsageError
+from healthcheck.files import read_bounded
+from healthcheck.json_text import JsonError
 from healthcheck.messages import joined, msg
-from healthcheck.probe.generation_config import left_to_the_weights
 from healthcheck.probe.records import ProbeSettings
+from healthcheck.probe.request import fields
 from healthcheck.probe.sampler import connections
 from healthcheck.probe.secret_headers import hiding
 from healthcheck.records import JsonValue
 from healthcheck.redact import redacted
 from healthcheck.wire.answer import Reply
+from healthcheck.wire.client import is_loopback
 from healthcheck.wire.models import model_cards, version_of
 from healthcheck.wire.response import TooLargeError
 
 _MOST_MODELS = 20
 _OF_A_MODEL = ("root", "owned_by", "max_model_len")
 _IDENTITY = ("version", "header", *_OF_A_MODEL)
+FILE = "generation_config.json"
+_MAX_BYTES = 2**20
+_TAKEN = (
+    "repetition_penalty", "presence_penalty", "frequency_penalty", "temperature", "top_k", "top_p", "min_p",
+    "max_new_tokens",
+)  # fmt: skip
+"""Source: vLLM 0.32.0, ModelConfig.get_diff_sampling_param."""
+_SENT_AS = {"max_new_tokens": "max_tokens"}
 
 
 async def describe_all(settings: ProbeSettings) -> dict[str, Any]:
@@ -101,10 +115,33 @@ async def describe(settings: ProbeSettings) -> dict[str, Any]:
         "version": version,
         "models": {**dict(islice(listed.items(), _MOST_MODELS))},
     }
-    found["generation_config"] = left_to_the_weights(settings, listed.get(model, {}).get("root"))
+    found["generation_config"] = _left_to_the_weights(settings, listed.get(model, {}).get("root"))
     shown = redacted(found, hiding(settings.request, os.environ))
     assert isinstance(shown, dict)
     return shown
+
+
+def _left_to_the_weights(settings: ProbeSettings, root: JsonValue) -> dict[str, JsonValue]:
+    """The sampling parameters of the weights that requests leave open: vLLM's `--generation-config auto`.
+
+    The weights are looked for on this machine only, and only for a server on it: at the path that it gives as the
+    root of its model.
+    """
+    here = is_loopback(urlsplit(settings.url).hostname or "")
+    if not here or not isinstance(root, str) or not root.startswith("/"):
+        return {}
+    try:
+        found = json_text.load(read_bounded(Path(root) / FILE, _MAX_BYTES))
+    except (UsageError, JsonError, OSError, ValueError):
+        return {}
+    sent = {"temperature", "max_tokens", *fields(settings.request, 0)}
+    if not isinstance(found, dict):
+        return {}
+    return {
+        name: value
+        for name in _TAKEN
+        if isinstance(value := found.get(name), (int, float)) and _SENT_AS.get(name, name) not in sent
+    }
 
 
 def _chosen(listed: Mapping[str, object], reply: Reply, settings: ProbeSettings) -> str:
