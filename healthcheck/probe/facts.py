@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from healthcheck.probe import export, verdict
 from healthcheck.probe import folder as run_folder
 from healthcheck.probe.adaptive import Majorities, Wanted, stopping
 from healthcheck.probe.bank import Slot, fingerprint, refuse_unlike, schedule
-from healthcheck.probe.drawing import drawn, shared
+from healthcheck.probe.drawing import Drawn, drawn, shared
 from healthcheck.probe.folder import Outcome
 from healthcheck.probe.grading import Grade, grade
 from healthcheck.probe.journal import Journal
@@ -61,16 +61,10 @@ def measure(settings: ProbeSettings, progress: Progress, out: Path) -> ProbeRun:
         UsageError: the settings cannot be used, or `out` holds a run already.
         Blocked: no server answers at the URL, or it names no model.
     """
-    _usable(settings)
     refuse_used(out)
-    settings = shared(settings)
-    chosen = drawn(settings)
+    settings, chosen, server = _prepared(shared(settings))
     problems = chosen.problems
-    request = replace(settings.request, examples=chosen.examples)
-    settings = replace(settings, problems=len(problems), request=request)
-    server = asyncio.run(describe_all(settings))
-    settings = replace(settings, model=settings.model or str(server["model"]))
-    settings = asyncio.run(_fitted(settings, problems, server))
+    settings = replace(settings, problems=len(problems))
     refuse_unlike(settings, problems)
     run_folder.begin(out, settings, problems, server, drawn_from=chosen.of)
     return _collect(settings, problems, schedule(len(problems), settings.samples, settings.seed), progress, out)
@@ -83,14 +77,9 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
         UsageError: the folder holds no run, or the model, the parameters, the data or n are not those of that run.
         Blocked: no server answers at the URL.
     """
-    _usable(settings)
     run = run_folder.recorded(folder)
-    chosen = drawn(settings)
+    settings, chosen, server = _prepared(settings)
     problems = chosen.problems
-    settings = replace(settings, request=replace(settings.request, examples=chosen.examples))
-    server = asyncio.run(describe_all(settings))
-    settings = replace(settings, model=settings.model or str(server["model"]))
-    settings = asyncio.run(_fitted(settings, problems, server))
     changed = _changed(run.head.settings, settings) + _another(run.head.server, server, settings.model)
     if fingerprint(problems) != fingerprint(run.problems) and not changed:
         changed = [msg("the problems themselves (another version of the kit, or of the data set)")]
@@ -108,6 +97,21 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
     answered = {sample.order for sample in run.samples if not sample.error}
     slots = schedule(len(problems), settings.samples, settings.seed)
     return _collect(settings, problems, [slot for slot in slots if slot.order not in answered], progress, folder)
+
+
+def _prepared(settings: ProbeSettings) -> tuple[ProbeSettings, Drawn, dict[str, Any]]:
+    """The settings with the examples, the model and the room that there is; the problems; what the server says.
+
+    Raises:
+        UsageError: the settings cannot be used.
+        Blocked: no server answers at the URL, or it names no model.
+    """
+    _usable(settings)
+    chosen = drawn(settings)
+    settings = replace(settings, request=replace(settings.request, examples=chosen.examples))
+    server = asyncio.run(describe_all(settings))
+    settings = replace(settings, model=settings.model or str(server["model"]))
+    return asyncio.run(_fitted(settings, chosen.problems, server)), chosen, server
 
 
 def stored_metrics(run: ProbeRun) -> dict[str, JsonValue]:
@@ -173,8 +177,8 @@ def _changed(before: ProbeSettings, now: ProbeSettings) -> list[Message]:
 def _another(before: Mapping[str, Any], now: Mapping[str, Any], model: str) -> list[str]:
     """What shows that another engine, or another one's weights, would answer the rest of the run."""
     told = {
-        "the engine's version": (_versions(before), _versions(now)),
-        "the path of the weights": (_roots(before, model), _roots(now, model)),
+        "the engine's version": (_said(before, model, "version"), _said(now, model, "version")),
+        "the path of the weights": (_said(before, model, "root"), _said(now, model, "root")),
     }
     return [
         msg(
@@ -185,17 +189,10 @@ def _another(before: Mapping[str, Any], now: Mapping[str, Any], model: str) -> l
     ]
 
 
-def _versions(server: Mapping[str, Any]) -> set[str]:
-    """The versions of the engine at all servers that say one."""
-    said = [server.get("version"), *(each["version"] for each in server.get("replicas", {}).values())]
-    return {str(version) for version in said if version}
-
-
-def _roots(server: Mapping[str, Any], model: str) -> set[str]:
-    """The paths of the weights at all servers that say one."""
-    first = server.get("models", {}).get(model, {}).get("root")
-    said = [first, *(each["root"] for each in server.get("replicas", {}).values())]
-    return {str(root) for root in said if root}
+def _said(server: Mapping[str, Any], model: str, name: str) -> set[str]:
+    """A property of the engine or of the model, from all servers that say one."""
+    first = server.get(name) or server.get("models", {}).get(model, {}).get(name)
+    return {str(said) for said in (first, *(each[name] for each in server.get("replicas", {}).values())) if said}
 
 
 async def _fitted(settings: ProbeSettings, problems: Sequence[Problem], server: Mapping[str, Any]) -> ProbeSettings:
@@ -280,10 +277,15 @@ def _collect(
     keeper.meter.start()
     sampler = Sampler(settings, problems, keeper.keep)
     stopped, lost = "", [*before.lost]
+
+    def lose(one: Lost) -> None:
+        lost.append(one)
+        progress.note(msg("{url} is out of the run ({why}); the other servers take its requests", one.url, one.why))
+
     try:
         if not keeper.enough:
             wanted = Wanted(slots, keeper.majorities) if keeper.majorities else slots
-            asyncio.run(_send(sampler, settings, wanted, _Listener(progress, keeper.meter, lost)))
+            asyncio.run(_send(sampler, settings, wanted, keeper.meter, lose))
         stopped = sampler.gave_up or (EndedBy.EVIDENCE.value if keeper.enough else "")
     except KeyboardInterrupt:
         stopped = EndedBy.INTERRUPT.value
@@ -317,29 +319,16 @@ def _keeper(settings: ProbeSettings, problems: Sequence[Problem], progress: Prog
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Listener:
-    """Who hears what becomes of the servers; `lost` grows."""
-
-    progress: Progress
-    meter: Meter
-    lost: list[Lost]
-
-    def lose(self, lost: Lost) -> None:
-        self.lost.append(lost)
-        self.progress.note(
-            msg("{url} is out of the run ({why}); the other servers take its requests", lost.url, lost.why)
-        )
-
-
-async def _send(sampler: Sampler, settings: ProbeSettings, slots: Collection[Slot], listener: _Listener) -> None:
-    async with replicas(settings, listener.lose) as servers:
-        ticking = asyncio.create_task(_tick(sampler, servers, listener.meter))
+async def _send(
+    sampler: Sampler, settings: ProbeSettings, slots: Collection[Slot], meter: Meter, lose: Callable[[Lost], None]
+) -> None:
+    async with replicas(settings, lose) as servers:
+        ticking = asyncio.create_task(_tick(sampler, servers, meter))
         try:
             await sampler.run(servers, slots)
         finally:
             ticking.cancel()
-            listener.meter.show(sampler.in_flight, servers.told)
+            meter.show(sampler.in_flight, servers.told)
 
 
 async def _tick(sampler: Sampler, servers: Replicas, meter: Meter) -> None:
