@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 
-from healthcheck.detectors import flags
 from healthcheck.messages import msg
 from healthcheck.probe import baselines, export, figures, verdict
 from healthcheck.probe.adaptive import saving
@@ -50,9 +49,7 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
             for tier in figures.tiers(run)
         },
         "baselines": {**baselines.accuracies([run.problems[problem] for problem in chosen.problems])},
-        "signs": _signs(run),
         "graders": {**_counted([run.grades[place].by or THE_KIT for place in chosen.flat])},
-        "grading tiers": {**_counted([run.grades[place].tier or "none" for place in chosen.flat])},
         "verdict": _verdict(run),
         **_servers(run),
     }
@@ -120,18 +117,6 @@ def _corrected(run: ProbeRun, chosen: Grid, summary: Summary) -> dict[str, JsonV
 def client(run: ProbeRun) -> dict[str, float]:
     """What the evaluation client would print, in percent."""
     return export.client_figures(run)
-
-
-def _signs(run: ProbeRun) -> dict[str, JsonValue]:
-    """How many answers set off each detector, and how many were cut at max_tokens."""
-    answered = [sample for sample in run.samples if not sample.error]
-    names = [name for sample in answered for name in flags(sample.text, cut=sample.finish_reason == "length")]
-    cut = sum(sample.finish_reason == "length" for sample in answered)
-    interval = wilson(cut, len(answered))
-    return {
-        **_counted(names),
-        "truncated": {"samples": cut, "of": len(answered), "low": interval.low, "high": interval.high},
-    }
 
 
 def _verdict(run: ProbeRun) -> dict[str, JsonValue] | None:

@@ -24,9 +24,6 @@ RIGHT = 12
 TOP = 10
 ROW = 34
 MOST_DOTS = 2000
-LEAST_POWER, MOST_POWER = -5, 1
-"""Of ten, on the axis of `by_position`; what is less is drawn at its foot."""
-BARS = 20
 CHARACTER = 6.6
 """The width of one in a label, about."""
 LABEL_CHARACTERS = 9
@@ -168,36 +165,6 @@ def over_run(values: Sequence[tuple[int, float]], title: str, unit: str) -> Draw
     return _svg(height, title, parts)
 
 
-def histogram(values: Sequence[float], title: str, unit: str) -> Drawing:
-    """How many values lie in each of BARS equal steps from 0 on; what exceeds the scale is in the last one."""
-    height = 170
-    most = _nice(_upper(tuple(values)))
-    counts = [0] * BARS
-    for value in values:
-        counts[min(int(BARS * value / most), BARS - 1)] += 1
-    across = _Scale(low=0, high=BARS, begin=LEFT - 14, end=WIDTH - RIGHT)
-    up = _Scale(low=0, high=max(counts), begin=height - 26, end=TOP + 8)
-    parts: list[Part] = [_level(up.at(number), str(number), LEFT - 14) for number in (0, max(counts))]
-    for place, count in enumerate(counts):
-        begin, end, top = across.at(place) + 0.5, across.at(place + 1) - 0.5, up.at(count)
-        parts.append(
-            Markup('<rect class="span" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>').format(
-                begin, top, end - begin, up.at(0) - top
-            )
-        )
-    parts += [
-        _text(
-            across.at(BARS * share),
-            height - 8,
-            msg("{number} {unit}", _number(most * share), unit),
-            "tick",
-            anchor=anchor,
-        )
-        for share, anchor in ((0, "start"), (0.5, "middle"), (1, "end"))
-    ]
-    return _svg(height, title, parts)
-
-
 def courses(series: Mapping[str, Sequence[tuple[float, float]]], named: str, title: str, unit: str) -> Drawing:
     """One line for each series over the time, given in seconds; the one with this name stands out."""
     height = 190
@@ -220,30 +187,6 @@ def courses(series: Mapping[str, Sequence[tuple[float, float]]], named: str, tit
     place = up.at(value) - 6 if up.at(value) > TOP + 24 else up.at(value) + 14
     parts.append(_text(across.at(end_s), place, _cut(named, PHASE_CHARACTERS), "label", anchor="end"))
     return _svg(height, title, [*parts, _text(LEFT - 10, TOP + 2, unit, "tick", anchor="start")])
-
-
-def by_position(series: Mapping[str, Sequence[tuple[float, float]]], named: str, title: str) -> Drawing:
-    """One line for each series over the tokens of a completion, by powers of ten; the named one stands out."""
-    height = 210
-    last = max(at for points in series.values() for at, _ in points)
-    across = _Scale(low=1, high=max(last, 2), begin=LEFT - 14, end=WIDTH - RIGHT)
-    up = _Scale(low=LEAST_POWER, high=MOST_POWER, begin=height - 26, end=TOP + 4)
-    parts: list[Part] = [
-        _level(up.at(power), f"{10.0**power:g}" if power > LEAST_POWER else "0", LEFT - 14)
-        for power in range(LEAST_POWER, MOST_POWER + 1, 2)
-    ]
-    ticks = range(1, int(last) + 1, max(1, round(last / 8)))
-    parts += [_text(across.at(at), height - 8, str(at), "tick", anchor="middle") for at in ticks]
-    for name, points in sorted(series.items(), key=lambda item: item[0] == named):
-        drawn = [(at, _power(value)) for at, value in points]
-        kind = "curve" if name == named else "course"
-        parts.append(
-            Markup('<polyline class="{}" points="{}"><title>{}</title></polyline>').format(
-                kind, _points(drawn, across, up), name
-            )
-        )
-        parts += [_circle(across.at(at), up.at(power), 2.5, "dot") for at, power in drawn if name == named]
-    return _svg(height, title, parts)
 
 
 def waterfall(spans: Sequence[Span], title: str) -> Drawing:
@@ -318,10 +261,6 @@ def _level(y: float, text: str, left: float) -> Written:
 
 def _points(values: Sequence[tuple[float, float]], across: _Scale, up: _Scale) -> str:
     return " ".join(f"{across.at(x):.1f},{up.at(y):.1f}" for x, y in values)
-
-
-def _power(value: float) -> float:
-    return min(max(math.log10(value), LEAST_POWER), MOST_POWER) if value > 0 else LEAST_POWER
 
 
 def _running(values: Sequence[tuple[int, float]], most: float) -> list[tuple[float, float]]:

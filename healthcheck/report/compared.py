@@ -1,4 +1,4 @@
-"""The comparisons of log-probabilities on the page: a heat map by relation and length, and a chart by position."""
+"""The comparisons of log-probabilities on the page: a heat map by relation and length."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from healthcheck.messages import Message, msg
 from healthcheck.records import JsonValue
-from healthcheck.report import charts, words
-from healthcheck.report.charts import Chart
+from healthcheck.report import words
 
 LEVELS = ((1.0, "h3"), (0.25, "h2"), (0.05, "h1"), (0.0, "h0"))
 """From how many nats on a square has which class: a fault's, drift, rounding, next to nothing."""
@@ -27,7 +26,7 @@ class Square:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """The heat map, row by row, and the chart.
+    """The heat map, row by row.
 
     Attributes:
         lengths: the longest prompt of each column.
@@ -37,7 +36,6 @@ class Compared:
     said: str
     lengths: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Square, ...]], ...]
-    chart: Chart | None
 
 
 def compared(metrics: Mapping[str, JsonValue]) -> Compared | None:
@@ -60,7 +58,6 @@ def compared(metrics: Mapping[str, JsonValue]) -> Compared | None:
         ),
         lengths=tuple(_length(longest) for longest in columns),
         rows=tuple((name, tuple(_square(of.get(longest)) for longest in columns)) for name, of in shifts.items()),
-        chart=_chart(metrics.get("numerics_by_position")),
     )
 
 
@@ -92,35 +89,3 @@ def _square(shift: float | None) -> Square:
         return Square(text="–", name="none")
     name = next(name for least, name in LEVELS if shift >= least)
     return Square(text=f"{shift:.2f}" if shift < 1 else f"{shift:.1f}" if shift < 10 else f"{shift:.0f}", name=name)
-
-
-def _chart(value: JsonValue) -> Chart | None:
-    named = list(value.items())[:MOST_ROWS] if isinstance(value, dict) else []
-    series = {_name(name): _points(points) for name, points in named}
-    series = {name: points for name, points in series.items() if points}
-    if not series:
-        return None
-    most = max(series, key=lambda name: max(kl for _, kl in series[name]))
-    return Chart(
-        title=msg("Divergence along the completion"),
-        drawing=charts.by_position(
-            series, most, msg("Kullback-Leibler divergence in nats by token of the completion")
-        ),
-        caption=msg(
-            "Mean Kullback-Leibler divergence from the prompt alone, in nats, by token; one line a "
-            "situation. “{most}” is furthest and stands out: up to {kl:.2g}.",
-            most,
-            max((kl for _, kl in series[most])),
-        ),
-    )
-
-
-def _points(value: JsonValue) -> tuple[tuple[float, float], ...]:
-    return tuple(
-        (float(point[0]), max(float(point[1]), 0.0))
-        for point in (value if isinstance(value, list) else [])
-        if isinstance(point, list)
-        and len(point) == 2
-        and isinstance(point[0], int | float)
-        and isinstance(point[1], int | float)
-    )

@@ -224,35 +224,11 @@ def _speed(run: ProbeRun) -> tuple[Chart | None, ...]:
         _over_run(
             speed, msg("Tokens per second"), msg("tokens/s"), msg("Of each answer, from its request to its end.")
         ),
-        _spread(
-            [sample.seconds for sample in answered],
-            msg("Latency"),
-            "s",
-            msg("From the request to the end of the answer."),
-        ),
-        _spread(
-            [float(sample.completion_tokens) for sample in answered if sample.completion_tokens],
+        _over_run(
+            [(sample.order, float(sample.completion_tokens)) for sample in answered if sample.completion_tokens],
             msg("Length of the answers"),
             msg("tokens"),
             msg("As the server counts them, reasoning included."),
-        ),
-    )
-
-
-def _spread(values: Sequence[float], title: str, unit: str, note: str) -> Chart | None:
-    if len(values) < 2 or not max(values):
-        return None
-    ordered = sorted(values)
-    median, high = ordered[len(ordered) // 2], ordered[min(19 * len(ordered) // 20, len(ordered) - 1)]
-    return Chart(
-        title=title,
-        drawing=charts.histogram(values, msg("{title}: how many answers", title), unit),
-        caption=msg(
-            "How many answers. {note} Median {median:.3g} {unit}, 95 % below {high:.3g} {unit}.",
-            note,
-            median,
-            unit,
-            high,
         ),
     )
 
