@@ -6,13 +6,11 @@ answer nor the number of requests in flight moves a figure.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, takewhile
 from typing import TypeVar
 
 from healthcheck.messages import Message, msg
-from healthcheck.probe.bank import Slot
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
 from healthcheck.probe.statistics.adaptive import Stopping
@@ -59,23 +57,6 @@ class Majorities:
         least, most = self._rule.least, self._rule.n
         fewest = sum(max(least - count, 1) for count in taken if count < most)
         return fewest + unseen * least, sum(max(most - count, 0) for count in taken) + unseen * most
-
-
-class Wanted(Collection[Slot]):
-    """The slots of problems that are not settled when their turn comes."""
-
-    def __init__(self, slots: Sequence[Slot], majorities: Majorities) -> None:
-        self._slots = slots
-        self._majorities = majorities
-
-    def __iter__(self) -> Iterator[Slot]:
-        return (slot for slot in self._slots if not self._majorities.settled(slot.problem))
-
-    def __len__(self) -> int:
-        return len(self._slots)
-
-    def __contains__(self, slot: object) -> bool:
-        return slot in self._slots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from healthcheck.json_text import plain
 from healthcheck.messages import Message, joined, msg
 from healthcheck.probe import export, verdict
 from healthcheck.probe import folder as run_folder
-from healthcheck.probe.adaptive import Majorities, Wanted, stopping
+from healthcheck.probe.adaptive import Majorities, stopping
 from healthcheck.probe.bank import Slot, fingerprint, refuse_unlike, schedule
 from healthcheck.probe.drawing import Drawn, drawn, shared
 from healthcheck.probe.folder import Outcome
@@ -249,6 +249,10 @@ class _Keeper:
         """Whether the samples so far end a run that does not want all of them."""
         return self.decided and not self.full
 
+    def wanted(self, slots: Sequence[Slot]) -> Iterator[Slot]:
+        """The slots of problems that are not settled when their turn comes."""
+        return (slot for slot in slots if not (self.majorities and self.majorities.settled(slot.problem)))
+
     def take(self, sample: Sample) -> None:
         """Count a sample that is on record already."""
         self._count(sample, self._graded(sample))
@@ -284,8 +288,7 @@ def _collect(
 
     try:
         if not keeper.enough:
-            wanted = Wanted(slots, keeper.majorities) if keeper.majorities else slots
-            asyncio.run(_send(sampler, settings, wanted, keeper.meter, lose))
+            asyncio.run(_send(sampler, settings, keeper.wanted(slots), keeper.meter, lose))
         stopped = sampler.gave_up or (EndedBy.EVIDENCE.value if keeper.enough else "")
     except KeyboardInterrupt:
         stopped = EndedBy.INTERRUPT.value
@@ -320,7 +323,7 @@ def _keeper(settings: ProbeSettings, problems: Sequence[Problem], progress: Prog
 
 
 async def _send(
-    sampler: Sampler, settings: ProbeSettings, slots: Collection[Slot], meter: Meter, lose: Callable[[Lost], None]
+    sampler: Sampler, settings: ProbeSettings, slots: Iterator[Slot], meter: Meter, lose: Callable[[Lost], None]
 ) -> None:
     async with replicas(settings, lose) as servers:
         ticking = asyncio.create_task(_tick(sampler, servers, meter))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
 
@@ -65,11 +65,10 @@ class Sampler:
         self.in_flight = 0
         self.gave_up = ""
 
-    async def run(self, servers: Replicas, slots: Collection[Slot]) -> None:
+    async def run(self, servers: Replicas, slots: Iterator[Slot]) -> None:
         """Send until all slots are done, `keep` has enough, or servers fail too often in a row (`gave_up`)."""
-        queue = iter(slots)
-        self._workers = min(servers.room, len(slots))
-        workers = [asyncio.create_task(self._work(servers, queue)) for _ in range(self._workers)]
+        self._workers = servers.room
+        workers = [asyncio.create_task(self._work(servers, slots)) for _ in range(self._workers)]
         pending = set(workers)
         try:
             while pending:
