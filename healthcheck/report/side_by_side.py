@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from markupsafe import Markup
@@ -28,15 +28,6 @@ MOST_PROBLEMS, MOST_FLIPS, TEXT_BUDGET_BYTES, MOST_VALUE = 2000, 200, 800_000, 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """A value of the environment in both runs."""
-
-    name: str
-    first: str
-    second: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
     """One problem: the outcomes of its samples in both runs, classes of page.css, and both as words."""
 
@@ -45,20 +36,6 @@ class Pair:
     first: tuple[str, ...]
     second: tuple[str, ...]
     said: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlipView:
-    """A problem that changed sides, with an answer of each run; texts may be cut."""
-
-    problem: str
-    lost: bool
-    first: str
-    second: str
-    expected: str
-    question: str
-    first_answer: str
-    second_answer: str
 
 
 def render(
@@ -70,7 +47,9 @@ def render(
 ) -> bytes:
     """The page as UTF-8 HTML; `rows` are the table of the tiers, with its heading first."""
     style = page.part("page.css")
-    differences = tuple(_differences(*map(_environment, runs)))
+    first, second = map(_environment, runs)
+    names = dict.fromkeys((*first, *second))
+    differences = [(name, first.get(name, UNKNOWN), second.get(name, UNKNOWN)) for name in names]
     pairs = [(tier, tuple(group)) for tier, group in groupby(_pairs(runs), key=lambda pair: pair.tier)]
     text = page.template(
         "compare.html.j2", translation
@@ -81,8 +60,8 @@ def render(
         verdict=words.plain(verdict),
         shift=result.comparisons[0].shift.value,
         runs=[words.plain(without_secrets(described)) for described in result.runs],
-        differences=[each for each in differences if each.first != each.second],
-        same=sum(each.first == each.second for each in differences),
+        differences=[each for each in differences if each[1] != each[2]],
+        same=sum(before == now for _, before, now in differences),
         heading=rows[0],
         rows=rows[1:],
         caveats=[words.plain(without_secrets(caveat)) for caveat in result.caveats],
@@ -106,11 +85,6 @@ def _environment(run: ProbeRun) -> dict[str, str]:
     told = {name: getattr(run.settings, name, None) for name in SETTINGS}
     shown = labels.labelled({**{name: found.get(name) for name in ENVIRONMENT}, "probe": told})
     return {label: words.plain(without_secrets(labels.text(value)))[:MOST_VALUE] for label, value in shown}
-
-
-def _differences(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[Difference]:
-    for name in dict.fromkeys((*first, *second)):
-        yield Difference(name=name, first=first.get(name, UNKNOWN), second=second.get(name, UNKNOWN))
 
 
 def _pairs(runs: tuple[ProbeRun, ProbeRun]) -> list[Pair]:
@@ -154,7 +128,8 @@ def _share(outcomes: tuple[str, ...]) -> str:
     return msg("{value} of {outcomes}", sum(each in {"right", "loose"} for each in outcomes), len(outcomes))
 
 
-def _flips(flips: Sequence[Flip]) -> Iterator[FlipView]:
+def _flips(flips: Sequence[Flip]) -> Iterator[Flip]:
+    """The flips as they are shown: plain text, without secrets, cut where it is long."""
     texts = excerpts(
         [text for flip in flips for text in (flip.question, flip.first_answer, flip.second_answer)],
         TEXT_BUDGET_BYTES,
@@ -164,11 +139,9 @@ def _flips(flips: Sequence[Flip]) -> Iterator[FlipView]:
             each.text + msg("… (cut here: {whole} characters in all)", each.whole) if each.cut else each.text
             for each in texts[3 * place : 3 * place + 3]
         )
-        yield FlipView(
+        yield replace(
+            flip,
             problem=words.plain(flip.problem)[:80],
-            lost=flip.lost,
-            first=msg("{first} of {first2}", flip.first[0], flip.first[1]),
-            second=msg("{second} of {second2}", flip.second[0], flip.second[1]),
             expected=words.plain(without_secrets(flip.expected))[:300],
             question=question,
             first_answer=first,
