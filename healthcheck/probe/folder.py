@@ -79,11 +79,8 @@ def begin(
         server=server,
         drawn_from=drawn_from,
     )
-    try:
-        write_atomically(folder / PROBLEMS, b"".join(json_text.dump_line(problem) for problem in problems))
-        write_atomically(folder / SETTINGS, json_text.dump(head))
-    except OSError as error:
-        raise UsageError(msg("cannot write to {folder}: {reason}", folder, reason_of(error))) from error
+    _write(folder, PROBLEMS, b"".join(json_text.dump_line(problem) for problem in problems))
+    _write(folder, SETTINGS, json_text.dump(head))
 
 
 def move(folder: Path, settings: ProbeSettings, server: Mapping[str, Any]) -> None:
@@ -96,8 +93,12 @@ def move(folder: Path, settings: ProbeSettings, server: Mapping[str, Any]) -> No
     asked = replace(head.settings, url=settings.url, replicas=settings.replicas)
     known = {**head.server.get("replicas", {}), **server.get("replicas", {})}
     told = {**head.server, "replicas": known} if known else head.server
+    _write(folder, SETTINGS, json_text.dump(replace(head, settings=asked, server=told)))
+
+
+def _write(folder: Path, name: str, data: bytes) -> None:
     try:
-        write_atomically(folder / SETTINGS, json_text.dump(replace(head, settings=asked, server=told)))
+        write_atomically(folder / name, data)
     except OSError as error:
         raise UsageError(msg("cannot write to {folder}: {reason}", folder, reason_of(error))) from error
 

@@ -38,7 +38,7 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
         **_without_failures(run, chosen),
         **counts,
         SOFT_SCORES: sum(0 < run.grades[place].score < 1 for place in chosen.flat),
-        CLIENT: {name: round(value, 10) for name, value in client(run).items()},
+        CLIENT: {name: round(value, 10) for name, value in export.client_figures(run).items()},
         **_weighted(run),
         **_adaptive(run),
         **_corrected(run, chosen, summary),
@@ -112,11 +112,6 @@ def _corrected(run: ProbeRun, chosen: Grid, summary: Summary) -> dict[str, JsonV
         f"{estimate.name} without grading noise": _json(estimate)
         for estimate in (corrected_avg(average, fn, fp), passed)
     }
-
-
-def client(run: ProbeRun) -> dict[str, float]:
-    """What the evaluation client would print, in percent."""
-    return export.client_figures(run)
 
 
 def _verdict(run: ProbeRun) -> dict[str, JsonValue] | None:

@@ -26,21 +26,20 @@ class Meter:
         self._failed = 0
         self._recorded = 0
         self._earlier = 0
-        self._scores: dict[int, float] = {}
+        self._waiting: dict[int, tuple[int, float]] = {}
         self._next = 0
         self._by_problem: dict[int, list[float]] = {}
         self._told_at = 0
         self._told = ""
-        self._problem_at: dict[int, int] = {}
 
     def take(self, sample: Sample, grade: Grade) -> None:
         """One more sample; the estimate follows dispatch order, as quick answers are not typical answers."""
         self._recorded += 1
         self._failed += bool(sample.error)
-        self._scores[sample.order], self._problem_at[sample.order] = grade.score, sample.problem
-        while self._next in self._scores:
-            problem = self._problem_at.pop(self._next)
-            self._by_problem.setdefault(problem, []).append(self._scores.pop(self._next))
+        self._waiting[sample.order] = (sample.problem, grade.score)
+        while self._next in self._waiting:
+            problem, score = self._waiting.pop(self._next)
+            self._by_problem.setdefault(problem, []).append(score)
             self._next += 1
 
     def start(self) -> None:

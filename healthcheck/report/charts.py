@@ -116,7 +116,7 @@ def intervals(rows: Sequence[Interval], title: str, *, threshold: float | None =
         ]
         if row.reference is not None:
             parts.append(_line(across.at(row.reference), y - 11, across.at(row.reference), y + 11, "reference"))
-    return _svg(height, title, parts)
+    return Drawing(height, title, tuple(parts))
 
 
 def by_k(points: Sequence[ByK], title: str) -> Drawing:
@@ -140,7 +140,7 @@ def by_k(points: Sequence[ByK], title: str) -> Drawing:
         ),
         *(_circle(across.at(p.k), up.at(p.value), 3.5, "dot") for p in points),
     ]
-    return _svg(height, title, parts)
+    return Drawing(height, title, tuple(parts))
 
 
 def over_run(values: Sequence[tuple[int, float]], title: str, unit: str) -> Drawing:
@@ -162,7 +162,7 @@ def over_run(values: Sequence[tuple[int, float]], title: str, unit: str) -> Draw
         Markup('<polyline class="curve" points="{}"/>').format(_points(_running(values, most), across, up)),
         _text(LEFT - 10, TOP + 2, unit, "tick", anchor="start"),
     ]
-    return _svg(height, title, parts)
+    return Drawing(height, title, tuple(parts))
 
 
 def courses(series: Mapping[str, Sequence[tuple[float, float]]], named: str, title: str, unit: str) -> Drawing:
@@ -186,7 +186,7 @@ def courses(series: Mapping[str, Sequence[tuple[float, float]]], named: str, tit
     end_s, value = series[named][-1]
     place = up.at(value) - 6 if up.at(value) > TOP + 24 else up.at(value) + 14
     parts.append(_text(across.at(end_s), place, _cut(named, PHASE_CHARACTERS), "label", anchor="end"))
-    return _svg(height, title, [*parts, _text(LEFT - 10, TOP + 2, unit, "tick", anchor="start")])
+    return Drawing(height, title, (*parts, _text(LEFT - 10, TOP + 2, unit, "tick", anchor="start")))
 
 
 def waterfall(spans: Sequence[Span], title: str) -> Drawing:
@@ -212,7 +212,7 @@ def waterfall(spans: Sequence[Span], title: str) -> Drawing:
         late = begin > WIDTH / 2
         x = max(end, CHARACTER * len(text)) if late else begin
         parts.append(_text(x, y + 10, text, "label", anchor="end" if late else "start"))
-    return _svg(height, title, parts)
+    return Drawing(height, title, tuple(parts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,10 +226,6 @@ class _Scale:
 
     def at(self, value: float) -> float:
         return self.begin + (self.end - self.begin) * (value - self.low) / (self.high - self.low)
-
-
-def _svg(height: float, title: str, parts: Sequence[Part]) -> Drawing:
-    return Drawing(round(height), title, tuple(parts))
 
 
 def _text(x: float, y: float, text: str, name: str, *, anchor: str) -> Written:

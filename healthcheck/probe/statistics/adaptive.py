@@ -77,7 +77,8 @@ def worst_error(region: Region, n: int) -> float:
     avoiding = _paths_avoiding(region, n)
     worst = 0.0
     for most in range(1, n + 1):
-        leads = [_share(math.comb(few + most, few), avoiding[few][most]) for few in range(min(most, n - most) + 1)]
+        orders = [math.comb(few + most, few) for few in range(min(most, n - most) + 1)]
+        leads = [(ways - avoiding[few][most]) / ways for few, ways in enumerate(orders)]
         best = [0.0] * (n - most + 1)
         for rest in range(1, n - most + 1):
             best[rest] = max(
@@ -106,11 +107,6 @@ def _region(n: int, error: float) -> Region:
         fits = worst_error(_below(points, levels[middle]), n) <= error
         low, high = (middle + 1, high) if fits else (low, middle)
     return _below(points, levels[low - 1]) if low else frozenset()
-
-
-def _share(orders: int, avoiding: int) -> float:
-    """Of so many orders the share that does not avoid the region; exact where it is tiny."""
-    return (orders - avoiding) / orders
 
 
 def _below(points: dict[tuple[int, int], float], level: float) -> Region:

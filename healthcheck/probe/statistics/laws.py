@@ -47,6 +47,13 @@ FAILING = Profile(
     situation=msg("failing"), next_steps=msg("look for a broken deployment before you blame the model")
 )
 RELIABLE = Profile(situation=msg("reliable"), next_steps=msg("nothing to repair"))
+_ROWS = {
+    (Band.HIGH, Band.HIGH, Band.HIGH): RELIABLE,
+    (Band.HIGH, Band.MID, Band.LOW): UNSTABLE,
+    (Band.MID, Band.MID, Band.MID): EVEN,
+    (Band.LOW, Band.LOW, Band.LOW): FAILING,
+}
+"""By pass@k, avg@k and cons@k."""
 
 
 def feasible(avg: float, passed: float, cons: float, k: int, tolerance: float = 0.0) -> tuple[str, ...]:
@@ -118,15 +125,9 @@ def profile(passed: float, avg: float, cons: float, agreement: float | None = No
     agree on a wrong answer) shows in the agreement of the answers, and is looked up there.
     """
     bands = (band(passed), band(avg), band(cons))
-    if bands == (Band.HIGH, Band.HIGH, Band.HIGH):
-        return RELIABLE
-    if bands == (Band.HIGH, Band.MID, Band.LOW):
-        return UNSTABLE
-    if bands == (Band.MID, Band.MID, Band.MID):
-        return EVEN
-    if bands == (Band.LOW, Band.LOW, Band.LOW):
-        return BIASED if agreement is not None and band(agreement) is Band.HIGH else FAILING
-    return None
+    if bands == (Band.LOW,) * 3 and agreement is not None and band(agreement) is Band.HIGH:
+        return BIASED
+    return _ROWS.get(bands)
 
 
 def settled(headline: Sequence[Estimate]) -> bool:
