@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +12,7 @@ from healthcheck.probe.aisbench.grader import reasoning_cut_off
 from healthcheck.probe.aisbench.metrics import client_groups
 from healthcheck.probe.aisbench.reading import Graded, Reading
 from healthcheck.probe.aisbench.version import KNOWN
-from healthcheck.probe.statistics.laws import HALF_OF_A_PRINTED_DIGIT, feasible, fewest_problems, profile, settled
+from healthcheck.probe.statistics.laws import profile, settled
 from healthcheck.records import Finding
 
 REPEATED_START_CHARS = 10
@@ -130,22 +129,6 @@ def _figures(reading: Reading) -> Iterator[Finding]:
             seen=msg("{stale} differ between the newest summary and results", ", ".join(sorted(stale))),
             fix=msg("trust the results file, or better the predictions"),
         )
-    yield from _laws(reading)
-
-
-def _laws(reading: Reading) -> Iterator[Finding]:
-    figures = _printed_figures(reading)
-    if figures is None:
-        return
-    avg, passed, cons = figures
-    for law in feasible(avg, passed, cons, reading.repeats, HALF_OF_A_PRINTED_DIGIT):
-        yield warn(
-            expected=law, seen=msg("printed {row}", _row(reading.task.printed)), fix=msg("do not use these figures")
-        )
-    if not reading.grid:
-        least = fewest_problems(avg, passed, cons, reading.repeats)
-        if least:
-            yield note(msg("such figures need at least {least} problems (or a multiple of it)", least))
 
 
 def _grouping(reading: Reading) -> Iterator[Finding]:
@@ -378,15 +361,6 @@ def _meaning(reading: Reading) -> Iterator[Finding]:
                 between,
             )
         )
-
-
-def _printed_figures(reading: Reading) -> tuple[float, float, float] | None:
-    n = reading.repeats
-    try:
-        avg, passed, cons = (float(reading.task.printed[f"{name}@{n}"]) / 100 for name in ("avg", "pass", "cons"))
-    except (KeyError, ValueError):
-        return None
-    return (avg, passed, cons) if all(map(math.isfinite, (avg, passed, cons))) else None
 
 
 def _starts_twice(text: str) -> bool:

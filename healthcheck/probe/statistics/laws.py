@@ -1,8 +1,4 @@
-"""What any report must satisfy, and what its combination of figures means.
-
-For n = k the figures are sums over the counts c_i: a problem with c = 0 adds nothing; one with c up to k/2
-adds to pass only; one with c > k/2 to pass and cons. Everything here follows from that.
-"""
+"""What a combination of pass@n, avg@n and cons@n means, and what to do next."""
 
 from __future__ import annotations
 
@@ -15,8 +11,6 @@ from healthcheck.probe.statistics.records import Estimate
 
 HIGH = 0.8
 LOW = 0.5
-HALF_OF_A_PRINTED_DIGIT = 0.5e-4
-"""Rounding of a figure that was printed as percent with two decimals."""
 
 
 class Band(enum.Enum):
@@ -54,63 +48,6 @@ _ROWS = {
     (Band.LOW, Band.LOW, Band.LOW): FAILING,
 }
 """By pass@k, avg@k and cons@k."""
-
-
-def feasible(avg: float, passed: float, cons: float, k: int, tolerance: float = 0.0) -> tuple[str, ...]:
-    """The laws that a report with n = k breaks; empty if the three figures can occur together.
-
-    The last two laws are exact: with cons and pass given, every average between them does occur.
-
-    Args:
-        avg: avg@k, a fraction.
-        passed: pass@k.
-        cons: cons@k.
-        k: samples of each problem.
-        tolerance: rounding of each figure (HALF_OF_A_PRINTED_DIGIT for a printed summary).
-    """
-    majority, slack = k // 2 + 1, tolerance + 1e-9
-    least = (cons * majority + (passed - cons)) / k
-    most = (cons * k + (passed - cons) * (majority - 1)) / k
-    ranges = all(-slack <= figure <= 1 + slack for figure in (avg, passed, cons))
-    laws = (
-        (ranges, msg("every figure lies between 0 and 100 %")),
-        (avg <= passed + 2 * slack, msg("avg@{k} <= pass@{k}: a correct sample makes its problem pass", k)),
-        (
-            passed <= k * avg + (k + 1) * slack,
-            msg("pass@{k} <= {k} avg@{k}: each passed problem has a correct sample", k),
-        ),
-        (cons <= passed + 2 * slack, msg("cons@{k} <= pass@{k}: a correct majority makes its problem pass", k)),
-        (
-            avg >= least - 3 * slack,
-            msg(
-                "avg@{k} >= {least:.4f}: each problem of cons@{k} has {majority} correct samples",
-                k,
-                least,
-                majority,
-            ),
-        ),
-        (
-            avg <= most + 3 * slack,
-            msg(
-                "avg@{k} <= {most:.4f}: a problem without a majority has at most {majority}", k, most, majority - 1
-            ),
-        ),
-    )
-    return tuple(text for holds, text in laws if not holds)
-
-
-def fewest_problems(avg: float, passed: float, cons: float, k: int, limit: int = 10_000) -> int | None:
-    """The least number of problems for which such figures can be printed as percent with two decimals.
-
-    A report does not say how many problems it rests on; 5.60/24.00/0.00 at n = 5 needs a multiple of 25.
-    """
-    for problems in range(1, limit + 1):
-        counts = [round(avg * problems * k), round(passed * problems), round(cons * problems)]
-        exact = (counts[0] / (problems * k), counts[1] / problems, counts[2] / problems)
-        printed = (f"{100 * a:.2f}" == f"{100 * b:.2f}" for a, b in zip(exact, (avg, passed, cons), strict=True))
-        if all(printed) and not feasible(*exact, k):
-            return problems
-    return None
 
 
 def band(figure: float) -> Band:

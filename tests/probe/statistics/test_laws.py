@@ -1,94 +1,20 @@
-"""What reports must satisfy, the contradictions of the sources, and the decision matrix."""
+"""The decision matrix of the documentation."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from healthcheck.probe.statistics.laws import (
     BIASED,
     EVEN,
     FAILING,
-    HALF_OF_A_PRINTED_DIGIT,
     RELIABLE,
     UNSTABLE,
     band,
-    feasible,
-    fewest_problems,
     profile,
     settled,
 )
 from healthcheck.probe.statistics.summary import summarize
-
-counts = st.integers(1, 8).flatmap(lambda k: st.tuples(st.just(k), st.lists(st.integers(0, k), min_size=1)))
-
-
-def figures(k: int, correct: list[int]) -> tuple[float, float, float]:
-    problems = len(correct)
-    return (
-        sum(correct) / (k * problems),
-        sum(c > 0 for c in correct) / problems,
-        sum(2 * c > k for c in correct) / problems,
-    )
-
-
-@given(counts)
-def test_whatever_occurs_is_feasible(shape: tuple[int, list[int]]) -> None:
-    k, correct = shape
-    avg, passed, cons = figures(k, correct)
-    assert feasible(avg, passed, cons, k) == ()
-    printed = [float(f"{100 * figure:.2f}") / 100 for figure in (avg, passed, cons)]
-    assert feasible(printed[0], printed[1], printed[2], k, HALF_OF_A_PRINTED_DIGIT) == ()
-
-
-@given(
-    st.integers(1, 9),
-    st.lists(st.floats(0, 1), min_size=2, max_size=2).map(sorted),
-    st.floats(-0.2, 1.2),
-)
-def test_infeasible_is_exactly_what_no_counts_give(k: int, ordered: list[float], avg: float) -> None:
-    # With shares of problems that have c = 0, c in [1, k/2], c > k/2 fixed, the average ranges between two ends.
-    cons, passed = ordered
-    half = k // 2
-    if not half:
-        cons = passed
-    least = cons * (half + 1) / k + (passed - cons) * (1 / k if half else 0)
-    most = cons + (passed - cons) * half / k
-    slack = 1e-6
-    if least + slack < avg < most - slack:
-        assert feasible(avg, passed, cons, k) == ()
-    if avg < least - slack or avg > most + slack:
-        assert feasible(avg, passed, cons, k) != ()
-
-
-def test_003_average_above_pass_is_a_bug() -> None:
-    assert any("avg@10 <= pass@10" in law for law in feasible(0.5, 0.4, 0.3, 10))
-
-
-def test_003_avg_80_cons_30_cannot_occur() -> None:
-    assert feasible(0.8, 1.0, 0.3, 5)
-    assert feasible(0.8, 1.0, 0.3, 100)
-
-
-def test_003_pass_has_an_upper_bound_from_avg() -> None:
-    assert feasible(0.1, 0.9, 0.0, 10) == ()
-    assert feasible(0.05, 0.9, 0.0, 100) == ()
-    assert feasible(0.05, 0.9, 0.0, 10)
-
-
-def test_000_low_pass_with_high_cons_cannot_occur() -> None:
-    assert any("cons@5 <= pass@5" in law for law in feasible(0.4, 0.4, 0.9, 5))
-
-
-def test_002_sample_is_feasible_and_needs_25_problems() -> None:
-    assert feasible(0.056, 0.24, 0.0, 5) == ()
-    assert fewest_problems(0.056, 0.24, 0.0, 5) == 25
-
-
-def test_figures_that_no_small_bank_prints_have_no_size() -> None:
-    assert fewest_problems(0.123456, 0.5, 0.1, 5, limit=50) is None
-    assert fewest_problems(0.5, 0.5, 0.5, 5) == 2
 
 
 @pytest.mark.parametrize(
