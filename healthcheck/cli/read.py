@@ -21,7 +21,7 @@ from healthcheck.probe.aisbench.remarks import remarks
 from healthcheck.probe.aisbench.task import tasks_of
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.probe.statistics.summary import accuracy_name
-from healthcheck.records import SCHEMA, Finding, JsonValue, Level, exit_status
+from healthcheck.records import SCHEMA, Finding, Level, exit_status
 from healthcheck.report import document, terminal
 from healthcheck.report.words import plain, sentence
 
@@ -60,7 +60,7 @@ def _show_own(path: Path, options: argparse.Namespace) -> int:
     return exit_status(report)
 
 
-def as_json(readings: list[Reading]) -> dict[str, JsonValue]:
+def as_json(readings: list[Reading]) -> dict[str, object]:
     """Everything that was found, as JSON values; fractions, not percent, but for what AISBench printed."""
     return {"schema": SCHEMA, "tasks": [_task_json(reading) for reading in readings]}
 
@@ -167,7 +167,7 @@ def _said(remark: Finding) -> str:
     return msg("{said}. {fix}", sentence(remark), remark.fix) if remark.fix else sentence(remark)
 
 
-def _task_json(reading: Reading) -> dict[str, JsonValue]:
+def _task_json(reading: Reading) -> dict[str, object]:
     task = reading.task
     return {
         "model": task.model,
@@ -178,32 +178,14 @@ def _task_json(reading: Reading) -> dict[str, JsonValue]:
         "answered": len(reading.samples),
         "unanswered": reading.unanswered,
         "problems_implied_by_printed_figures": reading.problems_implied,
-        "printed": dict(_printed(reading)),
-        "recomputed_as_aisbench": dict(reading.emulated) if reading.emulated else None,
-        "true": _estimates(reading.truth),
-        "answered_only": _estimates(reading.answered),
-        "regraded": _estimates(reading.regraded),
-        "votes": [_estimate(estimate) for estimate in reading.votes],
+        "printed": _printed(reading),
+        "recomputed_as_aisbench": reading.emulated,
+        "true": reading.truth and reading.truth.estimates,
+        "answered_only": reading.answered and reading.answered.estimates,
+        "regraded": reading.regraded and reading.regraded.estimates,
+        "votes": reading.votes,
         "remarks": [
             {"level": r.level.value, "expected": r.expected, "seen": plain(r.seen), "fix": r.fix}
             for r in remarks(reading)
         ],
-    }
-
-
-def _estimates(summary: Summary | None) -> list[JsonValue] | None:
-    return [_estimate(estimate) for estimate in summary.estimates] if summary else None
-
-
-def _estimate(estimate: Estimate) -> dict[str, JsonValue]:
-    return {
-        "name": estimate.name,
-        "value": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
-        "level": estimate.level,
-        "method": estimate.method,
-        "question": estimate.question,
-        "problems": estimate.problems,
-        "samples": estimate.samples,
     }

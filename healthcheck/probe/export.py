@@ -11,12 +11,11 @@ from pathlib import Path
 from healthcheck.files import write_atomically
 from healthcheck.messages import msg
 from healthcheck.probe import figures
-from healthcheck.probe.aisbench.configuration import DataSet, gsm8k, sections, textvqa
+from healthcheck.probe.aisbench.configuration import DataSet, gsm8k, infer_config, sections, textvqa, version_of
 from healthcheck.probe.aisbench.grader import client_gold, client_grade
 from healthcheck.probe.aisbench.layout import MODEL, ClientReport, Failure, Prediction, write
 from healthcheck.probe.aisbench.metrics import client_results, printed
 from healthcheck.probe.aisbench.textvqa import Reference, client_soft
-from healthcheck.probe.aisbench.version import infer_config, version_of
 from healthcheck.probe.figures import Grid
 from healthcheck.probe.problems import AnswerKind, Problem
 from healthcheck.probe.records import QUESTION, ProbeRun, Sample
@@ -179,7 +178,6 @@ def _report(run: ProbeRun) -> ClientReport:
         config=sections(
             dataset={"abbr": _abbreviation(run), "infer_cfg": infer, **data.config},
             model=_model(run, chosen),
-            stamp=run.started,
             work_dir=str(run.folder),
         ),
         data=data.files,

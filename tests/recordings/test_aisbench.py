@@ -9,10 +9,10 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.probe.aisbench import config_text
+from healthcheck.probe.aisbench.configuration import KNOWN, infer_config, version_of
 from healthcheck.probe.aisbench.grader import client_grade
 from healthcheck.probe.aisbench.layout import ClientReport, Failure, Prediction, files_of
 from healthcheck.probe.aisbench.metrics import client_results
-from healthcheck.probe.aisbench.version import KNOWN, infer_config, version_of
 from tests.support.recordings import recording
 from tests.support.rows import rows
 
@@ -50,7 +50,6 @@ GOLDEN = (
     "v3.1.20260630_failall",
     "v3.1.20260630_halfright_120x5",
     "v3.1.20260630_iid70_120x5",
-    "v3.1.20260630_n1_details",
     "v3.1.20260630_truncated_stream_n5",
 )
 
@@ -63,15 +62,14 @@ def test_golden_summaries_and_results_are_reproduced_byte_for_byte(run: str) -> 
     dataset, version = first.split(",")[:2]
     found = list(folder.glob("results/*/*.json"))
     results = json.loads(found[0].read_text("utf-8")) if found else None
-    plain = None if results is None else {name: v for name, v in results.items() if name != "details"}
     report = ClientReport(
-        stamp=stamp, pid=1, dataset=dataset, version=version, predictions=(), results=plain, config={}
+        stamp=stamp, pid=1, dataset=dataset, version=version, predictions=(), results=results, config={}
     )
     files = files_of(report)
     for suffix in ("txt", "csv", "md"):
         name = f"summary/summary_{stamp}.{suffix}"
         assert files[name] == (folder / name).read_bytes(), suffix
-    if results is not None and "details" not in results:
+    if results is not None:
         assert files[f"results/{report.model}/{dataset}.json"] == found[0].read_bytes()
 
 

@@ -118,6 +118,7 @@ def _place(name: str) -> tuple[str, str] | None:
 
 
 def _of_folder(folder: Path) -> Iterator[tuple[str, bytes, str]]:
+    """Name, content and why it was not read, of each file; the one that is too much is longer than what is left."""
     count, left = 0, MAX_TOTAL_BYTES
     for where, folders, names in os.walk(folder, followlinks=False):
         folders.sort()
@@ -148,16 +149,7 @@ def _regular_file(path: Path, limit: int) -> tuple[bytes, str]:
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             return b"", msg("no regular file")
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise UsageError(
-            msg(
-                "{path} and what lies beside it is more than {max_total_bytes} bytes: no such report",
-                path,
-                MAX_TOTAL_BYTES,
-            )
-        )
-    return data, ""
+        return file.read(limit + 1), ""
 
 
 def _of_zip(path: Path) -> Iterator[tuple[str, bytes, str]]:
@@ -211,7 +203,7 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> tup
     """What an entry really holds; of a damaged one nothing."""
     try:
         with archive.open(entry) as file:
-            data = _read(file, limit)
+            return _read(file, limit), ""
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -222,15 +214,6 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> tup
         OSError,
     ) as error:
         return b"", f"damaged ({error})"
-    if len(data) > limit:
-        raise UsageError(
-            msg(
-                "{filename} unpacks to more than {max_total_bytes} bytes: no such report",
-                archive.filename,
-                MAX_TOTAL_BYTES,
-            )
-        )
-    return data, ""
 
 
 def _read(file: IO[bytes], limit: int) -> bytes:

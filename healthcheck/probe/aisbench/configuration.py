@@ -7,15 +7,25 @@ Types are named as releases from April 2026 name them. The data set lies beside 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 
 _ROOT = "ais_bench.benchmark"
 _HERE = "{{ fileDirname }}"
 """AISBench puts the folder of the configuration here when it reads it, so that a run folder may be moved."""
+
+_INFERENCER = f"{_ROOT}.openicl.icl_inferencer.icl_gen_inferencer.GenInferencer"
+_TEMPLATE = f"{_ROOT}.openicl.icl_prompt_template.icl_prompt_template.PromptTemplate"
+_RETRIEVER = f"{_ROOT}.openicl.icl_retriever.icl_zero_retriever.ZeroRetriever"
+KNOWN = {
+    "0ba9da": msg("the stock 4-shot GSM8K chat prompt, AISBench up to March 2026"),
+    "f588a9": msg("the stock 4-shot GSM8K chat prompt, AISBench from April 2026"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,17 +84,38 @@ def textvqa(abbreviation: str, rows: Sequence[tuple[str, Sequence[Mapping[str, J
     )
 
 
-def sections(
-    *, dataset: Mapping[str, JsonValue], model: Mapping[str, JsonValue], stamp: str, work_dir: str
-) -> dict[str, JsonValue]:
-    """All sections; the model's entry has what its client was asked for, and gets what AISBench fills in."""
+def infer_config(rounds: Sequence[tuple[str, str]]) -> dict[str, JsonValue]:
+    """AISBench's `infer_cfg` for a chat prompt of (role, text) rounds, with the template twice, as it has it."""
+
+    def template() -> dict[str, JsonValue]:
+        turns: list[JsonValue] = [{"prompt": text, "role": role} for role, text in rounds]
+        return {"template": {"round": turns}, "type": _TEMPLATE}
+
     return {
-        "cli_args": _arguments(stamp),
+        "inferencer": {"type": _INFERENCER},
+        "prompt_template": template(),
+        "retriever": {"prompt_template": template(), "type": _RETRIEVER},
+    }
+
+
+def version_of(infer_cfg: Mapping[str, JsonValue]) -> str:
+    """The six hex digits of the version column: a digest of how the prompt is made, and of nothing else.
+
+    It covers neither the data's size nor any sampling parameter, and for an unchanged prompt it changed with
+    AISBench's release, because the names of the types are part of it.
+    """
+    return hashlib.sha256(json.dumps(infer_cfg, sort_keys=True).encode()).hexdigest()[:6]
+
+
+def sections(
+    *, dataset: Mapping[str, JsonValue], model: Mapping[str, JsonValue], work_dir: str
+) -> dict[str, JsonValue]:
+    """The sections that AISBench asks for; it makes the others from its command line.
+
+    The model's entry has what its client was asked for, and gets what AISBench fills in.
+    """
+    return {
         "datasets": [{**dataset}],
-        "eval": _stage(
-            f"{work_dir}/results/", "openicl_eval.OpenICLEvalTask", cal_extract_rate=False, dump_details=False
-        ),
-        "infer": _stage(f"{work_dir}/predictions/", "openicl_api_infer.OpenICLApiInferTask"),
         "models": [{**_CLIENT, **model}],
         "summarizer": {
             "attr": "accuracy",
@@ -107,50 +138,6 @@ _CLIENT: dict[str, JsonValue] = {
     "type": f"{_ROOT}.models.api_models.vllm_custom_api_chat.VLLMCustomAPIChat",
     "use_timestamp": False,
 }
-
-
-def _arguments(stamp: str) -> dict[str, JsonValue]:
-    return {
-        "cfg_time_str": stamp,
-        "config": None,
-        "config_dir": "configs",
-        "custom_dataset_data_type": None,
-        "custom_dataset_infer_method": None,
-        "custom_dataset_meta_path": None,
-        "custom_dataset_path": None,
-        "datasets": None,
-        "debug": False,
-        "dir_time_str": stamp,
-        "dry_run": False,
-        "dump_eval_details": False,
-        "dump_extract_rate": False,
-        "max_num_workers": 1,
-        "max_workers_per_gpu": 1,
-        "merge_ds": False,
-        "mode": "all",
-        "models": None,
-        "num_prompts": None,
-        "num_warmups": 1,
-        "pressure": False,
-        "pressure_time": 15,
-        "reuse": None,
-        "search": False,
-        "summarizer": None,
-        "work_dir": None,
-    }
-
-
-def _stage(out_dir: str, task: str, **options: JsonValue) -> dict[str, JsonValue]:
-    return {
-        "partitioner": {"out_dir": out_dir, "type": f"{_ROOT}.partitioners.naive.NaivePartitioner"},
-        "runner": {
-            "debug": False,
-            "max_num_workers": 1,
-            "max_workers_per_gpu": 1,
-            "task": {**options, "type": f"{_ROOT}.tasks.{task}"},
-            "type": f"{_ROOT}.runners.local.LocalRunner",
-        },
-    }
 
 
 def _line(record: JsonValue) -> str:

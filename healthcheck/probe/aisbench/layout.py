@@ -70,7 +70,7 @@ class ClientReport:
     dataset: str
     version: str
     predictions: tuple[Prediction, ...]
-    results: Mapping[str, float | str] | None
+    results: Mapping[str, float] | None
     config: Mapping[str, JsonValue]
     data: Mapping[str, str] = field(default_factory=dict)
     model: str = MODEL
@@ -82,14 +82,14 @@ class ClientReport:
 def files_of(report: ClientReport) -> dict[str, bytes]:
     """The files of a report by their path in the report folder."""
     model, dataset = report.model, report.dataset
-    entry = tables.DatasetResults(dataset=dataset, version=report.version, results=report.results)
-    rows = tables.table(model, [entry])
+    shown = (model, dataset, report.version, report.results)
+    rows = tables.table(*shown)
     summary = f"summary/summary_{report.stamp}"
     files = {
         f"configs/{report.stamp}_{report.pid}.py": render(report.config),
         f"logs/infer/{model}/{dataset}.out": report.infer_log,
         f"logs/eval/{model}/{dataset}.out": report.eval_log,
-        f"{summary}.txt": tables.text(report.stamp, model, [entry]),
+        f"{summary}.txt": tables.text(report.stamp, *shown),
         f"{summary}.csv": tables.csv(rows),
         f"{summary}.md": tables.markdown(rows),
         **report.data,

@@ -8,17 +8,15 @@ from collections.abc import Iterator, Sequence
 from healthcheck.check import fail, note, warn
 from healthcheck.detectors import flags
 from healthcheck.messages import joined, msg, plural
+from healthcheck.probe.aisbench.configuration import KNOWN
 from healthcheck.probe.aisbench.grader import reasoning_cut_off
 from healthcheck.probe.aisbench.metrics import client_groups
 from healthcheck.probe.aisbench.reading import Graded, Reading
-from healthcheck.probe.aisbench.version import KNOWN
-from healthcheck.probe.statistics.laws import profile, settled
 from healthcheck.records import Finding
 
 REPEATED_START_CHARS = 10
 MOSTLY_THINKING = 0.5
 _STOCK_MAX_TOKENS = 512
-_COLD = 0.1
 _LOOKED_AT = 400
 """Texts that the detectors look at, evenly spread: they take milliseconds each."""
 _LOOKS = {
@@ -277,7 +275,6 @@ def _repeats(reading: Reading) -> Iterator[Finding]:
         return
     same = sum(len(set(row)) == 1 for row in rows)
     temperature = reading.task.setting("generation_kwargs", "temperature")
-    cold = isinstance(temperature, (int, float)) and temperature <= _COLD
     why = msg(" (temperature {temperature})", temperature) if temperature is not None else ""
     if same > 0.9 * len(rows):
         yield warn(
@@ -293,10 +290,6 @@ def _repeats(reading: Reading) -> Iterator[Finding]:
             fix=msg(
                 "nothing in the submission, if the temperature is the client's; otherwise look for a pinned seed"
             ),
-        )
-    elif cold:
-        yield note(
-            msg("the temperature was {temperature}: repeated samples are near copies of each other", temperature)
         )
 
 
@@ -338,29 +331,6 @@ def _damage(reading: Reading) -> Iterator[Finding]:
 def _meaning(reading: Reading) -> Iterator[Finding]:
     if reading.task.version in KNOWN:
         yield note(msg("version {version}: {known}", reading.task.version, KNOWN[reading.task.version]))
-    n, truth = reading.repeats, reading.truth
-    names = ("pass", "avg", "cons") if truth and n > 1 else ()
-    found = [estimate for name in names if truth and (estimate := truth.estimate(f"{name}@{n}"))]
-    agreement = next((e.value for e in reading.votes if e.name == f"agreement@{n}"), None)
-    whole = not reading.unanswered and reading.problems_implied is not None
-    if len(found) != 3 or not whole:
-        return
-    passed, avg, cons = (estimate.value for estimate in found)
-    row = profile(passed, avg, cons, agreement)
-    if row and settled(found):
-        yield note(msg("by its true figures: {situation}: {next_steps}", row.situation, row.next_steps))
-    elif row:
-        between = joined(
-            ", ", (msg("{name} {low:.1f} to {high:.1f} %", e.name, 100 * e.low, 100 * e.high) for e in found)
-        )
-        yield note(
-            msg(
-                "its true figures look {situation}, but {problems} problems do not settle it: {between}",
-                row.situation,
-                found[0].problems,
-                between,
-            )
-        )
 
 
 def _starts_twice(text: str) -> bool:

@@ -4,55 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 Table = Sequence[Sequence[str]]
 _RULE = 128
 _DIVIDER = "-" * _RULE + " THIS IS A DIVIDER " + "-" * _RULE + "\n\n"
-_FIRST_METRICS = (
-    "score",
-    "auc_score",
-    "accuracy",
-    "humaneval_pass@1",
-    "rouge1",
-    "avg_toxicity_score",
-    "bleurt_diff",
-    "matthews_correlation",
-    "truth",
-    "f1",
-    "exact_match",
-    "extract_rate",
-)
-_HIDDEN_METRICS = frozenset({"bp", "sys_len", "ref_len", "type", "details"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatasetResults:
-    """One data set of a summary.
-
-    Attributes:
-        dataset: its abbreviation.
-        version: the prompt's digest (`version.version_of`).
-        results: as in the `results` file, None if every request failed and none was written.
-    """
-
-    dataset: str
-    version: str
-    results: Mapping[str, float | str] | None
-
-
-def table(model: str, datasets: Sequence[DatasetResults]) -> list[list[str]]:
-    """The rows of the summary, the header first."""
-    rows = [["dataset", "version", "metric", "mode", model]]
-    for entry in datasets:
-        metrics = [name for name in entry.results or () if name not in _HIDDEN_METRICS]
-        if not metrics:
-            rows.append([entry.dataset, "-", "-", "-", "-"])
-        for name in sorted(metrics, key=_place):
-            value = (entry.results or {})[name]
-            shown = value if isinstance(value, str) else f"{value:.02f}"
-            rows.append([entry.dataset, entry.version, name, "gen", shown])
-    return rows
+def table(model: str, dataset: str, version: str, results: Mapping[str, float] | None) -> list[list[str]]:
+    """The rows of the summary, the header first; `results` is None if every request failed and none was written."""
+    figures = [[dataset, version, name, "gen", f"{figure:.02f}"] for name, figure in (results or {}).items()]
+    return [["dataset", "version", "metric", "mode", model], *(figures or [[dataset, "-", "-", "-", "-"]])]
 
 
 def csv(rows: Table) -> str:
@@ -66,13 +27,10 @@ def markdown(rows: Table) -> str:
     return "".join(lines)
 
 
-def text(stamp: str, model: str, datasets: Sequence[DatasetResults]) -> str:
+def text(stamp: str, model: str, dataset: str, version: str, results: Mapping[str, float] | None) -> str:
     """The .txt form: the other forms one after another."""
-    rows = table(model, datasets)
-    raw = ["-" * 31, f"Model: {model}"]
-    raw += [
-        f"{entry.dataset}: {_without_details(entry.results)}" for entry in datasets if entry.results is not None
-    ]
+    rows = table(model, dataset, version, results)
+    raw = ["-" * 31, f"Model: {model}", *([] if results is None else [f"{dataset}: {dict(results)}"])]
     return (
         f"{stamp}\n"
         + _section("tabulate format", plain(rows))
@@ -122,11 +80,3 @@ def _is_number(cell: str) -> bool:
 
 def _section(title: str, body: str) -> str:
     return f"{title}\n{'^' * _RULE}\n{body}\n{'$' * _RULE}\n"
-
-
-def _place(metric: str) -> int:
-    return _FIRST_METRICS.index(metric) if metric in _FIRST_METRICS else len(_FIRST_METRICS)
-
-
-def _without_details(results: Mapping[str, float | str]) -> dict[str, float | str]:
-    return {name: value for name, value in results.items() if name != "details"}

@@ -56,18 +56,11 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FailedRequest:
-    """A request that the report itself calls failed."""
-
-    id: int
-    error: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientTask:
     """What a report says about one model on one data set.
 
     Attributes:
+        failed: the requests that the report itself calls failed.
         answered: in the order of the file; of a request that was answered twice, the first. One without a gold
             answer has that of its problem's other samples.
         results: the figures of the `results` file, percent; None without the file.
@@ -85,7 +78,7 @@ class ClientTask:
     model: str
     dataset: str
     answered: tuple[Answered, ...]
-    failed: tuple[FailedRequest, ...]
+    failed: tuple[Record, ...]
     results: Mapping[str, float] | None
     details: tuple[tuple[int, ...], ...] | None
     printed: Mapping[str, str]
@@ -191,7 +184,7 @@ def _task(report: ReportFiles, model: str, dataset: str, told: _Told) -> ClientT
         model=model,
         dataset=dataset,
         answered=_answered(once),
-        failed=tuple(FailedRequest(id=record.id, error=record.error) for record in (failed or unanswered)),
+        failed=tuple(failed or unanswered),
         results=results,
         details=details,
         printed=figures,

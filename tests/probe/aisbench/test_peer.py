@@ -71,10 +71,9 @@ def test_the_client_and_the_kit_see_the_same_samples_and_figures(tmp_path: Path,
     assert read_ours.task.version == read_theirs.task.version
     summary = max((theirs / "summary").glob("summary_*.txt"))
     stamp = summary.stem.removeprefix("summary_")
-    entry = tables.DatasetResults(
-        dataset="arithmetic", version=read_ours.task.version, results=json.loads((ours / name).read_text())
-    )
-    assert tables.text(stamp, "vllm-api-stream-chat", [entry]) == summary.read_text("utf-8")
+    results = json.loads((ours / name).read_text())
+    text = tables.text(stamp, "vllm-api-stream-chat", "arithmetic", read_ours.task.version, results)
+    assert text == summary.read_text("utf-8")
 
     # The client evaluates the kit's predictions, and comes to the kit's results.
     reused = client.folder / "out" / "20260101_000000"

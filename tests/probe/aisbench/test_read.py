@@ -95,18 +95,9 @@ def test_signs_in_the_texts(texts: list[list[str]], seen: str) -> None:
     assert seen in said(reading_of(made(texts)))
 
 
-@pytest.mark.parametrize(
-    ("problems", "expected"),
-    [
-        (40, "by its true figures: reliable: nothing to repair"),
-        (8, "its true figures look reliable, but 8 problems do not settle it: pass@5 67.4 to 100.0 %"),
-    ],
-)
-def test_a_sound_report_has_next_to_nothing_said_about_it(problems: int, expected: str) -> None:
-    texts = [[f"First {i} and {j}. The answer is {{}}" for j in range(5)] for i in range(problems)]
-    reading = reading_of(made(texts, results=client_results([[1] * 5] * problems)))
-    assert said(reading).startswith(expected)
-    assert "\n" not in said(reading)
+def test_nothing_is_said_about_a_sound_report() -> None:
+    texts = [[f"First {i} and {j}. The answer is {{}}" for j in range(5)] for i in range(8)]
+    assert said(reading_of(made(texts, results=client_results([[1] * 5] * 8)))) == ""
 
 
 def test_dumped_groups_give_the_truth_of_data_that_cannot_be_regraded() -> None:
