@@ -48,17 +48,6 @@ def test_keywords_solve_only_the_easiest_tier_of_the_arithmetic(tier: str) -> No
         assert (reached["keyword"] == 1.0) == (tier == "easy")
 
 
-def test_options_differ_and_hold_the_answer_of_the_program() -> None:
-    for tier in TIERS:
-        for problem in generate("choice", tier, 5, 100):
-            options = dict(line.split(". ") for line in problem.question.splitlines()[1:])
-            assert len(set(options.values())) == len(options) == 4
-            assert problem.program
-            assert options[problem.answer] == str(problem.program.value())
-    answers = [problem.answer for problem in generate("choice", "easy", 5, 400)]
-    assert all(60 < answers.count(letter) < 140 for letter in "ABCD")
-
-
 def pixels(picture: bytes) -> list[bytes]:
     """The lines of an 8-bit RGB picture, by an independent reading of the format."""
     assert picture.startswith(b"\x89PNG\r\n\x1a\n")
@@ -149,19 +138,6 @@ def test_what_the_vqa_metric_holds_for_the_same_answer(answer: str, reference: s
 def test_letters_are_found(text: str, correct: bool, strict: bool) -> None:
     problem = Problem(
         id="x", family="mcq", tier="", question="?", answer="B", kind=AnswerKind.CHOICE, letters="ABCD"
-    )
-    graded = grade(problem, text)
-    assert (graded.correct, graded.strict) == (correct, strict)
-
-
-@pytest.mark.parametrize(
-    ("text", "correct", "strict"),
-    [("LAMP, LAMP", True, True), ("“LAMP, LAMP”.", True, True), ("Sure! Here it is:\nLAMP, LAMP", True, False),
-     ("lamp, lamp", False, False), ("LAMP LAMP", False, False), ("LAMP, LAMP, LAMP", False, False), ("", False, False)],
-)  # fmt: skip
-def test_exact_words_are_exact(text: str, correct: bool, strict: bool) -> None:
-    problem = Problem(
-        id="x", family="instructions", tier="", question="?", answer="LAMP, LAMP", kind=AnswerKind.WORDS
     )
     graded = grade(problem, text)
     assert (graded.correct, graded.strict) == (correct, strict)

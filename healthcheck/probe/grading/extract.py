@@ -5,7 +5,6 @@ boxed > #### > "answer is"/答案是 (strict: the answer is marked) > a number i
 
 from __future__ import annotations
 
-import enum
 import itertools
 import re
 from collections.abc import Iterator
@@ -53,11 +52,8 @@ _FUNCTION = re.compile(r"\b(?:log|ln|sin|cos|tan)\s*\(?$")
 """What makes a number in a sentence a part of something else: 5π, 18x, 5:30, log 5. "18 m" is 18."""
 
 
-class Unclear(enum.Enum):
-    """Why a text that has numbers states none: it offers several, or the number is part of an expression."""
-
-    SEVERAL = enum.auto()
-    EXPRESSION = enum.auto()
+class Unclear:
+    """A text that has numbers states none: it offers several, or the number is part of an expression."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,12 +90,12 @@ def _in_box(content: str) -> Number | Unclear | None:
     text = normalise(content)
     found = quantities(text)
     if _several(text, found):
-        return Unclear.SEVERAL
+        return Unclear()
     if not found:
         return None
     after = text.rfind("=")
     chosen = next((one for one in found if one.start > after), found[0]) if after >= 0 else found[0]
-    return Unclear.EXPRESSION if _VARIABLE.match(text, chosen.end) else chosen
+    return Unclear() if _VARIABLE.match(text, chosen.end) else chosen
 
 
 def _of_clause(clause: str) -> Number | Unclear | None:
@@ -112,7 +108,7 @@ def _of_clause(clause: str) -> Number | Unclear | None:
     if not found:
         return None
     if _several(clause, found):
-        return Unclear.SEVERAL
+        return Unclear()
     results = list(_RESULT.finditer(clause))
     if results and (after := [one for one in found if one.start >= results[-1].end()]):
         return _alone(clause, after[0])
@@ -124,7 +120,7 @@ def _of_clause(clause: str) -> Number | Unclear | None:
 def _alone(text: str, found: Number) -> Number | Unclear:
     """The number, unless it is a part of something else."""
     part = _FACTOR.match(text, found.end) or _FUNCTION.search(text[: found.start])
-    return Unclear.EXPRESSION if part else found
+    return Unclear() if part else found
 
 
 def _of_correction(clause: str) -> Number | Unclear | None:
@@ -178,5 +174,5 @@ def _last(answer: str) -> Iterator[Number | Unclear | None]:
         ends = [match.end() for match in _SENTENCE_END.finditer(candidate, 0, found[-1].start)] if found else []
         sentence = candidate[ends[-1] if ends else 0 :]
         if found and (_QUESTION.search(sentence) or _several(sentence, quantities(sentence))):
-            yield Unclear.SEVERAL
+            yield Unclear()
         yield _alone(candidate, found[-1]) if found else None

@@ -69,8 +69,6 @@ def _by_kind(problem: Problem, answer: str) -> Grade:
             return _expression(problem, answer)
         case AnswerKind.PHRASE:
             return _phrase(problem, answer)
-        case AnswerKind.WORDS:
-            return _words(problem, answer)
         case AnswerKind.SOFT:
             return _soft(problem, answer)
 
@@ -123,15 +121,6 @@ def _phrase(problem: Problem, answer: str) -> Grade:
 def _judged(correct: bool, found: extract.Found) -> Grade:
     strict = correct and found.tier in STRICT_TIERS
     return Grade(score=float(correct), tier=found.tier, strict=strict, extracted=found.text)
-
-
-def _words(problem: Problem, answer: str) -> Grade:
-    accepted = (problem.answer, *problem.references)
-    if any(replies.same_words(answer, expected) for expected in accepted):
-        return Grade(score=1.0, tier="exact", strict=True, extracted=replies.tidy(answer))
-    if any(replies.ends_in_words(answer, expected) for expected in accepted):
-        return Grade(score=1.0, tier="last line", extracted=problem.answer)
-    return Grade(tier="exact", extracted=replies.tidy(answer)[:200])
 
 
 def _soft(problem: Problem, answer: str) -> Grade:

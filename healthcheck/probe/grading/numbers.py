@@ -146,16 +146,6 @@ def spelled(text: str) -> tuple[Number, ...]:
     )
 
 
-def read(text: str) -> Number | None:
-    """The one number that a short text states; of an equation the last, else the first."""
-    text = normalise(bounded(text))
-    found = in_digits(text) or spelled(text)
-    if not found:
-        return None
-    after = text.rfind("=")
-    return next((number for number in found if number.start > after), found[0]) if after >= 0 else found[0]
-
-
 def _glued(text: str, match: re.Match[str]) -> bool:
     """Part of a word, of a code name (x2, H2O) or of a unit (cm^2), not a number."""
     before = text[match.start() - 1]

@@ -1,4 +1,4 @@
-"""Answers that are not numbers: exact words, and the soft score of TextVQA."""
+"""The soft score of TextVQA."""
 
 from __future__ import annotations
 
@@ -21,18 +21,6 @@ _AGREEING = 3
 def tidy(text: str) -> str:
     """Without what models put around a reply: white space, quotation marks, emphasis, a final full stop."""
     return re.sub(r"\s+", " ", text).strip().strip(_QUOTES).removesuffix(".").strip(_QUOTES).strip()
-
-
-def same_words(answer: str, expected: str) -> bool:
-    """The whole answer is the expected text; case and punctuation count."""
-    return tidy(answer) == tidy(expected)
-
-
-def ends_in_words(answer: str, expected: str) -> bool:
-    """Its last line is the expected text, or ends in it after a colon."""
-    lines = [line for line in answer.splitlines() if line.strip()]
-    last = lines[-1] if lines else ""
-    return tidy(expected) in {tidy(last), tidy(last.rpartition(":")[2])}
 
 
 def soft_score(answer: str, references: Sequence[str]) -> float:

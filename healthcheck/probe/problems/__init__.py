@@ -14,8 +14,6 @@ from healthcheck.errors import UsageError
 from healthcheck.messages import msg
 from healthcheck.probe.problems.arithmetic import arithmetic
 from healthcheck.probe.problems.chinese import arithmetic_zh
-from healthcheck.probe.problems.choice import choice
-from healthcheck.probe.problems.instructions import instructions
 from healthcheck.probe.problems.pictures import address, pictures, signs
 from healthcheck.probe.problems.problem import TIERS, AnswerKind, Dice, Problem, Program, Sign, Step
 from healthcheck.records import JsonValue
@@ -41,8 +39,6 @@ __all__ = [
 FAMILIES: dict[str, Callable[[str, int], Iterator[Problem]]] = {
     "arithmetic": arithmetic,
     "arithmetic-zh": arithmetic_zh,
-    "choice": choice,
-    "instructions": instructions,
     "pictures": pictures,
     "signs": signs,
 }
@@ -55,8 +51,6 @@ FAMILY_OF = {
 _INSTRUCTIONS = {
     "arithmetic": "End with: The answer is N.",
     "arithmetic-zh": "最后写：答案是N。",
-    "choice": "End with the letter: The answer is X.",
-    "instructions": "Reply with nothing else.",
     "pictures": "End with: The answer is N.",
     "signs": "Answer the question using a single word or phrase.",
 }

@@ -26,15 +26,14 @@ class Sign(enum.Enum):
 class AnswerKind(enum.Enum):
     """How an answer is graded.
 
-    NUMBER by value, CHOICE by letter, EXPRESSION by mathematical equality, PHRASE by its words, WORDS by its exact
-    words with case and punctuation, SOFT by the share of the references that agree.
+    NUMBER by value, CHOICE by letter, EXPRESSION by mathematical equality, PHRASE by its words, SOFT by the share
+    of the references that agree.
     """
 
     NUMBER = "number"
     CHOICE = "choice"
     EXPRESSION = "expression"
     PHRASE = "phrase"
-    WORDS = "words"
     SOFT = "soft"
 
 
