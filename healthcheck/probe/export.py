@@ -1,4 +1,4 @@
-"""A run as the evaluation client would have reported it: its files, grader and figures, beside the true ones."""
+"""A run as the evaluation client would have reported it: its files, grader and figures."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from healthcheck.files import write_atomically
-from healthcheck.messages import msg
 from healthcheck.probe import figures
 from healthcheck.probe.aisbench.configuration import DataSet, gsm8k, infer_config, sections, textvqa, version_of
 from healthcheck.probe.aisbench.grader import client_gold, client_grade
@@ -21,7 +19,6 @@ from healthcheck.probe.problems import AnswerKind, Problem
 from healthcheck.probe.records import QUESTION, ProbeRun, Sample
 from healthcheck.probe.request import fields, messages
 from healthcheck.probe.statistics.metrics import HARD_THRESHOLD, hard
-from healthcheck.probe.statistics.records import LIKE_THESE
 from healthcheck.records import JsonValue
 
 _DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
@@ -97,34 +94,8 @@ def _answered_first(run: ProbeRun, row: Sequence[int]) -> list[int]:
 
 
 def finish(run: ProbeRun) -> None:
-    """Write `configs logs predictions results summary` in the client's manner, and the two columns side by side."""
+    """Write `configs predictions results summary` in the client's manner."""
     write(_report(run), run.folder)
-    write_atomically(run.folder / "summary" / "side_by_side.md", side_by_side(run).encode())
-
-
-def side_by_side(run: ProbeRun) -> str:
-    """A table: what the client will print, and what is true with its interval. Percent."""
-    client = client_column(run)
-    summary = figures.overall(run)
-    lines = [
-        f"{summary.problems} problems, {summary.samples} samples. Percent.",
-        "",
-        f"| metric | the service's client will print | true | 95 % interval, {LIKE_THESE} |",
-        "|---|---|---|---|",
-    ]
-    for name, figure in client.items():
-        estimate = summary.estimate(name)
-        assert estimate
-        interval = msg("{low:.2f} to {high:.2f}", 100 * estimate.low, 100 * estimate.high)
-        lines.append(
-            msg("| {name} | {figure} | {value:.2f} | {interval} |", name, figure, 100 * estimate.value, interval)
-        )
-    if not client:
-        lines.append("| all | - | no request was answered | |")
-    grouping = "groups samples of different problems for pass@n and cons@n, " if summary.repeats > 1 else ""
-    reads = "reads the last number of an answer" if client_figures(run) else "has its own grader for such problems"
-    lines += ["", f"The client {grouping}{reads},", "and counts failed requests as wrong without saying so."]
-    return "\n".join(lines) + "\n"
 
 
 def client_text(sample: Sample) -> str:
@@ -181,8 +152,6 @@ def _report(run: ProbeRun) -> ClientReport:
             work_dir=str(run.folder),
         ),
         data=data.files,
-        infer_log=f"{len(run.samples)} samples in {run.seconds:.1f} s, {len(run.failed)} failed\n",
-        eval_log=f"graded {len(places)} samples\n",
     )
 
 

@@ -143,8 +143,6 @@ def test_where_nothing_was_answered_no_answer_is_blamed(probe: Probe) -> None:
     assert figure["the service's client will print"] == {}
     assert judged(run)["probe/completes"].outcome is Outcome.FAIL
     assert judged(run)["probe/accuracy"].outcome is Outcome.PASS
-    rows = (run.folder / "summary/side_by_side.md").read_text()
-    assert "no request was answered" in rows
     (summary,) = (run.folder / "summary").glob("summary_*.csv")
     assert summary.read_text().splitlines()[1].endswith(",-")
 

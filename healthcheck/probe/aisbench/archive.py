@@ -36,7 +36,7 @@ MAX_DIRECTORY_BYTES = 4 * 2**20
 _CHUNK = 2**20
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Of other methods zipfile unpacks all that a few bytes hold, which may be gigabytes, before it gives any of it."""
-_READ = frozenset({".json", ".jsonl", ".csv", ".md", ".py", ".out", ".txt"})
+_READ = frozenset({".json", ".jsonl", ".csv", ".py"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,8 @@ there is None.
 from __future__ import annotations
 
 import ast
-import keyword
 from collections.abc import Mapping
+from pprint import pformat
 
 from healthcheck.records import JsonValue
 
@@ -31,8 +31,8 @@ def parse(text: str) -> dict[str, JsonValue]:
 
 
 def render(sections: Mapping[str, JsonValue]) -> str:
-    """A configuration in AISBench's manner: sections and keys in alphabetical order."""
-    return "".join(f"{name}={_literal(sections[name], 1)}\n" for name in sorted(sections))
+    """A configuration that AISBench and `parse` read: sections and keys in alphabetical order."""
+    return "".join(f"{name} = {pformat(sections[name])}\n" for name in sorted(sections))
 
 
 def _value(node: ast.expr) -> JsonValue:
@@ -52,21 +52,3 @@ def _value(node: ast.expr) -> JsonValue:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
         return {word.arg: _value(word.value) for word in node.keywords if word.arg}
     return None
-
-
-def _is_word(name: str) -> bool:
-    """Whether it can be a keyword of a call and comes back as it was; Python normalises beyond ASCII."""
-    return name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
-
-
-def _literal(value: JsonValue, depth: int) -> str:
-    indent = "    " * depth
-    if isinstance(value, dict):
-        if not all(map(_is_word, value)):
-            inner = (f"{indent}{name!r}: {_literal(value[name], depth + 1)}" for name in sorted(value))
-            return "{\n" + ",\n".join(inner) + "}"
-        inner = (f"{name}={_literal(value[name], depth + 1)}" for name in sorted(value))
-        return "dict(" + f",\n{indent}".join(inner) + ")"
-    if isinstance(value, list):
-        return "[\n" + "".join(f"{indent}{_literal(item, depth + 1)},\n" for item in value) + f"{indent}]"
-    return repr(value)

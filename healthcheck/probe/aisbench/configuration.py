@@ -16,8 +16,11 @@ from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 
 _ROOT = "ais_bench.benchmark"
-_HERE = "{{ fileDirname }}"
-"""AISBench puts the folder of the configuration here when it reads it, so that a run folder may be moved."""
+_HERE = "{{fileDirname}}"
+"""AISBench puts the folder of the configuration here when it reads it, so that a run folder may be moved.
+
+Without blanks, at which a long line would be broken.
+"""
 
 _INFERENCER = f"{_ROOT}.openicl.icl_inferencer.icl_gen_inferencer.GenInferencer"
 _TEMPLATE = f"{_ROOT}.openicl.icl_prompt_template.icl_prompt_template.PromptTemplate"

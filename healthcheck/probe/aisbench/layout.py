@@ -62,7 +62,6 @@ class ClientReport:
         results: what `metrics.client_results` gives; None if nothing was answered.
         config: top-level sections of the `configs` file.
         data: what the configuration reads, texts by path from the report folder.
-        infer_log, eval_log: the texts of the two logs.
     """
 
     stamp: str
@@ -75,8 +74,6 @@ class ClientReport:
     data: Mapping[str, str] = field(default_factory=dict)
     model: str = MODEL
     failures: tuple[Failure, ...] = ()
-    infer_log: str = ""
-    eval_log: str = ""
 
 
 def files_of(report: ClientReport) -> dict[str, bytes]:
@@ -87,8 +84,6 @@ def files_of(report: ClientReport) -> dict[str, bytes]:
     summary = f"summary/summary_{report.stamp}"
     files = {
         f"configs/{report.stamp}_{report.pid}.py": render(report.config),
-        f"logs/infer/{model}/{dataset}.out": report.infer_log,
-        f"logs/eval/{model}/{dataset}.out": report.eval_log,
         f"{summary}.txt": tables.text(report.stamp, *shown),
         f"{summary}.csv": tables.csv(rows),
         f"{summary}.md": tables.markdown(rows),

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from healthcheck import json_text
-from healthcheck.errors import UsageError
 from healthcheck.json_text import JsonError
-from healthcheck.messages import msg
 
 MAX_ID = 100_000
 MAX_LINE_BYTES = 4 * 2**20
 """A prompt and an answer of 128 thousand tokens each are a quarter of it."""
-MAX_DOCUMENT_BYTES = 24 * 2**20
-"""Of a file that is one document, as old releases wrote it: it is parsed as a whole."""
-_DOCUMENT = re.compile(rb"\s*[\[{][^\S\n]*\n|\s*[\[{][^\n]*\s*\Z")
-"""A bracket on the first line, or a text of one line."""
 MAX_VALUES = 200_000
 MAX_GOLD_BYTES = 16 * 1024
 MAX_ERROR_CHARS = 200
@@ -57,23 +49,10 @@ class Record:
 
 
 def read(data: bytes) -> tuple[list[Record], int]:
-    """The records of JSON lines, or of one JSON document; and how many lines were unreadable.
-
-    Raises:
-        UsageError: it is a document too large to be parsed.
-    """
-    records, damaged = list[Record](), 0
-    for line in io.BytesIO(data):
-        if line.strip():
-            record = _of_line(line)
-            if record:
-                records.append(record)
-            else:
-                damaged += 1
-    if damaged and not records:
-        whole = list(_document(data))
-        return (whole, 0) if whole else (records, damaged)
-    return records, damaged
+    """The records of JSON lines, and how many lines were unreadable."""
+    found = [_of_line(line) for line in io.BytesIO(data) if line.strip()]
+    records = [record for record in found if record]
+    return records, len(found) - len(records)
 
 
 def _of_line(line: bytes) -> Record | None:
@@ -81,30 +60,6 @@ def _of_line(line: bytes) -> Record | None:
         return _record(json_text.load_few(line, Written, MAX_VALUES)) if len(line) <= MAX_LINE_BYTES else None
     except JsonError:
         return None
-
-
-def _document(data: bytes) -> Iterator[Record]:
-    """The records of a single JSON document: a list, or an object of them by number."""
-    if not _DOCUMENT.match(data):
-        return
-    if len(data) > MAX_DOCUMENT_BYTES:
-        raise UsageError(
-            msg(
-                "predictions in one JSON document of {data} bytes: only those with a record on each line may "
-                "have more than {max_document_bytes}",
-                len(data),
-                MAX_DOCUMENT_BYTES,
-            )
-        )
-    for shape in (list[Written], dict[str, Written]):
-        try:
-            found = json_text.load_few(data, shape, MAX_VALUES)
-        except JsonError:
-            continue
-        for place, written in enumerate(found.values() if isinstance(found, dict) else found):
-            record = _record(replace(written, id=place) if written.id is None else written)
-            if record:
-                yield record
 
 
 def _record(written: Written) -> Record | None:

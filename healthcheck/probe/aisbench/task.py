@@ -30,7 +30,7 @@ MAX_RESULTS_BYTES = 16 * 2**20
 MAX_SUMMARY_BYTES = 2**20
 MAX_TASKS = 500
 _RUNS = re.compile(r"(?:(?:avg|pass|cons)@|.* \()(\d{1,4})(?: runs average\))?")
-_SUMMARY = re.compile(r"summary/summary_.*\.(?:csv|md|txt)")
+_SUMMARY = re.compile(r"summary/summary_.*\.csv")
 _FAILED = "_failed"
 _UNFINISHED = "tmp"
 
@@ -166,7 +166,7 @@ class _Told:
 
 def _task(report: ReportFiles, model: str, dataset: str, told: _Told) -> ClientTask:
     base = f"{model}/{dataset}"
-    written = next((f for s in ("jsonl", "json") if (f := report.files.get(f"predictions/{base}.{s}"))), b"")
+    written = report.files.get(f"predictions/{base}.jsonl", b"")
     records, damaged = lines.read(written)
     failed, _ = lines.read(report.files.get(f"predictions/{base}{_FAILED}.jsonl", b""))
     attempted = [record for record in told.attempted[model] if record.dataset in (None, dataset)]
@@ -278,34 +278,23 @@ def _groups(details: JsonValue) -> tuple[tuple[int, ...], ...] | None:
 
 
 def _newest_summary(report: ReportFiles) -> tuple[str, int]:
-    """The newest summary as comma-separated lines, whichever of its forms is there; and how many runs have one."""
-    names = [name for name in report.files if _SUMMARY.fullmatch(name)]
-    stems = sorted({PurePosixPath(name).stem for name in names})
-    if not stems:
-        return "", 0
-    for suffix in ("csv", "md", "txt"):
-        data = report.files.get(f"summary/{stems[-1]}.{suffix}")
-        if data:
-            return data[:MAX_SUMMARY_BYTES].decode("utf-8", "replace"), len(stems)
-    return "", len(stems)
+    """The newest summary as comma-separated lines, and how many runs have one."""
+    names = sorted(name for name in report.files if _SUMMARY.fullmatch(name))
+    return report.files[names[-1]][:MAX_SUMMARY_BYTES].decode("utf-8", "replace") if names else "", len(names)
 
 
 def _printed(summary: str) -> dict[tuple[str, str], tuple[str, dict[str, str]]]:
-    """Version and figures by (model, data set), from any form of a summary."""
+    """Version and figures by (model, data set)."""
     figures: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}
     models: list[str] = []
     for line in summary.splitlines():
-        cells = [
-            cell.strip() for cell in (line.strip("| ").split("|") if line.startswith("|") else line.split(","))
-        ]
+        cells = [cell.strip() for cell in line.split(",")]
         if cells[:4] == ["dataset", "version", "metric", "mode"]:
             models = cells[4:]
         elif models and len(cells) == 4 + len(models):
             for model, value in zip(models, cells[4:], strict=True):
                 figures.setdefault((model, cells[0]), (cells[1], {}))[1][cells[2]] = value
-        if line.startswith("$") and figures:
-            break
-    return {key: value for key, value in figures.items() if not key[1].startswith("---")}
+    return figures
 
 
 def _newest_config(report: ReportFiles) -> dict[str, JsonValue]:

@@ -53,7 +53,7 @@ def choice(answer: str, letters: str, options: dict[str, str]) -> Found | None:
         if len(named) > 1:
             return None
         if named:
-            return Found(tier="cue" if statement.tier == "correction" else statement.tier, text=named)
+            return Found(tier=statement.tier, text=named)
     rest = normalise(stated.rest).strip()
     if match := _WHOLE.fullmatch(rest):
         letter = match[1].upper()

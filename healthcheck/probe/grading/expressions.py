@@ -55,8 +55,7 @@ def judged(answer: str, gold: str) -> tuple[Found | None, bool, str]:
     for statement in stated.marked:
         if candidate := _candidate(statement.text, gold):
             right, by = equal(candidate, gold)
-            tier = "cue" if statement.tier == "correction" else statement.tier
-            return Found(tier=tier, text=_key(gold) if right else _key(candidate)), right, by
+            return Found(tier=statement.tier, text=_key(gold) if right else _key(candidate)), right, by
     candidate = "" if stated.taken_back else _unmarked(stated.rest, gold)
     if not candidate:
         return None, False, ""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from healthcheck.probe.grading.numbers import Number, normalise
 from healthcheck.probe.grading.quantities import quantities
-from healthcheck.probe.grading.statements import statements
+from healthcheck.probe.grading.statements import Statement, statements
 
 _LEAD = re.compile(
     r"[\s:：*_\"'“”‘’(\[{=~≈$]*"
@@ -70,12 +70,11 @@ def number(answer: str) -> Found | None:
     stated = statements(answer)
     whole = not stated.taken_back
     for statement in stated.marked:
-        found = _READERS.get(statement.tier, _in_box)(statement.text)
+        found = _stated(statement)
         if isinstance(found, Unclear):
             return None
         if found:
-            tier = "cue" if statement.tier == "correction" else statement.tier
-            return Found(tier=tier, text=found.canonical, number=found)
+            return Found(tier=statement.tier, text=found.canonical, number=found)
     for tier, candidates in (("emphasis", _bold(answer if whole else "")), ("last", _last(stated.rest))):
         found = next((candidate for candidate in candidates if candidate), None)
         if isinstance(found, Unclear):
@@ -83,6 +82,12 @@ def number(answer: str) -> Found | None:
         if found:
             return Found(tier=tier, text=found.canonical, number=found)
     return None
+
+
+def _stated(statement: Statement) -> Number | Unclear | None:
+    if statement.corrects:
+        return _of_correction(statement.text)
+    return _of_clause(statement.text) if statement.tier == "cue" else _in_box(statement.text)
 
 
 def _in_box(content: str) -> Number | Unclear | None:
@@ -128,10 +133,6 @@ def _of_correction(clause: str) -> Number | Unclear | None:
     found = _of_clause(clause)
     lead = _LEAD.match(normalise(clause))
     return found if isinstance(found, Number) and lead and found.start <= lead.end() else None
-
-
-_READERS = {"cue": _of_clause, "correction": _of_correction}
-"""By tier; boxes and hashes hold nothing but their number."""
 
 
 def _restated(clause: str) -> bool:

@@ -57,10 +57,10 @@ def said(answer: str, expected: str) -> Found | None:
     wanted = same(expected)
     stated = statements(answer)
     for statement in stated.marked:
-        if statement.tier == "correction" and not _is_name(statement.text):
+        if statement.corrects and not _is_name(statement.text):
             continue
         if text := _stated(statement, wanted):
-            return Found(tier="cue" if statement.tier == "correction" else statement.tier, text=text)
+            return Found(tier=statement.tier, text=text)
     for tier, candidates in (("exact", _whole(stated.rest)), ("last line", _sentences(stated.rest))):
         if text := next((same(one) for one in candidates if same(one) == wanted), ""):
             return Found(tier=tier, text=text)

@@ -63,10 +63,11 @@ _BOX = re.compile(r"\\?(?:f?boxed|fbox)\s*\{")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A text that states a result, and the tier of the mark that shows it."""
+    """A text that states a result, and the tier of the mark that shows it; `corrects` if that is only "Wait,"."""
 
     tier: str
     text: str
+    corrects: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +121,7 @@ def _marked(segment: str, *, corrected: bool) -> Iterator[Statement]:
     if corrected:
         yield from (Statement(tier="cue", text=clause) for clause in _clauses(segment, _LOOSE_CUE))
         if match := _SECOND_THOUGHT.match(segment):
-            yield Statement(tier="correction", text=_clause(segment[match.end() :].lstrip(" ,，:：—")))
+            yield Statement(tier="cue", text=_clause(segment[match.end() :].lstrip(" ,，:：—")), corrects=True)
 
 
 def boxes(answer: str) -> Iterator[str]:

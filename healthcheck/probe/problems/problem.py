@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import operator
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
@@ -21,6 +22,11 @@ class Sign(enum.Enum):
     MINUS = "-"
     TIMES = "*"
     OVER = "/"
+
+
+_OPERATIONS: dict[Sign, Callable[[Fraction, Fraction], Fraction]] = {
+    Sign.PLUS: operator.add, Sign.MINUS: operator.sub, Sign.TIMES: operator.mul, Sign.OVER: operator.truediv,
+}  # fmt: skip
 
 
 class AnswerKind(enum.Enum):
@@ -46,15 +52,7 @@ class Step:
 
     def on(self, value: Fraction) -> Fraction:
         """The value after this step; exact."""
-        match self.sign:
-            case Sign.PLUS:
-                return value + self.number
-            case Sign.MINUS:
-                return value - self.number
-            case Sign.TIMES:
-                return value * self.number
-            case Sign.OVER:
-                return value / self.number
+        return _OPERATIONS[self.sign](value, Fraction(self.number))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,8 +59,7 @@ FILES = {
         PREDICTIONS,
         (b'{"id":1,"success":false,"error_info":"\xf0\x9f\x8e\x89' + b"a" * 500 + b'"}\n') * 100_000,
     ),
-    "a document of objects": ("predictions/m/gsm8k.json", b"[" + b"{}," * 5_000_000 + b"{}]"),
-    "a document of a line": ("predictions/m/gsm8k.json", b'["' + b"a" * 60_000_000 + b'"]'),
+    "a line of objects": (PREDICTIONS, b"[" + b"{}," * 5_000_000 + b"{}]"),
     "details": ("results/m/gsm8k.json", b'{"details":[' + b'"a",' * 4_000_000 + b"1]}"),
     "a configuration": ("configs/a.py", b"a=[" + b"1," * 1_999_000 + b"]"),
     "data sets": ("summary/summary_1.csv", b"dataset,version,metric,mode,m\n" + b"d,v,a,g,1\n" * 100_000),
@@ -80,7 +79,7 @@ def test_a_report_at_its_bounds_is_read_in_little_memory(name: str, tmp_path: Pa
         (tmp_path / below).write_bytes(content)
     done = limited("-m", "healthcheck", "read", str(tmp_path))
     assert done.returncode in {0, 2}, done.stderr[-500:]
-    assert "n on gsm8k" in done.stdout or "one JSON document of 60000004 bytes" in done.stderr
+    assert "n on gsm8k" in done.stdout
 
 
 def report(tmp_path: Path, results: dict[str, float], text: bytes = b"18") -> Path:

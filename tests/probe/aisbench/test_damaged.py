@@ -115,15 +115,6 @@ def test_averages_of_the_answered_requests_stand_in_the_row_of_the_others(
     assert rows["pass@3"].count("[") == 1
 
 
-def test_old_reports_with_one_json_document_are_read() -> None:
-    name = "predictions/vllm-api-stream-chat/gsm8k.jsonl"
-    records = [json.loads(line) for line in HALF[name].splitlines()]
-    for document in (records, {str(i): record for i, record in enumerate(records)}):
-        files = {n: d for n, d in HALF.items() if n != name}
-        files[name.removesuffix("l")] = json.dumps(document, indent=1).encode()
-        assert len(reading_of(files).samples) == 40
-
-
 @pytest.mark.parametrize("folder", ["predictions", "results", "summary"])
 def test_a_missing_folder_is_said_and_the_rest_read(folder: str) -> None:
     reading = reading_of({name: data for name, data in HALF.items() if not name.startswith(folder)})

@@ -31,8 +31,6 @@ HAND_WRITTEN = ClientReport(
     failures=(Failure(id=1, origin_prompt="1+2", error="Internal Server Error"),),
     results=client_results([[1, 0], [0, 0]]),
     config={"models": [{"abbr": "m", "generation_kwargs": {"num_return_sequences": 2}, "stream": True}]},
-    infer_log="inferred\n",
-    eval_log="evaluated\n",
 )
 
 
@@ -40,8 +38,6 @@ def test_a_report_has_aisbenchs_files() -> None:
     files = files_of(HAND_WRITTEN)
     assert sorted(files) == [
         "configs/20260326_151326_29317.py",
-        "logs/eval/vllm-api-stream-chat/arithmetic.out",
-        "logs/infer/vllm-api-stream-chat/arithmetic.out",
         "predictions/vllm-api-stream-chat/arithmetic.jsonl",
         "predictions/vllm-api-stream-chat/arithmetic_failed.jsonl",
         "results/vllm-api-stream-chat/arithmetic.json",

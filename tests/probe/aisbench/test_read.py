@@ -41,10 +41,9 @@ def test_figures_that_do_not_follow_from_the_predictions_are_called_out() -> Non
     assert "differ between the newest summary and results" in said(reading_of(files))
 
 
-def test_a_summary_alone_is_read_in_its_markdown_form() -> None:
+def test_a_summary_alone_is_read() -> None:
     files = {
-        "summary/summary_1.md": b"| dataset | version | metric | mode | m |\n|----- | ----- | ----- | ----- | -----|\n"
-        b"| d | 0ba9da | avg@5 | gen | 80.00 |\n| d | 0ba9da | pass@5 | gen | 90.00 |\n"
+        "summary/summary_1.csv": b"dataset,version,metric,mode,m\nd,0ba9da,avg@5,gen,80.00\nd,0ba9da,pass@5,gen,90.00\n"
     }
     reading = reading_of(files)
     assert reading.task.printed == {"avg@5": "80.00", "pass@5": "90.00"}
