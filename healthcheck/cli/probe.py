@@ -103,16 +103,12 @@ def _measured(
     except KeyboardInterrupt:  # before the first request: later, the samples are judged as they are
         stopped = msg("interrupted")
         ledger.skip(checks, stopped)
-    return report_of(ledger, probed, asked=msg("probe of {where}", where), stopped=stopped), probed
-
-
-def report_of(ledger: Ledger, run: ProbeRun | None, *, asked: str, stopped: str = "") -> Report:
-    """The report of a probe alone; `run` is None if nothing was measured."""
-    return Report(
+    report = Report(
         verdict=verdict_of(ledger.results, stopped=stopped),
         results=ledger.results,
         stopped=stopped,
-        asked=asked,
-        metrics=facts.stored_metrics(run) if run else {},
-        provenance={**provenance.kit(), **(facts.provenance(run) if run else {})},
+        asked=msg("probe of {where}", where),
+        metrics=facts.stored_metrics(probed) if probed else {},
+        provenance={**provenance.kit(), **(facts.provenance(probed) if probed else {})},
     )
+    return report, probed

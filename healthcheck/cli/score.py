@@ -5,26 +5,22 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from healthcheck import json_text
 from healthcheck.cli import output
-from healthcheck.cli.probe import report_of
-from healthcheck.engine import Ledger
 from healthcheck.errors import KitError, UsageError
 from healthcheck.files import read_bounded
 from healthcheck.language import translation_of_the_process
 from healthcheck.messages import msg
 from healthcheck.probe import figures, folder, scoring
-from healthcheck.probe.checks import checks_of
 from healthcheck.probe.folder import load, write_metrics
 from healthcheck.probe.layout import METRICS, REPORT
 from healthcheck.probe.metrics import compute_metrics
 from healthcheck.probe.records import ProbeRun
-from healthcheck.progress import Silent
-from healthcheck.records import SCHEMA, JsonValue, Stage
+from healthcheck.records import SCHEMA
 from healthcheck.redact import redacted, redactor
-from healthcheck.report.folder import JSON, PAGE, save, write
+from healthcheck.report.folder import JSON, PAGE, save
 from healthcheck.report.page import with_choices
 from healthcheck.report.words import plain
 
@@ -50,39 +46,20 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refresh_report(run: ProbeRun) -> None:
-    """The report with the new figures; of that of `verify`, which has other stages too, only the figures change."""
+    """The report with the new figures: nothing else in it, of the probe or of other stages, depends on scores."""
     try:
         told = json_text.load(read_bounded(run.folder / REPORT, MAX_REPORT_BYTES))
     except (OSError, KitError):
         return
-    if not isinstance(told, dict):
-        return
-    if _stages(told) != {Stage.PROBE.value}:
-        _refresh_figures(run, told)
-        return
-    ledger = Ledger(Silent())
-    ledger.judge(checks_of(run.servers), lambda: run)
-    report = report_of(ledger, run, asked=str(told.get("asked", "")))
-    write(run.folder, redacted(report, redactor(os.environ)), run, translation_of_the_process())
-
-
-def _refresh_figures(run: ProbeRun, told: Mapping[str, JsonValue]) -> None:
-    before, now = told.get("metrics"), redacted(folder.figures(run.folder), redactor(os.environ))
-    if not isinstance(before, dict) or not isinstance(now, dict):
+    before = told.get("metrics") if isinstance(told, dict) else None
+    now = redacted(folder.figures(run.folder), redactor(os.environ))
+    if not isinstance(told, dict) or not isinstance(before, dict) or not isinstance(now, dict):
         return
     without = {name: value for name, value in before.items() if not name.endswith(figures.SCORED)}
     save(run.folder / JSON, json_text.dump({**told, "metrics": {**without, **now}}))
     with contextlib.suppress(OSError, KitError):
         page = read_bounded(run.folder / PAGE, MAX_REPORT_BYTES).decode()
         save(run.folder / PAGE, with_choices(page, run, translation_of_the_process()).encode())
-
-
-def _stages(report: Mapping[str, JsonValue]) -> set[str]:
-    """The stages of the checks in a JSON report."""
-    checks = report.get("checks")
-    if not isinstance(checks, list):
-        return set()
-    return {str(check.get("stage")) for check in checks if isinstance(check, dict)}
 
 
 def as_json(run: ProbeRun) -> dict[str, object]:
