@@ -12,12 +12,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from healthcheck.probe.grading.contractions import mended
+from healthcheck.probe.grading.replies import ARTICLES, NUMBER_WORDS, mended
 
 MAX_CHARS = 32_768
-_NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_NUMBERS = {"none": "0", **{name: str(value) for value, name in enumerate(_NAMES)}}
-_ARTICLES = frozenset({"a", "an", "the"})
+_NUMBERS = {"none": "0", **NUMBER_WORDS}
 _SPECIAL = ("☞", "☟", "☜", "<unk>", "<|im_end|>", "<|endoftext|>")
 _PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
 _COMMA = re.compile(r"\d,\d")
@@ -46,7 +44,7 @@ def client_soft(text: str, references: Sequence[Reference]) -> tuple[str, float]
     if len(read) > MAX_CHARS or not references:
         return "", 0.0
     words = [_NUMBERS.get(word, word) for word in _without_punctuation(read).lower().split()]
-    read = " ".join(mended(word) for word in words if word not in _ARTICLES)
+    read = " ".join(mended(word) for word in words if word not in ARTICLES)
     differ = len({reference.answer for reference in references}) > 1
     given = [_without_punctuation(r.answer) if differ else r.answer for r in references]
     # Entries are compared after their punctuation went, so that two which differed in it alone may be one.

@@ -7,7 +7,7 @@ import re
 
 from healthcheck.probe.grading.extract import Found
 from healthcheck.probe.grading.numbers import normalise
-from healthcheck.probe.grading.statements import Statement, statements
+from healthcheck.probe.grading.statements import ENDS_IN_A_QUESTION, Statement, statements
 
 _LETTER = re.compile(r"(?<![A-Za-z0-9'’])[(\[]?([A-J])[)\]]?(?![A-Za-z0-9'’])")
 _SMALL = re.compile(r"\s*(?:option\s+)?[(\[\"'“]?([a-j])(?:[)\]\"'”.:：]|\s*$)(?!\w)", re.IGNORECASE)
@@ -36,7 +36,6 @@ _BOTH = re.compile(r"(?i)\b(?:both|either|neither)\b|都|要么")
 _TURNING = re.compile(
     r"\b(?:but|however|wait|actually|instead|therefore|thus|hence|so)\b|但|不过|不对|所以|因此|故", re.IGNORECASE
 )
-_QUESTION = re.compile(r"[?？]\s*$")
 
 
 def choice(answer: str, letters: str, options: dict[str, str]) -> Found | None:
@@ -109,7 +108,7 @@ def _opening(text: str, letters: str, options: dict[str, str]) -> str:
 def _unmarked(text: str, letters: str) -> str:
     """The letter of an answer that marks none: the one it chooses, its last line's, the last one it names."""
     lines = [line for line in text.splitlines() if line.strip()]
-    if not lines or _QUESTION.search(lines[-1]):
+    if not lines or ENDS_IN_A_QUESTION.search(lines[-1]):
         return ""
     plain = _DENIED.sub(" ", text)
     opening = (_REASONED.match(plain) if len(lines) == 1 else None) or _LISTED.match(lines[-1])

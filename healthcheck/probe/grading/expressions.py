@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from healthcheck.probe.grading import judge
 from healthcheck.probe.grading.extract import Found
 from healthcheck.probe.grading.judge import Verdict
-from healthcheck.probe.grading.numbers import Number, in_digits, normalise
+from healthcheck.probe.grading.numbers import POWERS, Number, in_digits, normalise
 from healthcheck.probe.grading.statements import statements
 
 _SIGNS = {
@@ -21,7 +21,6 @@ _SIGNS = {
     "∈": r"\in ", "∅": r"\emptyset ", "（": "(", "）": ")", "，": ",", "。": ".", "：": ":", "°": r"^\circ ",
     "、": ",",
 }  # fmt: skip
-_POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _SPAN = re.compile(r"\$\$(.{1,600}?)\$\$|\$(.{1,600}?)\$|\\\((.{1,600}?)\\\)|\\\[(.{1,600}?)\\\]", re.DOTALL)
 _SPACING = re.compile(r"(?<!\\)\\[,;:! ]|\\(?:left|right|displaystyle|quad|qquad)(?![a-z])|~")
 _PLAIN_TEXT = re.compile(r"\\(?:text|mathrm|textbf|mathbf|mbox)\s*\{\s*([^{}]*?)\s*\}")
@@ -136,7 +135,7 @@ def latex(text: str) -> str:
     """An expression as math-verify reads it: signs as commands, no spacing, no unit, no full stop."""
     for sign, command in _SIGNS.items():
         text = text.replace(sign, command)
-    text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", lambda found: f"^{{{found.group().translate(_POWERS)}}}", text)
+    text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", lambda found: f"^{{{found.group().translate(POWERS)}}}", text)
     text = re.sub(r"√\s*(?:\(([^()]*)\)|(\w+))", lambda found: rf"\sqrt{{{found[1] or found[2]}}}", text)
     text = re.sub(r"(?<![\\A-Za-z])sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text).replace("**", "^")
     text = re.sub(r"(?<![\\A-Za-z])(pi|infty)(?![A-Za-z])", r"\\\1", text)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from healthcheck.probe.grading.numbers import Number, normalise
 from healthcheck.probe.grading.quantities import quantities
-from healthcheck.probe.grading.statements import Statement, statements
+from healthcheck.probe.grading.statements import ENDS_IN_A_QUESTION, Statement, statements
 
 _LEAD = re.compile(
     r"[\s:：*_\"'“”‘’(\[{=~≈$]*"
@@ -38,7 +38,6 @@ _DATE = re.compile(
     r"(?i)\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d{1,2}(?:st|nd|rd|th)?,?\s+\d{4}"
 )
 _SENTENCE_END = re.compile(r"\n|[。！？!?]|\.(?=\s)")
-_QUESTION = re.compile(r"[?？]\s*$")
 _BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
 _DIGITS = re.compile(r"\d+")
 MOST_NUMBERS = 200
@@ -174,6 +173,6 @@ def _last(answer: str) -> Iterator[Number | Unclear | None]:
         found = quantities(candidate)
         ends = [match.end() for match in _SENTENCE_END.finditer(candidate, 0, found[-1].start)] if found else []
         sentence = candidate[ends[-1] if ends else 0 :]
-        if found and (_QUESTION.search(sentence) or _several(sentence, quantities(sentence))):
+        if found and (ENDS_IN_A_QUESTION.search(sentence) or _several(sentence, quantities(sentence))):
             yield Unclear()
         yield _alone(candidate, found[-1]) if found else None

@@ -101,10 +101,7 @@ def _choice(problem: Problem, answer: str) -> Grade:
 
 def _expression(problem: Problem, answer: str) -> Grade:
     found, right, by = expressions.judged(answer, problem.answer)
-    if found is None:
-        return Grade()
-    strict = right and found.tier in STRICT_TIERS
-    return Grade(score=float(right), tier=found.tier, strict=strict, extracted=found.text[:200], by=by)
+    return replace(_judged(right, found), extracted=found.text[:200], by=by) if found else Grade()
 
 
 def _phrase(problem: Problem, answer: str) -> Grade:

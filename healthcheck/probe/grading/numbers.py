@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,11 +23,8 @@ _SIGNS = dict.fromkeys(map(ord, "−﹣‐‑‒–"), "-")
 _SPACES = dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f\u3000"), " ")
 _TIMES_SIGNS = dict.fromkeys(map(ord, "·⋅∙×"), "*")
 _TABLE: dict[int, int | str] = {**_WIDE, **_SIGNS, **_SPACES, **_TIMES_SIGNS}
-_VULGAR = {
-    "½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "⅕": "1/5", "⅖": "2/5", "⅗": "3/5", "⅘": "4/5",
-    "⅙": "1/6", "⅚": "5/6", "⅛": "1/8", "⅜": "3/8", "⅝": "5/8", "⅞": "7/8",
-}  # fmt: skip
-_POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+_VULGAR = re.compile("[¼-¾⅐-⅞]")
+POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _LATEX = (
     (re.compile(r"\\(?:text|textbf|mathrm|mathbf|mbox|textit)\s*\{([^{}]*)\}"), r" \1 "),
     (re.compile(r"\{,\}|,?\\[,!](?=\s?\d{3})|\\!"), ","),
@@ -99,9 +97,8 @@ def normalise(text: str) -> str:
     """Full-width characters, dashes, vulgar fractions, LaTeX and Markdown brought to one plain form."""
     text = text if text.isascii() else text.translate(_TABLE)
     if not text.isascii():
-        for sign, fraction in _VULGAR.items():
-            text = text.replace(sign, f" {fraction}")
-        text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", lambda found: "^" + found.group().translate(_POWERS), text)
+        text = _VULGAR.sub(lambda found: f" {unicodedata.normalize('NFKC', found[0])}".replace("⁄", "/"), text)
+        text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", lambda found: "^" + found.group().translate(POWERS), text)
         text = re.sub(r"(?<=\d)’(?=\d{3})", "'", text)
     if any(sign in text for sign in "\\{^√"):
         for pattern, replacement in _LATEX:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from healthcheck.probe.grading.extract import Found
 from healthcheck.probe.grading.numbers import normalise
-from healthcheck.probe.grading.statements import Statement, statements
+from healthcheck.probe.grading.statements import ENDS_IN_A_QUESTION, Statement, statements
 
 _AROUND = " \t\n\"'“”‘’`*_$.。!！,，;；:：?？()（）[]{}<>「」『』、"
 _HEAD_END = re.compile(
@@ -21,7 +21,6 @@ _STATES = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"\b(?:not|never|cannot)\b|n['’]t\b|不|并非|没有", re.IGNORECASE)
-_QUESTION = re.compile(r"[?？]\s*$")
 _REMARK = re.compile(r"\b(?:let|check|that|this|it|is|was|are|i|we|me|should)\b|[\u3400-\u9fff]{7,}", re.IGNORECASE)
 _FEW = 4
 _LONGEST_LINE = 2000
@@ -111,7 +110,7 @@ def _heads(text: str) -> Iterator[str]:
 def _whole(answer: str) -> Iterator[str]:
     """The whole answer, its last line, its first sentence up to a remark."""
     lines = [line for line in answer.splitlines() if line.strip()]
-    if not lines or _QUESTION.search(lines[-1]):
+    if not lines or ENDS_IN_A_QUESTION.search(lines[-1]):
         return
     yield answer
     yield lines[-1]
@@ -144,7 +143,7 @@ def _sentences(answer: str) -> Iterator[str]:
     """What the last sentence states at its end."""
     parts = [part for part in re.split(r"\n|(?<=[。！？])|(?<=[.!?])\s", answer) if part.strip()]
     last = _DENIED_TAIL.sub("", parts[-1][-_LONGEST_LINE:]) if parts else ""
-    if _QUESTION.search(last) or _DENIED.search(last):
+    if ENDS_IN_A_QUESTION.search(last) or _DENIED.search(last):
         return
     place = 0
     for _ in range(20):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+ENDS_IN_A_QUESTION = re.compile(r"[?？]\s*$")
 STRICT_TIERS = ("boxed", "hashes", "cue")
 MOST_MARKS = 20
 MAX_CLAUSE_CHARS = 1000
