@@ -16,6 +16,7 @@ from healthcheck.fleet.tables import aligned
 from healthcheck.language import translation_of_the_process
 from healthcheck.messages import msg
 from healthcheck.probe.aisbench.archive import EXPECTED, open_reports
+from healthcheck.probe.aisbench.metrics import printed
 from healthcheck.probe.aisbench.reading import Reading, read_tasks
 from healthcheck.probe.aisbench.remarks import remarks
 from healthcheck.probe.aisbench.task import tasks_of
@@ -144,8 +145,7 @@ def _votes(reading: Reading) -> Iterator[str]:
 
 def _printed(reading: Reading) -> dict[str, str]:
     """The figures of the report itself; of the results file if the summary is missing."""
-    written = {name: f"{figure:.2f}" for name, figure in (reading.task.results or {}).items()}
-    return {**written, **reading.task.printed}
+    return {**printed(reading.task.results or {}), **reading.task.printed}
 
 
 def _column(summary: Summary | None, repeats: int) -> dict[str, str]:

@@ -8,7 +8,6 @@ model, its pass@n then tends to 1 - (1 - p)^n.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from healthcheck.probe.statistics.metrics import Matrix
 
@@ -16,32 +15,17 @@ _BLOCK = 128
 _UNROLLED = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Groups:
-    """How AISBench groups N × n samples: its row g takes the samples g*n to g*n+n-1 in order of replicas.
+def client_groups(matrix: Matrix) -> tuple[tuple[int, ...], ...]:
+    """The groups over which AISBench computes pass@n and cons@n: N × n samples in order of replicas, n at a time.
 
-    Attributes:
-        rows: correctness, one row for each "problem" of AISBench.
-        members: the problems, from 0, that the samples of each row really belong to.
-    """
-
-    rows: tuple[tuple[int, ...], ...]
-    members: tuple[tuple[int, ...], ...]
-
-
-def client_groups(matrix: Matrix) -> Groups:
-    """The groups over which AISBench computes pass@n and cons@n.
+    So the first group has a sample of each of the first n problems.
 
     Raises:
         ValueError: rows of different length.
     """
     n = _repeats(matrix)
-    flat = [(row[j], i) for j in range(n) for i, row in enumerate(matrix)]
-    chunks = [flat[start : start + n] for start in range(0, len(flat), n)] if n else []
-    return Groups(
-        rows=tuple(tuple(right for right, _ in chunk) for chunk in chunks),
-        members=tuple(tuple(problem for _, problem in chunk) for chunk in chunks),
-    )
+    flat = [row[j] for j in range(n) for row in matrix]
+    return tuple(tuple(flat[start : start + n]) for start in range(0, len(flat), n)) if n else ()
 
 
 def true_matrix(groups: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
@@ -69,7 +53,7 @@ def client_results(matrix: Matrix, scores: Sequence[Sequence[float]] | None = No
     replicas = [100 * _plain_sum([row[j] for row in soft]) / len(soft) for j in range(n)]
     if n == 1:
         return {"accuracy": mean(replicas)}
-    counts = [sum(row) for row in client_groups(matrix).rows]
+    counts = [sum(row) for row in client_groups(matrix)]
     return {
         f"accuracy ({n} runs average)": mean(replicas),
         f"avg@{n}": 100 * mean([c / n for c in counts]),

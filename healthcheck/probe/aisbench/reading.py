@@ -216,7 +216,7 @@ def _client_scores(grid: Sequence[Sequence[Graded]]) -> Scores:
 
 def _implied(task: ClientTask, scores: Scores) -> int | None:
     """How many problems without any prediction make the printed figures come out: 0, 1, …; None for no number."""
-    wanted = {name: f"{figure:.2f}" for name, figure in (task.results or {}).items()} or dict(task.printed)
+    wanted = printed(task.results or {}) or dict(task.printed)
     wanted = {name: figure for name, figure in wanted.items() if _PRINTED.fullmatch(figure)}
     own = printed(client_results(hard(scores), scores))
     if not wanted.keys() & own.keys():

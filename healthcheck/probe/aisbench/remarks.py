@@ -10,7 +10,7 @@ from healthcheck.detectors import flags
 from healthcheck.messages import joined, msg, plural
 from healthcheck.probe.aisbench.configuration import KNOWN
 from healthcheck.probe.aisbench.grader import reasoning_cut_off
-from healthcheck.probe.aisbench.metrics import client_groups
+from healthcheck.probe.aisbench.metrics import printed
 from healthcheck.probe.aisbench.reading import Graded, Reading
 from healthcheck.records import Finding
 
@@ -119,7 +119,7 @@ def _figures(reading: Reading) -> Iterator[Finding]:
             ),
             fix=msg("find out why the server did not answer them"),
         )
-    written = {name: f"{figure:.2f}" for name, figure in (task.results or {}).items()}
+    written = printed(task.results or {})
     stale = {name for name in written.keys() & task.printed.keys() if written[name] != task.printed[name]}
     if stale:
         yield warn(
@@ -133,7 +133,7 @@ def _grouping(reading: Reading) -> Iterator[Finding]:
     if reading.emulated is None or reading.truth is None or reading.repeats < 2:
         return
     n = reading.repeats
-    members = [problem for group in client_groups([[0] * n] * len(reading.grid)).members[:1] for problem in group]
+    members = [place % len(reading.grid) for place in range(n)]
     wrong = []
     for name in (f"pass@{n}", f"cons@{n}"):
         true = reading.truth.estimate(name)

@@ -107,11 +107,9 @@ class ClientTask:
         """The type that graded this data set, "" if the configuration is not there."""
         listed = self.config.get("datasets")
         for entry in listed if isinstance(listed, list) else ():
-            value: JsonValue = entry if isinstance(entry, dict) and entry.get("abbr") == self.dataset else None
-            for name in ("eval_cfg", "evaluator", "type"):
-                value = value.get(name) if isinstance(value, dict) else None
-            if isinstance(value, str):
-                return value
+            evaluator = _inside(entry, "eval_cfg", "evaluator", "type")
+            if _inside(entry, "abbr") == self.dataset and isinstance(evaluator, str):
+                return evaluator
         return ""
 
     @property
@@ -122,10 +120,13 @@ class ClientTask:
     def setting(self, *path: str) -> JsonValue:
         """A value from the model's configuration."""
         models = self.config.get("models")
-        value: JsonValue = models[0] if isinstance(models, list) and models else None
-        for name in path:
-            value = value.get(name) if isinstance(value, dict) else None
-        return value
+        return _inside(models[0], *path) if isinstance(models, list) and models else None
+
+
+def _inside(value: JsonValue, *path: str) -> JsonValue:
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def tasks_of(report: ReportFiles) -> tuple[ClientTask, ...]:

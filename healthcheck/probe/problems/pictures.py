@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
+from itertools import count
 
 from healthcheck.endpoint.pictures import Colour, encoded
 from healthcheck.probe.problems.problem import AnswerKind, Dice, Problem
@@ -83,21 +84,20 @@ def address(picture: bytes) -> str:
 def pictures(tier: str, seed: int) -> Iterator[Problem]:
     """A number to read (easy), shapes to count (medium), shapes of one kind and colour to count (hard)."""
     make = {"easy": _number, "medium": _count, "hard": _count_of_kind}[tier]
-    dice, serial = Dice("pictures", tier, seed), 0
-    while True:
+    dice = Dice("pictures", tier, seed)
+    for serial in count():
         canvas = Canvas()
         question, value = make(dice, canvas)
         yield Problem(
             id=f"pictures/{tier}/{seed}/{serial}", family="pictures", tier=tier, question=question,
             answer=str(value), worked=f"The answer is {value}.", images=(canvas.png(),),
         )  # fmt: skip
-        serial += 1
 
 
 def signs(tier: str, seed: int) -> Iterator[Problem]:
     """Signs to read, in the manner of TextVQA: ten reference answers, a soft score."""
-    dice, serial = Dice("signs", tier, seed), 0
-    while True:
+    dice = Dice("signs", tier, seed)
+    for serial in count():
         text, colour = dice.pick(_SIGNS[tier]), dice.pick(tuple(_COLOURS.values()))
         canvas = Canvas()
         middle = dice.number(60, 164)
@@ -112,7 +112,6 @@ def signs(tier: str, seed: int) -> Iterator[Problem]:
             question="What is written on the sign?", worked=answer, images=(canvas.png(),),
             references=(*[answer] * 7, f"{answer} sign", f"the sign says {answer}", f"{answer}."),
         )  # fmt: skip
-        serial += 1
 
 
 def _number(dice: Dice, canvas: Canvas) -> tuple[str, int]:

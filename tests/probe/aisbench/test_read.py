@@ -102,8 +102,7 @@ def test_nothing_is_said_about_a_sound_report() -> None:
 def test_dumped_groups_give_the_truth_of_data_that_cannot_be_regraded() -> None:
     matrix = [[1] * 5, [0] * 5] * 4
     details = [
-        {"example_abbr": f"d_{i}", "correct": [bool(x) for x in row]}
-        for i, row in enumerate(client_groups(matrix).rows)
+        {"example_abbr": f"d_{i}", "correct": [bool(x) for x in row]} for i, row in enumerate(client_groups(matrix))
     ]
     results = json.dumps({**client_results(matrix), "details": details}).encode()
     files = made([["a yellow bus"] * 5] * 8, golds=["bus"] * 8, results=client_results(matrix))
