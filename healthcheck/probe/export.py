@@ -199,9 +199,7 @@ def _prediction(run: ProbeRun, place: int, ids: Mapping[int, int]) -> Prediction
 
 def _failure(run: ProbeRun, place: int, ids: Mapping[int, int]) -> Failure:
     sample = run.samples[place]
-    return Failure(
-        id=ids[sample.problem], origin_prompt=_turns(run, run.problems[sample.problem]), error=sample.error
-    )
+    return Failure(id=ids[sample.problem], input=_turns(run, run.problems[sample.problem]), error_info=sample.error)
 
 
 def _persons(problem: Problem) -> Sequence[dict[str, JsonValue]]:

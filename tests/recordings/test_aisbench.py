@@ -94,7 +94,7 @@ def test_golden_failures_are_reproduced_byte_for_byte() -> None:
     run = recording("aisbench-golden/v3.1.20260630_truncated_stream_n5")
     (file,) = run.glob("predictions/*/*_failed.jsonl")
     records = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    failures = tuple(Failure(id=r["id"], origin_prompt=r["input"], error=r["error_info"]) for r in records)
+    failures = tuple(Failure(id=r["id"], input=r["input"], error_info=r["error_info"]) for r in records)
     report = ClientReport(
         stamp="s",
         pid=1,

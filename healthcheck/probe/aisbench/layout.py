@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,7 +23,7 @@ OriginPrompt: TypeAlias = "str | Sequence[Mapping[str, JsonValue]]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """One line of `predictions`: an answered request.
+    """One line of `predictions`: an answered request, with the names and the order of its keys.
 
     Attributes:
         id: the problem's index in the data set, the same on all its repeats.
@@ -34,6 +34,7 @@ class Prediction:
     """
 
     id: int
+    success: bool = True
     uuid: str
     origin_prompt: OriginPrompt
     prediction: str
@@ -45,8 +46,8 @@ class Failure:
     """One line of the `_failed` file: a request that got no answer."""
 
     id: int
-    origin_prompt: OriginPrompt
-    error: str
+    input: OriginPrompt
+    error_info: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,13 +90,9 @@ def files_of(report: ClientReport) -> dict[str, bytes]:
         f"{summary}.md": tables.markdown(rows),
         **report.data,
     }
-    if report.predictions:
-        lines = (prediction_line(dataset, prediction) for prediction in report.predictions)
-        files[f"predictions/{model}/{dataset}.jsonl"] = "".join(lines)
-    if report.failures:
-        files[f"predictions/{model}/{dataset}_failed.jsonl"] = "".join(
-            failure_line(dataset, failure) for failure in report.failures
-        )
+    for name, records in ((dataset, report.predictions), (f"{dataset}_failed", report.failures)):
+        if records:
+            files[f"predictions/{model}/{name}.jsonl"] = "".join(_line(dataset, each) for each in records)
     if report.results is not None:
         files[f"results/{model}/{dataset}.json"] = json.dumps(dict(report.results), ensure_ascii=False, indent=4)
     return {name: text.encode("utf-8", "surrogatepass") for name, text in files.items()}
@@ -107,27 +104,7 @@ def write(report: ClientReport, folder: Path) -> None:
         write_atomically(folder / name, data)
 
 
-def prediction_line(dataset: str, prediction: Prediction) -> str:
-    """A line of the predictions file. `gold` is left out where it is empty, as AISBench does."""
-    record: dict[str, object] = {
-        "data_abbr": dataset,
-        "id": prediction.id,
-        "success": True,
-        "uuid": prediction.uuid,
-        "origin_prompt": prediction.origin_prompt,
-        "prediction": prediction.prediction,
-    }
-    if prediction.gold:
-        record["gold"] = prediction.gold
-    return json.dumps(record, ensure_ascii=False) + "\n"
-
-
-def failure_line(dataset: str, failure: Failure) -> str:
-    """A line of the file of failed requests."""
-    record = {
-        "data_abbr": dataset,
-        "id": failure.id,
-        "input": failure.origin_prompt,
-        "error_info": failure.error,
-    }
-    return json.dumps(record, ensure_ascii=False) + "\n"
+def _line(dataset: str, record: Prediction | Failure) -> str:
+    """A line of a predictions file. `gold` is left out where it is empty, as AISBench does."""
+    written = {name: value for name, value in asdict(record).items() if value or name != "gold"}
+    return json.dumps({"data_abbr": dataset, **written}, ensure_ascii=False) + "\n"

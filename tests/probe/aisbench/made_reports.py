@@ -36,7 +36,7 @@ def made(
         if text is not None
     )
     failures = tuple(
-        Failure(id=i, origin_prompt="", error="Internal Server Error")
+        Failure(id=i, input="", error_info="Internal Server Error")
         for i, row in enumerate(texts)
         for t in row
         if t is None

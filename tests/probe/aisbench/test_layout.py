@@ -28,7 +28,7 @@ HAND_WRITTEN = ClientReport(
         ),
         Prediction(id=1, uuid="1" * 32, origin_prompt="1+2", prediction="4", gold=""),
     ),
-    failures=(Failure(id=1, origin_prompt="1+2", error="Internal Server Error"),),
+    failures=(Failure(id=1, input="1+2", error_info="Internal Server Error"),),
     results=client_results([[1, 0], [0, 0]]),
     config={"models": [{"abbr": "m", "generation_kwargs": {"num_return_sequences": 2}, "stream": True}]},
 )
