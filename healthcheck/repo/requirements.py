@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import codecs
 import enum
+import getopt
 import posixpath
 import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from urllib.parse import unquote, urlsplit
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from healthcheck.messages import msg
@@ -26,15 +29,15 @@ VARIABLE = re.compile(r"\$\{[A-Z0-9_]+\}")
 COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 URL = re.compile(r"(?:(?:git|hg|svn|bzr)\+)?[a-z][a-z0-9.]*://|(?:git|hg|svn|bzr)\+|file:", re.IGNORECASE)
 ARCHIVES = (".whl", ".zip", ".tar.gz", ".tgz", ".tar", ".tar.bz2", ".tbz", ".tar.xz", ".txz", ".tlz", ".tar.lz")
-MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
          (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
 HASH = re.compile(r"(sha256:[0-9a-fA-F]{64}|sha384:[0-9a-fA-F]{96}|sha512:[0-9a-fA-F]{128})")
-WITH_VALUE = {
-    "--requirement", "--constraint", "--editable", "--index-url", "--pypi-url", "--extra-index-url", "--find-links",
-    "--no-binary", "--only-binary", "--trusted-host", "--use-feature", "--hash", "--global-option",
-    "--config-settings", "--config-setting",
-}  # fmt: skip
-ALONE = {"--no-index", "--prefer-binary", "--require-hashes", "--pre", "--always-unzip"}
+OPTIONS = (
+    "requirement=", "constraint=", "editable=", "index-url=", "pypi-url=", "extra-index-url=", "find-links=",
+    "no-binary=", "only-binary=", "trusted-host=", "use-feature=", "hash=", "global-option=", "config-settings=",
+    "config-setting=", "no-index", "prefer-binary", "require-hashes", "pre", "always-unzip",
+)  # fmt: skip
+"""Their long names, those with a value before the sign."""
 SHORT = {"-r": "--requirement", "-c": "--constraint", "-e": "--editable", "-i": "--index-url", "-f": "--find-links",
          "-C": "--config-settings", "-Z": "--always-unzip"}  # fmt: skip
 OF_A_REQUIREMENT = {"--hash", "--global-option", "--config-settings", "--config-setting"}
@@ -42,6 +45,7 @@ LINUX = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux"
          "platform_python_implementation": "CPython", "implementation_name": "cpython"}  # fmt: skip
 PYTHONS = ("3.10", "3.11", "3.12")
 MACHINES = ("aarch64", "x86_64")
+LIMITING = {"==", "===", "~=", "<", "<="}
 
 
 class Form(enum.Enum):
@@ -87,9 +91,20 @@ class Entry:
         return f"{self.file}:{self.line}"
 
     @property
-    def quoted(self) -> str:
-        """Its text as a message quotes it."""
-        return self.text
+    def specifier(self) -> SpecifierSet:
+        """The versions that it allows."""
+        return self.requirement.specifier if self.requirement else SpecifierSet()
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it names a version, or one that it stays below."""
+        return any(each.operator in LIMITING for each in self.specifier)
+
+    @property
+    def exact_versions(self) -> tuple[str, ...]:
+        """The versions that it pins with == (without a wildcard) or ===."""
+        exact = (each.version for each in self.specifier if each.operator in {"==", "==="})
+        return tuple(version for version in exact if not version.endswith(".*"))
 
     @property
     def installs(self) -> bool:
@@ -121,26 +136,19 @@ class File:
 
 def read(path: str, data: bytes) -> File:
     """Read one file; what pip would refuse becomes a problem of the file or of an entry, never an exception."""
-    text, problem, remark = _decode(data)
-    if problem:
-        return File(path=path, entries=(), problem=problem)
-    entries: list[Entry] = []
-    for line, content in _logical_lines(text):
-        if len(entries) >= MAX_ENTRIES:
-            return File(
-                path=path,
-                entries=tuple(entries),
-                problem=msg("more than {max_entries} lines are not read", MAX_ENTRIES),
-            )
-        entries.append(_entry(path, line, content))
-    return File(path=path, entries=tuple(entries), remark=remark)
+    try:
+        text, remark = _decode(data)
+    except ValueError as problem:
+        return File(path=path, entries=(), problem=problem.args[0])
+    lines = list(islice(_logical_lines(text), MAX_ENTRIES + 1))
+    entries = tuple(_entry(path, line, content) for line, content in lines[:MAX_ENTRIES])
+    too_many = msg("more than {max_entries} lines are not read", MAX_ENTRIES) if len(lines) > MAX_ENTRIES else ""
+    return File(path=path, entries=entries, problem=too_many, remark=remark)
 
 
 def included(file: str, target: str) -> str | None:
     """The path in the repository that `-r target` in `file` names; None if it leads out of it."""
-    if URL.match(target) and not target.startswith("file:"):
-        return None
-    if posixpath.isabs(target) or target.startswith(("file:", "~")) or "\0" in target:
+    if URL.match(target) or target.startswith(("/", "~")) or "\0" in target:
         return None
     path = posixpath.normpath(posixpath.join(posixpath.dirname(file), target))
     return None if path == ".." or path.startswith("../") else path
@@ -153,49 +161,30 @@ def includes(file: File) -> tuple[str, ...]:
     return tuple(path for path in named if path is not None)
 
 
-def _decode(data: bytes) -> tuple[str, str, str]:
-    for mark, encoding in MARKS:
-        if data.startswith(mark):
-            remark = "" if encoding == "utf-8" else msg("the file is {upper}", encoding.upper())
-            try:
-                return data[len(mark) if encoding == "utf-8" else 0 :].decode(encoding), "", remark
-            except UnicodeDecodeError as error:
-                return (
-                    "",
-                    msg(
-                        "it begins as {upper} and is not: {reason} at byte {start}",
-                        encoding.upper(),
-                        error.reason,
-                        error.start,
-                    ),
-                    "",
-                )
-    if b"\0" in data:
-        return "", msg("it has NUL bytes: it is binary, or UTF-16 without byte order mark"), ""
-    for line in data.split(b"\n", 2)[:2]:
-        cookie = COOKIE.match(line)
-        if cookie:
-            return _as_declared(data, cookie.group(1).decode("ascii", "replace"))
-    try:
-        return data.decode("utf-8"), "", ""
-    except UnicodeDecodeError as error:
-        line_number = data.count(b"\n", 0, error.start) + 1
-        return (
-            "",
-            msg(
-                "line {line_number} is not UTF-8 (byte 0x{data:02x}), comments count too",
-                line_number,
-                data[error.start],
-            ),
-            "",
-        )
+def _decode(data: bytes) -> tuple[str, str]:
+    """The text, and what is odd about its encoding.
 
-
-def _as_declared(data: bytes, encoding: str) -> tuple[str, str, str]:
+    Raises:
+        ValueError: it is no text; the reason.
+    """
+    marked = next((encoding for mark, encoding in MARKS if data.startswith(mark)), "")
+    if not marked and b"\0" in data:
+        raise ValueError(msg("it has NUL bytes: it is binary, or UTF-16 without byte order mark"))
+    cookies = map(COOKIE.match, data.split(b"\n", 2)[:2])
+    declared = "" if marked else next((found[1].decode("ascii", "replace") for found in cookies if found), "")
+    name = marked.upper().removesuffix("-SIG")
     try:
-        return data.decode(encoding), "", ""
-    except (LookupError, UnicodeError):
-        return "", msg("it is not in the encoding {encoding} that it declares", repr(encoding)), ""
+        text = data.decode(marked or declared or "utf-8")
+    except (LookupError, UnicodeError) as error:
+        if not isinstance(error, UnicodeDecodeError) or declared:
+            why = msg("it is not in the encoding {encoding} that it declares", repr(declared))
+        elif marked:
+            why = msg("it begins as {upper} and is not: {reason} at byte {start}", name, error.reason, error.start)
+        else:
+            line, byte = data.count(b"\n", 0, error.start) + 1, data[error.start]
+            why = msg("line {line_number} is not UTF-8 (byte 0x{data:02x}), comments count too", line, byte)
+        raise ValueError(why) from error
+    return text, msg("the file is {upper}", name) if name not in {"", "UTF-8"} else ""
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -231,42 +220,30 @@ def _entry(path: str, line: int, content: str) -> Entry:
     try:
         options = _options(shlex.split(tail))
     except ValueError as error:
-        return replace(blank, problem=str(error))
+        return replace(blank, problem=error.args[0])
     if not body:
         return _option_line(blank, options)
     hashes = tuple(value for name, value in options if name == "--hash")
     bad = next((value for value in hashes if not HASH.fullmatch(value)), None)
     if bad is not None:
-        return replace(
-            blank, problem=msg("--hash={bad} is not a sha256, sha384 or sha512 in hexadecimal digits", bad[:80])
-        )
+        reason = msg("--hash={bad} is not a sha256, sha384 or sha512 in hexadecimal digits", bad[:80])
+        return replace(blank, problem=reason)
     ignored = tuple(name for name, _ in options if name not in OF_A_REQUIREMENT)
     return replace(_requirement(blank, body), hashes=hashes, ignored=ignored)
 
 
 def _options(words: list[str]) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    waiting = list(reversed(words))
-    while waiting:
-        word = waiting.pop()
-        name, equals, value = word.partition("=")
-        if not word.startswith("--") and word[:2] in SHORT:
-            name, equals, value = SHORT[word[:2]], word[2:], word[2:].removeprefix("=")
-        name = _whole_name(name, word)
-        if name in WITH_VALUE and not equals:
-            if not waiting:
-                raise ValueError(msg("{word} needs a value", word))
-            value = waiting.pop()
-        found.append((name, value))
-    return found
-
-
-def _whole_name(name: str, word: str) -> str:
-    known = [option for option in WITH_VALUE | ALONE if option == name]
-    known = known or [option for option in WITH_VALUE | ALONE if name.startswith("--") and option.startswith(name)]
-    if len(known) != 1:
-        raise ValueError(msg("pip takes no {word} in a requirements file", word))
-    return known[0]
+    """The options by their long names, with their values, as pip's own parser (optparse) reads them."""
+    try:
+        found, rest = getopt.getopt(words, "r:c:e:i:f:C:Z", OPTIONS)
+    except getopt.GetoptError as error:
+        written = f"--{error.opt}" if len(error.opt) > 1 else f"-{error.opt}"
+        if SHORT.get(written, written)[2:] + "=" in OPTIONS:
+            raise ValueError(msg("{word} needs a value", written)) from error
+        raise ValueError(msg("pip takes no {word} in a requirements file", written)) from error
+    if rest:
+        raise ValueError(msg("pip takes no {word} in a requirements file", rest[0]))
+    return [(SHORT.get(name, name), value) for name, value in found]
 
 
 def _option_line(blank: Entry, options: list[tuple[str, str]]) -> Entry:

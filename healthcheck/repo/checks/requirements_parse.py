@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import posixpath
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from itertools import islice
 
 from healthcheck import contract
@@ -13,7 +14,7 @@ from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.repo import requirements
 from healthcheck.repo.facts import Kind, Submission
-from healthcheck.repo.installs import entries, exact_versions, files
+from healthcheck.repo.installs import entries, files
 from healthcheck.repo.requirements import Entry, File, Form
 from healthcheck.stacks import in_range
 
@@ -86,7 +87,7 @@ def _problems(submission: Submission) -> Iterator[Finding]:
             )
         for entry in file.entries:
             yield from _line(submission, entry)
-    yield from _cycles({file.path: file for file in found})
+    yield from _circle(found)
     yield from _hashes(found)
     yield from _contradictions(submission)
 
@@ -110,7 +111,7 @@ def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
     if entry.problem:
         yield fail(
             expected=msg("a requirement that pip can read, such as numpy==1.26.4"),
-            seen=msg("“{quoted}”: {problem}", entry.quoted, entry.problem),
+            seen=msg("“{quoted}”: {problem}", entry.text, entry.problem),
             fix=msg("write name==version, or remove the line"),
             where=entry.where,
         )
@@ -121,9 +122,7 @@ def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
     if entry.ignored:
         yield warn(
             expected=msg("options on their own line"),
-            seen=msg(
-                "“{quoted}”: pip ignores {ignored} after a requirement", entry.quoted, ", ".join(entry.ignored)
-            ),
+            seen=msg("“{quoted}”: pip ignores {ignored} after a requirement", entry.text, ", ".join(entry.ignored)),
             fix=msg("move {ignored} to its own line", entry.ignored[0]),
             where=entry.where,
         )
@@ -136,14 +135,14 @@ def _include(submission: Submission, entry: Entry) -> Iterator[Finding]:
     elif path is None:
         yield fail(
             expected=msg("a file of the repository"),
-            seen=msg("“{quoted}” leads out of the repository: the service has only the repository", entry.quoted),
+            seen=msg("“{quoted}” leads out of the repository: the service has only the repository", entry.text),
             fix=msg("copy the needed lines into {name}", NAME),
             where=entry.where,
         )
     elif submission.text(path) is None and not requirements.VARIABLE.search(entry.target):
         yield fail(
             expected=msg("a file of the repository"),
-            seen=msg("“{quoted}”: the repository has no readable file {path}", entry.quoted, path),
+            seen=msg("“{quoted}”: the repository has no readable file {path}", entry.text, path),
             fix=msg("commit {path}, or remove the line", path),
             where=entry.where,
         )
@@ -159,7 +158,7 @@ def _direct(submission: Submission, entry: Entry) -> Iterator[Finding]:
     if outside:
         yield fail(
             expected=msg("a package index, or a file of the repository"),
-            seen=msg("“{quoted}” is a path on the author's machine", entry.quoted),
+            seen=msg("“{quoted}” is a path on the author's machine", entry.text),
             fix=msg("write {name}==version instead", entry.name or "name"),
             where=entry.where,
         )
@@ -169,7 +168,7 @@ def _direct(submission: Submission, entry: Entry) -> Iterator[Finding]:
     if path not in submission.paths and not is_project:
         yield fail(
             expected=msg("a file of the repository, or a folder with a pyproject.toml or setup.py"),
-            seen=msg("“{quoted}”: the repository has neither at {path}", entry.quoted, path),
+            seen=msg("“{quoted}”: the repository has neither at {path}", entry.text, path),
             fix=msg(
                 "commit {path}, or write {name}==version",
                 "pyproject.toml" if path == "." else path,
@@ -182,41 +181,23 @@ def _direct(submission: Submission, entry: Entry) -> Iterator[Finding]:
 def _needs_network(entry: Entry) -> Iterator[Finding]:
     yield warn(
         expected=msg("packages from an index: other hosts may not be reachable from the service"),
-        seen=msg("“{quoted}” is fetched from another host", entry.quoted),
+        seen=msg("“{quoted}” is fetched from another host", entry.text),
         fix=msg("write name==version, or ship the package in the repository and name its path"),
         where=entry.where,
     )
 
 
-def _cycles(known: dict[str, File]) -> Iterator[Finding]:
-    done: set[str] = set()
-    for start in known:
-        trail: list[str] = []
-        path = start
-        while path in known and path not in done and path not in trail:
-            trail.append(path)
-            path = next((each for each in requirements.includes(known[path]) if _reaches(known, each, path)), "")
-        if path in trail:
-            circle = [*trail[trail.index(path) :], path]
-            yield fail(
-                expected=msg("files that do not include themselves"),
-                seen=" includes ".join(circle),
-                fix=msg("remove the -r line from {circle}", circle[-2]),
-                where=circle[-2],
-            )
-        done |= set(trail)
-
-
-def _reaches(known: dict[str, File], start: str, goal: str) -> bool:
-    seen, waiting = set[str](), [start]
-    while waiting:
-        path = waiting.pop()
-        if path == goal:
-            return True
-        if path in known and path not in seen:
-            seen.add(path)
-            waiting += requirements.includes(known[path])
-    return False
+def _circle(found: tuple[File, ...]) -> Iterator[Finding]:
+    try:
+        TopologicalSorter({file.path: requirements.includes(file) for file in found}).prepare()
+    except CycleError as error:
+        circle = error.args[1][::-1]
+        yield fail(
+            expected=msg("files that do not include themselves"),
+            seen=" includes ".join(circle),
+            fix=msg("remove the -r line from {circle}", circle[-2]),
+            where=circle[-2],
+        )
 
 
 def _hashes(found: tuple[File, ...]) -> Iterator[Finding]:
@@ -225,15 +206,12 @@ def _hashes(found: tuple[File, ...]) -> Iterator[Finding]:
     if not required and not any(entry.hashes for entry in lines):
         return
     for entry in lines:
-        pinned = entry.form is not Form.PACKAGE or "==" in str(
-            entry.requirement.specifier if entry.requirement else ""
-        )
+        pinned = entry.form is not Form.PACKAGE or "==" in str(entry.specifier)
         if not entry.hashes or not pinned:
+            lacks = msg("no exact version") if entry.hashes else msg("none")
             yield fail(
                 expected=msg("a hash and an exact version for every requirement, once one of them has a hash"),
-                seen=msg(
-                    "“{quoted}” has {value}", entry.quoted, msg("no exact version") if entry.hashes else msg("none")
-                ),
+                seen=msg("“{quoted}” has {value}", entry.text, lacks),
                 fix=msg("pip-compile --generate-hashes, or remove the hashes"),
                 where=entry.where,
             )
@@ -247,23 +225,19 @@ def _contradictions(submission: Submission) -> Iterator[Finding]:
         if entry.requirement and entry.form is Form.PACKAGE and not entry.requirement.marker:
             seen.setdefault(entry.name, []).append(entry)
     for name, lines in seen.items():
-        pins = [(entry, pin) for entry in lines for pin in exact_versions(entry)]
+        pins = [(entry, pin) for entry in lines for pin in entry.exact_versions]
         for entry, pin in pins:
-            other = next((each for each in lines if not in_range(pin, _specifier(each))), None)
+            other = next((each for each in lines if not in_range(pin, str(each.specifier))), None)
             if other is not None:
                 yield fail(
                     expected=msg("one version of {name}", name),
                     seen=msg(
                         "“{quoted}” ({where}) excludes “{quoted2}”: pip installs neither",
-                        other.quoted,
+                        other.text,
                         other.where,
-                        entry.quoted,
+                        entry.text,
                     ),
                     fix=msg("keep one of the two lines for {name}", name),
                     where=entry.where,
                 )
                 break
-
-
-def _specifier(entry: Entry) -> str:
-    return str(entry.requirement.specifier) if entry.requirement else ""

@@ -59,7 +59,7 @@ def requirements_provided(submission: Submission) -> Findings:
         if provided:
             yield fail(
                 expected=msg("no line for {provided}, which the environment provides", provided),
-                seen=f"“{entry.quoted}”",
+                seen=f"“{entry.text}”",
                 fix=msg(
                     "remove line {line} from {file}: `npu-adapter verify --fix` does it", entry.line, entry.file
                 ),
@@ -69,7 +69,7 @@ def requirements_provided(submission: Submission) -> Findings:
         elif entry.name in IMAGE:
             yield warn(
                 expected=msg("no line for {name}: {image}", entry.name, IMAGE[entry.name]),
-                seen=f"“{entry.quoted}”",
+                seen=f"“{entry.text}”",
                 fix=msg(
                     "remove line {line} from {file}, and use the image's {name}", entry.line, entry.file, entry.name
                 ),
@@ -81,7 +81,7 @@ def requirements_provided(submission: Submission) -> Findings:
                 expected=msg("packages from an index"),
                 seen=msg(
                     "“{quoted}”, a module of Python itself: pip finds no such package, or an unrelated one",
-                    entry.quoted,
+                    entry.text,
                 ),
                 fix=msg("remove line {line} from {file}", entry.line, entry.file),
                 where=entry.where,

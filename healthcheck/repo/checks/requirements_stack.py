@@ -9,7 +9,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.messages import msg
 from healthcheck.records import Finding, JsonValue, Stage
 from healthcheck.repo.facts import Submission
-from healthcheck.repo.installs import PINNING, constrained, entries, exact_versions
+from healthcheck.repo.installs import constrained, entries
 from healthcheck.repo.packages import IMAGE, is_standard, needs_cuda, provided_part
 from healthcheck.repo.requirements import Entry, Form
 from healthcheck.repo.specifiers import satisfiable
@@ -47,7 +47,8 @@ def requirements_stack(submission: Submission) -> Findings:
     transformers==5.5.4
     ```
     """
-    _needs_requirements(submission)
+    if submission.requirements is None:
+        raise NotApplicable(msg("there is no {requirements}", contract.REQUIREMENTS))
     lines = [entry for entry in entries(submission) if entry.name and not provided_part(entry.name)]
     row, declared = _row(lines, submission.stack)
     if not lines:
@@ -57,23 +58,18 @@ def requirements_stack(submission: Submission) -> Findings:
         if needs_cuda(entry.name):
             yield warn(
                 expected=msg("packages that work on an NPU"),
-                seen=msg("“{quoted}” needs CUDA: it fails to build or to load", entry.quoted),
+                seen=msg("“{quoted}” needs CUDA: it fails to build or to load", entry.text),
                 fix=msg("remove the line"),
                 where=entry.where,
             )
     yield from _unpinned(lines, constrained(submission))
 
 
-def _needs_requirements(submission: Submission) -> None:
-    if submission.requirements is None:
-        raise NotApplicable(msg("there is no {requirements}", contract.REQUIREMENTS))
-
-
 def _row(lines: list[Entry], stack: str) -> tuple[stacks.Row, Entry | None]:
     """The row that the requirements name themselves, with the line that does; else the chosen row."""
     for name in ("vllm-ascend", "vllm"):
         for entry in lines:
-            for pin in exact_versions(entry) if entry.name == name else ():
+            for pin in entry.exact_versions if entry.name == name else ():
                 for row in sorted(stacks.rows(), key=lambda row: row.vllm_ascend != pin):
                     named = (row.vllm_ascend,) if name == "vllm-ascend" else row.vllm
                     if any(stacks.same_release(pin, version) for version in named):
@@ -84,7 +80,7 @@ def _row(lines: list[Entry], stack: str) -> tuple[stacks.Row, Entry | None]:
 def _conflict(entry: Entry, row: stacks.Row, declared: Entry | None) -> Iterator[Finding]:
     if entry.form is not Form.PACKAGE or entry.requirement is None:
         return
-    asked = str(entry.requirement.specifier)
+    asked = str(entry.specifier)
     said = stacks.statements(row, entry.name)
     agreed = said if satisfiable([each.specifier for each in said]) else said[:1]
     against = next((each for each in agreed if not satisfiable([asked, each.specifier])), None)
@@ -106,8 +102,8 @@ def _conflict(entry: Entry, row: stacks.Row, declared: Entry | None) -> Iterator
             expected=expected,
             seen=msg(
                 "“{quoted}” beside “{quoted2}” ({where}): no installation has both",
-                entry.quoted,
-                declared.quoted,
+                entry.text,
+                declared.text,
                 declared.where,
             ),
             fix=fix,
@@ -117,7 +113,7 @@ def _conflict(entry: Entry, row: stacks.Row, declared: Entry | None) -> Iterator
         )
         return
     other = msg("; it fits {fitting}", ", ".join(fitting[:4])) if fitting else msg("; it fits no row of the matrix")
-    yield warn(expected=expected, seen=f"“{entry.quoted}”{other}", fix=fix, where=entry.where, evidence=evidence)
+    yield warn(expected=expected, seen=f"“{entry.text}”{other}", fix=fix, where=entry.where, evidence=evidence)
 
 
 def _fits(name: str, asked: str, row: stacks.Row) -> bool:
@@ -131,7 +127,7 @@ def _unpinned(lines: list[Entry], elsewhere: frozenset[str]) -> Iterator[Finding
         entry
         for entry in lines
         if entry.name not in {*IMAGE, *elsewhere} and not is_standard(entry.name)
-        if entry.form is Form.PACKAGE and not _pinned(entry)
+        if entry.form is Form.PACKAGE and not entry.is_limited
     ]
     if loose:
         more = msg(" and {loose} more", len(loose) - 8) if len(loose) > 8 else ""
@@ -143,7 +139,3 @@ def _unpinned(lines: list[Entry], elsewhere: frozenset[str]) -> Iterator[Finding
             where=loose[0].where,
             evidence={"packages": [entry.name for entry in loose]},
         )
-
-
-def _pinned(entry: Entry) -> bool:
-    return entry.requirement is not None and any(each.operator in PINNING for each in entry.requirement.specifier)
