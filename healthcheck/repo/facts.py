@@ -7,13 +7,14 @@ import os
 import posixpath
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck import contract, files, programs, stacks, yaml_text
 from healthcheck.errors import UsageError
+from healthcheck.files import remove_tree
 from healthcheck.messages import msg
 from healthcheck.repo import git, requirements, shells, tree
 from healthcheck.repo.model_card import Card, read_card
@@ -131,26 +132,9 @@ def read_submission(
         raise UsageError(msg("{root} is not a folder", root))
     commit = git.head(root)
     if commit is None:
-        changes = git.Changes(changed=(), untracked=(), ignored=())
-        found = _Found(commit="", paths=tree.paths(root), changes=changes, pending=False, staged=False)
-        return _submission(root, _Files(root), found, stack)
-    with git.shadow(commit) as shadow:
-        _take_in(shadow, pending=pending, staged=staged)
-        blobs = {blob.path: blob for blob in shadow.blobs()}
-        changes = shadow.changes(MAX_LISTED)
-        if staged:  # what differs is what was left out on purpose
-            changes = replace(changes, changed=())
-        found = _Found(
-            commit=commit.hash, paths=tuple(sorted(blobs)), changes=changes, pending=pending, staged=staged
-        )
-        return _submission(root, _Committed(shadow, blobs), found, stack)
-
-
-def _take_in(shadow: git.Shadow, *, pending: bool, staged: bool) -> None:
-    if pending:
-        shadow.stage()
-    elif staged:
-        shadow.take_index()
+        return _submission(_Files(root, root, tree.paths(root)), stack)
+    with git.shadow(commit, pending=pending, staged=staged) as shadow:
+        return _submission(_Committed(shadow), stack, pending=pending, staged=staged)
 
 
 @contextmanager
@@ -168,8 +152,7 @@ def export(submission: Submission) -> Iterator[Path]:
             raise UsageError(
                 msg("{root} was committed to while it was verified: run the command again", submission.root)
             )
-        with git.shadow(commit) as shadow:
-            _take_in(shadow, pending=submission.pending, staged=submission.staged)
+        with git.shadow(commit, pending=submission.pending, staged=submission.staged) as shadow:
             shadow.check_out(shadow.blobs(), git.MAX_FILE_BYTES)
             yield shadow.tree
         return
@@ -179,40 +162,29 @@ def export(submission: Submission) -> Iterator[Path]:
         tree.copy(submission.root, copy)
         yield copy
     finally:
-        git.remove(folder)
+        remove_tree(str(folder))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """The facts about all files of a submission."""
-
-    commit: str
-    paths: tuple[str, ...]
-    changes: git.Changes
-    pending: bool
-    staged: bool
-
-
-def _submission(root: Path, files: _Files, found: _Found, stack: str | None) -> Submission:
-    paths, changes = found.paths, found.changes
+def _submission(files: _Files, stack: str | None, *, pending: bool = False, staged: bool = False) -> Submission:
+    root, commit, changes = files.home, files.commit, files.changes
     deploy_sh = _entry(files, contract.ENTRY_POINT)
     wanted = _entry(files, contract.REQUIREMENTS)
     return Submission(
         root=root,
-        commit=found.commit,
-        pending=found.pending,
-        staged=found.staged,
-        uncommitted=None if found.commit else _why_uncommitted(root),
-        changed=changes.changed,
+        commit=commit,
+        pending=pending,
+        staged=staged,
+        uncommitted=None if commit else _why_uncommitted(root),
+        changed=() if staged else changes.changed,  # what differs from what is staged was left out on purpose
         untracked=changes.untracked,
         ignored=changes.ignored,
-        paths=paths,
+        paths=files.paths,
         deploy_sh=deploy_sh.data,
         deploy_sh_kind=deploy_sh.kind,
         deploy_sh_mode=deploy_sh.mode,
         deploy_sh_link=deploy_sh.link,
         copy_has_crlf=b"\r\n" in (read_inside(root, contract.ENTRY_POINT, MAX_TEXT_BYTES) or b""),
-        deploy_sh_elsewhere=_elsewhere(paths),
+        deploy_sh_elsewhere=_elsewhere(files.paths),
         requirements=wanted.data,
         requirements_kind=wanted.kind,
         texts=tuple(_texts(files)),
@@ -232,10 +204,20 @@ class _Entry:
 
 
 class _Files:
-    """The files of a submission, one at a time."""
+    """The files of a plain folder, one at a time; those of a commit are below.
 
-    def __init__(self, root: Path) -> None:
+    Attributes:
+        home: the submission's own folder.
+        root: the folder that `provide` puts files in.
+    """
+
+    commit = ""
+    changes = git.Changes(changed=(), untracked=(), ignored=())
+
+    def __init__(self, home: Path, root: Path, paths: tuple[str, ...]) -> None:
+        self.home = home
         self.root = root
+        self.paths = paths
 
     def provide(self, path: str) -> None:
         """Make the submission's file at a path, or the target of the link there, readable below `root`."""
@@ -249,10 +231,12 @@ class _Files:
 class _Committed(_Files):
     """The files of a commit, checked out when they are asked for."""
 
-    def __init__(self, shadow: git.Shadow, blobs: Mapping[str, git.Blob]) -> None:
-        super().__init__(shadow.tree)
+    def __init__(self, shadow: git.Shadow) -> None:
         self._shadow = shadow
-        self._blobs = blobs
+        self._blobs = {blob.path: blob for blob in shadow.blobs()}
+        super().__init__(shadow.commit.root, shadow.tree, tuple(sorted(self._blobs)))
+        self.commit = shadow.commit.hash
+        self.changes = shadow.changes(MAX_LISTED)
 
     def provide(self, path: str) -> None:
         for _ in range(MAX_LINKS):

@@ -73,9 +73,8 @@ def head(root: Path) -> Commit | None:
             run_git((*base, "rev-parse", "--git-path", name), ours, root) for name in ("objects", "index")
         )
         if objects.returncode:
-            raise UsageError(
-                msg("git cannot read the repository at {root}: {last_line}", root, last_line(objects.stderr))
-            )
+            why = last_line(objects.stderr)
+            raise UsageError(msg("git cannot read the repository at {root}: {last_line}", root, why))
         found = run_git((*base, "rev-parse", "--verify", "-q", "HEAD"), ours, root)
         if found.returncode:
             return None
@@ -131,9 +130,8 @@ class Shadow:
         try:
             shutil.copyfile(self.commit.index, copy)
         except OSError as error:
-            raise UsageError(
-                msg("cannot read the index, {index}: {reason}", self.commit.index, reason_of(error))
-            ) from error
+            why = msg("cannot read the index, {index}: {reason}", self.commit.index, reason_of(error))
+            raise UsageError(why) from error
         ours = self._environment | {"GIT_INDEX_FILE": str(copy)}
         done = run_git(("--git-dir", str(self._git_dir), "write-tree"), ours, self.tree)
         if done.returncode:
@@ -196,11 +194,8 @@ class Shadow:
             if entry:
                 code, path = entry[:2].decode(), os.fsdecode(entry[3:])
                 found[code if code in found else ""].append(path)
-        return Changes(
-            changed=tuple(found[""][:limit]),
-            untracked=tuple(found["??"][:limit]),
-            ignored=tuple(found["!!"][:limit]),
-        )
+        changed, untracked, ignored = (tuple(found[code][:limit]) for code in ("", "??", "!!"))
+        return Changes(changed=changed, untracked=untracked, ignored=ignored)
 
     def _is_large(self, name: bytes) -> bool:
         try:
@@ -215,29 +210,30 @@ class Shadow:
     def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         done = run_git(("--git-dir", str(self._git_dir), *arguments), self._environment, self.tree, stdin)
         if done.returncode:
-            raise UsageError(
-                msg("git cannot read commit {hash}: {last_line}", self.commit.hash[:12], last_line(done.stderr))
-            )
+            why = last_line(done.stderr)
+            raise UsageError(msg("git cannot read commit {hash}: {last_line}", self.commit.hash[:12], why))
         return done.stdout
 
 
 @contextmanager
-def shadow(commit: Commit) -> Iterator[Shadow]:
+def shadow(commit: Commit, *, pending: bool = False, staged: bool = False) -> Iterator[Shadow]:
     """A shadow repository in a temporary folder, which is removed afterwards.
+
+    `pending` takes the changes of the working copy in, `staged` what is staged.
 
     Raises:
         UsageError: git cannot read the commit.
     """
     folder = Path(tempfile.mkdtemp(prefix=files.prefix()))
     try:
-        yield Shadow(commit, folder)
+        found = Shadow(commit, folder)
+        if pending:
+            found.stage()
+        elif staged:
+            found.take_index()
+        yield found
     finally:
-        remove(folder)
-
-
-def remove(folder: Path) -> None:
-    """Remove a folder, even if a script has removed its permissions."""
-    files.remove_tree(str(folder))
+        files.remove_tree(str(folder))
 
 
 def sparse_file(path: Path, size_bytes: int, *, executable: bool) -> None:
