@@ -6,13 +6,12 @@ its own parser.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from healthcheck.messages import msg
-from healthcheck.repo.shell import Command, Script
+from healthcheck.repo.shell import Script
 
 COMMANDS = {
     "[[": msg("[[ … ]]: dash looks for a command of that name"),
@@ -105,7 +104,7 @@ def _in_commands(script: Script) -> Iterator[tuple[int, str]]:
                 yield word.start, NODES["brace_expression"]
         if name == "test" and any(word.text == "==" for word in command.words):
             yield command.start, msg("[ a == b ]: dash only has =")
-        if sets_pipefail(command):
+        if name == "set" and re.search(r"-[a-zA-Z]*o pipefail\b", " ".join(word.text for word in command.words)):
             yield command.start, msg("set -o pipefail: a dash without it ends the script there")
         if name == "wait" and any(word.text == "-n" for word in command.words):
             yield command.start, "wait -n"
@@ -115,11 +114,3 @@ def _in_commands(script: Script) -> Iterator[tuple[int, str]]:
 
 def _unquoted(word: str) -> str:
     return re.sub(r'"[^"]*"|\'[^\']*\'', "", word)
-
-
-def sets_pipefail(command: Command) -> bool:
-    """Whether a command is `set -o pipefail`, also as `set -euo pipefail`."""
-    words = [word.text for word in command.words]
-    return words[0] == "set" and any(
-        re.fullmatch(r"-[a-zA-Z]*o", option) and value == "pipefail" for option, value in itertools.pairwise(words)
-    )

@@ -58,13 +58,6 @@ def dash() -> str | None:
     return None
 
 
-@functools.cache
-def dash_has_pipefail() -> bool | None:
-    """Whether this machine's dash knows `set -o pipefail`; None if there is no dash to ask."""
-    path = dash()
-    return None if path is None else _run(path, ("-c", msg("set -o pipefail")), "/").returncode == 0
-
-
 def _parse(name: str, path: str, script: bytes) -> Parse:
     with tempfile.TemporaryDirectory(prefix=files.prefix()) as folder:
         write_atomically(Path(folder, "deploy.sh"), script)

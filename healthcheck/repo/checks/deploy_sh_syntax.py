@@ -49,6 +49,12 @@ class _Text:
         lines = self.script.text.split("\n")
         return f"“{lines[line - 1].strip()[:120]}”" if 0 < line <= len(lines) else ""
 
+    def is_comment(self, line: int) -> bool:
+        return self.script.text.split("\n")[line - 1].lstrip().startswith("#")
+
+    def parse(self, shell: str) -> shells.Parse | None:
+        return next((each for each in self.submission.parses if each.shell == shell), None)
+
 
 @check(
     "repo/deploy-sh-syntax",
@@ -146,55 +152,47 @@ def _bytes(data: bytes) -> Findings:
 
 
 def _line_ends(text: _Text) -> Findings:
-    data = text.data
-    if b"\r" not in data:
-        if text.submission.copy_has_crlf:
-            yield warn(
-                expected=msg("lines that end in LF, in the working copy and in the commit"),
-                seen=msg(
-                    "{name} has LF in the commit and CRLF in the working copy: a copied or mounted working copy "
-                    "does not run",
-                    NAME,
-                ),
-                fix=f"sed -i 's/\\r$//' {NAME} && echo '*.sh text eol=lf' >> .gitattributes",
-                where=NAME,
-            )
-        return
-    if b"\n" not in data:
+    data, mended = text.data, f"sed -i 's/\\r$//' {NAME}"
+    kept = f"{mended} && echo '*.sh text eol=lf' >> .gitattributes"
+    ending = [number for number, line in enumerate(data.split(b"\n"), 1) if line.endswith(b"\r")]
+    harmful = [number for number in ending if number == 1 or not text.is_comment(number)]
+    if b"\r" in data and b"\n" not in data:
         yield fail(
             expected=msg("lines that end in LF"),
             seen=msg("lines that end in a single carriage return: a shell reads one line"),
             fix=f"tr '\\r' '\\n' < {NAME} > d && mv d {NAME} && chmod +x {NAME}",
-            where=f"{NAME}:1",
+            where=text.where(1),
         )
-        return
-    ending = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.endswith(b"\r")]
-    lines = [number for number, _ in ending]
-    harmful = [number for number, line in ending if number == 1 or not _only_comment(line)]
-    if harmful:
+    elif harmful:
         git = msg(" && git add {name} .gitattributes && git commit -m 'End lines in LF'", NAME)
-        commit = git if text.submission.commit else ""
         yield fail(
             expected=msg("lines that end in LF"),
             seen=msg(
                 "{n} lines end in CRLF: the carriage return becomes part of the last word of each line, "
                 "and “#!/bin/sh\\r” names no program",
-                len(lines),
+                len(ending),
             ),
-            fix=f"sed -i 's/\\r$//' {NAME} && echo '*.sh text eol=lf' >> .gitattributes{commit}",
-            where=f"{NAME}:{harmful[0]}",
+            fix=kept + (git if text.submission.commit else ""),
+            where=text.where(harmful[0]),
         )
-    elif lines:
+    elif ending:
         yield warn(
             expected=msg("lines that end in LF"),
             seen=msg("comment lines that end in CRLF"),
-            fix=f"sed -i 's/\\r$//' {NAME}",
-            where=f"{NAME}:{lines[0]}",
+            fix=mended,
+            where=text.where(ending[0]),
         )
-
-
-def _only_comment(line: bytes) -> bool:
-    return line.lstrip().startswith(b"#")
+    elif b"\r" not in data and text.submission.copy_has_crlf:
+        yield warn(
+            expected=msg("lines that end in LF, in the working copy and in the commit"),
+            seen=msg(
+                "{name} has LF in the commit and CRLF in the working copy: a copied or mounted working copy "
+                "does not run",
+                NAME,
+            ),
+            fix=kept,
+            where=NAME,
+        )
 
 
 def _first_line(text: _Text) -> Findings:
@@ -260,86 +258,56 @@ def _mode(text: _Text) -> Findings:
 def _parsers(text: _Text) -> Findings:
     """A syntax error in the script's own shell fails; one in the other shell is judged with the bash syntax."""
     own = "bash" if text.bash or not text.interpreter else "dash"
-    answers = {parse.shell: parse for parse in text.submission.parses}
-    if any(parse.accepted is None for parse in answers.values()):
-        broken = next(parse for parse in answers.values() if parse.accepted is None)
+    for broken in [parse for parse in text.submission.parses if parse.accepted is None][:1]:
         yield unsettled(
             expected=msg("an answer from the shell's parser"),
             seen=f"{broken.shell} -n {NAME} {broken.message}",
             fix=msg("simplify the script"),
         )
-    parse = answers.get(own) or next(iter(answers.values()), None)
+    bash, dash = text.parse("bash"), text.parse("dash")
+    parse = text.parse(own) or bash or dash
     if parse is None or text.interpreter not in POSIX_SHELLS | BASH | {""}:
         return
     if parse.accepted is False and not (own == "dash" and bashisms.runs_itself_in_bash(text.script)):
         yield fail(
             expected=msg("a script that {own} can read", own),
             seen=msg("{shell} says: {message} {line}", parse.shell, parse.message, text.quoted(parse.line)),
-            fix=_parser_fix(answers, own),
+            fix=msg("make the first line #!/bin/bash: bash reads this script")
+            if own == "dash" and bash and bash.accepted
+            else msg("fix that line until `{own} -n {name}` prints nothing", own, NAME),
             where=text.where(parse.line),
         )
-    heredoc = answers.get("bash")
-    if heredoc and heredoc.accepted and "here-document" in heredoc.message:
+    if bash and bash.accepted and "here-document" in bash.message:
         yield warn(
             expected=msg("a terminator for every here-document"),
-            seen=msg("bash says: {message}; everything below is text, not commands", heredoc.message),
+            seen=msg("bash says: {message}; everything below is text, not commands", bash.message),
             fix=msg("put the terminator on its own line, without blanks"),
-            where=text.where(heredoc.line),
+            where=text.where(bash.line),
         )
-
-
-def _parser_fix(answers: dict[str, shells.Parse], own: str) -> str:
-    bash = answers.get("bash")
-    if own == "dash" and bash and bash.accepted:
-        return msg("make the first line #!/bin/bash: bash reads this script")
-    return msg("fix that line until `{own} -n {name}` prints nothing", own, NAME)
 
 
 def _constructs(text: _Text) -> Findings:
     """Syntax that another shell than the author's does not read."""
     guard = bashisms.runs_itself_in_bash(text.script)
-    found = [each for each in bashisms.find(text.script) if not guard or each.line < guard]
-    dash = next((parse for parse in text.submission.parses if parse.shell == "dash"), None)
-    refused = dash is not None and dash.accepted is False and not guard
-    bash = next((parse for parse in text.submission.parses if parse.shell == "bash"), None)
-    news = refused and not (bash and bash.accepted is False) and (text.bash or not text.interpreter)
-    if not (found or news) or text.interpreter in OTHER_SHELLS:
-        return
-    listed = joined("; ", (msg("line {line}: {what}", each.line, each.what) for each in found[:MAX_LISTED]))
-    if news and dash:
+    found = [(each.line, each.what) for each in bashisms.find(text.script) if not guard or each.line < guard]
+    bash, dash = text.parse("bash"), text.parse("dash")
+    listed = joined("; ", (msg("line {line}: {what}", line, what) for line, what in found[:MAX_LISTED]))
+    line = found[0][0] if found else 0
+    refused = dash and dash.accepted is False and not guard and not (bash and bash.accepted is False)
+    if dash and refused and (text.bash or not text.interpreter):
         listed += msg("{value}dash says: {message} (line {line})", "; " if listed else "", dash.message, dash.line)
-    line = min((each.line for each in found), default=dash.line if dash else 0)
-    if text.interpreter in POSIX_SHELLS and _ends_at_pipefail(text):
-        yield fail(
-            expected=msg("options that sh knows: the first line names it"),
-            seen=msg(
-                "{listed}. This machine's dash ends the script at “set -o pipefail” with “Illegal option”", listed
+        line = line or dash.line
+    if listed and text.interpreter not in OTHER_SHELLS:
+        yield warn(
+            expected=msg(
+                "a script that reads the same under sh and bash: which one the service uses is not documented"
             ),
-            fix=msg("make the first line #!/bin/bash, or remove pipefail"),
+            seen=listed,
+            fix=msg("make the second line: {in_bash}", IN_BASH)
+            if text.bash
+            else msg("make the first line #!/bin/bash, or write it for sh"),
             where=text.where(line),
         )
-        return
-    yield warn(
-        expected=msg(
-            "a script that reads the same under sh and bash: which one the service uses is not documented"
-        ),
-        seen=listed,
-        fix=msg("make the second line: {in_bash}", IN_BASH)
-        if text.bash
-        else msg("make the first line #!/bin/bash, or write it for sh"),
-        where=text.where(line),
-    )
-
-
-def _ends_at_pipefail(text: _Text) -> bool:
-    """Whether a plain `set -o pipefail` ends the script: this machine's dash does not know the option."""
-    if shells.dash_has_pipefail() is not False or "BASH" in text.script.text:
-        return False
-    lines = text.script.text.split("\n")
-    return any(
-        bashisms.sets_pipefail(command) and lines[text.script.line(command.start) - 1].startswith("set")
-        for command in text.script.commands()
-    )
 
 
 def _continuations(text: _Text) -> Findings:
