@@ -24,31 +24,21 @@ _BOUND = ("gunicorn", "hypercorn")
 _CANN = "/usr/local/Ascend/ascend-toolkit"
 """Where the official vllm-ascend image has it. Source: its Dockerfile."""
 BASH_ONLY = {"source", "[["}
-_FOREIGN = {
-    "docker": msg("a container engine"),
-    "podman": msg("a container engine"),
-    "nerdctl": msg("a container engine"),
-    "docker-compose": msg("a container engine"),
-    "kubectl": msg("a cluster"),
-    "sudo": "sudo",
-    "su": msg("another user"),
-    "conda": "conda",
-    "mamba": "conda",
-    "micromamba": "conda",
-    "source": "bash",
-    "systemctl": msg("a system manager"),
-    "service": msg("a system manager"),
-    "screen": msg("a terminal"),
-    "tmux": msg("a terminal"),
-    "nvidia-smi": msg("an NVIDIA GPU"),
-    "ssh": msg("another machine"),
-    "rsync": msg("another machine"),
-    "srun": msg("a cluster"),
-    "sbatch": msg("a cluster"),
-    "mpirun": "MPI",
-    "activate": msg("an activated environment"),
-    "supervisord": msg("a system manager"),
+_OUTSIDE = {
+    msg("a container engine"): ("docker", "podman", "nerdctl", "docker-compose"),
+    msg("a cluster"): ("kubectl", "srun", "sbatch"),
+    "sudo": ("sudo",),
+    msg("another user"): ("su",),
+    "conda": ("conda", "mamba", "micromamba"),
+    "bash": ("source",),
+    msg("a system manager"): ("systemctl", "service", "supervisord"),
+    msg("a terminal"): ("screen", "tmux"),
+    msg("an NVIDIA GPU"): ("nvidia-smi",),
+    msg("another machine"): ("ssh", "rsync"),
+    "MPI": ("mpirun",),
+    msg("an activated environment"): ("activate",),
 }
+_FOREIGN = {program: what for what, programs in _OUTSIDE.items() for program in programs}
 _AROUND = {"a container engine", "a terminal", "a cluster"}
 """What launch scripts put around the server's command."""
 _SECRET = re.compile(r"(?:^|_)(?:TOKEN|KEY|SECRET|PASSWORD)$")
@@ -95,11 +85,9 @@ def name(server: ServerCommand, option: str, model_path: str) -> str:
         return msg("remove --{option} and its value", option)
     spelled = f"--{option}" if option else _NAME_OPTIONS.get(server.engine, "--served-model-name")
     given = msg('pass {spelled} "$MODEL_PATH"', spelled)
-    return (
-        given
-        if option or server.engine not in {"vllm", "sglang"}
-        else msg('serve "$MODEL_PATH" itself, or {given}', given)
-    )
+    if option or server.engine not in {"vllm", "sglang"}:
+        return given
+    return msg('serve "$MODEL_PATH" itself, or {given}', given)
 
 
 def no_tls(server: ServerCommand) -> str:

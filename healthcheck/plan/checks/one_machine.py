@@ -71,8 +71,19 @@ def one_machine(plan: LaunchPlan) -> Findings:
     """
     if plan.server is None and not plan.settings:
         raise NotApplicable(msg("no server is started"))
-    yield from _unread(plan.settings)
-    signs = tuple(_of_settings(plan)) or tuple(dict.fromkeys(_of_commands(plan)))
+    written: dict[str, object] = {}
+    try:
+        written = toml_text.load(plan.settings, SETTINGS)
+    except TomlBoundError as error:  # the adapter's own reader has no bounds
+        yield unsettled(
+            expected=msg("{settings} that can be read, for {group_keys}", SETTINGS, " and ".join(_GROUP_KEYS)),
+            seen=str(error),
+            fix=msg("write plain settings, one a line"),
+            where=SETTINGS,
+        )
+    except TomlError:
+        pass  # the adapter says so itself
+    signs = tuple(_of_settings(plan, written)) or tuple(dict.fromkeys(_of_commands(plan)))
     for sign in [sign for sign in signs if sign.sure] or signs:
         say = fail if sign.sure else warn
         yield say(
@@ -102,10 +113,9 @@ def _of_commands(plan: LaunchPlan) -> Iterator[Sign]:
     yield from _of_launchers(plan.commands)
 
 
-def _of_settings(plan: LaunchPlan) -> Iterator[Sign]:
+def _of_settings(plan: LaunchPlan, written: Mapping[str, object]) -> Iterator[Sign]:
     """Of the adapter's own settings, of which the environment wins (adapter/settings.py)."""
     environment = plan.server.env if plan.server else {}
-    written = _table(plan.settings)
     given = {key: environment.get(f"ADAPTER_{key.upper()}", "").strip() for key in _GROUP_KEYS}
     style, nodes = (given[key] or written.get(key, "") for key in _GROUP_KEYS)
     try:
@@ -125,29 +135,6 @@ def _of_settings(plan: LaunchPlan) -> Iterator[Sign]:
         yield Sign(seen=seen, where=started.place if started else f"{SETTINGS}:{written_at}")
 
 
-def _table(text: str) -> dict[str, object]:
-    """The settings as they are written; empty if they cannot be read, since the adapter says so itself."""
-    try:
-        return toml_text.load(text, SETTINGS)
-    except TomlError:
-        return {}
-
-
-def _unread(text: str) -> Findings:
-    """Settings beyond the bounds of the kit's reader, which the adapter's own does not have."""
-    try:
-        toml_text.load(text, SETTINGS)
-    except TomlBoundError as error:
-        yield unsettled(
-            expected=msg("{settings} that can be read, for {group_keys}", SETTINGS, " and ".join(_GROUP_KEYS)),
-            seen=str(error),
-            fix=msg("write plain settings, one a line"),
-            where=SETTINGS,
-        )
-    except TomlError:
-        return
-
-
 def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:
     nodes = _number(server.option("nnodes"))
     ranks = {_number(each.option("node-rank")) for each in servers if _number(each.option("nnodes")) == nodes}
@@ -158,31 +145,21 @@ def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterat
 def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:
     """Data parallelism of which all servers here together run a part."""
     copies = _number(server.option("data-parallel-size"))
-    if server.option("data-parallel-rank") is not None:
-        ranks = {
-            _number(each.option("data-parallel-rank")) for each in servers if each.option("data-parallel-rank")
-        }
-        if len(ranks) < copies:
-            seen = msg(
-                "{ranks} of the {copies} ranks of --data-parallel-size run here: {quoted}",
-                len(ranks),
-                copies,
-                server.quoted,
-            )
-            yield Sign(seen=seen, where=server.place)
-        return
     group = [each for each in servers if _number(each.option("data-parallel-size")) == copies]
+    ranks = {_number(rank) for each in servers if (rank := each.option("data-parallel-rank"))}
     parts = sorted((_first_rank(each), _copies_of(each, copies)) for each in group)
     here = sum(dict(parts).values())  # of those with the same first rank the largest: a head may run none itself
-    if server.option("data-parallel-size-local") is not None and here < copies:
-        seen = msg(
-            "{here} of the {copies} copies of --data-parallel-size run here: {quoted}", here, copies, server.quoted
+    first, seen, said = min(map(_first_rank, group)), "", server.quoted
+    if server.option("data-parallel-rank") is not None:
+        told = msg(
+            "{ranks} of the {copies} ranks of --data-parallel-size run here: {quoted}", len(ranks), copies, said
         )
-        yield Sign(seen=seen, where=server.place)
-    elif _first_rank(server) > 0 and all(_first_rank(each) > 0 for each in group):
-        seen = msg(
-            "the copies before number {map} run elsewhere: {quoted}", min(map(_first_rank, group)), server.quoted
-        )
+        seen = told if len(ranks) < copies else ""
+    elif server.option("data-parallel-size-local") is not None and here < copies:
+        seen = msg("{here} of the {copies} copies of --data-parallel-size run here: {quoted}", here, copies, said)
+    elif first > 0:
+        seen = msg("the copies before number {map} run elsewhere: {quoted}", first, said)
+    if seen:
         yield Sign(seen=seen, where=server.place)
 
 
@@ -199,13 +176,7 @@ def _of_addresses(server: ServerCommand) -> Iterator[Sign]:
     for name in _PEER_OPTIONS:
         address = server.option(name) or ""
         if _host(address) != ADDRESS and is_fixed_address(_host(address)):
-            seen = msg(
-                "all ranks meet at {address} (--{name}), the address of one machine of yours: {quoted}",
-                address,
-                name,
-                server.quoted,
-            )
-            yield Sign(seen=seen, where=server.place, sure=False)
+            yield Sign(seen=_meeting(address, name, server.quoted), where=server.place, sure=False)
     cluster = server.env.get("RAY_ADDRESS", "")
     if _is_elsewhere(cluster):
         yield Sign(
@@ -226,13 +197,16 @@ def _of_launchers(commands: Sequence[RecordedCommand]) -> Iterator[Sign]:
             yield Sign(seen=said, where=command.where or said)
         for name in _MEETING_POINTS & given.keys() if nodes > 1 else ():
             if _is_elsewhere(given[name]):
-                seen = msg(
-                    "all ranks meet at {given} (--{name}), the address of one machine of yours: {said}",
-                    given[name],
-                    name,
-                    said,
-                )
-                yield Sign(seen=seen, where=command.where or said)
+                yield Sign(seen=_meeting(given[name], name, said), where=command.where or said)
+
+
+def _meeting(address: str, option: str, said: str) -> str:
+    return msg(
+        "all ranks meet at {address} (--{name}), the address of one machine of yours: {quoted}",
+        address,
+        option,
+        said,
+    )
 
 
 def _options(command: RecordedCommand) -> Mapping[str, str]:

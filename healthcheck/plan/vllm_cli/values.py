@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import json
+import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from healthcheck import stacks
 from healthcheck.messages import joined, msg
@@ -30,6 +31,13 @@ NEEDS = (
 )
 """Switches that vLLM refuses without another option, before it loads anything."""
 BATCH = "--max-num-batched-tokens"
+_BOUNDS: tuple[tuple[Callable[[float, float], bool], Callable[[float], str]], ...] = (
+    (operator.ge, lambda limit: msg("at least {limit:g}", limit)),
+    (operator.gt, lambda limit: msg("more than {limit:g}", limit)),
+    (operator.le, lambda limit: msg("at most {limit:g}", limit)),
+    (operator.lt, lambda limit: msg("less than {limit:g}", limit)),
+)
+"""Those of `Option.range`, in its order."""
 MAX_SHOWN = 160
 MAX_CHARACTERS = 16 * 1024
 """A longer value is not judged; a long --compilation-config has 4 kB. Options of plain text take any."""
@@ -134,25 +142,15 @@ def _number(option: Option, value: str) -> Reason | None:
     number = _value_of(option.kind, value)
     if number is None:
         return msg("{name} as {kind}", option.name, words), msg("write {name} with digits alone", option.name)
-    least, above, most, below = option.range or limits(option.name)
-    allowed = (
-        (least is None or number >= least)
-        and (above is None or number > above)
-        and (most is None or number <= most)
-        and (below is None or number < below)
-    )
-    if allowed:
+    given = zip(_BOUNDS, option.range or limits(option.name), strict=True)
+    bounds = [(holds, says, limit) for (holds, says), limit in given if limit is not None]
+    if all(holds(number, limit) for holds, _, limit in bounds):
         return None
-    named = [
-        least is not None and msg("at least {limit:g}", least),
-        above is not None and msg("more than {limit:g}", above),
-        most is not None and msg("at most {limit:g}", most),
-        below is not None and msg("less than {limit:g}", below),
-    ]
-    bound = next(limit for limit in (least, most, above, below) if limit is not None)
+    named = joined(" and ", (says(limit) for _, says, limit in bounds))
+    bound = next((limit for holds, _, limit in bounds if holds in {operator.ge, operator.le}), bounds[0][2])
     share = 0.9 if option.name == "--gpu-memory-utilization" else bound
     return (
-        msg("{name} {limits}", option.name, joined(" and ", filter(None, named))),
+        msg("{name} {limits}", option.name, named),
         msg("write {name} {share:g}", option.name, share),
     )
 
