@@ -149,16 +149,11 @@ class Shadow:
         blobs = tuple(blob for entry in listing if entry for blob in _blob(entry))
         total = sum(min(blob.size_bytes, MAX_FILE_BYTES) for blob in blobs)
         if len(blobs) > MAX_FILES or total > MAX_TREE_BYTES:
-            raise UsageError(
-                msg(
-                    "the commit has {blobs} files and {total} bytes beside weights; at most {max_files} files "
-                    "and {max_tree_bytes} bytes are checked out",
-                    len(blobs),
-                    total,
-                    MAX_FILES,
-                    MAX_TREE_BYTES,
-                )
-            )
+            why = msg(
+                "the commit has {blobs} files and {total} bytes beside weights; at most {max_files} files "
+                "and {max_tree_bytes} bytes are checked out", len(blobs), total, MAX_FILES, MAX_TREE_BYTES,
+            )  # fmt: skip
+            raise UsageError(why)
         return blobs
 
     def pack(self) -> bytes:
@@ -255,17 +250,14 @@ def _quoted(path: bytes) -> bytes:
 
 def _blob(entry: bytes) -> Iterator[Blob]:
     facts, _, path = entry.partition(b"\t")
-    mode, kind, hash_, size = facts.decode().split()
+    (mode, kind, hash_, size), name = facts.decode().split(), os.fsdecode(path)
     if kind == "blob":
         if not size.isdecimal():
-            raise UsageError(
-                msg(
-                    "the repository lacks a file of its commit, {fsdecode} ({hash}): clone it whole",
-                    os.fsdecode(path),
-                    hash_[:12],
-                )
+            why = msg(
+                "the repository lacks a file of its commit, {fsdecode} ({hash}): clone it whole", name, hash_[:12]
             )
-        yield Blob(path=os.fsdecode(path), mode=mode, size_bytes=int(size))
+            raise UsageError(why)
+        yield Blob(path=name, mode=mode, size_bytes=int(size))
 
 
 _WITHOUT_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
@@ -280,9 +272,8 @@ def run_git(
             env=variables, cwd=folder, input=stdin, capture_output=True, timeout=TIMEOUT_S, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
-        raise UsageError(
-            msg("git {arguments} took longer than {timeout_s:.0f} s on this repository", arguments[-1], TIMEOUT_S)
-        ) from error
+        why = msg("git {arguments} took longer than {timeout_s:.0f} s on this repository", arguments[-1], TIMEOUT_S)
+        raise UsageError(why) from error
     except OSError as error:
         raise UsageError(msg("cannot run git: {reason}", reason_of(error))) from error
 

@@ -68,9 +68,8 @@ def unpack(packed: Packed, folder: Path) -> Path:
     def run(*arguments: str, stdin: bytes = b"") -> None:
         done = git.run_git(arguments, ours, root, stdin)
         if done.returncode:
-            raise UsageError(
-                msg("git cannot unpack commit {hash}: {last_line}", packed.hash[:12], git.last_line(done.stderr))
-            )
+            why = git.last_line(done.stderr)
+            raise UsageError(msg("git cannot unpack commit {hash}: {last_line}", packed.hash[:12], why))
 
     _init(run, packed.hash)
     run("index-pack", "--stdin", stdin=packed.data)
@@ -100,11 +99,8 @@ def fetch(url: str, hash_: str, folder: Path) -> git.Commit:
     variables = {name: value for name, value in os.environ.items() if not _OF_GIT.fullmatch(name)}
     variables |= {"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": TRANSPORTS, "LC_ALL": "C"}
     if hidden:
-        variables |= {
-            "GIT_CONFIG_COUNT": "1",
-            "GIT_CONFIG_KEY_0": f"url.{parts.scheme}://{own}@{host}/.insteadOf",
-            "GIT_CONFIG_VALUE_0": base,
-        }
+        whole = f"url.{parts.scheme}://{own}@{host}/.insteadOf"
+        variables |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": whole, "GIT_CONFIG_VALUE_0": base}
 
     def run(*arguments: str) -> None:
         done = git.run_git(arguments, variables, root)
@@ -112,13 +108,9 @@ def fetch(url: str, hash_: str, folder: Path) -> git.Commit:
             why = git.last_line(done.stderr)
             for secret in filter(None, (own, own.partition(":")[2] or own) if hidden else ()):
                 why = why.replace(secret, "removed")
+            place, why = without_secrets(clean), without_secrets(why)
             raise UsageError(
-                msg(
-                    "cannot fetch {hash} from {without_secrets}: {without_secrets2}",
-                    hash_[:12],
-                    without_secrets(clean),
-                    without_secrets(why),
-                )
+                msg("cannot fetch {hash} from {without_secrets}: {without_secrets2}", hash_[:12], place, why)
             )
 
     _init(run, hash_)

@@ -71,9 +71,7 @@ def read_settings(root: Path) -> Settings:
     found = {name: table for name, path in PLACES.items() if (table := _table(root / name, path)) is not None}
     if len(found) > 1:
         raise UsageError(msg("{found} both have settings of npu-adapter: keep one of them", " and ".join(found)))
-    for name, table in found.items():
-        return _settings(name, table)
-    return Settings()
+    return next((_settings(name, table) for name, table in found.items()), Settings())
 
 
 def _table(file: Path, path: tuple[str, ...]) -> object:
@@ -121,15 +119,8 @@ def _settings(file: str, table: object) -> Settings:
         raise UsageError(msg("{where} is not a table", where))
     for key in table:
         if key not in KEYS:
-            raise UsageError(
-                msg(
-                    "{where}: {key} is not known; the keys are {keys}{hint}",
-                    where,
-                    key,
-                    ", ".join(KEYS),
-                    hint(key, KEYS),
-                )
-            )
+            known, near = ", ".join(KEYS), hint(key, KEYS)
+            raise UsageError(msg("{where}: {key} is not known; the keys are {keys}{hint}", where, key, known, near))
     texts = {key: table[key] for key in TEXTS if key in table}
     for key, value in texts.items():
         if not isinstance(value, str):
@@ -139,9 +130,8 @@ def _settings(file: str, table: object) -> Settings:
         raise UsageError(msg("{where}: npus is {npus}, not a whole number", where, repr(npus)))
     skip = table.get("skip", {})
     if not isinstance(skip, dict):
-        raise UsageError(
-            msg('{where}: skip is a table of checks with their reasons, such as "plan/host" = "…"', where)
-        )
+        why = msg('{where}: skip is a table of checks with their reasons, such as "plan/host" = "…"', where)
+        raise UsageError(why)
     for check, reason in skip.items():
         if not isinstance(reason, str) or not reason.strip():
             raise UsageError(msg("{where}: {check} is left out without a reason", where, check))

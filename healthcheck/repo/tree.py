@@ -55,13 +55,11 @@ def copy(root: Path, target: Path) -> None:
         else:
             total += facts.st_size
             if total > git.MAX_TREE_BYTES:
-                raise UsageError(
-                    msg(
-                        "{root} has more than {max_tree_bytes} bytes beside weights: is it a repository?",
-                        root,
-                        git.MAX_TREE_BYTES,
-                    )
+                limit = git.MAX_TREE_BYTES
+                why = msg(
+                    "{root} has more than {max_tree_bytes} bytes beside weights: is it a repository?", root, limit
                 )
+                raise UsageError(why)
             _copy_file(source, place, facts.st_mode)
 
 
@@ -77,9 +75,8 @@ def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
     count = 0
     for place, folders, files in os.walk(root):
         if os.path.relpath(place, root).count(os.sep) > MAX_DEPTH:
-            raise UsageError(
-                msg("{root} has folders more than {max_depth} deep: is it a repository?", root, MAX_DEPTH)
-            )
+            why = msg("{root} has folders more than {max_depth} deep: is it a repository?", root, MAX_DEPTH)
+            raise UsageError(why)
         links = [name for name in folders if os.path.islink(os.path.join(place, name))]
         folders[:] = sorted(name for name in folders if name not in links and _belongs(os.path.join(place, name)))
         for name in sorted([*files, *links]):
@@ -89,9 +86,8 @@ def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
                 continue
             count += 1
             if count > git.MAX_FILES:
-                raise UsageError(
-                    msg("{root} has more than {max_files} files: is it a repository?", root, git.MAX_FILES)
-                )
+                why = msg("{root} has more than {max_files} files: is it a repository?", root, git.MAX_FILES)
+                raise UsageError(why)
             yield os.path.relpath(full, root), facts
 
 

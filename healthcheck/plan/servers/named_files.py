@@ -74,14 +74,15 @@ def on_the_hub(line: CommandLine, options: Mapping[str, str], record: Record) ->
             yield f"--{name} {model}"
 
 
-def code(line: CommandLine, options: Mapping[str, str], record: Record, place: str) -> Iterator[str]:
-    """The options that name Python code found at the place ("" for nowhere), each with the name."""
-    for name in sorted(_CODE_OPTIONS & options.keys()):
+def code(engine: str, line: CommandLine, options: Mapping[str, str], record: Record, place: str) -> Iterator[str]:
+    """The options of vLLM that name Python code found at the place ("" for nowhere), each with the name, once."""
+    found: dict[str, None] = {}
+    for name in sorted(_CODE_OPTIONS & options.keys()) if engine == "vllm" else ():
         for word in line.lists.get(name) or options[name].split():
             named = _MODULE_IN_JSON.findall(options[name]) if options[name].startswith("{") else [word]
-            for each in named:
-                if NAMED.fullmatch(each) and record.modules.get(each, "") == place:
-                    yield f"--{name} {each}"
+            here = (each for each in named if NAMED.fullmatch(each) and record.modules.get(each, "") == place)
+            found |= {f"--{name} {each}": None for each in here}
+    yield from found
 
 
 def _models(line: CommandLine, options: Mapping[str, str], record: Record) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from healthcheck import contract, json_text, yaml_text
 from healthcheck.errors import KitError
@@ -47,8 +47,8 @@ def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where:
     routes = tuple(word.removeprefix("#route ") for word in argv if word.startswith("#route "))
     argv = tuple(word for word in argv if not word.startswith("#route "))
     line = parse(argv, grammar_of(engine))
-    config = _config_file(engine, line, record)
-    from_file = {name: given.value for name, given in config.items() if opposite(name) not in line.options}
+    config = _config(engine, line, record)
+    from_file = {name: given.value for name, given in config.given.items() if opposite(name) not in line.options}
     options = {**from_file, **line.options}
     model = _model(engine, line, options, record)
     port, port_source = _port(engine, line, config, record)
@@ -63,26 +63,19 @@ def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where:
         model=_resolved(model, record) if model else next(iter(loaded), model),
         port=port,
         port_source=port_source,
-        host=_host(engine, options, line, record),
-        served_names=_names(engine, line, options, None if _unread(line, record) else model),
+        host=_host(engine, options, line, record.env, unread=config.unread),
+        served_names=_names(engine, line, options, None if config.unread else model),
         api_key=_key(engine, options, record.env),
         where=where,
         missing_files=tuple(named_files.missing(line, options, record)),
         missing_variables=tuple(named_files.missing_by_variable(record)),
-        missing_code=_code(engine, line, options, record, ""),
-        beside_code=_code(engine, line, options, record, BESIDE),
+        missing_code=tuple(named_files.code(engine.name, line, options, record, "")),
+        beside_code=tuple(named_files.code(engine.name, line, options, record, BESIDE)),
         hub_names=tuple(named_files.on_the_hub(line, options, record)),
-        config_problem=_config_problem(engine, line, record),
-        unread_config=_unread(line, record),
+        config_problem=config.problem,
+        unread_config=config.unread,
         options=options,
     )
-
-
-def _code(
-    engine: Engine, line: CommandLine, options: Mapping[str, str], record: Record, place: str
-) -> tuple[str, ...]:
-    named = named_files.code(line, options, record, place) if engine.name == "vllm" else ()
-    return tuple(dict.fromkeys(named))
 
 
 def _app(record: Record, engine: Engine, *, foreground: bool, loaded: Sequence[str], where: str) -> ServerCommand:
@@ -113,26 +106,44 @@ def _app(record: Record, engine: Engine, *, foreground: bool, loaded: Sequence[s
     )
 
 
-def _config_file(engine: Engine, line: CommandLine, record: Record) -> dict[str, Given]:
-    """What a YAML or JSON file given by --config says."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Config:
+    """What a --config file says.
+
+    Attributes:
+        given: its settings by their long names.
+        problem: why vLLM cannot read it, "" if it can or there is none.
+        unread: its name if only the beginning was recorded, so that what it says is unknown.
+    """
+
+    given: Mapping[str, Given] = field(default_factory=dict)
+    problem: str = ""
+    unread: str = ""
+
+
+def _config(engine: Engine, line: CommandLine, record: Record) -> _Config:
+    """Source of the problems: FlexibleArgumentParser.load_config_file of vLLM, which wants a mapping in YAML."""
     name = line.options.get("config") or ""
+    unread = name if name in record.cut else ""
     text = record.texts.get(name)
-    if text is None or _unread(line, record) or engine.name not in {"vllm", "sglang"}:
-        return {}
-    data, found = _document(name, text), {}
+    if text is None or engine.name not in {"vllm", "sglang"}:
+        return _Config(unread=unread)
+    data = {} if unread else _document(name, text)
+    given = {}
     for key, value in data.items() if isinstance(data, dict) else ():
         if value is not False and value is not None:
             place = f"{name}:{_line_of(text, str(key))}"
             source = PortSource(kind=Origin.FILE, text=place, where=place)
             plain = grammar_of(engine).full_name(str(key).replace("_", "-"))
-            found[plain] = Given(value=_plain(value), source=source)
-    return found
-
-
-def _unread(line: CommandLine, record: Record) -> str:
-    """The --config file of which only the beginning was recorded, so that what it says is unknown."""
-    name = line.options.get("config", "")
-    return name if name in record.cut else ""
+            given[plain] = Given(value=_plain(value), source=source)
+    problem = ""
+    if engine.name == "vllm" and not name.endswith((".yaml", ".yml")):
+        problem = msg("{name} is not a .yaml file", name)
+    elif engine.name == "vllm" and isinstance(data, Message):
+        problem = msg("{name} {problem}", name, data)
+    elif engine.name == "vllm" and not isinstance(data, dict):
+        problem = msg("{name} holds no names with values", name)
+    return _Config(given=given, problem=problem, unread=unread)
 
 
 def _document(name: str, text: str) -> JsonValue:
@@ -140,22 +151,6 @@ def _document(name: str, text: str) -> JsonValue:
         return json_text.load(text) if name.endswith(".json") else yaml_text.load(text)
     except KitError as error:
         return msg("cannot be read: {error}", error)
-
-
-def _config_problem(engine: Engine, line: CommandLine, record: Record) -> str:
-    """Source: FlexibleArgumentParser.load_config_file of vLLM: a .yaml or .yml file that holds a mapping."""
-    name = line.options.get("config") or ""
-    text = record.texts.get(name)
-    if engine.name != "vllm" or text is None:
-        return ""
-    if not name.endswith((".yaml", ".yml")):
-        return msg("{name} is not a .yaml file", name)
-    data = {} if _unread(line, record) else _document(name, text)
-    if isinstance(data, dict):
-        return ""
-    if isinstance(data, Message):
-        return msg("{name} {problem}", name, data)
-    return msg("{name} holds no names with values", name)
 
 
 def _plain(value: JsonValue) -> str:
@@ -194,21 +189,18 @@ def _resolved(model: str, record: Record) -> str:
     return model
 
 
-def _port(
-    engine: Engine, line: CommandLine, config: Mapping[str, Given], record: Record
-) -> tuple[int | None, PortSource]:
-    if engine.name == "vllm" and ("uds" in line.options or "uds" in config):
+def _port(engine: Engine, line: CommandLine, config: _Config, record: Record) -> tuple[int | None, PortSource]:
+    if engine.name == "vllm" and ("uds" in line.options or "uds" in config.given):
         return None, PortSource(kind=Origin.OPTION, text=line.spelled.get("uds", "--uds"))
-    given = _given_port(engine, line, config, record)
+    given = _given_port(engine, line, config.given, record)
     if given is not None:
         return _number(given)
-    if file := _unread(line, record):
-        text = f"{UNRESOLVED} {file} is too long to be read here>"
+    if config.unread:
+        text = f"{UNRESOLVED} {config.unread} is too long to be read here>"
         return None, PortSource(kind=Origin.UNKNOWN, text=text)
     if engine.port is None:
-        return None, PortSource(
-            kind=Origin.UNKNOWN, text=msg("{name} reads it from its own configuration", engine.name)
-        )
+        text = msg("{name} reads it from its own configuration", engine.name)
+        return None, PortSource(kind=Origin.UNKNOWN, text=text)
     return engine.port, _default(engine)
 
 
@@ -249,15 +241,17 @@ def _number(given: Given) -> tuple[int | None, PortSource]:
     return None, replace(source, text=quoted)
 
 
-def _host(engine: Engine, options: Mapping[str, str], line: CommandLine, record: Record) -> str | None:
+def _host(
+    engine: Engine, options: Mapping[str, str], line: CommandLine, env: Mapping[str, str], *, unread: str
+) -> str | None:
     if given := next(filter(None, map(options.get, engine.host_options)), None):
         return given
     for name in engine.bind_options:
         if name in line.options:
             return line.options[name].rpartition(":")[0] or EVERYWHERE
-    if _unread(line, record):
+    if unread:
         return None
-    variable = by_variable(engine.host_variables, record.env)
+    variable = by_variable(engine.host_variables, env)
     if variable is None:
         return engine.host
     bound = _ADDRESS.fullmatch(variable[1])
