@@ -73,7 +73,6 @@ def judge_flags(server: ServerCommand, stack: str) -> Findings:
         yield _finding(problem, server, chosen, takers)
     yield from _unread(parsed, server)
     yield from _repetitions(parsed, server)
-    yield from _abbreviations(parsed, server, others)
     newer = sorted(set().union(*elsewhere.values()) - {problem.at for problem in problems})
     for at in newer[:MAX_FINDINGS]:
         refusing = spans([version for version, refused in elsewhere.items() if at in refused], versions())
@@ -165,24 +164,3 @@ def _repetitions(parsed: Parsed, server: ServerCommand) -> Iterator[Finding]:
             fix=msg("keep one {name}", after.option.name),
             where=server.place,
         )
-
-
-def _abbreviations(parsed: Parsed, server: ServerCommand, others: list[Catalogue]) -> Iterator[Finding]:
-    for argument in parsed.arguments:
-        written = argument.written.partition(".")[0].replace("_", "-")
-        if argument.flag == written or not written.startswith("--"):
-            continue
-        unsure = [
-            other.vllm for other in others if other.find(written) is None and len(other.starting(written)) > 1
-        ]
-        if unsure:
-            yield warn(
-                expected=msg("{flag}, spelled out", argument.flag),
-                seen=msg(
-                    "{written}, which may be more than one option in vLLM {spans}",
-                    argument.written,
-                    spans(unsure, versions()),
-                ),
-                fix=msg("write {flag}", argument.flag),
-                where=server.place,
-            )
