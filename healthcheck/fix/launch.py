@@ -1,4 +1,7 @@
-"""Finds the launch command in deploy.sh and proposes edits of its plain words only."""
+"""Finds the launch command in deploy.sh and proposes edits of its plain words only.
+
+They count the characters of the script as it is read, each of which is one byte.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from healthcheck import contract
+from healthcheck.fix.edits import Edit
 from healthcheck.plan.script import quotes as splits
 from healthcheck.repo import shell
 from healthcheck.repo.shell import Command, Word
@@ -28,15 +32,6 @@ GONE_VALUED = {
     "--lora-extra-vocab-size",
 }  # fmt: skip
 LITERAL = re.compile(r"""(?P<quote>["']?)(?P<value>[\w.:/@+-]+)(?P=quote)""")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """Characters `start` to `end` of the script become `new`."""
-
-    start: int
-    end: int
-    new: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +59,7 @@ def find(script: shell.Script, line: int) -> Launch | None:
     return found[0] if len(found) == 1 else None
 
 
-def port(launch: Launch) -> Iterator[Change]:
+def port(launch: Launch) -> Iterator[Edit]:
     """A literal port that is not the service's, or such a default of a variable that a run took."""
     for value in _values(launch, "--port"):
         literal, default = LITERAL.fullmatch(value.text), DEFAULTED.fullmatch(value.text)
@@ -74,7 +69,7 @@ def port(launch: Launch) -> Iterator[Change]:
             yield _replace(value, default, str(contract.PORT))
 
 
-def host(launch: Launch) -> Iterator[Change]:
+def host(launch: Launch) -> Iterator[Edit]:
     """A literal loopback address."""
     for value in _values(launch, "--host"):
         literal = LITERAL.fullmatch(value.text)
@@ -82,7 +77,7 @@ def host(launch: Launch) -> Iterator[Change]:
             yield _replace(value, literal, "0.0.0.0")  # noqa: S104 - what the service needs
 
 
-def served_name(launch: Launch) -> Iterator[Change]:
+def served_name(launch: Launch) -> Iterator[Edit]:
     """The option --served-model-name with its names, as many as a run recorded if words like "$@" follow."""
     words = launch.arguments
     at = _only(launch, "--served-model-name")
@@ -96,7 +91,7 @@ def served_name(launch: Launch) -> Iterator[Change]:
         yield from _without(launch, at, last)
 
 
-def no_api_key(launch: Launch) -> Iterator[Change]:
+def no_api_key(launch: Launch) -> Iterator[Edit]:
     """The option --api-key with its one key; of several words it is not known which are keys."""
     at = _only(launch, "--api-key")
     last = _last_value(launch.arguments, at) if at else 0
@@ -104,7 +99,7 @@ def no_api_key(launch: Launch) -> Iterator[Change]:
         yield from _without(launch, at, last)
 
 
-def refused(launch: Launch) -> Iterator[Change]:
+def refused(launch: Launch) -> Iterator[Edit]:
     """The options that no release takes: those of another name are renamed, those that are gone are taken out."""
     for flag, new in launch.refused.items():
         plain = flag.replace("_", "-")
@@ -114,7 +109,7 @@ def refused(launch: Launch) -> Iterator[Change]:
             continue
         joined = "=" in word.text
         if new:
-            yield Change(start=word.start, end=word.start + len(flag), new=new)
+            yield Edit(start=word.start, end=word.start + len(flag), new=new.encode())
         elif (joined and plain in GONE_VALUED) or (not joined and plain in GONE_SWITCHES):
             yield from _without(launch, at, at)
         elif plain in GONE_VALUED and _last_value(launch.arguments, at) > at:
@@ -135,16 +130,16 @@ def _last_value(words: tuple[Word, ...], at: int) -> int:
     return last
 
 
-def _without(launch: Launch, at: int, last: int) -> Iterator[Change]:
+def _without(launch: Launch, at: int, last: int) -> Iterator[Edit]:
     """The words from one place to another, with the gap before them, unless something else is between them."""
     words, before = launch.arguments, launch.arguments[at - 1].end
     between = [launch.script.text[before : words[at].start]]
     between += [launch.script.text[words[i].end : words[i + 1].start] for i in range(at, last)]
     if all(GAP.fullmatch(text) for text in between):
-        yield Change(start=before, end=words[last].end, new="")
+        yield Edit(start=before, end=words[last].end, new=b"")
 
 
-def quotes(launch: Launch) -> Iterator[Change]:
+def quotes(launch: Launch) -> Iterator[Edit]:
     """$MODEL_PATH, or a variable that holds it, without quotes: a path with a blank splits it."""
     holders = splits.holders(launch.script.text, contract.MODEL_PATH_VARIABLE)
     for word in launch.arguments:
@@ -152,7 +147,7 @@ def quotes(launch: Launch) -> Iterator[Change]:
         value, start = (value, word.start + len(name) + 1) if equals else (name, word.start)
         held = {found[1] for found in VARIABLE.finditer(value)} & holders
         if held and PATH.fullmatch(value) and (not equals or re.fullmatch(r"--[\w-]+", name)):
-            yield Change(start=start, end=start + len(value), new=f'"{value}"')
+            yield Edit(start=start, end=start + len(value), new=f'"{value}"'.encode("latin-1"))
 
 
 def _all(script: shell.Script) -> Iterator[Launch]:
@@ -198,5 +193,5 @@ def _one_word(word: Word) -> bool:
     return bool(LITERAL.fullmatch(word.text) or re.fullmatch(r'"[^"`()@*]*"|\'[^\']*\'|\$\w+|\$\{\w+\}', word.text))
 
 
-def _replace(word: Word, literal: re.Match[str], new: str) -> Change:
-    return Change(start=word.start + literal.start("value"), end=word.start + literal.end("value"), new=new)
+def _replace(word: Word, literal: re.Match[str], new: str) -> Edit:
+    return Edit(start=word.start + literal.start("value"), end=word.start + literal.end("value"), new=new.encode())

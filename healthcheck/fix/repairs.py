@@ -9,7 +9,7 @@ from dataclasses import replace
 from healthcheck import contract
 from healthcheck.fix import launch
 from healthcheck.fix.edits import MAX_FILE_BYTES, Edit, Repair
-from healthcheck.fix.launch import Change, Launch
+from healthcheck.fix.launch import Launch
 from healthcheck.messages import msg
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.records import CheckResult, Level, Outcome
@@ -20,7 +20,7 @@ from healthcheck.repo.tree import read_inside
 
 BOM = b"\xef\xbb\xbf"
 NAME = contract.ENTRY_POINT
-LAUNCH_REPAIRS: tuple[tuple[str, str, Callable[[Launch], Iterator[Change]]], ...] = (
+LAUNCH_REPAIRS: tuple[tuple[str, str, Callable[[Launch], Iterator[Edit]]], ...] = (
     ("plan/model-path", msg("put quotes around $MODEL_PATH"), launch.quotes),
     ("plan/port", msg("listen on port {port}", contract.PORT), launch.port),
     ("plan/host", msg("listen on every address"), launch.host),
@@ -140,11 +140,11 @@ def _as_read(data: bytes) -> tuple[str, list[int]]:
     return bytes(data[at] for at in places).decode("latin-1"), places
 
 
-def _edit(change: Change, places: list[int], length: int) -> Edit:
-    """The change in bytes; a carriage return within it that another repair takes out stays outside."""
+def _edit(change: Edit, places: list[int], length: int) -> Edit:
+    """The change of the file itself; a carriage return within it that another repair takes out stays outside."""
     start = places[change.start] if change.start < len(places) else length
     end = places[change.end - 1] + 1 if change.end > change.start else start
-    return Edit(start=start, end=end, new=change.new.encode("latin-1"))
+    return Edit(start=start, end=end, new=change.new)
 
 
 def _line_in_deploy_sh(where: str) -> int:
