@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from healthcheck.plan.dry_run.stubbed_machine import FOLDER
 from healthcheck.plan.records import LaunchPlan, RecordedCommand
@@ -20,7 +19,7 @@ _SYSTEM = {"apt", "apt-get", "yum", "dnf", "apk"}
 
 def packages(plan: LaunchPlan) -> frozenset[str]:
     """Their names as modules have them: lower case, underscores."""
-    return pip_words.packages([*plan.required, *_of_pip(plan)])
+    return pip_words.packages(plan.required).union(*map(installed_by, plan.commands))
 
 
 def libraries() -> frozenset[str]:
@@ -51,9 +50,11 @@ def is_install(command: RecordedCommand) -> bool:
     return pip_words.to_install(command.program, command.argv[1:]) is not None
 
 
-def _of_pip(plan: LaunchPlan) -> Iterator[str]:
-    for command in filter(is_install, plan.commands):
-        words = pip_words.to_install(command.program, command.argv[1:]) or ()
-        yield from (word for word in pip_words.operands(words) if word not in command.texts)
-        for text in command.texts.values():
-            yield from pip_words.of_lines(text.splitlines())
+def installed_by(command: RecordedCommand) -> frozenset[str]:
+    """The packages that pip was told to install, by name and by the lists of packages on its command line."""
+    words = pip_words.to_install(command.program, command.argv[1:])
+    if words is None:
+        return frozenset()
+    named = [word for word in pip_words.operands(words) if word not in command.texts]
+    lines = (line for text in command.texts.values() for line in pip_words.of_lines(text.splitlines()))
+    return pip_words.packages([*named, *lines])

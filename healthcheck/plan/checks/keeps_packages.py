@@ -10,14 +10,14 @@ from healthcheck.check import Findings, check, fail, warn
 from healthcheck.messages import msg
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.records import LaunchPlan, RecordedCommand
-from healthcheck.plan.requested import is_install
+from healthcheck.plan.requested import installed_by, is_install
 from healthcheck.records import Finding, Stage
-from healthcheck.repo import packages
+from healthcheck.repo import packages, pip_words
 
 _PROVIDED = re.compile(
     r"^(torch|torch[-_]npu|vllm|vllm[-_]ascend|triton|triton[-_]ascend|torchvision|torchaudio)\b"
 )
-_NEEDED = {"torch", "torch-npu", "torch_npu", "vllm", "vllm-ascend", "vllm_ascend"}
+_NEEDED = {"torch", "torch_npu", "vllm", "vllm_ascend"}
 
 
 @check(
@@ -66,11 +66,21 @@ def keeps_packages(plan: LaunchPlan) -> Findings:
                 )
 
 
+def _as_module(package: str) -> str:
+    return package.lower().replace("-", "_")
+
+
+def _installed_by(command: RecordedCommand) -> frozenset[str]:
+    """The packages; `.` is the project in its folder, which has its name as a rule."""
+    here = [command.cwd] if is_install(command) and "." in command.argv else []
+    return installed_by(command) | pip_words.packages(here)
+
+
 def _uninstalled(command: RecordedCommand, later: Sequence[RecordedCommand]) -> Iterator[Finding]:
     for word in command.argv[1:]:
-        if word.lower() not in _NEEDED:
+        if _as_module(word) not in _NEEDED:
             continue
-        again = next((each for each in later if is_install(each) and _installs_package(each, word)), None)
+        again = next((each for each in later if _as_module(word) in _installed_by(each)), None)
         say = warn if again else fail
         yield say(
             expected=msg("{word}, which the server needs and the image provides", word),
@@ -79,15 +89,3 @@ def _uninstalled(command: RecordedCommand, later: Sequence[RecordedCommand]) -> 
             fix=msg("leave {word} installed", word),
             where=command.where,
         )
-
-
-def _installs_package(command: RecordedCommand, package: str) -> bool:
-    """Whether one of its words is the package: a name with a version or an extra, a wheel, a folder, an address.
-
-    The words are those of its command line and of the lists of packages that it names; `.` is its folder.
-    """
-    name = re.escape(package.lower().replace("_", "-"))
-    form = re.compile(rf"(?:^|/){name}(?:$|[=<>~!\[@; /]|-\d|\.git)")
-    words = [command.cwd if word == "." else word for word in command.argv[2:]]
-    words += [line.strip() for text in command.texts.values() for line in text.splitlines()]
-    return any(form.search(word.lower().replace("_", "-")) for word in words)
