@@ -59,13 +59,8 @@ def device_memory(plan: LaunchPlan) -> Findings:
     for device, shares in wanted.items():
         total = sum(share for share, _ in shares)
         if len(shares) > 1 and total > 1 + _ROUNDING:
-            parts = joined(
-                " and ",
-                (
-                    msg("{share:g} by {command_text} …", share, command_text(server.argv[:6]))
-                    for share, server in shares
-                ),
-            )
+            said = ((share, command_text(server.argv[:6])) for share, server in shares)
+            parts = joined(" and ", (msg("{share:g} by {command_text} …", *each) for each in said))
             yield fail(
                 expected=msg("servers that do not over-commit a device: at most 1 of its memory together"),
                 seen=msg(

@@ -66,26 +66,15 @@ def engine_config(facts: EngineConfig) -> Findings:
     server = facts.server
     expected = msg("a configuration by vllm {vllm} and {label}", facts.row.vllm[0], facts.row.label())
     if facts.trouble or facts.answer is None or facts.environment is None:
-        seen, fix = (
-            (facts.trouble.seen, facts.trouble.fix)
-            if facts.trouble
-            else (msg("no answer"), msg("run {make}", MAKE))
-        )
-        yield unsettled(expected=expected, seen=seen, fix=fix, where=server.command)
+        trouble = facts.trouble or Trouble(seen=msg("no answer"), fix=msg("run {make}", MAKE))
+        yield unsettled(expected=expected, seen=trouble.seen, fix=trouble.fix, where=server.command)
     elif facts.answer.error:
         yield _judged(facts, server, facts.environment, facts.answer.error, expected)
     else:
         yield from (_reset(reset, server) for reset in facts.answer.resets)
         built = joined(", ", (msg("{name} {value}", name, value) for name, value in facts.answer.built.items()))
-        yield note(
-            msg(
-                "built for {devices} × {label} with {label2}: {built}",
-                facts.devices,
-                facts.npu.label,
-                facts.environment.label(),
-                built,
-            )
-        )
+        npu, within = facts.npu.label, facts.environment.label()
+        yield note(msg("built for {devices} × {label} with {label2}: {built}", facts.devices, npu, within, built))
 
 
 def _judged(
@@ -126,9 +115,8 @@ def _excuse(error: Raised, environment: Environment, facts: EngineConfig) -> Tro
     if facts.answer and facts.answer.stage in {"begin", "import"}:
         return Trouble(seen=msg("vLLM or vllm-ascend cannot be imported there"), fix=RECREATE)
     if error.from_stub:
-        return Trouble(
-            seen=msg("a stub of torch_npu was asked for a value that only an NPU has"), fix=LEAVE_DEEP_OUT
-        )
+        asked = msg("a stub of torch_npu was asked for a value that only an NPU has")
+        return Trouble(seen=asked, fix=LEAVE_DEEP_OUT)
     if not error.deliberate:
         place = error.raised_in or msg("the engine")
         return Trouble(seen=msg("unexpected error in {place}, not a rejected argument", place), fix=LEAVE_DEEP_OUT)
@@ -147,9 +135,8 @@ def _excuse_of_what_is_there(error: Raised, environment: Environment, row: Row) 
         other = Trouble(seen=msg("transformers {version} is not the row's", version), fix=RECREATE)
         return None if environment.has_transformers_of(row) else other
     if OF_THE_HUB.search(error.text):
-        return Trouble(
-            seen=msg("a model that is not in the weights and is not downloaded here"), fix=LEAVE_DEEP_OUT
-        )
+        elsewhere = msg("a model that is not in the weights and is not downloaded here")
+        return Trouble(seen=elsewhere, fix=LEAVE_DEEP_OUT)
     if OF_THE_ENVIRONMENT.search(error.text):
         fix = msg("install it for {path}, or {leave_deep_out}", environment.python.path, LEAVE_DEEP_OUT)
         return Trouble(seen=msg("something is missing in the environment"), fix=fix)

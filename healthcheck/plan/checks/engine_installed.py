@@ -58,6 +58,7 @@ def engine_installed(plan: LaunchPlan) -> Findings:
 def _not_installed(engine: str, server: ServerCommand) -> Finding:
     package = _PACKAGES[engine]
     name = server.command.partition(" ")[0] if engine == "proxy" else engine
+    also = msg(", and name {package} in requirements.txt", package) if package else ""
     return warn(
         expected=msg("an engine that the image has, or that requirements.txt or deploy.sh installs"),
         seen=msg(
@@ -66,10 +67,6 @@ def _not_installed(engine: str, server: ServerCommand) -> Finding:
             name,
             server.quoted,
         ),
-        fix=(
-            msg("install it in deploy.sh")
-            + (msg(", and name {package} in requirements.txt", package) if package else "")
-        )
-        + msg(", or: {launch}", contract.LAUNCH),
+        fix=msg("install it in deploy.sh") + also + msg(", or: {launch}", contract.LAUNCH),
         where=server.where,
     )

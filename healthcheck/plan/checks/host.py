@@ -111,14 +111,10 @@ def _is_unknown_name(server: ServerCommand) -> bool:
 
 def _loopback(plan: LaunchPlan, server: ServerCommand) -> Finding:
     explicit = any(server.option(name) for name in ("host", "server-name", "hostname", "bind"))
+    default = "" if explicit else msg(", the default of {engine}", server.engine)
     return warn(
         expected=msg("an address that is reachable from outside, such as 0.0.0.0"),
-        seen=msg(
-            "{host}{value}: {quoted}",
-            server.host,
-            "" if explicit else msg(", the default of {engine}", server.engine),
-            server.quoted,
-        ),
+        seen=msg("{host}{value}: {quoted}", server.host, default, server.quoted),
         fix=repairs.host(server),
         where=line_of(plan, server.host or "") if explicit else server.where,
     )

@@ -53,13 +53,10 @@ def keeps_packages(plan: LaunchPlan) -> Findings:
             continue
         for word in words:
             if word not in plain and _PROVIDED.match(word.lower()):
+                said = command_text(command.argv[:12])
                 yield warn(
                     expected=msg("the image's own torch, torch-npu, vllm and vllm-ascend, which fit together"),
-                    seen=msg(
-                        "{word} is installed: {command_text}",
-                        word[:NAME_CHARACTERS],
-                        command_text(command.argv[:12]),
-                    ),
+                    seen=msg("{word} is installed: {command_text}", word[:NAME_CHARACTERS], said),
                     fix=msg("leave {word} out", word),
                     where=command.where,
                     rule=contract.PROVIDED,

@@ -56,12 +56,11 @@ def model_path(plan: LaunchPlan) -> Findings:
     ```
     """
     server = served(plan)
-    models = [server.model] if server.model else [other.model for other in plan.servers if other.model]
-    models = models or ([] if server.model is None else [server.model])
+    others = [other.model for other in plan.servers if other.model]
+    models = others if not server.model and others else [each for each in [server.model] if each is not None]
     if not models:
-        yield unresolved(
-            plan, msg("the weights in {model_path} ($MODEL_PATH)", plan.model_path), msg("which weights are served")
-        )
+        expected = msg("the weights in {model_path} ($MODEL_PATH)", plan.model_path)
+        yield unresolved(plan, expected, msg("which weights are served"))
         return
     if server.option("load-format") == "dummy":
         yield fail(
@@ -94,20 +93,12 @@ def _reads_one_file(server: ServerCommand) -> bool:
 
 def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> Iterator[Finding]:
     model = next((model for model in models if is_within(model, plan.model_path)), models[-1])
-    shown = quoted(model) if model else "empty"
-    seen = msg(
-        "the model is {shown}, and MODEL_PATH was {model_path}: {quoted}",
-        shown,
-        repr(plan.model_path),
-        server.quoted,
-    )
+    shown, wanted = quoted(model) if model else "empty", repr(plan.model_path)
+    seen = msg("the model is {shown}, and MODEL_PATH was {model_path}: {quoted}", shown, wanted, server.quoted)
     fix, where = _naming(plan, server, model)
     if UNRESOLVED in model:
-        yield unresolved(
-            plan,
-            msg("the weights in $MODEL_PATH"),
-            msg("which weights {model} are", shortened(model, QUOTED_CHARACTERS)),
-        )
+        which = msg("which weights {model} are", shortened(model, QUOTED_CHARACTERS))
+        yield unresolved(plan, msg("the weights in $MODEL_PATH"), which)
     elif not is_within(model, plan.model_path):
         yield fail(
             expected=msg("the weights in $MODEL_PATH"),

@@ -10,7 +10,7 @@ from healthcheck.check import Findings, check, fail, warn
 from healthcheck.messages import msg
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.dry_run.stubs import calls
-from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.records import LaunchPlan, RecordedCommand
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.servers.served import option_place
 from healthcheck.records import Finding, Stage
@@ -52,36 +52,34 @@ def no_downloads(plan: LaunchPlan) -> Findings:
 def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
     for command in plan.commands:
         text, said = " ".join(command.argv[:12]), command_text(command.argv[:12])
-        if command.program == calls.DOWNLOADS:
-            said = msg(
-                "of {argv}, by a call in Python (snapshot_download …)", " ".join(command.argv[1:])[:NAME_CHARACTERS]
-            )
-        downloads = command.program in _DOWNLOADERS and "download" in command.argv[:3]
+        by_call, where = command.program == calls.DOWNLOADS, command.where
+        if by_call:
+            asked = " ".join(command.argv[1:])[:NAME_CHARACTERS]
+            said = msg("of {argv}, by a call in Python (snapshot_download …)", asked)
+            where = deploy_sh.place_of(plan.script, _DOWNLOAD_CALLS) or where
+        downloads = by_call or (command.program in _DOWNLOADERS and "download" in command.argv[:3])
         clones = command.program == "git" and "clone" in command.argv[:3]
-        if downloads or command.program == calls.DOWNLOADS or (_HUB.search(text) and (clones or "://" in text)):
+        if downloads or (_HUB.search(text) and (clones or "://" in text)):
             yield fail(
                 expected=msg("the weights come from MODEL_PATH, and nothing is downloaded to start"),
                 seen=msg("a download from a hub: {said}", said),
                 fix=msg('remove the download and use "$MODEL_PATH"'),
-                where=(command.program == calls.DOWNLOADS and deploy_sh.place_of(plan.script, _DOWNLOAD_CALLS))
-                or command.where,
+                where=where,
                 rule=contract.WEIGHTS_FROM_MODEL_PATH,
             )
-        elif (
-            clones
-            or command.program in {"wget", "curl", "aria2c"}
-            or (
-                command.program in _SYSTEM_PACKAGES
-                and {"install", "update"} & set(command.argv)
-                and deploy_sh.stops_at_errors(plan.script, command.where)
-            )
-        ):
+        elif clones or command.program in {"wget", "curl", "aria2c"} or _needs_packages(plan, command):
             yield warn(
                 expected=msg("a start without the network, which may not be there"),
                 seen=said,
                 fix=msg("commit what is needed"),
                 where=command.where,
             )
+
+
+def _needs_packages(plan: LaunchPlan, command: RecordedCommand) -> bool:
+    """Whether it installs packages of the system, and deploy.sh ends without them."""
+    asks = command.program in _SYSTEM_PACKAGES and bool({"install", "update"} & set(command.argv))
+    return asks and deploy_sh.stops_at_errors(plan.script, command.where)
 
 
 def _hub_names(plan: LaunchPlan) -> Iterator[Finding]:

@@ -51,6 +51,7 @@ def _missing_code(plan: LaunchPlan) -> Iterator[Finding]:
     """Classes and modules on the server's command line that nothing is known to install."""
     server = plan.server
     for spelled in server.missing_code if server else ():
+        shown = spelled[:NAME_CHARACTERS]
         if top := _unknown_top(plan, spelled):
             others = requested.packages(plan) - requested.libraries()
             unsure = bool(others) or requested.brings_unknown(plan)
@@ -59,7 +60,7 @@ def _missing_code(plan: LaunchPlan) -> Iterator[Finding]:
                 expected=_EXPECTED_CODE,
                 seen=msg(
                     "{spelled}: no module {top} is in the repository, on PYTHONPATH or in requirements.txt",
-                    spelled[:NAME_CHARACTERS],
+                    shown,
                     top,
                 )
                 + (msg("; whether an installed package provides it is unknown") if unsure else ""),
@@ -86,7 +87,5 @@ def _missing_code(plan: LaunchPlan) -> Iterator[Finding]:
 def _unknown_top(plan: LaunchPlan, spelled: str) -> str:
     """The top-level name of a module, "" if it is known to be installed."""
     top = spelled.rsplit(maxsplit=1)[-1].partition(".")[0]
-    known = (
-        top in requested.libraries() or top in sys.stdlib_module_names or top.lower() in requested.packages(plan)
-    )
-    return "" if known else top
+    brought = top in requested.libraries() or top.lower() in requested.packages(plan)
+    return "" if brought or top in sys.stdlib_module_names else top

@@ -46,10 +46,9 @@ def port(plan: LaunchPlan) -> Findings:
     if server.port is None and source.kind not in {Origin.OPTION, Origin.FILE}:
         yield unresolved(plan, msg("port {port}", contract.PORT), msg("the port ({text})", source.text))
         return
+    seen, needles = msg("port {port} ({text})", server.port, source.text), [source.text, str(server.port)]
     if server.port is None:
         seen, needles = msg("{text} is not a port", source.text), [source.text.split()[0].split("=")[0]]
-    else:
-        seen, needles = msg("port {port} ({text})", server.port, source.text), [source.text, str(server.port)]
     yield fail(
         expected=msg("port {port}", contract.PORT),
         seen=msg("{seen}: {quoted}", seen, server.quoted),

@@ -71,25 +71,19 @@ def _other_models(plan: LaunchPlan) -> Findings:
 def _gives_up(plan: LaunchPlan) -> Findings:
     """A script that ends if the server is not ready soon enough."""
     run = plan.loading_run
-    if (
-        run is None
-        or run.ended_by is not EndedBy.EXIT
-        or not (run.slept_s or run.polled)
-        or run.slept_s >= PATIENCE_S
-    ):
+    if run is None or run.ended_by is not EndedBy.EXIT or run.slept_s >= PATIENCE_S:
+        return
+    if not (run.slept_s or run.polled):
         return
     servers = tuple(" ".join(server.command.split()[:2]) for server in run.servers)
     stop = trace.last_command([command for command in run.traced if not command.text.startswith(servers)])
     line = deploy_sh.line_at(plan.script, stop.line) or stop.text
+    soon = msg("after waiting {slept_s:g} s", run.slept_s) if run.slept_s else msg("at once")
     yield warn(
         expected=msg(
             "deploy.sh waits while the server loads; how long up to {limit} take is unknown", contract.MAX_WEIGHT
         ),
-        seen=msg(
-            "it ends {value} if the server is not ready by then: “{line}”",
-            msg("after waiting {slept_s:g} s", run.slept_s) if run.slept_s else msg("at once"),
-            line,
-        ),
+        seen=msg("it ends {value} if the server is not ready by then: “{line}”", soon, line),
         fix=msg("wait for the server itself (wait $!, or exec), or for at least {patience_s:g} s", PATIENCE_S),
         where=deploy_sh.place(stop.line) or served(plan).where,
     )

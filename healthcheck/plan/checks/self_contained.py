@@ -47,24 +47,10 @@ def self_contained(results: Sequence[CheckResult]) -> Findings:
     failed = [result.id for result in parts if result.outcome is Outcome.FAIL]
     open_ = [result.id for result in parts if not result.settled]
     warned = [result.id for result in parts if result.outcome is Outcome.WARN]
-    if failed:
-        yield fail(
-            expected=_EXPECTED,
-            seen=msg("failed: {failed}", ", ".join(failed)),
-            fix=_FIX,
-            evidence={"sums_up": [*failed]},
-        )
-    if open_:
-        yield unsettled(
-            expected=_EXPECTED,
-            seen=msg("not settled: {open}", ", ".join(open_)),
-            fix=_FIX,
-            evidence={"sums_up": [*open_]},
-        )
-    if warned:
-        yield warn(
-            expected=_EXPECTED,
-            seen=msg("warned: {warned}", ", ".join(warned)),
-            fix=_FIX,
-            evidence={"sums_up": [*warned]},
-        )
+    for say, ids, seen in (
+        (fail, failed, msg("failed: {failed}", ", ".join(failed))),
+        (unsettled, open_, msg("not settled: {open}", ", ".join(open_))),
+        (warn, warned, msg("warned: {warned}", ", ".join(warned))),
+    ):
+        if ids:
+            yield say(expected=_EXPECTED, seen=seen, fix=_FIX, evidence={"sums_up": [*ids]})

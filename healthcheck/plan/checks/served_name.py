@@ -56,14 +56,10 @@ def served_name(plan: LaunchPlan) -> Findings:
         by_path = server.served_names[0] in {server.model, *server.argv}
         if not option and by_path and not is_within(server.model, plan.model_path):
             return  # plan/model-path says it
+        by = f" (--{option})" if option else ""
         yield fail(
             expected=msg("the weight path, {model_path}, among the names", repr(plan.model_path)),
-            seen=msg(
-                "served as {names}{value}: {quoted}",
-                ", ".join(names),
-                f" (--{option})" if option else "",
-                server.quoted,
-            ),
+            seen=msg("served as {names}{value}: {quoted}", ", ".join(names), by, server.quoted),
             fix=repairs.name(server, option, plan.model_path),
             where=line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where,
             evidence={"names": [shortened(name, QUOTED_CHARACTERS) for name in server.served_names[:SHOWN_NAMES]]},

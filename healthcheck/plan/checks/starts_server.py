@@ -56,13 +56,12 @@ def starts_server(plan: LaunchPlan) -> Findings:
         yield _never(plan)
         return
     if plan.run.ended_by in LIMITS:
+        limit, first = LIMITS[plan.run.ended_by][0], plan.servers[0]
         yield fail(
             expected=_EXPECTED,
-            seen=msg(
-                "{limits}; before that it started: {quoted}", LIMITS[plan.run.ended_by][0], plan.servers[0].quoted
-            ),
+            seen=msg("{limits}; before that it started: {quoted}", limit, first.quoted),
             fix=msg("end deploy.sh with the server's command"),
-            where=plan.servers[0].where,
+            where=first.where,
         )
     yield from map(note, _remarks(plan.observed))
     for run in plan.others:
