@@ -57,16 +57,13 @@ def committed(submission: Submission) -> Findings:
         )
     needed = _named_in_deploy_sh(submission)
     if needed:
+        force, paths = "-f " if set(needed) & set(submission.ignored) else "", shlex.join(needed[:MAX_NAMED])
         yield warn(
             expected=msg("every file that {name} names in the commit", NAME),
             seen=msg(
                 "{name} names {some}, which is in the working copy but not in the commit", NAME, _some(needed)
             ),
-            fix=msg(
-                "git add {value}{needed} && git commit",
-                "-f " if set(needed) & set(submission.ignored) else "",
-                shlex.join(needed[:MAX_NAMED]),
-            ),
+            fix=msg("git add {value}{needed} && git commit", force, paths),
         )
 
 

@@ -8,7 +8,7 @@ import shlex
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail
 from healthcheck.messages import msg
-from healthcheck.records import Stage
+from healthcheck.records import Finding, Stage
 from healthcheck.repo.facts import Kind, Submission
 
 NAME = contract.ENTRY_POINT
@@ -41,45 +41,34 @@ def deploy_sh_present(submission: Submission) -> Findings:
     ```
     """
     kind, expected = submission.deploy_sh_kind, msg("a file {name} at the root of the repository", NAME)
+    link, data = repr(submission.deploy_sh_link), submission.deploy_sh or b""
     if kind is Kind.MISSING:
-        yield from _missing(submission, expected)
+        yield _missing(submission, expected)
     elif kind is Kind.FOLDER:
-        inside = next(
-            (path for path in submission.paths if path.startswith(f"{NAME}/") and path.endswith(".sh")), ""
-        )
-        rest = shlex.quote(f"scripts/{inside.partition('/')[2]}")
-        move = msg("git mv {name} scripts && git mv {rest} {name}", NAME, rest) if inside else ""
-        yield fail(
-            expected=expected,
-            seen=msg("{name} is a folder", NAME),
-            fix=move or msg("replace the folder with a script {name}", NAME),
-        )
+        inside = (path for path in submission.paths if path.startswith(f"{NAME}/") and path.endswith(".sh"))
+        moved = [shlex.quote(f"scripts/{path.partition('/')[2]}") for path in inside][:1]
+        move = msg("git mv {name} scripts && git mv {rest} {name}", NAME, moved[0]) if moved else ""
+        fix = move or msg("replace the folder with a script {name}", NAME)
+        yield fail(expected=expected, seen=msg("{name} is a folder", NAME), fix=fix)
     elif kind is Kind.LINK_OUT:
         yield fail(
             expected=expected,
-            seen=msg(
-                "{name} is a link to {deploy_sh_link}, which the repository does not hold",
-                NAME,
-                repr(submission.deploy_sh_link),
-            ),
+            seen=msg("{name} is a link to {deploy_sh_link}, which the repository does not hold", NAME, link),
             fix=msg(
                 "rm {name}, copy the script itself to {name}, and commit it: git add {name} && git commit", NAME
             ),
         )
     elif kind is Kind.OTHER:
-        yield fail(
-            expected=expected,
-            seen=msg("{name} is not a regular file", NAME),
-            fix=msg("replace it with a script {name}", NAME),
-        )
-    elif not (submission.deploy_sh or b"").strip():
+        fix = msg("replace it with a script {name}", NAME)
+        yield fail(expected=expected, seen=msg("{name} is not a regular file", NAME), fix=fix)
+    elif not data.strip():
         yield fail(
             expected=msg("a script that starts the server"),
             seen=msg("{name} is empty", NAME),
             fix=msg("write the launch command into it, such as: {launch}", contract.LAUNCH),
             rule=contract.STARTS_THE_SERVICE,
         )
-    elif (submission.deploy_sh or b"").startswith(LFS_POINTER):
+    elif data.startswith(LFS_POINTER):
         yield fail(
             expected=msg("{expected}, which every clone has", expected),
             seen=msg("{name} is a Git LFS pointer: a clone without Git LFS gets these three lines", NAME),
@@ -91,37 +80,28 @@ def deploy_sh_present(submission: Submission) -> Findings:
         )
 
 
-def _missing(submission: Submission, expected: str) -> Findings:
+def _missing(submission: Submission, expected: str) -> Finding:
     if submission.commit and os.path.lexists(submission.root / NAME) and NAME in os.listdir(submission.root):
         ignored = NAME in submission.ignored
         seen = msg("{name} is in the working copy but not in commit {commit}", NAME, submission.commit[:12])
-        yield fail(
+        return fail(
             expected=msg("{expected}, committed", expected),
             seen=msg("{seen}: .gitignore names it", seen) if ignored else seen,
             fix=msg('git add {value}{name} && git commit -m "Add {name}"', "-f " if ignored else "", NAME),
         )
-    elif submission.deploy_sh_elsewhere:
-        found = submission.deploy_sh_elsewhere[0]
-        more = submission.deploy_sh_elsewhere[1:]
-        move = msg("git mv") if submission.commit else "mv"
-        yield fail(
+    if submission.deploy_sh_elsewhere:
+        found, *others = submission.deploy_sh_elsewhere
+        more = msg(" (and {more} more of that name)", len(others)) if others else ""
+        move = msg("{move} {found} {name}", msg("git mv") if submission.commit else "mv", shlex.quote(found), NAME)
+        return fail(
             expected=expected,
-            seen=msg(
-                "{found}{value}, but no {name} at the root",
-                found,
-                msg(" (and {more} more of that name)", len(more)) if more else "",
-                NAME,
-            ),
-            fix=msg("{move} {found} {name}", move, shlex.quote(found), NAME)
-            + (msg(", and make its relative paths start from the root") if "/" in found else ""),
+            seen=msg("{found}{value}, but no {name} at the root", found, more, NAME),
+            fix=move + (msg(", and make its relative paths start from the root") if "/" in found else ""),
             where=found,
         )
-    else:
-        yield fail(
-            expected=expected,
-            seen=msg("no {name} among {paths} files", NAME, len(submission.paths)),
-            fix=msg(
-                "`npu-adapter new` makes a repository with one; or write a script that ends in: {launch}",
-                contract.LAUNCH,
-            ),
-        )
+    write = msg(
+        "`npu-adapter new` makes a repository with one; or write a script that ends in: {launch}", contract.LAUNCH
+    )
+    return fail(
+        expected=expected, seen=msg("no {name} among {paths} files", NAME, len(submission.paths)), fix=write
+    )

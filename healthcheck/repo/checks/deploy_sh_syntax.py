@@ -38,10 +38,6 @@ class _Text:
     script: Script
     interpreter: str
 
-    @property
-    def bash(self) -> bool:
-        return self.interpreter in BASH
-
     def where(self, line: int) -> str:
         return f"{NAME}:{line}" if line else NAME
 
@@ -196,45 +192,45 @@ def _line_ends(text: _Text) -> Findings:
 
 
 def _first_line(text: _Text) -> Findings:
-    first = text.script.text.split("\n", 1)[0]
+    first, shell = text.script.text.split("\n", 1)[0], text.interpreter
+    shown = f"“{first[:80]}”"
     if not first.startswith("#!"):
         stray = "#!" in text.script.text[:200] and bool(re.match(r"\s*(#[^!].*\s*)*#!", text.script.text))
+        below = msg("“#!” is below the first line, where it is a comment")
         yield warn(
             expected=msg("a first line that names the shell, such as #!/bin/bash"),
-            seen=msg("“#!” is below the first line, where it is a comment")
-            if stray
-            else msg("the first line is “{first}”", first[:80]),
+            seen=below if stray else msg("the first line is “{first}”", first[:80]),
             fix=msg("make #!/bin/bash (or #!/bin/sh) the very first line"),
-            where=f"{NAME}:1",
+            where=text.where(1),
         )
-    elif text.interpreter in OTHER_SHELLS:
+    elif shell in OTHER_SHELLS:
+        lacks = msg(
+            "“{first}”: the image may lack {interpreter}, and `bash {name}` would not use it",
+            first[:80],
+            shell,
+            NAME,
+        )
         yield warn(
             expected=msg("sh or bash"),
-            seen=msg(
-                "“{first}”: the image may lack {interpreter}, and `bash {name}` would not use it",
-                first[:80],
-                text.interpreter,
-                NAME,
-            ),
+            seen=lacks,
             fix=msg("write the script for bash, with the first line #!/bin/bash"),
-            where=f"{NAME}:1",
+            where=text.where(1),
         )
-    elif text.interpreter not in POSIX_SHELLS | BASH:
+    elif shell not in POSIX_SHELLS | BASH:
+        starts = msg("make {name} a shell script that starts the other program: exec python3 launch.py", NAME)
         yield fail(
             expected=msg("a shell script"),
-            seen=f"“{first[:80]}”",
-            fix=msg("make the first line #!/bin/bash")
-            if _ALMOST_A_SHELL.match(first)
-            else msg("make {name} a shell script that starts the other program: exec python3 launch.py", NAME),
-            where=f"{NAME}:1",
+            seen=shown,
+            fix=msg("make the first line #!/bin/bash") if _ALMOST_A_SHELL.match(first) else starts,
+            where=text.where(1),
             rule=contract.WEIGHTS_FROM_MODEL_PATH,
         )
     elif re.match(r"#![ \t]*\S*/env[ \t]+[^\s-]\S*[ \t]+\S", first):
         yield warn(
             expected=msg("one word after env, which reads the rest of the line as one name"),
-            seen=f"“{first[:80]}”",
+            seen=shown,
             fix=msg("write #!/bin/bash, and put the options into a “set” line below"),
-            where=f"{NAME}:1",
+            where=text.where(1),
         )
 
 
@@ -242,11 +238,10 @@ def _mode(text: _Text) -> Findings:
     mode = text.submission.deploy_sh_mode
     if mode is not None and not mode & 0o111:
         file = posixpath.normpath(text.submission.deploy_sh_link or NAME)
-        chmod = msg("chmod +x {file}", shlex.quote(file))
+        path = shlex.quote(file)
+        chmod = msg("chmod +x {file}", path)
         # The index too, for a file system without the bit; it alone would be undone by the next git commit -a.
-        git = msg(
-            "git update-index --chmod=+x {file} && git commit -m 'Make {name} executable'", shlex.quote(file), NAME
-        )
+        git = msg("git update-index --chmod=+x {file} && git commit -m 'Make {name} executable'", path, NAME)
         yield warn(
             expected=msg("the executable bit, which ./deploy.sh needs"),
             seen=msg("mode {mode:o}", mode),
@@ -257,7 +252,7 @@ def _mode(text: _Text) -> Findings:
 
 def _parsers(text: _Text) -> Findings:
     """A syntax error in the script's own shell fails; one in the other shell is judged with the bash syntax."""
-    own = "bash" if text.bash or not text.interpreter else "dash"
+    own = "bash" if text.interpreter in BASH or not text.interpreter else "dash"
     for broken in [parse for parse in text.submission.parses if parse.accepted is None][:1]:
         yield unsettled(
             expected=msg("an answer from the shell's parser"),
@@ -294,7 +289,7 @@ def _constructs(text: _Text) -> Findings:
     listed = joined("; ", (msg("line {line}: {what}", line, what) for line, what in found[:MAX_LISTED]))
     line = found[0][0] if found else 0
     refused = dash and dash.accepted is False and not guard and not (bash and bash.accepted is False)
-    if dash and refused and (text.bash or not text.interpreter):
+    if dash and refused and (text.interpreter in BASH or not text.interpreter):
         listed += msg("{value}dash says: {message} (line {line})", "; " if listed else "", dash.message, dash.line)
         line = line or dash.line
     if listed and text.interpreter not in OTHER_SHELLS:
@@ -304,7 +299,7 @@ def _constructs(text: _Text) -> Findings:
             ),
             seen=listed,
             fix=msg("make the second line: {in_bash}", IN_BASH)
-            if text.bash
+            if text.interpreter in BASH
             else msg("make the first line #!/bin/bash, or write it for sh"),
             where=text.where(line),
         )
@@ -338,27 +333,20 @@ def _continuations(text: _Text) -> Findings:
             )
             return
     if script.text.rstrip("\n").endswith("\\") and not script.text.endswith("\n\n"):
-        yield note(
-            msg("the last line ends in a backslash"), where=text.where(script.line(len(script.text.rstrip()) - 1))
-        )
+        last = script.line(len(script.text.rstrip()) - 1)
+        yield note(msg("the last line ends in a backslash"), where=text.where(last))
 
 
 def _typography(text: _Text) -> Findings:
     """Characters that word processors and chat windows substitute for quotes, dashes and blanks."""
-    script = text.script
-    for word in script.of("word"):
-        found = TYPOGRAPHIC.search(word.text)
-        if found:
-            line = script.line(word.start)
-            yield warn(
-                expected=msg("plain \" ' - and blanks, which a shell understands"),
-                seen=msg(
-                    "U+{ord:04X} in {line}: the shell reads it as a letter", ord(found.group()), text.quoted(line)
-                ),
-                fix=msg("retype the character in a plain text editor"),
-                where=text.where(line),
-            )
-            return
+    signs = ((word, TYPOGRAPHIC.search(word.text)) for word in text.script.of("word"))
+    for line, sign in [(text.script.line(word.start), ord(found.group())) for word, found in signs if found][:1]:
+        yield warn(
+            expected=msg("plain \" ' - and blanks, which a shell understands"),
+            seen=msg("U+{ord:04X} in {line}: the shell reads it as a letter", sign, text.quoted(line)),
+            fix=msg("retype the character in a plain text editor"),
+            where=text.where(line),
+        )
 
 
 def _only_prints(script: Script, offset: int) -> bool:

@@ -87,17 +87,11 @@ def _conflict(entry: Entry, row: stacks.Row, declared: Entry | None) -> Iterator
     if against is None:
         return
     fitting = [each.vllm_ascend for each in stacks.rows() if _fits(entry.name, asked, each)]
-    expected = msg("{name}{specifier}, which {by} requires", entry.name, against.specifier, against.by)
-    fix = msg(
-        "remove the line: the image provides {name}; or write {name}{specifier}", entry.name, agreed[0].specifier
-    )
-    evidence: dict[str, JsonValue] = {
-        "package": entry.name,
-        "asked": asked,
-        "row": row.vllm_ascend,
-        "fits": list(fitting),
-    }
-    if declared is not None and against.by.split()[0] == declared.name and entry.name != "ray":
+    name = entry.name
+    expected = msg("{name}{specifier}, which {by} requires", name, against.specifier, against.by)
+    fix = msg("remove the line: the image provides {name}; or write {name}{specifier}", name, agreed[0].specifier)
+    evidence: dict[str, JsonValue] = {"package": name, "asked": asked, "row": row.vllm_ascend, "fits": [*fitting]}
+    if declared is not None and against.by.split()[0] == declared.name and name != "ray":
         yield fail(
             expected=expected,
             seen=msg(
