@@ -45,7 +45,7 @@ def proposals(
     A launch option is changed only if it is a plain word of the command that the plan stage recorded.
     """
     results = tuple(results)
-    wrong = {result.id for result in results if result.outcome in {Outcome.FAIL, Outcome.WARN}}
+    wrong = {result.id for result in _wrong(results)}
     found = list(_of_requirements(submission, wrong))
     path = submission.root / NAME
     data = None if path.is_symlink() else read_inside(submission.root, NAME, MAX_FILE_BYTES)
@@ -61,11 +61,7 @@ def left_alone(results: Iterable[CheckResult], changed: Collection[str] = ()) ->
 
     `changed` are the paths whose working copy differs from the commit.
     """
-    return tuple(
-        _not_repaired(result, changed)
-        for result in results
-        if result.outcome in {Outcome.FAIL, Outcome.WARN} and result.id in REPAIRED
-    )
+    return tuple(_not_repaired(result, changed) for result in _wrong(results) if result.id in REPAIRED)
 
 
 def already_made(committed: Iterable[CheckResult], copy: Iterable[CheckResult]) -> tuple[str, ...]:
@@ -76,20 +72,21 @@ def already_made(committed: Iterable[CheckResult], copy: Iterable[CheckResult]) 
 
 def repairable(results: Iterable[CheckResult]) -> tuple[str, ...]:
     """The checks with findings of a repairable kind."""
-    wrong = (result.id for result in results if result.outcome in {Outcome.FAIL, Outcome.WARN})
-    return tuple(check for check in wrong if check in REPAIRED)
+    return tuple(result.id for result in _wrong(results) if result.id in REPAIRED)
+
+
+def _wrong(results: Iterable[CheckResult]) -> Iterator[CheckResult]:
+    return (result for result in results if result.outcome in {Outcome.FAIL, Outcome.WARN})
 
 
 def _not_repaired(result: CheckResult, changed: Collection[str]) -> str:
-    path = contract.REQUIREMENTS if result.id == REQUIREMENTS_CHECK else NAME
+    id_, path = result.id, contract.REQUIREMENTS if result.id == REQUIREMENTS_CHECK else NAME
     if path in changed:
-        return msg(
-            "not repaired for {id}: {path} has uncommitted changes: commit or stash them first", result.id, path
-        )
+        return msg("not repaired for {id}: {path} has uncommitted changes: commit or stash them first", id_, path)
     by_hand = next((finding.fix for finding in result.findings if finding.fix), "")
     if by_hand:
-        return msg("not repaired for {id}; by hand: {by_hand}", result.id, by_hand)
-    return msg("not repaired for {id}: npu-adapter explain {id} says how", result.id)
+        return msg("not repaired for {id}; by hand: {by_hand}", id_, by_hand)
+    return msg("not repaired for {id}: npu-adapter explain {id} says how", id_)
 
 
 def _of_bytes(submission: Submission, data: bytes, wrong: set[str]) -> Iterator[Repair]:
@@ -165,14 +162,8 @@ def _of_requirements(submission: Submission, wrong: set[str]) -> Iterator[Repair
         if not provided or len(lines) != len(data.decode("utf-8", "replace").splitlines()):
             continue
         edits = tuple(_without(lines, entry.line) for entry in provided)
-        names = ", ".join(dict.fromkeys(entry.name for entry in provided))
-        yield Repair(
-            path=text.path,
-            check=check,
-            title=msg("leave {names} to the environment", names),
-            before=data,
-            edits=edits,
-        )
+        title = msg("leave {names} to the environment", ", ".join(dict.fromkeys(entry.name for entry in provided)))
+        yield Repair(path=text.path, check=check, title=title, before=data, edits=edits)
 
 
 def _without(lines: list[bytes], first: int) -> Edit:

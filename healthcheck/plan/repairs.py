@@ -106,7 +106,7 @@ def _in_python(server: ServerCommand) -> bool:
     return bool(server.argv) and server.argv[0].startswith(calls.CALL)
 
 
-def _shipped_as(plan: LaunchPlan, name: str) -> str:
+def _shipped(plan: LaunchPlan, name: str) -> str:
     return name.removeprefix(f"{plan.root}/").removeprefix("./")
 
 
@@ -134,7 +134,7 @@ def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR09
         case Need.TERMINAL:
             return msg("a terminal"), msg("do not ask for input")
         case Need.PERMISSION:
-            shipped = shlex.quote(_shipped_as(plan, name))
+            shipped = shlex.quote(_shipped(plan, name))
             chmod = msg("chmod +x {shipped} && git update-index --chmod=+x {shipped}", shipped)
             return msg("permission for {name}", name), msg("{chmod}, commit, or run it with sh", chmod)
         case Need.OPTION:
@@ -215,37 +215,33 @@ def _command(name: str) -> tuple[str, str]:
     base = name.rpartition("/")[2]
     if base in BASH_ONLY:
         return _FOREIGN.get(base, "bash"), msg("begin deploy.sh with #!/bin/bash")
+    what: str = msg("the program {name}", name)
     if name in STUBBED:
-        return msg("the program {name}", name), msg(
-            "keep the search path that finds {name}: add to $PATH, never replace it", name
-        )
-    what = _FOREIGN.get(base) or msg("the program {name}", name)
-    if what in _AROUND:
-        return what, msg(
-            "do without {name}: deploy.sh runs in the service's image; end it with: {launch}", name, contract.LAUNCH
-        )
-    return what, msg(
+        return what, msg("keep the search path that finds {name}: add to $PATH, never replace it", name)
+    what = _FOREIGN.get(base) or what
+    fix = msg(
         "do without {name}: the service's image has Python, CANN and torch-npu{hint}", name, hint(base, STUBBED)
     )
+    if what in _AROUND:
+        end = contract.LAUNCH
+        fix = msg("do without {name}: deploy.sh runs in the service's image; end it with: {launch}", name, end)
+    return what, fix
 
 
 def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
-    name = _shipped_as(plan, said.name)
+    name = _shipped(plan, said.name)
     unshipped = next((each for each in plan.unshipped if f"{name}/".startswith(f"{each.rstrip('/')}/")), "")
     if unshipped:
-        return msg("{name} is in your folder and not in the commit", name), msg(
-            "git add -f {unshipped} and commit", unshipped
-        )
+        seen = msg("{name} is in your folder and not in the commit", name)
+        return seen, msg("git add -f {unshipped} and commit", unshipped)
     if _ENVIRONMENT.search(name):
         return msg("an environment at a fixed place: {name}", name), msg("remove it: use the image's own Python")
     if is_of_the_image(plan, said):
         fix = msg("remove it: the image of the service is not documented")
         return msg("{name}, a place in the official vllm-ascend image", name), fix
     if _is_written_to(plan, said):
-        folder = shlex.quote(str(PurePosixPath(name).parent))
-        return msg("the folder of {name}, which is not in the repository", name), msg(
-            "make it first: mkdir -p {folder}", folder
-        )
+        made = msg("make it first: mkdir -p {folder}", shlex.quote(str(PurePosixPath(name).parent)))
+        return msg("the folder of {name}, which is not in the repository", name), made
     if PurePosixPath(name).is_absolute():
         fix = msg("use a path in the repository, or make the folder first")
         if said.text.rstrip().endswith(f"can't cd to {name}") or ": cd: " in said.text:

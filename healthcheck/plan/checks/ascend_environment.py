@@ -126,17 +126,15 @@ def _replacing_line(text: str, name: str) -> int:
 
 def _without_platform(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
     """Source: load_plugins_by_group of vllm/plugins, for which an empty value names no plugin."""
-    value = server.env.get("VLLM_PLUGINS")
-    if value is not None and _PLATFORM_PLUGIN not in value.split(","):
+    value, own = server.env.get("VLLM_PLUGINS"), _PLATFORM_PLUGIN
+    if value is not None and own not in value.split(","):
         yield warn(
             expected=msg(
-                "{platform_plugin} among the plugins that vLLM loads: it is vllm-ascend's NPU platform",
-                _PLATFORM_PLUGIN,
+                "{platform_plugin} among the plugins that vLLM loads: it is vllm-ascend's NPU platform", own
             ),
             seen=msg("VLLM_PLUGINS={value}, so vLLM does not load it and finds no NPU", value[:200]),
             fix=msg(
-                "do not set VLLM_PLUGINS, or add {platform_plugin} to it: VLLM_PLUGINS={platform_plugin},…",
-                _PLATFORM_PLUGIN,
+                "do not set VLLM_PLUGINS, or add {platform_plugin} to it: VLLM_PLUGINS={platform_plugin},…", own
             ),
             where=line_of(plan, "VLLM_PLUGINS=", "VLLM_PLUGINS"),
         )
@@ -144,26 +142,22 @@ def _without_platform(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
 
 def _devices_of_a_gpu(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
     """Source: device_control_env_var of vllm_ascend/platform.py."""
-    value = server.env.get(_GPU_DEVICES, "")
+    value = server.env.get(_GPU_DEVICES, "")[:200]
     if value and _NPU_DEVICES not in server.env:
         yield warn(
             expected=msg("{npu_devices}, where devices are chosen", _NPU_DEVICES),
             seen=msg(
-                "{gpu_devices}={value}, which chooses no NPUs: the server sees all of them",
-                _GPU_DEVICES,
-                value[:200],
+                "{gpu_devices}={value}, which chooses no NPUs: the server sees all of them", _GPU_DEVICES, value
             ),
-            fix=msg("write {npu_devices}={value} instead, or remove the line", _NPU_DEVICES, value[:200]),
+            fix=msg("write {npu_devices}={value} instead, or remove the line", _NPU_DEVICES, value),
             where=line_of(plan, f"{_GPU_DEVICES}=", _GPU_DEVICES),
         )
 
 
 def _blocking(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
     """Source: check_and_update_config of vllm_ascend/platform.py, from 0.13.0 on."""
-    graphs_off = any(
-        _GRAPH_OPTIONS.match(name) and _NO_GRAPHS.search(f"{name} {value}")
-        for name, value in server.options.items()
-    )
+    of_graphs = (f"{name} {value}" for name, value in server.options.items() if _GRAPH_OPTIONS.match(name))
+    graphs_off = any(map(_NO_GRAPHS.search, of_graphs))
     eager = server.option("enforce-eager") is not None or graphs_off or bool(server.unread_config)
     if server.env.get("ASCEND_LAUNCH_BLOCKING") == "1" and not eager:
         yield warn(
@@ -184,13 +178,11 @@ def _unread(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
         readers = [each.vllm_ascend for each in known if name in each.variables]
         said = stacks.spans(readers, [each.vllm_ascend for each in known])
         others = msg("; vllm-ascend {said} does", said) if readers else hint(name, row.variables)
-        instead = (
-            msg("write --additional-config '{moved}' instead", _MOVED[name]) if name in _MOVED else msg("remove it")
-        )
+        moved = _MOVED.get(name, "")
         yield warn(
             expected=msg("variables that {label} reads", row.label()),
             seen=msg("{name}={env}, which it does not read{others}", name, server.env[name][:200], others),
-            fix=instead,
+            fix=msg("write --additional-config '{moved}' instead", moved) if moved else msg("remove it"),
             where=line_of(plan, f"{name}=", name),
             evidence={"row": row.vllm_ascend},
         )

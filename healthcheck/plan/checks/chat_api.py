@@ -117,6 +117,8 @@ def _little_room(plan: LaunchPlan, server: ServerCommand) -> Findings:
     if not 0 < length < PROMPT + COMPLETION:
         return
     place = _line_of_setting(plan, "max_model_len")
+    in_file = msg("write max_model_len = {enough} or more, or remove the line", ENOUGH)
+    in_command = msg("write --max-model-len {enough} or more, or remove the option", ENOUGH)
     yield warn(
         expected=msg(
             "room for a prompt of about {prompt} tokens, as in the service's sample report, and a "
@@ -135,9 +137,7 @@ def _little_room(plan: LaunchPlan, server: ServerCommand) -> Findings:
             "a request with status 400, and a refused request counts as a wrong answer",
             text,
         ),
-        fix=msg("write max_model_len = {enough} or more, or remove the line", ENOUGH)
-        if place
-        else msg("write --max-model-len {enough} or more, or remove the option", ENOUGH),
+        fix=in_file if place else in_command,
         where=place or line_of(plan, "max-model-len", "max_model_len"),
         rule=contract.CLIENT_IS_AISBENCH,
     )

@@ -115,14 +115,12 @@ def _reason(argument: Argument, value: str, catalogue: Catalogue) -> Reason | No
     if option.optional and value in {"", "None"}:
         return None
     if not value and option.kind is not Kind.TEXT:
-        return msg("a value for {name}, not an empty word", name), msg(
-            "set the variable that {name} takes its value from", name
-        )
+        fix = msg("set the variable that {name} takes its value from", name)
+        return msg("a value for {name}, not an empty word", name), fix
     if option.choices and value not in (*option.choices, *_added_choices(name, catalogue)):
-        near = difflib.get_close_matches(value, option.choices, n=1, cutoff=0.5)
-        return msg("{name} as one of {choices}", name, ", ".join(option.choices[:14])), msg(
-            "write {name} {value}", name, (near or option.choices)[0]
-        )
+        near = difflib.get_close_matches(value, option.choices, n=1, cutoff=0.5) or option.choices
+        expected = msg("{name} as one of {choices}", name, ", ".join(option.choices[:14]))
+        return expected, msg("write {name} {value}", name, near[0])
     if option.kind in {Kind.JSON, Kind.JSON_OR_TEXT}:
         return _json(option, value)
     return None if option.kind is Kind.TEXT else _number(option, value)
@@ -174,17 +172,16 @@ def _json(option: Option, value: str) -> Reason | None:
     if option.kind is Kind.JSON_OR_TEXT and not braces and option.name not in OBJECTS:
         return None
     example = msg("""'{"key": "value"}' in single quotes, with double quotes inside""")
+    fix = msg("write {name} {value}", option.name, example)
     try:
         found = json.loads(_without_units(value) if option.keys else value)
     except (ValueError, RecursionError) as error:
-        return msg("{name} as JSON ({error})", option.name, error), msg(
-            "write {name} {value}", option.name, example
-        )
-    needs_object = option.keys or option.name in OBJECTS
-    if needs_object and not isinstance(found, dict):
-        return msg("{name} as a JSON object", option.name), msg("write {name} {value}", option.name, example)
-    unknown = [key for key in found if key not in option.keys] if option.keys and isinstance(found, dict) else []
-    return _unknown_key(option, str(unknown[0])) if unknown else None
+        return msg("{name} as JSON ({error})", option.name, error), fix
+    if not isinstance(found, dict):
+        needs_object = option.keys or option.name in OBJECTS
+        return (msg("{name} as a JSON object", option.name), fix) if needs_object else None
+    unknown = next((str(key) for key in found if option.keys and key not in option.keys), None)
+    return None if unknown is None else _unknown_key(option, unknown)
 
 
 def _without_units(text: str) -> str:
