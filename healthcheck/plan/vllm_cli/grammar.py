@@ -112,41 +112,31 @@ class _Splitter:
             self.model = word
             return
         before = self.arguments[-1] if self.arguments else None
+        flag = ""
         if before and before.at == at - 1 and before.option.kind is Kind.SWITCH:
-            self._refuse(
-                at,
-                before.written,
-                msg("{written} alone: it is a switch", before.written),
-                msg("{written} {word}", before.written, word),
-                msg("write {written}, or remove it", before.written),
-            )
+            flag = before.written
+            expected, fix = msg("{written} alone: it is a switch", flag), msg("write {written}, or remove it", flag)
+            seen = msg("{written} {word}", flag, word)
         elif word.startswith("-") and " " in word:
-            self._refuse(
-                at,
-                word.split()[0],
-                msg("the option and its value as two words"),
-                msg("one word “{word}”", word),
-                msg('take away the quotes around both; an array needs "${args[@]}"'),
-            )
+            flag = word.split()[0]
+            expected, seen = msg("the option and its value as two words"), msg("one word “{word}”", word)
+            fix = msg('take away the quotes around both; an array needs "${args[@]}"')
         elif word[:1] and word[0] in _LONG_DASHES:
-            self._refuse(
-                at,
-                "",
+            expected, fix = (
                 msg("options that begin with plain hyphens"),
-                msg("“{word}”, with another dash", word[:80]),
                 msg("write --{strip}", word.strip(_LONG_DASHES)[:80]),
             )
+            seen = msg("“{word}”, with another dash", word[:80])
         elif not word.strip():
-            self._refuse(at, "", msg("no empty argument"), msg("an empty argument, which vLLM refuses"),
-                         msg("look for a quoted variable that is empty, or a space after a backslash"))  # fmt: skip
+            expected, seen = msg("no empty argument"), msg("an empty argument, which vLLM refuses")
+            fix = msg("look for a quoted variable that is empty, or a space after a backslash")
         else:
-            self._refuse(
-                at,
-                "",
+            expected, seen = (
                 msg("options and their values after the model"),
                 msg("the stray word “{word}”", word[:80]),
-                msg("remove it, or put quotes around the value that it belongs to"),
             )
+            fix = msg("remove it, or put quotes around the value that it belongs to")
+        self._refuse(at, flag, expected, seen, fix)
 
     def _option(self, at: int, word: str) -> None:
         written, equals, explicit = _spelled(word).partition("=")
@@ -176,27 +166,16 @@ class _Splitter:
         candidates = self._matching(base)
         if len(candidates) == 1:
             return candidates[0], key
-        shown = word.partition("=")[0]
-        release = f"vLLM {self.catalogue.vllm}"
+        shown, release = word.partition("=")[0], f"vLLM {self.catalogue.vllm}"
         if candidates:
-            named = ", ".join(sorted(candidates)[:4])
-            self._refuse(
-                at,
-                shown,
-                msg("an option of {release}, spelled out", release),
-                msg("{shown} may be {named}", shown, named),
-                msg("write {candidates} in full", min(candidates)),
-            )
+            expected = msg("an option of {release}, spelled out", release)
+            seen = msg("{shown} may be {named}", shown, ", ".join(sorted(candidates)[:4]))
+            self._refuse(at, shown, expected, seen, msg("write {candidates} in full", min(candidates)))
             return "", key
         near = self.catalogue.like(base)
-        self._refuse(
-            at,
-            shown,
-            msg("an option of {release}", release),
-            msg("{shown}, which it does not have", shown),
-            msg("did you mean {near}{dot}{key}?", near, dot, key) if near else msg("take it out"),
-            unknown=True,
-        )
+        fix = msg("did you mean {near}{dot}{key}?", near, dot, key) if near else msg("take it out")
+        expected, seen = msg("an option of {release}", release), msg("{shown}, which it does not have", shown)
+        self._refuse(at, shown, expected, seen, fix, unknown=True)
         return "", key
 
     def _matching(self, base: str) -> tuple[str, ...]:
@@ -213,13 +192,8 @@ class _Splitter:
         name = word.partition("=")[0]
         if option.kind is Kind.SWITCH:
             if explicit is not None:
-                self._refuse(
-                    at,
-                    name,
-                    msg("{name} alone: it is a switch", name),
-                    word,
-                    msg("write {name}, or remove it", name),
-                )
+                alone = msg("{name} alone: it is a switch", name)
+                self._refuse(at, name, alone, word, msg("write {name}, or remove it", name))
             return ()
         if explicit is not None:
             return explicit
@@ -229,9 +203,8 @@ class _Splitter:
         else:
             values = self._values(option.nargs)
         if not values and option.nargs != "?":
-            self._refuse(
-                at, name, msg("a value after {name}", name), msg("nothing"), msg("write {name} VALUE", name)
-            )
+            expected, fix = msg("a value after {name}", name), msg("write {name} VALUE", name)
+            self._refuse(at, name, expected, msg("nothing"), fix)
         return values
 
     def _values(self, nargs: str | None) -> tuple[str, ...]:

@@ -55,35 +55,19 @@ def requirements_provided(submission: Submission) -> Findings:
             evidence={"package": name},
         )
     for entry in entries(submission):
-        provided = provided_part(entry.name)
+        name, line, file, seen = entry.name, entry.line, entry.file, f"“{entry.text}”"
+        say, provided = warn, provided_part(name)
         if provided:
-            yield fail(
-                expected=msg("no line for {provided}, which the environment provides", provided),
-                seen=f"“{entry.text}”",
-                fix=msg(
-                    "remove line {line} from {file}: `npu-adapter verify --fix` does it", entry.line, entry.file
-                ),
-                where=entry.where,
-                evidence={"package": entry.name},
+            say, expected = fail, msg("no line for {provided}, which the environment provides", provided)
+            fix = msg("remove line {line} from {file}: `npu-adapter verify --fix` does it", line, file)
+        elif name in IMAGE:
+            expected = msg("no line for {name}: {image}", name, IMAGE[name])
+            fix = msg("remove line {line} from {file}, and use the image's {name}", line, file, name)
+        elif is_standard(name) and entry.form is Form.PACKAGE:
+            expected, fix = msg("packages from an index"), msg("remove line {line} from {file}", line, file)
+            seen = msg(
+                "“{quoted}”, a module of Python itself: pip finds no such package, or an unrelated one", entry.text
             )
-        elif entry.name in IMAGE:
-            yield warn(
-                expected=msg("no line for {name}: {image}", entry.name, IMAGE[entry.name]),
-                seen=f"“{entry.text}”",
-                fix=msg(
-                    "remove line {line} from {file}, and use the image's {name}", entry.line, entry.file, entry.name
-                ),
-                where=entry.where,
-                evidence={"package": entry.name},
-            )
-        elif is_standard(entry.name) and entry.form is Form.PACKAGE:
-            yield warn(
-                expected=msg("packages from an index"),
-                seen=msg(
-                    "“{quoted}”, a module of Python itself: pip finds no such package, or an unrelated one",
-                    entry.text,
-                ),
-                fix=msg("remove line {line} from {file}", entry.line, entry.file),
-                where=entry.where,
-                evidence={"package": entry.name},
-            )
+        else:
+            continue
+        yield say(expected=expected, seen=seen, fix=fix, where=entry.where, evidence={"package": name})
