@@ -38,12 +38,9 @@ def read_card(readme: bytes | None) -> Card:
     if not found:
         return Card()
     if found.end(1) > MAX_FRONT_MATTER_CHARS:
-        return Card(
-            present=True,
-            error=msg(
-                "the front matter is longer than {max_front_matter_chars} characters", MAX_FRONT_MATTER_CHARS
-            ),
-        )
+        limit = MAX_FRONT_MATTER_CHARS
+        why = msg("the front matter is longer than {max_front_matter_chars} characters", limit)
+        return Card(present=True, error=why)
     try:
         data = yaml_text.load(found.group(1))
     except yaml_text.YamlError as error:

@@ -67,15 +67,11 @@ def host(plan: LaunchPlan) -> Findings:
             fix=repairs.host(server),
             where=server.where,
         )
-    elif is_fixed_address(server.host) or _is_unknown_name(server):
+    elif (fixed := is_fixed_address(server.host)) or _is_unknown_name(server):
+        said = ("address" if fixed else "name", server.host[:NAME_CHARACTERS], server.quoted)
         yield fail(
             expected=msg("an address that the service's machine has, such as 0.0.0.0"),
-            seen=msg(
-                "the fixed {value} {host}, which only its own machine can listen on: {quoted}",
-                "address" if is_fixed_address(server.host) else "name",
-                server.host[:NAME_CHARACTERS],
-                server.quoted,
-            ),
+            seen=msg("the fixed {value} {host}, which only its own machine can listen on: {quoted}", *said),
             fix=repairs.host(server),
             where=line_of(plan, server.host),
         )

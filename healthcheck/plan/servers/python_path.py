@@ -31,12 +31,8 @@ def found(
     folders += [cwd] if argv[0].startswith("python") else []
     folders += _installed(earlier)
     places = [*((folder, folder) for folder in folders), (cwd, BESIDE)]
-    return {
-        word: name
-        for word in dict.fromkeys(words)
-        for name in [next((name for folder, name in places if _has(folder, word)), "")]
-        if name
-    }
+    here = {word: next((name for folder, name in places if _has(folder, word)), "") for word in words}
+    return {word: name for word, name in here.items() if name}
 
 
 def _has(folder: str, word: str) -> bool:

@@ -89,9 +89,7 @@ class Catalogue:
 def versions() -> tuple[str, ...]:
     """The releases that are catalogued, oldest first."""
     names = (entry.name for entry in (importlib.resources.files("healthcheck") / "data").iterdir())
-    found = (
-        name[len(PREFIX) : -len(SUFFIX)] for name in names if name.startswith(PREFIX) and name.endswith(SUFFIX)
-    )
+    found = (name.removeprefix(PREFIX).removesuffix(SUFFIX) for name in names if name.startswith(PREFIX))
     return tuple(sorted(found, key=_release))
 
 

@@ -164,16 +164,13 @@ def _direct(submission: Submission, entry: Entry) -> Iterator[Finding]:
         )
         return
     inside = "" if path == "." else f"{path}/"
+    lacking = "pyproject.toml" if path == "." else path
     is_project = any(f"{inside}{name}" in submission.paths for name in NO_PROJECT)
     if path not in submission.paths and not is_project:
         yield fail(
             expected=msg("a file of the repository, or a folder with a pyproject.toml or setup.py"),
             seen=msg("“{quoted}”: the repository has neither at {path}", entry.text, path),
-            fix=msg(
-                "commit {path}, or write {name}==version",
-                "pyproject.toml" if path == "." else path,
-                entry.name or "name",
-            ),
+            fix=msg("commit {path}, or write {name}==version", lacking, entry.name or "name"),
             where=entry.where,
         )
 
@@ -225,19 +222,15 @@ def _contradictions(submission: Submission) -> Iterator[Finding]:
         if entry.requirement and entry.form is Form.PACKAGE and not entry.requirement.marker:
             seen.setdefault(entry.name, []).append(entry)
     for name, lines in seen.items():
-        pins = [(entry, pin) for entry in lines for pin in entry.exact_versions]
-        for entry, pin in pins:
-            other = next((each for each in lines if not in_range(pin, str(each.specifier))), None)
-            if other is not None:
-                yield fail(
-                    expected=msg("one version of {name}", name),
-                    seen=msg(
-                        "“{quoted}” ({where}) excludes “{quoted2}”: pip installs neither",
-                        other.text,
-                        other.where,
-                        entry.text,
-                    ),
-                    fix=msg("keep one of the two lines for {name}", name),
-                    where=entry.where,
-                )
-                break
+        pins = ((entry, pin) for entry in lines for pin in entry.exact_versions)
+        pairs = (
+            (entry, other) for entry, pin in pins for other in lines if not in_range(pin, str(other.specifier))
+        )
+        for entry, other in islice(pairs, 1):
+            said = (other.text, other.where, entry.text)
+            yield fail(
+                expected=msg("one version of {name}", name),
+                seen=msg("“{quoted}” ({where}) excludes “{quoted2}”: pip installs neither", *said),
+                fix=msg("keep one of the two lines for {name}", name),
+                where=entry.where,
+            )
