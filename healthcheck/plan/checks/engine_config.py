@@ -89,20 +89,17 @@ def _judged(
         seen = msg("{seen}: {kind}: {text}", excuse.seen, error.kind, text)
         return unsettled(expected=expected, seen=seen, fix=excuse.fix, where=server.command, evidence=evidence)
     concerned = _concerned(text, server)
-    seen = msg(
-        "vllm {versions} with {label} refuses it: “{text}”", environment.versions["vllm"], facts.row.label(), text
-    )
+    vllm, row = environment.versions["vllm"], facts.row.label()
+    seen = msg("vllm {versions} with {label} refuses it: “{text}”", vllm, row, text)
     change = msg("change or remove {concerned}", concerned or msg("what it names"))
+    any_of_them = msg("change the arguments of vllm serve, or the weights")
     if error.kind == "Refused" and _other_release_takes_it(facts, server):
         seen += msg("; another release takes it (plan/flags), and which one the service has is not documented")
         return warn(expected=expected, seen=seen, fix=change, where=server.place, evidence=evidence)
     return fail(
         expected=expected,
         seen=msg("{seen}; the arguments: {quoted}", seen, server.quoted),
-        fix=msg(
-            "{change}, as the message says",
-            change if concerned else msg("change the arguments of vllm serve, or the weights"),
-        ),
+        fix=msg("{change}, as the message says", change if concerned else any_of_them),
         where=server.place,
         evidence={**evidence, "option": concerned},
     )

@@ -43,11 +43,8 @@ def flags(plan: LaunchPlan) -> Findings:
     """
     server = plan.server
     if server is None or server.engine != "vllm":
-        raise NotApplicable(
-            msg("the server is {engine}, not vLLM: its options were not judged", server.engine)
-            if server
-            else msg("no server is started")
-        )
+        other = server and msg("the server is {engine}, not vLLM: its options were not judged", server.engine)
+        raise NotApplicable(other or msg("no server is started"))
     if server.config_problem:
         yield fail(
             expected=msg("a YAML file of options after {config}", CONFIG),
@@ -55,12 +52,10 @@ def flags(plan: LaunchPlan) -> Findings:
             fix=msg("write one `name: value` per line, in a file that ends in .yaml"),
             where=server.where,
         )
-    if server.unread_config:
+    if file := server.unread_config:
         yield warn(
             expected=msg("a file of options after {config}, short enough to be read", CONFIG),
-            seen=msg(
-                "{unread_config} is too long to be read: the options in it were not judged", server.unread_config
-            ),
+            seen=msg("{unread_config} is too long to be read: the options in it were not judged", file),
             fix=msg("keep the file to options and their values, or write them on the command line"),
             where=server.where,
         )

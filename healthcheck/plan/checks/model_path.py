@@ -56,8 +56,8 @@ def model_path(plan: LaunchPlan) -> Findings:
     ```
     """
     server = served(plan)
-    others = [other.model for other in plan.servers if other.model]
-    models = others if not server.model and others else [each for each in [server.model] if each is not None]
+    models = [server.model] if server.model else [other.model for other in plan.servers if other.model]
+    models = models or ([] if server.model is None else [server.model])
     if not models:
         expected = msg("the weights in {model_path} ($MODEL_PATH)", plan.model_path)
         yield unresolved(plan, expected, msg("which weights are served"))
@@ -72,14 +72,12 @@ def model_path(plan: LaunchPlan) -> Findings:
     found = list(_wrong_model(plan, server, models))
     yield from found
     if not found and _reads_one_file(server) and plan.model_path in models:
+        vllm = msg('remove --load-format, unless they are one file: vllm serve "$MODEL_PATH/NAME.gguf"')
+        other = msg('name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM')
         yield fail(
             expected=msg("one .gguf file as the model of {engine}", server.engine),
             seen=msg("the folder of the weights: {quoted}", server.quoted),
-            fix=msg('remove --load-format, unless they are one file: vllm serve "$MODEL_PATH/NAME.gguf"')
-            if server.engine == "vllm"
-            else msg(
-                'name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM'
-            ),
+            fix=vllm if server.engine == "vllm" else other,
             where=line_of(plan, "MODEL_PATH"),
         )
     if not found and server.engine == "vllm":

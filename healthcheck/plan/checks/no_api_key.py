@@ -35,14 +35,12 @@ def no_api_key(plan: LaunchPlan) -> Findings:
     exec vllm serve "$MODEL_PATH"
     ```
     """
-    server = served(plan)
-    if server.api_key:
-        by_option = server.api_key.startswith("-")
+    key = served(plan).api_key
+    if key:
+        by_option = key.startswith("-")
         yield fail(
             expected=msg("a server that answers without a key"),
-            seen=msg("a key is demanded by {api_key}", server.api_key),
-            fix=msg("remove {api_key}", server.api_key)
-            if by_option
-            else msg("do not export {api_key}", server.api_key),
-            where=line_of(plan, server.api_key, server.api_key.replace("-", "_")),
+            seen=msg("a key is demanded by {api_key}", key),
+            fix=msg("remove {api_key}", key) if by_option else msg("do not export {api_key}", key),
+            where=line_of(plan, key, key.replace("-", "_")),
         )

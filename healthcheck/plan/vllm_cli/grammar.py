@@ -122,19 +122,15 @@ class _Splitter:
             expected, seen = msg("the option and its value as two words"), msg("one word “{word}”", word)
             fix = msg('take away the quotes around both; an array needs "${args[@]}"')
         elif word[:1] and word[0] in _LONG_DASHES:
-            expected, fix = (
-                msg("options that begin with plain hyphens"),
-                msg("write --{strip}", word.strip(_LONG_DASHES)[:80]),
-            )
+            expected = msg("options that begin with plain hyphens")
             seen = msg("“{word}”, with another dash", word[:80])
+            fix = msg("write --{strip}", word.strip(_LONG_DASHES)[:80])
         elif not word.strip():
             expected, seen = msg("no empty argument"), msg("an empty argument, which vLLM refuses")
             fix = msg("look for a quoted variable that is empty, or a space after a backslash")
         else:
-            expected, seen = (
-                msg("options and their values after the model"),
-                msg("the stray word “{word}”", word[:80]),
-            )
+            expected = msg("options and their values after the model")
+            seen = msg("the stray word “{word}”", word[:80])
             fix = msg("remove it, or put quotes around the value that it belongs to")
         self._refuse(at, flag, expected, seen, fix)
 
