@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from healthcheck.plan.dry_run.stubs import calls
+from healthcheck.plan import calls
 from healthcheck.processes import shortened
 from healthcheck.redact import redacted, without_secrets
 

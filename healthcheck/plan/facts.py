@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from healthcheck import stacks
 from healthcheck.errors import UsageError
-from healthcheck.hardware import Devices
+from healthcheck.hardware import MIB, Devices, Family
 from healthcheck.messages import msg
-from healthcheck.plan.dry_run.image import image_of
 from healthcheck.plan.dry_run.runs import DryRun
+from healthcheck.plan.dry_run.stubbed_machine import Image, ShownDevices
 from healthcheck.plan.records import LaunchPlan
+from healthcheck.repo import packages
 from healthcheck.repo.facts import Submission, export
 from healthcheck.sandbox import box
 from healthcheck.sandbox.box import Box
 from healthcheck.sandbox.job import Limits
+
+_TABLES = {
+    Family.A3: "dies", Family.P310: "no-hbm", Family.B310: "no-hbm", Family.I310: "no-hbm", Family.A5: "wide",
+}  # fmt: skip
+"""Layouts of npu-smi other than that of the 910A and 910B."""
 
 
 def gather(
@@ -53,6 +60,31 @@ def gather(
             text=(submission.deploy_sh or b"").decode("utf-8", "replace"),
             limits=limits or Limits(),
             box=sandbox,
-            image=image_of(submission.stack, devices),
+            image=_image_of(submission.stack, devices),
         )
         return run.plan(submission)
+
+
+def _image_of(stack: str, devices: Devices | None) -> Image:
+    """What the stubs show of a row of the version matrix ("" is the default one) and of a machine's devices."""
+    row = stacks.row(stack or stacks.DEFAULT)
+    return Image(
+        versions=stacks.installed(row),
+        python_versions={"vllm": row.vllm[0]},
+        cuda_only=packages.cuda_only(),
+        devices=_shown(devices) if devices else ShownDevices(),
+    )
+
+
+def _shown(devices: Devices) -> ShownDevices:
+    kind = devices.kind
+    return ShownDevices(
+        count=devices.count,
+        per_card=kind.per_card,
+        name=kind.shown,
+        soc=kind.soc,
+        memory_mib=kind.memory_bytes // MIB,
+        usable_bytes=kind.usable_bytes,
+        bfloat16=kind.bfloat16,
+        table=_TABLES.get(kind.family, "hbm"),
+    )

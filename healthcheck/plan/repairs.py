@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 from healthcheck import contract
 from healthcheck.messages import msg
 from healthcheck.nearest import hint
-from healthcheck.plan.dry_run.stubbed_machine import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES, STUBBED
-from healthcheck.plan.dry_run.stubs import calls
+from healthcheck.plan import calls
+from healthcheck.plan.image import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES, STUBBED
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.script.stderr import Complaint, Need

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from healthcheck.plan.dry_run.stubbed_machine import FOLDER
+from healthcheck.plan.image import STUBS_FOLDER
 from healthcheck.plan.records import LaunchPlan, RecordedCommand
 from healthcheck.repo import pip_words
 
@@ -24,7 +24,7 @@ def packages(plan: LaunchPlan) -> frozenset[str]:
 
 def libraries() -> frozenset[str]:
     """Modules that adapters import and that the image, or a package of requirements.txt, brings."""
-    return frozenset((FOLDER / "libraries.txt").read_text(encoding="ascii").split())
+    return frozenset((STUBS_FOLDER / "libraries.txt").read_text(encoding="ascii").split())
 
 
 def brings_unknown(plan: LaunchPlan) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.plan import facts
-from healthcheck.plan.dry_run.stubbed_machine import FOLDER
+from healthcheck.plan.image import STUBS_FOLDER
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.repo.facts import read_submission
 from healthcheck.sandbox import box
@@ -79,7 +79,7 @@ def test_what_not_every_container_allows_is_not_passed(
     assert not result.settled
     assert FEW_RIGHTS in result.findings[0].seen
     assert "cannot modify limit" in result.findings[0].seen or "error setting limit" in result.findings[0].seen
-    assert str(FOLDER.parent) not in result.findings[0].seen
+    assert str(STUBS_FOLDER.parent) not in result.findings[0].seen
 
 
 @pytest.mark.process

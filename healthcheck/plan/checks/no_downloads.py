@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.messages import msg
+from healthcheck.plan import calls
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
-from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import LaunchPlan, RecordedCommand
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.servers.served import option_place

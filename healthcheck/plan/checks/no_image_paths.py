@@ -6,7 +6,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, check, warn
 from healthcheck.messages import msg
 from healthcheck.plan import unmet_needs
-from healthcheck.plan.dry_run.stubbed_machine import IMAGE_FOLDERS
+from healthcheck.plan.image import IMAGE_FOLDERS
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import is_of_the_image
 from healthcheck.plan.script import deploy_sh

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from healthcheck.plan import image
 from healthcheck.plan.dry_run import answering, stubbed_machine
 from healthcheck.plan.servers import python_path
 from healthcheck.plan.servers.named_files import FILE_VARIABLES
@@ -20,8 +21,8 @@ _GUEST = Guest(
     readable=("/etc/ascend_install.info",),
     furnish=stubbed_machine.furnish,
     is_absent=stubbed_machine.is_absent,
-    owned=("/usr/local/Ascend", stubbed_machine.IMAGE_PACKAGES, *stubbed_machine.IMAGE_FOLDERS),
-    owned_alone=(stubbed_machine.IMAGE_SOURCES,),
+    owned=("/usr/local/Ascend", image.IMAGE_PACKAGES, *image.IMAGE_FOLDERS),
+    owned_alone=(image.IMAGE_SOURCES,),
     reads=answering.reads,
     file_variables=FILE_VARIABLES,
     modules=python_path.found,

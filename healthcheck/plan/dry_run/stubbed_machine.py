@@ -12,26 +12,17 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from healthcheck.plan.dry_run.stubs.image import IMAGE, UNKNOWN_VERSION
+from healthcheck.plan.image import IMAGE_FOLDERS, IMAGE_PACKAGES, STUBBED, STUBS, STUBS_FOLDER
 from healthcheck.sandbox.job import HOST, KIT, Job
 from healthcheck.sandbox.protocol import ADDRESS, BETWEEN, LOADING, TIME_LIMIT, TIMER
 
-FOLDER = Path(__file__).resolve().parent / "stubs"
 SCRIPTS = "lib/healthcheck/plan/dry_run/stubs"
 """The same folder in the sandbox, below that of the stubs."""
 ENTRY = "healthcheck.plan.dry_run.inside"
 """The module that becomes the sandbox; not imported here."""
-_PACKAGE = FOLDER.parents[2]
-SHARED = ("sandbox/protocol.py", "repo/pip_words.py")
+_PACKAGE = STUBS_FOLDER.parents[2]
+SHARED = ("sandbox/protocol.py", "repo/pip_words.py", "plan/calls.py")
 """What stubs import beside each other: modules that import nothing of the kit."""
-
-IMAGE_SOURCES = "/vllm-workspace/"
-IMAGE_FOLDERS = (f"{IMAGE_SOURCES}vllm", f"{IMAGE_SOURCES}vllm-ascend", "/workspace")
-"""Folders of the official vllm-ascend image, the last one empty; which image the service has is unknown.
-
-Source: its Dockerfile.
-"""
-IMAGE_PACKAGES = "/usr/local/python3/lib/python3/site-packages/"
-"""Where the stubs of libraries say that they are installed: the folders are there, and few of the files."""
 
 _VLLM = """#!/usr/local/bin/python3
 import sys
@@ -41,39 +32,6 @@ if __name__ == "__main__":
 """
 """The program as pip writes it: scripts read its first line for the interpreter, and add lines to it."""
 
-STUBS = {
-    "vllm.py": ("vllm",),
-    "server.sh": (
-        "sglang", "lmdeploy", "llama-server", "server", "mindieservice_daemon", "mindie_llm_server",
-        "xinference", "xinference-local", "text-generation-launcher", "ollama", "swift", "litellm",
-        "llamafactory-cli", "trtllm-serve", "tritonserver", "openllm", "bentoml", "aphrodite", "mlc_llm",
-        "streamlit", "gradio", "lightllm", "vllm-omni", "nginx", "haproxy", "caddy", "transformers",
-    ),
-    "python.sh": (
-        "python", "python3", "python3.8", "python3.9", "python3.10", "python3.11", "python3.12", "torchrun",
-        "accelerate", "deepspeed", "msrun", "uvicorn", "gunicorn", "hypercorn", "granian", "daphne",
-        "waitress-serve", "fastapi", "flask",
-    ),
-    "client.sh": ("curl", "wget", "nc"),
-    "pip.sh": ("pip", "pip3", "pip3.9", "pip3.10", "pip3.11", "pip3.12"),
-    "quiet.sh": (
-        "poetry", "pipx", "pipenv", "apt-get", "apt",
-        "yum", "dnf", "apk", "dpkg", "rpm", "npm", "hccn_tool", "ray", "update-alternatives", "ldconfig",
-        "modelscope", "huggingface-cli", "hf", "aria2c", "openmind-cli", "obsutil", "git-lfs", "add-apt-repository",
-        "virtualenv", "uv", "uvx",
-    ),
-    "git.sh": ("git",),
-    "npu-smi.sh": ("npu-smi",),
-    "sleep.sh": ("sleep", "usleep"),
-    "timeout.sh": ("timeout",),
-    "address.sh": ("hostname", "ip", "ifconfig"),
-    "nothing.sh": ("lsof", "fuser", "pkill", "killall", "pgrep", "ss", "netstat"),
-    "find.sh": ("find",),
-    "root_only.sh": (
-        "useradd", "adduser", "userdel", "usermod", "groupadd", "addgroup", "groupdel", "groupmod", "chpasswd",
-        "chown", "chgrp",
-    ),
-}  # fmt: skip
 WHERE_MISSING = {
     "wrapper.sh": ("numactl", "stdbuf", "taskset", "ionice", "chrt", "setsid", "nohup", "unbuffer"),
     "nothing.sh": ("ps", "lscpu", "free", "top", "sync"),
@@ -126,10 +84,6 @@ class Image:
     devices: ShownDevices = field(default_factory=ShownDevices)
 
 
-STUBBED = frozenset(name for names in STUBS.values() for name in names)
-"""The programs that stubs replace wherever the search path is kept."""
-
-
 def is_absent(name: str) -> bool:
     """A program that this machine may have and a clean image of the service has not, or a stub replaces."""
     return bool(_ABSENT.match(name)) or name in STUBBED
@@ -146,18 +100,18 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
         Path(f"{lib}/{package}/__init__.py").touch()
     for module in SHARED:
         shutil.copyfile(f"{_PACKAGE}/{module}", f"{lib}/{module}")
-    shutil.copytree(FOLDER, f"{kit}/{SCRIPTS}")
+    shutil.copytree(STUBS_FOLDER, f"{kit}/{SCRIPTS}")
     _libraries(job.packages, f"{kit}/site")
     os.mkfifo(f"{kit}/forever")
     if not job.answers:
-        shutil.copyfile(FOLDER / "clock.bash", f"{kit}/{LOADING}")
+        shutil.copyfile(STUBS_FOLDER / "clock.bash", f"{kit}/{LOADING}")
     Path(f"{kit}/{IMAGE}").write_text(json.dumps({**asdict(image), "root": job.root}), encoding="ascii")
     words = {
-        "#:common": (FOLDER / "common.sh").read_text(encoding="ascii"),
+        "#:common": (STUBS_FOLDER / "common.sh").read_text(encoding="ascii"),
         "@KIT@": job.kit, "@HOST@": HOST, "@ADDRESS@": ADDRESS, "@BETWEEN@": BETWEEN, "@TIMER@": TIMER,
         "@TIME_LIMIT@": TIME_LIMIT, "@VLLM@": image.versions.get("vllm", UNKNOWN_VERSION),
     }  # fmt: skip
-    programs = {each.name: each.read_text("ascii") for each in FOLDER.glob("*.sh")} | {"vllm.py": _VLLM}
+    programs = {each.name: each.read_text("ascii") for each in STUBS_FOLDER.glob("*.sh")} | {"vllm.py": _VLLM}
     for program, text in programs.items():
         body = functools.reduce(lambda body, word: body.replace(*word), words.items(), text)
         Path(f"{kit}/{program}").write_text(body, encoding="ascii")
@@ -171,7 +125,7 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     if not job.isolated:
         _lay_out(f"{kit}/packages")
         os.makedirs(f"{kit}/hook")
-        shutil.copyfile(FOLDER / "sitecustomize.py", f"{kit}/hook/sitecustomize.py")
+        shutil.copyfile(STUBS_FOLDER / "sitecustomize.py", f"{kit}/hook/sitecustomize.py")
 
 
 def furnish(job: Job, root: str) -> None:
@@ -181,7 +135,7 @@ def furnish(job: Job, root: str) -> None:
     _lay_out(root + IMAGE_PACKAGES)
     os.symlink(IMAGE_PACKAGES, f"{root}{KIT}/packages")
     _ascend(f"{root}/usr/local/Ascend")
-    shutil.copyfile(FOLDER / "ascend_install.info", f"{root}/etc/ascend_install.info")
+    shutil.copyfile(STUBS_FOLDER / "ascend_install.info", f"{root}/etc/ascend_install.info")
     numbered = (f"davinci{number}" for number in range(_image(job).devices.count))
     for name in (*numbered, "davinci_manager", "devmm_svm", "hisi_hdc"):
         Path(f"{root}/dev/{name}").touch()
@@ -193,7 +147,7 @@ def _image(job: Job) -> Image:
 
 def _lay_out(folder: str) -> None:
     """Make the folders of the packages that the image has: what is copied into them finds its place."""
-    names = (FOLDER / "layout.txt").read_text(encoding="ascii").split()
+    names = (STUBS_FOLDER / "layout.txt").read_text(encoding="ascii").split()
     for name in names:
         os.makedirs(f"{folder}/{name}", exist_ok=True)
     for top in {name.partition("/")[0] for name in names}:
@@ -211,10 +165,10 @@ _NATIVE = shutil.ignore_patterns("*.so", "*.pyx", "*.pxd")
 
 def _compile() -> None:
     """Have the Python stubs compiled once and for all, where the kit's own folder can be written to."""
-    if not (FOLDER / "__pycache__").is_dir():
+    if not (STUBS_FOLDER / "__pycache__").is_dir():
         import compileall  # noqa: PLC0415 - only the first time
 
-        compileall.compile_dir(FOLDER, quiet=2)
+        compileall.compile_dir(STUBS_FOLDER, quiet=2)
 
 
 def _wanted(job: Job) -> list[tuple[str, tuple[str, ...]]]:
@@ -226,7 +180,7 @@ def _wanted(job: Job) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _ascend(folder: str) -> None:
-    shutil.copytree(FOLDER / "ascend", folder)
+    shutil.copytree(STUBS_FOLDER / "ascend", folder)
     for script in Path(folder).rglob("*.sh"):
         script.write_text(script.read_text("ascii").replace("@KIT@", KIT), encoding="ascii")
     os.makedirs(f"{folder}/ascend-toolkit/latest")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from healthcheck import contract
 from healthcheck.messages import msg
-from healthcheck.plan.dry_run.stubbed_machine import IMAGE_PACKAGES
-from healthcheck.plan.dry_run.stubs import calls
+from healthcheck.plan import calls
+from healthcheck.plan.image import IMAGE_PACKAGES
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import is_of_the_image, own_model_path, remedy
 from healthcheck.plan.script import deploy_sh, trace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from healthcheck.plan.dry_run.stubbed_machine import STUBBED
+from healthcheck.plan.image import STUBBED
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import is_of_the_image
 from healthcheck.plan.script.stderr import Complaint, Need, last_lines

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from healthcheck import contract, json_text, yaml_text
 from healthcheck.errors import KitError
 from healthcheck.messages import Message, msg
+from healthcheck.plan import calls
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
-from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import Api, Origin, PortSource, ServerCommand
 from healthcheck.plan.servers import mindie, named_files
 from healthcheck.plan.servers.engines import EVERYWHERE, Engine, by_variable, find_engine, grammar_of

@@ -8,7 +8,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from healthcheck.plan.dry_run.stubs import calls, note
+from healthcheck.plan import calls
+from healthcheck.plan.dry_run.stubs import note
 from healthcheck.plan.dry_run.stubs.permissive import Base
 
 _METHODS = {"get", "post", "put", "delete", "patch", "route", "api_route", "websocket"}

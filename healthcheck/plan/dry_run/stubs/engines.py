@@ -11,7 +11,8 @@ import re
 import sys
 from typing import Any
 
-from healthcheck.plan.dry_run.stubs import calls, note
+from healthcheck.plan import calls
+from healthcheck.plan.dry_run.stubs import note
 from healthcheck.plan.dry_run.stubs.permissive import Anything, Base
 
 _SERVER_MODULES = tuple(f"{name}." for name in (

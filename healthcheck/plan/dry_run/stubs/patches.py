@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from healthcheck.plan.dry_run.stubs import calls, image, note
+from healthcheck.plan import calls
+from healthcheck.plan.dry_run.stubs import image, note
 from healthcheck.plan.dry_run.stubs.pip import SITE
 from healthcheck.sandbox.protocol import ADDRESS, TIME_LIMIT
 

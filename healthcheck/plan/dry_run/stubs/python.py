@@ -13,7 +13,8 @@ from types import TracebackType
 
 sys.path.insert(0, f"{sys.argv[1]}/lib")
 
-from healthcheck.plan.dry_run.stubs import apps, calls, engines, modules, note, permissive, pip, webservers
+from healthcheck.plan import calls
+from healthcheck.plan.dry_run.stubs import apps, engines, modules, note, permissive, pip, webservers
 
 _TOOL_MODULES = {
     "pip", "ensurepip", "poetry", "pipx", "wheel", "build", "ray", "huggingface_hub", "modelscope", "nltk",
