@@ -280,6 +280,4 @@ def _end(jail: subprocess.Popen[bytes]) -> None:
 
 
 def _lost(why: str) -> Recording:
-    return Recording(
-        ended_by=EndedBy.LOST, exit_status=None, stdout="", stderr="", records=(), seconds=0.0, trouble=why
-    )
+    return Recording(ended_by=EndedBy.LOST, trouble=why)

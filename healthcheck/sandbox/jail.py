@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from types import FrameType
 
 from healthcheck import files
@@ -161,11 +162,5 @@ def _enter_namespaces(*, as_root: bool) -> None:
         return
     user, group = os.geteuid(), os.getegid()
     kernel.unshare(_SPACES | kernel.CLONE_NEWUSER)
-    _write("/proc/self/setgroups", "deny")
-    _write("/proc/self/uid_map", f"0 {user} 1")
-    _write("/proc/self/gid_map", f"0 {group} 1")
-
-
-def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="ascii") as file:
-        file.write(text)
+    for name, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
+        Path("/proc/self", name).write_text(text, encoding="ascii")

@@ -175,11 +175,11 @@ class Recording:
     """
 
     ended_by: EndedBy
-    exit_status: int | None
-    stdout: str
-    stderr: str
-    records: tuple[Record, ...]
-    seconds: float
+    exit_status: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+    records: tuple[Record, ...] = ()
+    seconds: float = 0.0
     trouble: str = ""
     stderr_after: str = ""
     trace: str = ""

@@ -11,6 +11,8 @@ import socket
 import struct
 from pathlib import Path
 
+from healthcheck.sandbox import syscalls
+
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
 CLONE_NEWIPC = 0x08000000
@@ -28,10 +30,9 @@ _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 _LAST_CAPABILITY = Path("/proc/sys/kernel/cap_last_cap")
 _CAPABILITIES_3 = 0x20080522
-_MOUNT_SETATTR, _FROM_HERE, _RECURSIVE = 442, -100, 0x8000
+_FROM_HERE, _RECURSIVE = -100, 0x8000
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
 """A byte of a path in mountinfo."""
-_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -63,7 +64,8 @@ def bind_read_only(source: str, target: str) -> None:
     mount(source, target, flags=MS_BIND | MS_REC)
     wanted = struct.pack("4Q", MS_RDONLY | MS_NOSUID, 0, 0, 0)
     attributes = ctypes.create_string_buffer(wanted, len(wanted))
-    if call(_MOUNT_SETATTR, _FROM_HERE, os.fsencode(target), _RECURSIVE, attributes, len(wanted)) < 0:
+    number = syscalls.number("mount_setattr")
+    if call(number, _FROM_HERE, os.fsencode(target), _RECURSIVE, attributes, len(wanted)) < 0:
         for place in _mounted(target):  # before Linux 5.12, or where a filter knows no such call
             _remount_read_only(place)
 
@@ -88,10 +90,7 @@ def _mounted(folder: str) -> list[str]:
 def enter_root(root: str) -> None:
     """Make `root` (a mount point) the root of this mount namespace and drop the old one."""
     os.chdir(root)
-    number = _PIVOT_ROOT.get(os.uname().machine)
-    if number is None:
-        raise OSError(38, f"pivot_root is not known on {os.uname().machine}")
-    _checked(_libc.syscall(ctypes.c_long(number), b".", b"."), "pivot_root")
+    checked(syscalls.number("pivot_root"), b".", b".")
     _checked(_libc.umount2(b".", _MNT_DETACH), "umount2")
     os.chdir("/")
 
@@ -178,12 +177,9 @@ def drop_capabilities() -> None:
 
 
 def set_capabilities(sets: bytes) -> None:
-    """Set the capability sets of this process, as capset(2) has them; nothing on a machine of unknown numbers."""
-    number = {"x86_64": 126, "aarch64": 91, "riscv64": 91, "ppc64le": 184, "s390x": 185}.get(os.uname().machine)
-    if number is None:
-        return
+    """Set the capability sets of this process, as capset(2) has them."""
     header = ctypes.create_string_buffer(struct.pack("Ii", _CAPABILITIES_3, 0))
-    checked(number, header, ctypes.create_string_buffer(sets, len(sets)))
+    checked(syscalls.number("capset"), header, ctypes.create_string_buffer(sets, len(sets)))
 
 
 def open_low_ports() -> None:

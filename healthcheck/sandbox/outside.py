@@ -7,13 +7,15 @@ can ask us (`supervise`). Where the kit runs as root, the program and who watche
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from healthcheck import files
-from healthcheck.sandbox import kernel, landlock, safely
+from healthcheck.sandbox import landlock, processes, safely
 from healthcheck.sandbox.guest import Guest
 from healthcheck.sandbox.job import STANDARD_PATH, Job, Mode
 from healthcheck.sandbox.protocol import NOTES, RUN
@@ -149,26 +151,17 @@ def used_bytes(job: Job) -> int:
             total += max(4096, found.st_blocks * 512)
             if stat.S_ISDIR(found.st_mode):
                 folders.append(f"{folder}/{name}")
-    return total + _shared_bytes(job)
+    shared = _shared_files(job) if os.geteuid() == job.stranger else ()
+    return total + sum(found.st_blocks * 512 for _, found in shared)
 
 
-def _shared_bytes(job: Job) -> int:
+def _shared_files(job: Job) -> Iterator[tuple[str, os.stat_result]]:
     """What lies in the folders that all users share and belongs to the dry run's own user."""
-    total = 0
-    for folder in SHARED if os.geteuid() == job.stranger else ():
-        for name in safely.names(folder, _MOST_NAMES):
-            try:
-                found = os.lstat(f"{folder}/{name}")
-            except OSError:
-                continue
-            total += found.st_blocks * 512 if found.st_uid == job.stranger else 0
-    return total
-
-
-def drop_privileges(job: Job) -> None:
-    """Become a user that no one else is, where that is possible; gain nothing by set-user-id programs."""
-    become(job.stranger)
-    kernel.drop_privileges()
+    for place in (f"{folder}/{name}" for folder in SHARED for name in safely.names(folder, _MOST_NAMES)):
+        with contextlib.suppress(OSError):  # files come and go
+            found = os.lstat(place)
+            if found.st_uid == job.stranger:
+                yield place, found
 
 
 def become(user: int) -> None:
@@ -203,21 +196,8 @@ def sweep(job: Job) -> None:
         if not left:
             break
         for pid in left:
-            _kill(pid)
-    for folder in SHARED:
-        for name in safely.names(folder, _MOST_NAMES):
-            place = f"{folder}/{name}"
-            try:
-                mine = os.lstat(place).st_uid == job.stranger and place != job.scratch
-            except OSError:
-                continue
-            if mine:
-                files.remove_tree(place)
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, 9)
-        os.waitpid(pid, os.WNOHANG)
-    except (ProcessLookupError, PermissionError, ChildProcessError):
-        return
+            processes.end(pid)
+        processes.reap()
+    for place, _ in _shared_files(job):
+        if place != job.scratch:
+            files.remove_tree(place)

@@ -28,13 +28,22 @@ class Process:
 
 def below(ancestor: int) -> tuple[Process, ...]:
     """Every process below `ancestor`, dead ones that nobody waited for apart."""
+    return tuple(process for process in _family(ancestor) if process.state not in "ZX")
+
+
+def family(ancestor: int) -> set[int]:
+    """The process ids below `ancestor`, dead ones that nobody waited for included."""
+    return {process.pid for process in _family(ancestor)}
+
+
+def _family(ancestor: int) -> list[Process]:
     found = [process for name in os.listdir("/proc") if name.isdigit() and (process := _read(int(name)))]
-    family, grown = {ancestor}, True
+    known, grown = {ancestor}, True
     while grown:
-        more = {process.pid for process in found if process.parent in family} - family
-        family |= more
+        more = {process.pid for process in found if process.parent in known} - known
+        known |= more
         grown = bool(more)
-    return tuple(p for p in found if p.pid in family and p.pid != ancestor and p.state not in "ZX")
+    return [process for process in found if process.pid in known and process.pid != ancestor]
 
 
 def _read(pid: int) -> Process | None:
@@ -57,17 +66,6 @@ def used_s(family: Iterable[Process]) -> float:
     reaped = os.times()
     ticks = sum(process.cpu_ticks + process.family_ticks for process in family)
     return ticks / _TICKS_PER_S + reaped.children_user + reaped.children_system
-
-
-def family(ancestor: int) -> set[int]:
-    """The process ids below `ancestor`, dead ones that nobody waited for included."""
-    found = [process for name in os.listdir("/proc") if name.isdigit() and (process := _read(int(name)))]
-    known, grown = {ancestor}, True
-    while grown:
-        more = {process.pid for process in found if process.parent in known} - known
-        known |= more
-        grown = bool(more)
-    return known - {ancestor}
 
 
 def leader(thread: int) -> int:
@@ -146,7 +144,7 @@ def end_all(ancestor: int) -> None:
         for number in (signal.SIGSTOP, signal.SIGKILL):
             for process in family:
                 send(process.pid, number)
-        _reap()
+        reap()
 
 
 def end(pid: int) -> None:
@@ -162,7 +160,8 @@ def send(pid: int, number: int) -> None:
         return
 
 
-def _reap() -> None:
+def reap() -> None:
+    """Take note of every child that has ended."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

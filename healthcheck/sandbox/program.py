@@ -39,10 +39,9 @@ def become(job: Job, ends: Ends, *, asks: bool, real_root: bool) -> None:
             _await(ends.gate)
             os.setresgid(0, 0, 0)
             os.setresuid(0, 0, 0)
-        if job.isolated:
-            kernel.drop_privileges()
-        else:
-            outside.drop_privileges(job)
+        if not job.isolated:
+            outside.become(job.stranger)
+        kernel.drop_privileges()
         _limit(job)
         _confine(job, ends.gate, asks=asks)
         null = os.open("/dev/null", os.O_RDONLY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 _TABLE = """
@@ -19,7 +20,7 @@ truncate 76 45;open 2 -;openat 257 56;openat2 437 437;creat 85 -;chmod 90 -;fchm
 fchmodat2 452 452;chown 92 -;fchown 93 55;lchown 94 -;fchownat 260 54;setxattr 188 5;lsetxattr 189 6;fsetxattr 190 7
 removexattr 197 14;lremovexattr 198 15;fremovexattr 199 16;setxattrat 463 463;removexattrat 466 466
 connect 42 203;socket 41 198;sendto 44 206;sendmsg 46 211;sendmmsg 307 269;prlimit64 302 261;vhangup 153 58
-fcntl 72 25;ioctl 16 29;socketpair 53 199
+fcntl 72 25;ioctl 16 29;socketpair 53 199;capset 126 91
 seccomp 317 277;landlock_create_ruleset 444 444;landlock_add_rule 445 445;landlock_restrict_self 446 446
 """
 """Name, number on x86_64, number on aarch64; "-" if the machine has no such call."""
@@ -42,3 +43,15 @@ def numbers() -> dict[str, int]:
     column = {"x86_64": 1, "aarch64": 2}.get(machine())
     rows = [entry.split() for line in _TABLE.split("\n") for entry in line.split(";") if entry]
     return {row[0]: int(row[column]) for row in rows if row[column] != "-"} if column else {}
+
+
+def number(name: str) -> int:
+    """The number of a call on this machine.
+
+    Raises:
+        OSError: it is not known.
+    """
+    found = numbers().get(name)
+    if found is None:
+        raise OSError(errno.ENOSYS, f"the number of {name} is not known on {machine()}")
+    return found
