@@ -74,7 +74,7 @@ def find_python(named: str = "", clone: Path = CLONE) -> Interpreter | None:
     made = clone / FOLDER / "bin" / "python"
     if (clone / FOLDER / "ready").exists() and os.access(made, os.X_OK):
         return Interpreter(path=str(made), named_by=FOLDER)
-    if all(map(_is_here, ("vllm", "vllm-ascend"))):
+    if all(any(metadata.distributions(name=name)) for name in ("vllm", "vllm-ascend")):
         return Interpreter(path=sys.executable, named_by=msg("the running Python"))
     return None
 
@@ -87,11 +87,3 @@ def look(python: Interpreter) -> Environment:
     except JsonError:
         return Environment(python=python, trouble=told.trouble or msg("it does not say what it has"))
     return Environment(python=python, versions=versions)
-
-
-def _is_here(name: str) -> bool:
-    try:
-        metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return False
-    return True

@@ -1,12 +1,11 @@
 """Writes the versions of what this environment has: no package is imported. `list_versions.py ANSWER`."""
 
 import json
-import platform
 import sys
 from importlib import metadata
 from pathlib import Path
 
-NAMES = ("vllm", "vllm-ascend", "transformers", "torch")
+NAMES = ("vllm", "vllm-ascend", "transformers")
 
 
 def version(name: str) -> str:
@@ -18,5 +17,4 @@ def version(name: str) -> str:
 
 if __name__ == "__main__":
     found = {name: version(name) for name in NAMES}
-    found["python"] = platform.python_version()
     Path(sys.argv[1]).write_text(json.dumps(found), encoding="utf-8")
