@@ -24,7 +24,7 @@ class App(Base):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.routes_found: list[str] = []
         self.prefix = kwargs.get("prefix") or kwargs.get("url_prefix") or ""
-        self.routes_found += _paths([*args, kwargs.get("routes"), kwargs.get("handlers")])
+        self.routes_found += _paths([*args, kwargs.get("routes")])
 
     def route(self, path: str = "", *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
         self.routes_found.append(_plain(f"{self.prefix}{path}"))
@@ -41,9 +41,6 @@ class App(Base):
     add_url_rule = add_route = add_get = add_post = add_api_route
 
     def add_routes(self, routes: Any, *args: Any, **kwargs: Any) -> None:
-        self.routes_found += _paths(routes)
-
-    def add_handlers(self, host: str, routes: Any) -> None:
         self.routes_found += _paths(routes)
 
     def include_router(self, router: Any, prefix: str = "", url_prefix: str = "", **kwargs: Any) -> None:
@@ -70,10 +67,6 @@ class App(Base):
     def listen(self, port: int, address: str = "", **kwargs: Any) -> None:
         """Tornado's."""
         serve("tornado", self, host=address or "0.0.0.0", port=port)  # noqa: S104 - its default
-
-    def launch(self, server_name: str | None = None, server_port: int | None = None, **kwargs: Any) -> None:
-        """Gradio's."""
-        serve("gradio", self, host=server_name, port=server_port)
 
 
 class Route(App):
@@ -126,13 +119,6 @@ def serve(name: str, app: Any = None, **options: Any) -> None:
     note.serve(f"{calls.CALL}{name}", [json.dumps({"routes": routes, "options": plain})])
 
 
-class _TornadoServer(Base):
-    """tornado.httpserver.HTTPServer(app)."""
-
-    def __init__(self, app: Any, *_: Any, **__: Any) -> None:
-        self.listen = self.bind = app.listen
-
-
 class UvicornServer:
     """uvicorn.Server(uvicorn.Config(app, …))."""
 
@@ -170,20 +156,6 @@ class AiohttpRunner(Base):
         return None
 
 
-def _waitress(
-    app: Any, host: str | None = None, port: int | None = None, listen: str | None = None, **_: Any
-) -> None:
-    if listen:
-        host, port = listen.rpartition(":")[0], int(listen.rpartition(":")[2])
-    serve("waitress", app, host=host, port=port)
-
-
-async def _hypercorn_serve(app: Any, config: Any, **_: Any) -> None:
-    bound = config.__dict__.get("bind", ["127.0.0.1:8000"])
-    first = bound[0] if isinstance(bound, (list, tuple)) else bound
-    serve("hypercorn", app, host=str(first).rpartition(":")[0], port=str(first).rpartition(":")[2])
-
-
 def parts(name: str) -> dict[str, Any]:
     """What matters of a web library by module name."""
     known: dict[str, dict[str, Any]] = {
@@ -198,11 +170,6 @@ def parts(name: str) -> dict[str, Any]:
         "sanic": {"Sanic": App, "Blueprint": App},
         "bottle": {"Bottle": App, "run": functools.partial(serve, "bottle")},
         "tornado.web": {"Application": App, "url": Route, "URLSpec": Route},
-        "tornado.httpserver": {"HTTPServer": _TornadoServer},
-        "gradio": {"Blocks": App, "Interface": App, "ChatInterface": App},
-        "waitress": {"serve": _waitress},
-        "hypercorn.asyncio": {"serve": _hypercorn_serve},
-        "hypercorn.config": {"Config": Base},
         "aiohttp.web": {
             "Application": App, "RouteTableDef": App, "run_app": functools.partial(serve, "aiohttp"),
             "AppRunner": AiohttpRunner, "TCPSite": AiohttpSite,
@@ -210,7 +177,6 @@ def parts(name: str) -> dict[str, Any]:
         },
         "pydantic": {"BaseModel": Base, "Field": _field},
         "uvloop": {"run": lambda main, **_: importlib.import_module("asyncio").run(main), "install": lambda: None},
-        "nest_asyncio": {"apply": lambda *_: None},
     }  # fmt: skip
     return known.get(name, {})
 

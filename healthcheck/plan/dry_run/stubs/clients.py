@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import urllib.error
-import urllib.parse
-import urllib.request
 from typing import Any
 
 from healthcheck.plan.dry_run.stubs.permissive import Base
@@ -32,9 +29,6 @@ class Response(Base):
             raise HTTPError(f"{self.status_code} Client Error for url: {self.url}")
         return self
 
-    def iter_lines(self, *_: Any, **__: Any) -> Any:
-        return iter(self.content.splitlines())
-
 
 class RequestException(OSError):  # noqa: N818 - its name in requests
     """As both libraries have it at the root of their errors."""
@@ -56,6 +50,9 @@ def request(
     Raises:
         ConnectError: there is no recorded server there.
     """
+    import urllib.error  # noqa: PLC0415 - it takes long, and few programs ask
+    import urllib.request  # noqa: PLC0415
+
     body = _encoded(data if data is not None else content) if json is None else _dumped(json)
     sent = urllib.request.Request(str(url), data=body, method=str(method).upper())  # noqa: S310 - as below
     try:
@@ -76,6 +73,8 @@ def _dumped(value: Any) -> bytes:
 
 def _encoded(body: Any) -> bytes | None:
     if isinstance(body, dict):
+        import urllib.parse  # noqa: PLC0415 - as above
+
         return urllib.parse.urlencode(body, doseq=True).encode()
     return body.encode() if isinstance(body, str) else body if isinstance(body, bytes) else None
 

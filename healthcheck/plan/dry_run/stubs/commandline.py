@@ -1,34 +1,46 @@
-"""Stubs for click, typer and fire: they call the submission's function with what the command line says."""
+"""Stubs for click and typer: they call the submission's function with what the command line says."""
 
 from __future__ import annotations
 
+import argparse
 import functools
-import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from healthcheck.plan.dry_run.stubs.permissive import Anything
 
-_MISSING = inspect.Parameter.empty
+_MISSING: Any = ...
 
 
 class Option:
-    """A declared option or argument: its parameter's name, and its default."""
+    """A declared option or argument: its parameter's name, how it is written, and its default."""
 
     def __init__(self, *words: Any, default: Any = _MISSING, **more: Any) -> None:
         names = [word for word in words if isinstance(word, str)]
-        longest = max(names, key=len, default="")
-        self.name = longest.lstrip("-").replace("-", "_").split("/")[0].lower()
-        without = default is ... or default is _MISSING
-        self.default = _MISSING if without else default() if callable(default) else default
+        self.name = max(names, key=len, default="").lstrip("-").replace("-", "_").split("/")[0].lower()
+        self.flags = [word.split("/")[0] for word in names if word.startswith("-")]
         self.type = more.get("type")
         variable = more.get("envvar")
-        if isinstance(variable, str) and variable in os.environ:
-            self.default = os.environ[variable]
-        elif self.default is _MISSING and longest.startswith("-") and not more.get("required"):
+        self.default = os.environ.get(variable, default) if isinstance(variable, str) else default
+        if self.default is _MISSING and self.flags and not more.get("required"):
             self.default = False if more.get("is_flag") else None
+        elif callable(self.default):
+            self.default = self.default()
+
+    def declare(self, parser: argparse.ArgumentParser, name: str) -> None:
+        """Add it to the parser, under the name of its parameter."""
+        free = self.default is _MISSING and not self.flags
+        flags = () if free else (f"--{name}", f"--{name.replace('_', '-')}", *self.flags)
+        how: dict[str, Any] = {} if self.default is _MISSING else {"default": self.default}
+        if flags:
+            how |= {"dest": name, "required": not how}
+        if isinstance(self.default, bool):
+            parser.add_argument(*dict.fromkeys(flags), action="store_true", **how)
+        else:
+            whole = self.type in {int, "int"}
+            parser.add_argument(*dict.fromkeys(flags) or (name,), type=int if whole else str, **how)
 
 
 class Command:
@@ -49,39 +61,21 @@ class Command:
 
     def run(self, argv: list[str]) -> Any:
         """Call the function with what the command line says."""
-        parameters = inspect.signature(self.function).parameters
-        declared = {name: each.default for name, each in parameters.items() if isinstance(each.default, Option)}
-        declared |= {option.name: option for option in self.options}
-        defaults = {name: declared.get(name, each).default for name, each in parameters.items()}
-        given = _given(argv, {name: value for name, value in defaults.items() if value is not _MISSING}, defaults)
-        whole = {name for name, each in parameters.items() if each.annotation in {int, "int"}}
-        whole |= {name for name, option in declared.items() if option.type is int}
-        return self.function(
-            **{
-                name: int(value) if name in whole and isinstance(value, str) else value
-                for name, value in given.items()
-                if name in parameters
-            }
-        )
+        parser = argparse.ArgumentParser(allow_abbrev=False)
+        declared = {option.name: option for option in self.options}
+        for name, parameter in _parameters(self.function).items():
+            missing = parameter.default is parameter.empty
+            said = parameter.default if isinstance(parameter.default, Option) else declared.get(name)
+            option = said or Option(default=_MISSING if missing else parameter.default)
+            option.type = option.type or parameter.annotation
+            option.declare(parser, name)
+        return self.function(**vars(parser.parse_known_args(argv)[0]))
 
 
-def _given(argv: list[str], found: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """The arguments of a command line by parameter; those without a default are positional, too."""
-    free, words = [name for name in names if name not in found], list(argv)
-    while words:
-        word = words.pop(0)
-        if word.startswith("--"):
-            name, equals, value = word[2:].partition("=")
-            name = name.replace("-", "_")
-            bare = isinstance(found.get(name), bool) or not words or words[0].startswith("--")
-            found[name] = value if equals else True if bare else words.pop(0)
-            free = [each for each in free if each != name]
-        elif free:
-            found[free.pop(0)] = word
-    if free:
-        print(f"Error: Missing option or argument: {free[0]}", file=sys.stderr)
-        sys.exit(2)
-    return found
+def _parameters(function: Callable[..., Any]) -> Any:
+    import inspect  # noqa: PLC0415 - it takes long, and few programs ask
+
+    return inspect.signature(function).parameters
 
 
 class Group(Command):
@@ -142,13 +136,8 @@ class Typer(Group):
 
 def _with_context(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function without its first parameter, the context of click."""
-    first, *others = inspect.signature(function).parameters.values()
-
-    @functools.wraps(function)
-    def call(**given: Any) -> Any:
-        return function(Anything(first.name), **given)
-
-    call.__dict__["__signature__"] = inspect.Signature(others)
+    call = functools.partial(function, Anything("click.Context"))
+    call.__dict__.update(function.__dict__, __name__=function.__name__)
     return call
 
 
@@ -165,12 +154,12 @@ def _making(kind: type[Command]) -> Callable[..., Any]:
     return lambda *args, **_: kind(args[0]) if args and callable(args[0]) else kind
 
 
-def _run(function: Any = None, *_: Any, **__: Any) -> Any:
-    return Command(function).run(sys.argv[1:]) if inspect.isfunction(function) else Anything("fire.Fire()")
+def _run(function: Any) -> None:
+    Command(function)()
 
 
-def _typer_option(default: Any = _MISSING, *_: Any, **more: Any) -> Option:
-    return Option(default=default, **more)
+def _typer_option(default: Any = _MISSING, *words: Any, **more: Any) -> Option:
+    return Option(*words, default=default, **more)
 
 
 def parts(name: str) -> dict[str, Any]:
@@ -181,6 +170,5 @@ def parts(name: str) -> dict[str, Any]:
             "echo": print, "pass_context": _with_context,
         },
         "typer": {"Typer": Typer, "run": _run, "Option": _typer_option, "Argument": _typer_option, "echo": print},
-        "fire": {"Fire": _run},
     }  # fmt: skip
     return known.get(name, {})

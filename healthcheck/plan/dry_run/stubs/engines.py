@@ -22,11 +22,6 @@ _SERVER_MODULES = tuple(f"{name}." for name in (
     "lightllm", "http.server", "streamlit", "gradio", "bentoml", "openllm", "trtllm", "tensorrt_llm",
 ))  # fmt: skip
 """What `python -m` starts a server with, and the modules below."""
-_VLLM_COMMANDS = (
-    "chat", "complete", "serve", "launch", "bench", "collect-env", "run-batch", "download-kernels", "preload",
-    "snapshot",
-)  # fmt: skip
-"""The commands of vLLM's program, the last three from 0.32.0 on. Source: vllm/entrypoints/cli/main.py."""
 _VLLM_PROGRAMS = tuple(f"vllm.{name}" for name in (
     "entrypoints.openai.api_server", "entrypoints.api_server", "entrypoints.cli.main", "entrypoints.grpc_server",
     "entrypoints.openai.run_batch", "entrypoints.launchers.api_server.entry", "entrypoints.launchers.grpc_server",
@@ -92,18 +87,9 @@ async def _vllm_run_server(parsed: Any, *_: Any, **__: Any) -> None:
 
 
 def _vllm_main(*_: Any, **__: Any) -> None:
-    arguments = sys.argv[1:]
-    if arguments[:1] == ["serve"]:
-        note.serve("vllm", arguments)
-    note.record("exec", "vllm", *arguments)
-    command = next((word for word in arguments if not word.startswith("-")), _VLLM_COMMANDS[0])
-    if command not in _VLLM_COMMANDS and "--omni" not in arguments:
-        usual = _VLLM_COMMANDS[:7]
-        print(f"usage: vllm [-h] [-v] {{{','.join(usual)}}} ...", file=sys.stderr)
-        choices = ", ".join(map(repr, usual))
-        said = f"argument subparser: invalid choice: {command!r} (choose from {choices})"
-        print(f"vllm: error: {said}", file=sys.stderr)
-        sys.exit(2)
+    if sys.argv[1:2] == ["serve"]:
+        note.serve("vllm", sys.argv[1:])
+    note.record("exec", "vllm", *sys.argv[1:])
 
 
 class Engine(Base):
@@ -202,8 +188,6 @@ def parts(name: str) -> dict[str, Any]:
         cuda: Any = Anything("torch.cuda")
         cuda.is_available, cuda.device_count = (lambda: False), (lambda: 0)
         found = {"cuda": cuda} if name == "torch" else {"is_available": lambda: False}
-    elif top == "dotenv":
-        found = {"load_dotenv": lambda *_, **__: True}
     return found
 
 

@@ -13,18 +13,23 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from healthcheck.plan.dry_run.stubs import apps, devices, earlier_steps, engines, image, patches, pip
+from healthcheck.plan.dry_run.stubs import (
+    apps,
+    clients,
+    commandline,
+    devices,
+    earlier_steps,
+    engines,
+    image,
+    patches,
+    pip,
+)
 from healthcheck.plan.dry_run.stubs.permissive import Module
 
 KNOWN = frozenset(Path(__file__).with_name("libraries.txt").read_text(encoding="ascii").split())
 """Libraries that adapters import and that the service's image or a package of requirements.txt brings."""
 _PROGRAM = ".__main__"
 """What `python -m` looks for in a package."""
-_LATE = {
-    **dict.fromkeys(("click", "typer", "fire"), "commandline"),
-    **dict.fromkeys(("requests", "httpx"), "clients"),
-}
-"""Stubs that cost something to import."""
 
 
 class Library(Module):
@@ -44,8 +49,7 @@ class Loader(importlib.abc.Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        late = _LATE.get(module.__name__.split(".", maxsplit=1)[0])
-        for source in (engines, devices, apps, *((_ours(late),) if late else ())):
+        for source in (engines, devices, apps, clients, commandline):
             module.__dict__.update(source.parts(module.__name__))
         module.__dict__["run_as_main"] = engines.run_module
         module.__dict__.setdefault("__version__", image.module_version(module.__name__))
@@ -111,27 +115,9 @@ def install(kit: str) -> None:
         sys.path.append(f"{kit}/site")
     sys.meta_path[:0] = [Below(), patches.AfterImport()]
     sys.meta_path.append(Finder())
-    _HIDDEN.update(_taken_out())
+    ours = [name for name in sys.modules if name.split(".")[0] == "healthcheck"]
+    _HIDDEN.extend(map(sys.modules.pop, ours))
 
 
-def _ours(name: str) -> Any:
-    """One of our own modules, while the submission's of the same name are out of sight."""
-    theirs, path = _taken_out(), list(sys.path)
-    sys.modules.update(_HIDDEN)
-    sys.path.insert(0, _LIBRARY)
-    try:
-        return importlib.import_module(f"{__package__}.{name}")
-    finally:
-        _HIDDEN.update(_taken_out())
-        sys.modules.update(theirs)
-        sys.path[:] = path
-
-
-def _taken_out() -> dict[str, ModuleType]:
-    """The modules of the package healthcheck, ours or the submission's, which nothing finds any more."""
-    return {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "healthcheck"}
-
-
-_LIBRARY = str(Path(__file__).parents[4])
-_HIDDEN: dict[str, ModuleType] = {}
+_HIDDEN: list[ModuleType] = []
 """Our own modules, out of the way of a submission with modules of the same name, but not collected."""

@@ -41,15 +41,6 @@ def _socketserver(module: ModuleType) -> None:
     module.__dict__["BaseServer"].serve_forever = serve_forever
 
 
-def _http_server(module: ModuleType) -> None:
-    def bind(self: Any) -> None:
-        super(server, self).server_bind()
-        self.server_name, self.server_port = self.server_address[:2]
-
-    server: Any = module.__dict__["HTTPServer"]
-    server.server_bind = bind
-
-
 def _asyncio(module: ModuleType) -> None:
     really_create = module.__dict__["BaseEventLoop"].create_server
 
@@ -158,7 +149,6 @@ def _sysconfig(module: ModuleType) -> None:
 
 _AFTER: dict[str, Callable[[ModuleType], None]] = {
     "socketserver": _socketserver,
-    "http.server": _http_server,
     "asyncio.base_events": _asyncio,
     "asyncio.tasks": _asyncio_sleep,
     "site": lambda module: module.__dict__.update(getsitepackages=lambda *_: [SITE]),
