@@ -106,20 +106,7 @@ _LEADS_ON = frozenset(
     )
 )
 """Words that hardly ever end a text; "in", "to" or "with" do."""
-_LEADS_ON_IN_CHINESE = (
-    "因为",
-    "所以",
-    "如果",
-    "但是",
-    "而且",
-    "并且",
-    "或者",
-    "以及",
-    "等于",
-    "答案是",
-    "我们",
-    "然后",
-)
+_LEADS_ON_IN_CHINESE = tuple(re.findall(r"\w+", "因为 所以 如果 但是 而且 并且 或者 以及 等于 答案是 我们 然后"))
 """Single characters do end a text: the sum is 和, "yes" is 是."""
 _LEADS_ON_SIGN = re.compile(r"(?:[,、，(（\[{“「《]|(?<=\s)[=+×÷*-])$")
 _OPENING, _CLOSING = "([{（【「《", ")]}）】」》"

@@ -26,72 +26,14 @@ _SHOTS = (
     ("Tom reads 5 pages a day. How many in 6 days?", "5 times 6 is 30. The answer is 30"),
 )
 _STEMS = ("kelp", "mirt", "zorn", "quab", "dulf", "vask", "jepp", "wolm")
-_WORDS = [
-    "amber",
-    "anchor",
-    "basket",
-    "beacon",
-    "candle",
-    "canyon",
-    "copper",
-    "cotton",
-    "desert",
-    "dragon",
-    "engine",
-    "falcon",
-    "forest",
-    "garden",
-    "ginger",
-    "hammer",
-    "harbor",
-    "island",
-    "jacket",
-    "kettle",
-    "ladder",
-    "lantern",
-    "magnet",
-    "marble",
-    "meadow",
-    "mirror",
-    "needle",
-    "orange",
-    "oyster",
-    "paddle",
-    "parrot",
-    "pepper",
-    "pillow",
-    "planet",
-    "pocket",
-    "rabbit",
-    "ribbon",
-    "saddle",
-    "salmon",
-    "school",
-    "shadow",
-    "silver",
-    "spider",
-    "spring",
-    "stable",
-    "summer",
-    "temple",
-    "ticket",
-    "tunnel",
-    "turtle",
-    "velvet",
-    "violin",
-    "walnut",
-    "window",
-    "winter",
-    "wizard",
-    "yellow",
-    "zipper",
-    "button",
-    "castle",
-    "doctor",
-    "feather",
-    "hunter",
-    "jungle",
-]
+_COMMON = (
+    "amber anchor basket beacon candle canyon copper cotton desert dragon engine falcon forest garden ginger "
+    "hammer harbor island jacket kettle ladder lantern magnet marble meadow mirror needle orange oyster paddle "
+    "parrot pepper pillow planet pocket rabbit ribbon saddle salmon school shadow silver spider spring stable "
+    "summer temple ticket tunnel turtle velvet violin walnut window winter wizard yellow zipper button castle "
+    "doctor feather hunter jungle"
+)
+_WORDS = _COMMON.split()
 
 
 def assistant(text: str) -> Message:
