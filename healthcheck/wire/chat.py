@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import msgspec
 
@@ -104,33 +103,6 @@ class Completion:
     mean_logprob: float | None = None
 
 
-class _Delta(msgspec.Struct):
-    content: str | None = None
-    reasoning_content: str | None = None
-    reasoning: str | None = None
-
-
-class _Choice(msgspec.Struct):
-    delta: _Delta
-    index: int = 0
-    finish_reason: str | None = None
-    logprobs: None = None
-
-
-class _TextEvent(msgspec.Struct):
-    """An event of the common kind. What does not fit it is read as any JSON: slower, and to the same effect."""
-
-    choices: list[_Choice]
-    id: str = ""
-    model: str = ""
-    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
-    error: None = None
-    usage: None = None
-
-
-_TEXT_EVENT = msgspec.json.Decoder(_TextEvent)
-
-
 @dataclass(slots=True)
 class Reader:
     """Folds a byte stream into a Completion. Feed it bytes; it does no I/O and raises nothing.
@@ -195,9 +167,7 @@ class Reader:
         )
 
     def _take(self, block: Block) -> None:
-        if self._done or (
-            block.text.startswith("data: {") and not block.replaced and self._text_event(block.text[6:])
-        ):
+        if self._done:
             return
         if block.replaced:
             _note(self._faults, msg("an event that is not UTF-8: {quoted}", _quoted(block.text)))
@@ -219,33 +189,6 @@ class Reader:
             return
         self.events += 1
         self._event(event)
-
-    def _text_event(self, data: str) -> bool:
-        """Take an event of the common kind; False, and nothing taken, where it is of another."""
-        try:
-            event = _TEXT_EVENT.decode(data)
-        except (msgspec.MsgspecError, RecursionError, UnicodeError):
-            return False
-        self.events += 1
-        if not self._model:
-            self._model = event.model
-        if event.id != self._identity:
-            self._name(event.id)
-        for choice in event.choices:
-            if choice.index >= self._choices:
-                self._choices = choice.index + 1
-            if choice.finish_reason:
-                self._finish = choice.finish_reason
-            delta = choice.delta
-            text, reasoning = delta.content, delta.reasoning_content or delta.reasoning
-            if text and not reasoning and text.isascii() and self._characters + len(text) <= self.max_characters:
-                self._text.append(text)
-                self._characters += len(text)
-                self._deltas += 1
-            elif text or reasoning:
-                heard = self._append(self._text, text, "content")
-                self._deltas += self._append(self._reasoning, reasoning, msg("reasoning")) or heard
-        return True
 
     def _event(self, event: dict[str, JsonValue]) -> None:
         if event.get("error") or event.get("object") == "error":

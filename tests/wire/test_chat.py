@@ -175,3 +175,15 @@ def test_strange_log_probabilities_are_no_log_probabilities(logprobs: object) ->
     reader.feed(b"data: " + json.dumps(event).encode() + b"\n\n")
     completion = reader.close()
     assert (completion.mean_logprob, completion.text) == (None, "x")
+
+
+def test_text_is_joined_in_order() -> None:
+    reader = Reader()
+    for word in ("The", " answer", " is", " 18", "."):
+        event = {"id": "x", "choices": [{"index": 0, "delta": {"content": word}, "finish_reason": None}]}
+        reader.feed(f"data: {json.dumps(event)}\n\n".encode())
+    reader.feed(b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n')
+    completion = reader.close()
+    assert completion.text == "The answer is 18."
+    assert (completion.finish_reason, completion.done, completion.deltas) == ("stop", True, 5)
+    assert completion.faults == ()
