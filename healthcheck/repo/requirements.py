@@ -162,10 +162,10 @@ def includes(file: File) -> tuple[str, ...]:
 
 
 def _decode(data: bytes) -> tuple[str, str]:
-    """The text, and what is odd about its encoding.
+    """The text of a file, and a remark about its encoding, "" if there is none.
 
     Raises:
-        ValueError: it is no text; the reason.
+        ValueError: the bytes cannot be decoded.
     """
     marked = next((encoding for mark, encoding in MARKS if data.startswith(mark)), "")
     if not marked and b"\0" in data:
