@@ -22,7 +22,8 @@ from healthcheck.fleet.launch import LOG, REPORT, Order
 from healthcheck.fleet.machines import Running
 from healthcheck.fleet.receive import Sent, received, sent
 from healthcheck.fleet.records import Attempt, Ending, Fleet, Job
-from healthcheck.fleet.show import Quiet
+from healthcheck.fleet.show import Show
+from healthcheck.language import ENGLISH
 from healthcheck.records import Verdict
 
 NODES, COUNTS = 100, (100, 1000)
@@ -128,7 +129,7 @@ def driven(count: int, folder: Path, report: Sent) -> Seen:
             settings=Settings(out=out, limit_s=1.0, retries=2),
             journal=kept,
             machines=Simulated(report),
-            listener=Quiet(),
+            listener=Show(count, ENGLISH, quiet=True),
             saved=lambda now: outputs.write(out, now),
         ).run()
     took_s = cpu_s() - began
