@@ -62,12 +62,10 @@ def problems() -> list[Any]:
     return [problem for tier in TIERS for problem in generate("arithmetic", tier, SEED, PER_TIER)]
 
 
-def steps(lengths_: Sequence[int], right: Any, wrong: Any) -> Iterator[Step]:
-    tiers = [message.tier for message in messages(SEED)[:MESSAGES]]
-    for number, (length, ours, theirs) in enumerate(zip(lengths_, right, wrong, strict=True)):
-        tier = tiers[number] if number < len(tiers) else ""
+def steps(right: Any, wrong: Any) -> Iterator[Step]:
+    for number, (ours, theirs) in enumerate(zip(right, wrong, strict=True)):
         for at, (there, here) in enumerate(zip(ours, theirs, strict=True)):
-            yield step(Position(**there), Position(**here), prompt=number, length=length, decoded=at, tier=tier)
+            yield step(Position(**there), Position(**here), prompt=number, decoded=at)
 
 
 def shares(answers: Sequence[str]) -> list[float]:
@@ -102,10 +100,9 @@ def calibration() -> Section:
     base, *others = found["rows"]
     before = shares(base["texts"])
     rows = [
-        row(each, shift_of(list(steps(found["lengths"], base["readings"], each["readings"])), SEED), before,
-            shares(each["texts"]))
+        row(each, shift_of(list(steps(base["readings"], each["readings"])), SEED), before, shares(each["texts"]))
         for each in others
-    ]  # fmt: skip
+    ]
     accuracy = round(100 * sum(before) / len(before), 1)
     kept = {"accuracy": accuracy, "problems": len(before), "samples": SAMPLES, "rows": rows}
     KEPT.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from healthcheck import json_text
 from healthcheck.contract import MODELS_PATH
 from healthcheck.errors import Blocked
 from healthcheck.json_text import JsonError
 from healthcheck.messages import msg
-from healthcheck.numerics.dialect import MOST_LOGPROBS, Dialect, candidates, prompt_tokens
+from healthcheck.numerics.dialect import Dialect, candidates, prompt_tokens
 from healthcheck.numerics.records import Api, NumericsSettings, Prompt, Reading, Server, TokenIds
 from healthcheck.numerics.reproduction import Shell
 from healthcheck.records import JsonValue
@@ -67,15 +67,7 @@ class Asker:
         return next(self._salts)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A server and how to ask it."""
-
-    server: Server
-    dialect: Dialect
-
-
-async def find(connections: Connections, settings: NumericsSettings) -> Found:
+async def find(connections: Connections, settings: NumericsSettings) -> tuple[Server, Dialect]:
     """Find out what the server gives: the first form of request that it answers, with log-probabilities if any is.
 
     Raises:
@@ -87,12 +79,12 @@ async def find(connections: Connections, settings: NumericsSettings) -> Found:
     for dialect in candidates(model):
         if dialect.api is Api.TOKEN_IDS and not ids:
             continue
-        reading = await _tried(connections, dialect, ids)
+        prompt = Prompt(ids=ids) if dialect.api is Api.TOKEN_IDS else Prompt(text=TRIAL)
+        reading = await Asker(connections, dialect, "").read(prompt, tokens=2)
         form = dialect.api, dialect.extras
         if reading.error:
             refused[form] = reading.error
         else:
-            most, reading = await _with_most(connections, dialect, ids, reading)
             server = Server(
                 model=model,
                 api=dialect.api,
@@ -103,31 +95,11 @@ async def find(connections: Connections, settings: NumericsSettings) -> Found:
                 version=await version_of(connections, WAITS.connect_s),
                 header=header,
             )
-            return Found(server, most)
+            return server, dialect
     reason = next(iter(refused.values()), "")
     raise Blocked(
         msg("the server answers no request for a completion, so that nothing can be compared: {reason}", reason)
     )
-
-
-async def _tried(connections: Connections, dialect: Dialect, ids: TokenIds) -> Reading:
-    prompt = Prompt(ids=ids) if dialect.api is Api.TOKEN_IDS else Prompt(text=TRIAL)
-    return await Asker(connections, dialect, "").read(prompt, tokens=2)
-
-
-async def _with_most(
-    connections: Connections, dialect: Dialect, ids: TokenIds, reading: Reading
-) -> tuple[Dialect, Reading]:
-    """As many log-probabilities as the server gives (vLLM: --max-logprobs), between one number and the next."""
-    refused = min((most for most in MOST_LOGPROBS if most > dialect.logprobs), default=0)
-    while dialect.logprobs and dialect.logprobs + 1 < refused:
-        more = replace(dialect, logprobs=(dialect.logprobs + refused) // 2)
-        tried = await _tried(connections, more, ids)
-        if tried.error:
-            refused = more.logprobs
-        else:
-            dialect, reading = more, tried
-    return dialect, reading
 
 
 async def tokens_of(connections: Connections, model: str, text: str) -> tuple[int, ...]:

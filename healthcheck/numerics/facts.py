@@ -66,17 +66,16 @@ def measure(
 async def _measure(settings: NumericsSettings, progress: Progress, reference: Reference | None) -> NumericsRun:
     began = time.monotonic()
     async with aclosing(for_settings(settings)) as connections:
-        found = await find(connections, settings)
-        trial = await tokens_of(connections, found.server.model, TRIAL)
+        server, dialect = await find(connections, settings)
+        trial = await tokens_of(connections, server.model, TRIAL)
         if reference:
-            refuse_unlike(reference, found.server, trial)
-        server = found.server
+            refuse_unlike(reference, server, trial)
         spare = settings.tokens if server.logprobs and server.api is not Api.CHAT else _TOKENS_OF_TEXT
         longest = min(settings.longest_tokens, (server.context or 2048) - spare - 1)
         pieces = texts(settings.seed)
         source, usual = await _source(connections, server, pieces, settings.seed), lengths(longest)
         bench = Bench(
-            asker=Asker(connections, found.dialect, settings.url),
+            asker=Asker(connections, dialect, settings.url),
             source=source,
             longest=longest,
             pool=[source.prompt(length) for length in usual for _ in range(server.salted * _OF_A_LENGTH)],

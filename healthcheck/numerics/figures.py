@@ -10,18 +10,6 @@ from healthcheck.numerics.judgement import cells
 from healthcheck.numerics.records import NumericsRun, Pair, Relation
 from healthcheck.records import JsonValue
 
-_SHORT = {
-    Relation.AGAIN: msg("again"),
-    Relation.AFTER_ABORT: msg("after a cancelled request"),
-    Relation.MIXED_LENGTHS: msg("beside other lengths"),
-    Relation.WARM_PREFIX: msg("prefix cached"),
-    Relation.SHARED_PREFIX: msg("part of it cached"),
-    Relation.WHILE_DECODING: msg("others decode"),
-    Relation.DECODED: msg("decoded"),
-    Relation.AT_EDGE: msg("at edges"),
-    Relation.STREAMED: msg("streamed"),
-    Relation.CHAT: msg("by chat"),
-}
 _DIGITS = 7
 
 
@@ -54,15 +42,15 @@ def _table(run: NumericsRun) -> JsonValue:
     ]
 
 
-def _short(pair: Pair) -> str:
-    return _SHORT.get(pair.relation) or msg("in a batch of {size}", pair.size)
+def _situation(pair: Pair) -> str:
+    return msg("in a batch of {size}", pair.size) if pair.relation is Relation.BATCH else pair.relation.value
 
 
 def _by_length(pairs: Iterable[Pair]) -> JsonValue:
     """The largest shift in nats of each relation at each length of the prompt."""
     found: dict[tuple[str, int], float] = {}
     for pair in pairs:
-        place = _short(pair), pair.prompt.length
+        place = _situation(pair), pair.prompt.length
         found[place] = max(found.get(place, 0.0), pair.difference.shift)
     return [
         {"relation": relation, "length": length, "shift": round(largest, 4)}
@@ -75,7 +63,7 @@ def _by_position(run: NumericsRun) -> JsonValue:
     found: dict[str, dict[int, list[float]]] = {}
     for pair in run.pairs:
         first = pair.size + 1 if pair.relation in {Relation.DECODED, Relation.AT_EDGE} else 1
-        of = found.setdefault(_short(pair), {})
+        of = found.setdefault(_situation(pair), {})
         for position, kl in enumerate(pair.difference.kls, first):
             of.setdefault(position, []).append(kl)
     for step in run.steps:

@@ -132,19 +132,17 @@ def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
     rounded = dict(zip(range(0, len(chosen), ROUNDED), answer.rounded, strict=False))
     steps = [
         each
-        for number, (_, (prompt, reading)) in enumerate(chosen)
-        for each in _steps(number, prompt, reading, answer.readings[number], rounded.get(number, ()))
+        for number, (_, reading) in enumerate(chosen)
+        for each in _steps(number, reading, answer.readings[number], rounded.get(number, ()))
     ]
     kept = Reference(place=weights.folder, server=server, trial=answer.trial, readings=())
     seconds = round(run.seconds + time.monotonic() - began, 1)
     return replace(run, reference=kept, steps=tuple(steps), seconds=seconds)
 
 
-def _steps(
-    number: int, prompt: Prompt, reading: Reading, exact: Sequence[Position], rough: Sequence[Position]
-) -> Iterator[Step]:
+def _steps(number: int, reading: Reading, exact: Sequence[Position], rough: Sequence[Position]) -> Iterator[Step]:
     for at, (there, here) in enumerate(zip(exact, reading.positions, strict=False)):
-        found = step(there, here, prompt=number, length=prompt.length, decoded=at, tier=prompt.tier)
+        found = step(there, here, prompt=number, decoded=at)
         yield replace(found, rounding=divergence(there, rough[at])) if at < len(rough) else found
 
 
@@ -152,21 +150,15 @@ Context = tuple[tuple[int, ...], int]
 """Tokens, and the place from which on they are predicted."""
 
 
-def contexts(alone: Sequence[tuple[Prompt, Reading]]) -> list[tuple[Context, tuple[Prompt, Reading]]]:
-    """Problems first, then ordinary prompts of every length; each with the tokens of its completion."""
+def contexts(alone: Sequence[tuple[Prompt, Reading]]) -> list[tuple[Context, Reading]]:
+    """Prompts of every length, each with the tokens of its completion."""
     usable = [
-        each
-        for each in alone
-        if each[0].ids and not each[1].error and token_ids(each[1]) and all(here.top for here in each[1].positions)
+        ((prompt.ids + token_ids(reading), prompt.length), reading)
+        for prompt, reading in sorted(alone, key=lambda each: each[0].length)
+        if prompt.ids and not reading.error and token_ids(reading) and all(here.top for here in reading.positions)
     ]
-    problems = [each for each in usable if each[0].tier]
-    others = sorted((each for each in usable if not each[0].tier), key=lambda each: each[0].length)
-    room = max(MOST_CONTEXTS - len(problems), 1)
-    spread = [others[place * len(others) // room] for place in range(room)] if len(others) > room else others
-    return [
-        ((prompt.ids + token_ids(reading), prompt.length), (prompt, reading))
-        for prompt, reading in (*problems, *spread)
-    ]
+    room = min(MOST_CONTEXTS, len(usable))
+    return [usable[place * len(usable) // room] for place in range(room)]
 
 
 def read(weights: Weights, chosen: Sequence[Context], moved: Moved, *, logprobs: int) -> Answer:

@@ -30,7 +30,7 @@ def texts(seed: int) -> Sequence[str]:
 def messages(seed: int) -> Sequence[Prompt]:
     """Word problems of each tier in turn."""
     tiers = [generate("arithmetic", tier, seed, TEXTS // 2) for tier in TIERS]
-    return [Prompt(text=prompt(each).strip(), tier=each.tier) for row in zip(*tiers, strict=True) for each in row]
+    return [Prompt(text=prompt(each).strip()) for row in zip(*tiers, strict=True) for each in row]
 
 
 def lengths(longest: int) -> list[int]:

@@ -113,15 +113,10 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A prompt: its tokens, or a text where the server takes no tokens.
-
-    Attributes:
-        tier: of the probe's problem that it is; "" for any other text.
-    """
+    """A prompt: its tokens, or a text where the server takes no tokens."""
 
     text: str = ""
     ids: TokenIds = ()
-    tier: str = ""
 
     @property
     def length(self) -> int:
@@ -181,14 +176,12 @@ class Reference:
 
     Attributes:
         trial: the tokens of a fixed text, to tell another tokenizer.
-        tiers: the tier of each reading's prompt, "" for no problem of the probe.
     """
 
     place: str
     server: Server
     trial: TokenIds
     readings: tuple[tuple[TokenIds, Reading], ...]
-    tiers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,21 +204,18 @@ class Step:
 
     Attributes:
         prompt: number of the prompt.
-        length: tokens of the prompt, to which `decoded` tokens of a completion are added.
+        decoded: how many tokens of a completion stand between the prompt and this one.
         kl: of the reference against this server, in nats.
         agrees: both have the same most likely token.
         lost: by how much the reference's token is less likely here, in nats.
-        tier: of the prompt.
         rounding: the divergence of the same weights in bfloat16 from themselves in float32, None where unknown.
     """
 
     prompt: int
-    length: int
     decoded: int
     kl: float
     agrees: bool
     lost: float
-    tier: str = ""
     rounding: float | None = None
 
 

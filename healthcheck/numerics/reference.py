@@ -40,7 +40,6 @@ def keep(folder: Path, run: NumericsRun) -> None:
         server=run.server,
         trial=run.trial,
         readings=tuple((prompt.ids, reading) for prompt, reading in kept),
-        tiers=tuple(prompt.tier for prompt, _ in kept),
     )
     files.write_atomically(folder / FILE, json_text.dump(made))
 
@@ -60,15 +59,6 @@ def load(folder: Path) -> Reference:
         kept = json_text.load_as(files.read_bounded(path, _MOST_BYTES), Reference)
     except (OSError, JsonError, ValueError) as error:
         raise UsageError(msg("cannot read {path}: {error}", path, error)) from error
-    if kept.tiers and len(kept.tiers) != len(kept.readings):
-        raise UsageError(
-            msg(
-                "cannot read {path}: {tiers} tiers for {readings} readings",
-                path,
-                len(kept.tiers),
-                len(kept.readings),
-            )
-        )
     if kept.server.api is not Api.TOKEN_IDS or not kept.readings:
         raise UsageError(
             msg("{folder} is not a reference: its server took no token ids, or gave no answers", folder)
@@ -98,14 +88,9 @@ async def steps(bench: Bench, reference: Reference, moved: Callable[[int, int], 
     What this server answered to the same prompt serves as far as it chose the same tokens; the rest is prefilled.
     """
     found = []
-    tiers = reference.tiers or ("",) * len(reference.readings)
-    usable = [
-        (ids, reading, tier)
-        for (ids, reading), tier in zip(reference.readings, tiers, strict=True)
-        if len(ids) + max(STEPS) <= bench.longest
-    ]
+    usable = [each for each in reference.readings if len(each[0]) + max(STEPS) <= bench.longest]
     own = {prompt.ids: reading for prompt, reading in bench.alone.items() if not reading.error}
-    for (number, (ids, reading, tier)), at in itertools.product(enumerate(usable), STEPS):
+    for (number, (ids, reading)), at in itertools.product(enumerate(usable), STEPS):
         moved(number * len(STEPS), len(usable) * len(STEPS))
         before = token_ids(reading)[:at]
         if len(before) < at or len(reading.positions) <= at:
@@ -119,19 +104,17 @@ async def steps(bench: Bench, reference: Reference, moved: Callable[[int, int], 
             if forced.error:
                 continue
             here = forced.positions[0]
-        found.append(step(reading.positions[at], here, prompt=number, length=len(ids), decoded=at, tier=tier))
+        found.append(step(reading.positions[at], here, prompt=number, decoded=at))
     return found
 
 
-def step(there: Position, here: Position, *, prompt: int, length: int, decoded: int, tier: str) -> Step:
+def step(there: Position, here: Position, *, prompt: int, decoded: int) -> Step:
     """The comparison of one token of the reference (`there`) with this server's."""
     least = min(here.top.values(), default=-math.inf)
     return Step(
         prompt=prompt,
-        length=length,
         decoded=decoded,
         kl=divergence(there, here),
         agrees=here.token == there.token,
         lost=there.top.get(there.token, 0.0) - here.top.get(there.token, least),
-        tier=tier,
     )

@@ -189,7 +189,7 @@ async def chat(bench: Bench, size: int, pairs: int) -> AsyncGenerator[Pair | Non
         reading, ids = await bench.asker.read_chat(message, tokens=bench.tokens)
         if reading.error or not ids:
             continue  # whether chat answers is the endpoint's question
-        prompt = Prompt(ids=ids, tier=message.tier)
+        prompt = Prompt(ids=ids)
         await bench.by_itself(prompt)
         how = partial(bench.asker.shell.by_chat, message, tokens=bench.tokens)
         yield bench.pair(Relation.CHAT, prompt, reading, how)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
-from typing import TypeVar
 
+from healthcheck.messages import msg
 from healthcheck.numerics.records import Step
 from healthcheck.probe.statistics.intervals import LEVEL, Interval, percentile
 from healthcheck.records import JsonValue
@@ -19,8 +21,12 @@ LEAST_PROMPTS = 8
 LIKE_ROUNDING = 1.5
 """Times what bfloat16 does to the same weights; a healthy server in bfloat16 is at 1."""
 _RESAMPLES = 1000
+_CALIBRATION = Path(__file__).resolve().parents[1] / "data" / "numerics-calibration.json"
+"""What shifts cost where that was measured: the table of benchmarks/numerics_calibration.py for the small model of
+examples/tiny_lm. docs/numerics.md has it, and says how far it carries."""
+_NEAR = 2.0
+"""Divergences within this factor count as about the same."""
 Group = Sequence[Step]
-Key = TypeVar("Key", int, str)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +39,6 @@ class Shift:
         times: mean divergence in multiples of what bfloat16 does to the same weights; None where that is not known.
         agreement: share of tokens at which both have the same first choice.
         perplexity: that of the reference's tokens here, divided by that on the reference.
-        by_decoded: mean divergence by how many tokens of a completion stand before; `by_tier` by the prompt's tier.
     """
 
     prompts: int
@@ -41,13 +46,10 @@ class Shift:
     mean_kl: float
     kl: Interval
     kl_99: float
-    kl_99_interval: Interval
     times: float | None
     times_interval: Interval | None
     agreement: float
     perplexity: float
-    by_decoded: Mapping[int, float]
-    by_tier: Mapping[str, float]
 
 
 def shift_of(steps: Sequence[Step], seed: int) -> Shift:
@@ -62,14 +64,11 @@ def shift_of(steps: Sequence[Step], seed: int) -> Shift:
         tokens=len(steps),
         mean_kl=_mean_kl(groups),
         kl=_bootstrap(groups, _mean_kl, seed),
-        kl_99=_kl_99(groups),
-        kl_99_interval=_bootstrap(groups, _kl_99, seed),
+        kl_99=sorted(step.kl for step in steps)[math.ceil(0.99 * len(steps)) - 1],
         times=_times(rounded) if rounded else None,
         times_interval=_bootstrap(rounded, _times, seed) if rounded else None,
         agreement=fmean([step.agrees for step in steps]),
         perplexity=math.exp(fmean([step.lost for step in steps])),
-        by_decoded=dict(sorted(_by(steps, lambda step: step.decoded).items())),
-        by_tier=_by([step for step in steps if step.tier], lambda step: step.tier),
     )
 
 
@@ -81,11 +80,8 @@ def figures(shift: Shift) -> dict[str, JsonValue]:
         "mean KL": round(shift.mean_kl, 7),
         "mean KL, 95 %": [round(shift.kl.low, 7), round(shift.kl.high, 7)],
         "KL, 99th percentile": round(shift.kl_99, 7),
-        "KL, 99th percentile, 95 %": [round(shift.kl_99_interval.low, 7), round(shift.kl_99_interval.high, 7)],
         "first choices agree": round(shift.agreement, 4),
         "perplexity, times the reference's": round(shift.perplexity, 4),
-        "mean KL by tokens decoded": {str(at): round(kl, 7) for at, kl in shift.by_decoded.items()},
-        "mean KL by tier": {tier: round(kl, 7) for tier, kl in shift.by_tier.items()},
     }
     if shift.times is not None and shift.times_interval is not None:
         found["times bfloat16's rounding"] = round(shift.times, 2)
@@ -94,6 +90,17 @@ def figures(shift: Shift) -> dict[str, JsonValue]:
             round(shift.times_interval.high, 2),
         ]
     return found
+
+
+def cost(kl: float) -> str:
+    """What a mean divergence of this size cost in accuracy, in words."""
+    lost = {row["kl"]: row["lost"] for row in json.loads(_CALIBRATION.read_bytes())["rows"]}
+    near = [points for of, points in lost.items() if kl / _NEAR <= of <= kl * _NEAR]
+    if kl > max(lost):
+        return msg("{lost:.0f} points or more", lost[max(lost)])
+    if kl < min(lost) or max(near, default=0.0) < 1:
+        return msg("less than 1 point")
+    return msg("{near:.0f} to {near2:.0f} points", max(min(near), 0), max(near))
 
 
 def _bootstrap(groups: Sequence[Group], value: Callable[[Sequence[Group]], float], seed: int) -> Interval:
@@ -108,11 +115,6 @@ def _mean_kl(groups: Sequence[Group]) -> float:
     return fmean([fmean([step.kl for step in group]) for group in groups])
 
 
-def _kl_99(groups: Sequence[Group]) -> float:
-    ordered = sorted(step.kl for group in groups for step in group)
-    return ordered[math.ceil(0.99 * len(ordered)) - 1]
-
-
 def _times(groups: Sequence[Group]) -> float:
     moved = math.fsum(step.kl for group in groups for step in group if step.rounding is not None)
     return moved / math.fsum(map(_sum_of_rounding, groups))
@@ -120,10 +122,3 @@ def _times(groups: Sequence[Group]) -> float:
 
 def _sum_of_rounding(group: Group) -> float:
     return math.fsum(step.rounding for step in group if step.rounding is not None)
-
-
-def _by(steps: Sequence[Step], key: Callable[[Step], Key]) -> dict[Key, float]:
-    found: dict[Key, list[float]] = {}
-    for step in steps:
-        found.setdefault(key(step), []).append(step.kl)
-    return {each: fmean(kls) for each, kls in found.items()}

@@ -71,12 +71,6 @@ def test_a_run_of_the_usual_size_needs_no_more_than_300_requests(salted: bool) -
     assert 4096 - 9 in {prompt.length for prompt, _ in run.alone}
 
 
-@pytest.mark.process
-@pytest.mark.parametrize("most", [7, *(pytest.param(most, marks=pytest.mark.slow) for most in (3, 12, 20, 50))])
-def test_as_many_log_probabilities_are_asked_for_as_the_server_gives(most: int) -> None:
-    assert measure(Toy(most_logprobs=most)).server.logprobs == min(most, 20)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "outcome"),

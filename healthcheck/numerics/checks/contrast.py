@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
+
 from healthcheck.check import Findings, check, fail, note, unsettled
 from healthcheck.messages import msg
-from healthcheck.numerics.contrast import LEAST_APART, LEAST_PROMPTS, Contrast, contrast_of
-from healthcheck.numerics.records import NumericsRun
+from healthcheck.numerics.distance import difference
+from healthcheck.numerics.judgement import FAULT
+from healthcheck.numerics.records import NumericsRun, Reading
 from healthcheck.records import Stage
+
+_LEAST_PROMPTS = 4
+_LEAST_APART = 0.5
+_DIGITS = 4
 
 
 @check(
@@ -41,50 +49,64 @@ def contrast(run: NumericsRun) -> Findings:
     another one: -0.87 -1.02 -2.24 -4.10 -5.22
     ```
     """
-    found = contrast_of(run)
+    readings = [reading for _, reading in run.alone if not reading.error]
+    found = [difference(one, other) for one, other in itertools.pairwise(readings)]
+    apart = sum(each.shift > FAULT if run.server.logprobs > 1 else each.diverged for each in found)
+    same_tokens = _alike(tuple(place.token for place in reading.positions) for reading in readings)
+    same_values = bool(run.server.logprobs) and _alike(map(_rounded, readings))
     fix = msg("ask the engine itself, without what stands before it")
-    if found.prompts < LEAST_PROMPTS:
+    if len(readings) < _LEAST_PROMPTS:
+        reason = f": {run.broken[0][1]}" if run.broken else ""
         yield unsettled(
-            expected=msg("answers to {least_prompts} prompts", LEAST_PROMPTS),
+            expected=msg("answers to {least_prompts} prompts", _LEAST_PROMPTS),
             seen=msg(
-                "{prompts}, and {broken} requests without one{reason}", found.prompts, len(run.broken), _reason(run)
+                "{prompts}, and {broken} requests without one{reason}", len(readings), len(run.broken), reason
             ),
             fix=msg("look for the requests in the server's log"),
         )
-    elif found.same_tokens and (found.same_values or not run.server.logprobs):
+    elif same_tokens and (same_values or not run.server.logprobs):
         yield fail(
             expected=msg("answers that depend on the prompt"),
-            seen=msg("the same answer to {prompts} prompts{values}", found.prompts, _values(found)),
+            seen=msg("the same answer to {prompts} prompts{values}", len(readings), _values(readings[0])),
             fix=msg("look whether the weights were loaded, and for values that are not numbers"),
         )
-    elif found.same_values:
+    elif same_values:
         yield unsettled(
             expected=msg("log-probabilities that depend on the prompt"),
             seen=msg(
-                "the same for {prompts} prompts with different answers{values}", found.prompts, _values(found)
+                "the same for {prompts} prompts with different answers{values}", len(readings), _values(readings[0])
             ),
             fix=fix,
         )
-    elif found.apart < LEAST_APART * found.pairs:
+    elif apart < _LEAST_APART * len(found):
         yield unsettled(
             expected=msg(
                 "answers to different prompts that are apart by more than 1 nat, as a fault would move them"
             ),
             seen=msg(
                 "{apart} of {pairs} are: what has no token of some likelihood shows no fault",
-                found.apart,
-                found.pairs,
+                apart,
+                len(found),
             ),
             fix=fix,
         )
     else:
-        yield note(msg("{apart} of {pairs} answers to different prompts are apart", found.apart, found.pairs))
+        yield note(msg("{apart} of {pairs} answers to different prompts are apart", apart, len(found)))
 
 
-def _values(found: Contrast) -> str:
-    values = " ".join(f"{value:.2f}" for value in found.example[:5])
+def _values(reading: Reading) -> str:
+    """The log-probabilities of its first token."""
+    top = sorted(reading.positions[0].top.values(), reverse=True)
+    values = " ".join(f"{value:.2f}" for value in top[:5])
     return msg(", of the log-probabilities {values}", values) if values else ""
 
 
-def _reason(run: NumericsRun) -> str:
-    return f": {run.broken[0][1]}" if run.broken else ""
+def _rounded(reading: Reading) -> frozenset[tuple[float, ...]]:
+    """Its log-probabilities, whatever the tokens."""
+    return frozenset(
+        tuple(sorted(round(value, _DIGITS) for value in place.top.values())) for place in reading.positions
+    )
+
+
+def _alike(things: Iterable[object]) -> bool:
+    return len(set(things)) <= 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.messages import msg
-from healthcheck.numerics.calibration import cost
 from healthcheck.numerics.records import NumericsRun
 from healthcheck.numerics.shift import (
     GARBAGE_KL,
@@ -12,6 +11,7 @@ from healthcheck.numerics.shift import (
     LIKE_ROUNDING,
     SAME_KL,
     Shift,
+    cost,
     figures,
     shift_of,
 )
