@@ -12,7 +12,7 @@ from healthcheck.simulator.behaviour import DEFAULT_ACCURACY, Behaviour
 from healthcheck.simulator.catalogue import FAULTS
 from healthcheck.simulator.dialects import DIALECTS
 from healthcheck.simulator.manners import Manner
-from healthcheck.simulator.tokens import Tokenizer, Words
+from healthcheck.simulator.request import Tokenizer, Words
 
 if TYPE_CHECKING:
     from healthcheck.simulator.server import Simulator

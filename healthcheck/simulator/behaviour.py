@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from healthcheck.simulator.manners import Manner
-from healthcheck.simulator.tokens import Tokenizer, Words
+from healthcheck.simulator.request import Tokenizer, Words
 
 DEFAULT_ACCURACY: Mapping[str, float] = {"easy": 0.9, "medium": 0.7, "hard": 0.5}
 
@@ -52,3 +52,8 @@ class Behaviour:
     context_tokens: int = 8192
     competent: bool = True
     tokenizer: Tokenizer = field(default_factory=Words)
+
+    @property
+    def token_s(self) -> float:
+        """Seconds between two tokens of a stream."""
+        return 1 / self.tokens_per_second if self.tokens_per_second else 0.0

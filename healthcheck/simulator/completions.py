@@ -139,8 +139,7 @@ class Completions:
             self._flights = [flight for flight in self._flights if all(flight is not each for each in own)]
 
     def _token_s(self) -> float:
-        pace = self.behaviour.tokens_per_second
-        return max([1 / pace if pace else 0.0, *(fault.step_s for fault in self.faults)])
+        return max([self.behaviour.token_s, *(fault.step_s for fault in self.faults)])
 
     def _continued(
         self, request: Request, prompt: list[int], tokens: int, flight: _Flight, number: int

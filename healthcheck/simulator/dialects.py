@@ -94,25 +94,30 @@ def blocks(
     generation: Generation, dialect: Dialect, *, identity: str, model: str, logprobs: bool = False
 ) -> tuple[list[str], list[str]]:
     """The events of a streamed answer without their blank lines: those with text, then those after it."""
-    head: dict[str, JsonValue] = {
-        "id": identity, "object": "chat.completion.chunk", "created": 0, "model": model,
-        "system_fingerprint": MARK,
-    }  # fmt: skip
-    told = [_event(dialect, head, choice) for choice in _told(generation, dialect, logprobs=logprobs)]
-    begun = [*(_event(dialect, head, choice) for choice in _opening(dialect)), *told]
-    usage = usage_of(generation)
-    if dialect.usage == "finish" and dialect.finish == "last" and begun:
-        begun[-1] = _with_usage(dialect, begun[-1], usage)
-    ended = [] if dialect.finish == "last" and told else [_event(dialect, head, _choice({}, generation.finish))]
-    if dialect.usage == "every":
-        begun = [_with_usage(dialect, event, usage) for event in begun]
+
+    def event(*choices: JsonValue) -> dict[str, JsonValue]:
+        return {
+            "id": identity, "object": "chat.completion.chunk", "created": 0, "model": model,
+            "system_fingerprint": MARK, "choices": list(choices),
+        }  # fmt: skip
+
+    told = [event(choice) for choice in _told(generation, dialect, logprobs=logprobs)]
+    content = None if dialect.name == "llamacpp" else ""
+    opening = [event(_choice({"role": "assistant", "content": content}, None))] if dialect.role == "first" else []
+    begun = opening + told
+    ended = [] if dialect.finish == "last" and told else [event(_choice({}, generation.finish))]
+    usage: dict[str, JsonValue] = {"usage": usage_of(generation)}
     if dialect.usage in {"chunk", "every"}:
-        ended.append(dialect.prefix + json.dumps({**head, "choices": [], "usage": usage}))
-    if dialect.done:
-        ended.append(dialect.prefix + "[DONE]")
+        ended.append(event() | usage)
+    if dialect.usage == "every":
+        begun = [each | usage for each in begun]
+    elif dialect.usage == "finish" and dialect.finish == "last" and begun:
+        begun[-1] |= usage
+    texts = [dialect.prefix + json.dumps(each, ensure_ascii=False) for each in begun]
     if dialect.comments:
-        begun = [block for event in begun for block in (": keep-alive", event)]
-    return begun, ended
+        texts = [block for text in texts for block in (": keep-alive", text)]
+    done = [dialect.prefix + "[DONE]"] if dialect.done else []
+    return texts, [dialect.prefix + json.dumps(each, ensure_ascii=False) for each in ended] + done
 
 
 def _told(generation: Generation, dialect: Dialect, *, logprobs: bool) -> Iterator[dict[str, JsonValue]]:
@@ -153,12 +158,6 @@ def usage_of(generation: Generation) -> dict[str, JsonValue]:
     }
 
 
-def _opening(dialect: Dialect) -> Iterator[dict[str, JsonValue]]:
-    if dialect.role == "first":
-        content = None if dialect.name == "llamacpp" else ""
-        yield _choice({"role": "assistant", "content": content}, None)
-
-
 def _groups(generation: Generation, dialect: Dialect) -> Iterator[tuple[str, int, tuple[str, ...]]]:
     """The tokens of each event: the field that carries them, the number of the first one, and their texts."""
     before = 0
@@ -187,12 +186,3 @@ def _logprobs(generation: Generation, start: int, tokens: tuple[str, ...]) -> Js
 
 def _choice(delta: dict[str, JsonValue], finish: str | None) -> dict[str, JsonValue]:
     return {"index": 0, "delta": delta, "finish_reason": finish}
-
-
-def _event(dialect: Dialect, head: dict[str, JsonValue], choice: dict[str, JsonValue]) -> str:
-    return dialect.prefix + json.dumps({**head, "choices": [choice]}, ensure_ascii=False)
-
-
-def _with_usage(dialect: Dialect, event: str, usage: dict[str, JsonValue]) -> str:
-    record = json.loads(event.removeprefix(dialect.prefix.strip()))
-    return dialect.prefix + json.dumps({**record, "usage": usage}, ensure_ascii=False)

@@ -7,16 +7,63 @@ server knows these five places, and no fault by its name.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import random
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 
 from healthcheck.records import JsonValue
 from healthcheck.simulator.generation import Generation
 from healthcheck.simulator.next_token import Step
 from healthcheck.simulator.request import Request
-from healthcheck.simulator.state import ServerState
 
 Body = dict[str, JsonValue]
+_MOST_MESSAGES = 64
+
+
+@dataclass(slots=True)
+class ServerState:
+    """The state that a simulated server keeps between requests. Only faults use it.
+
+    Attributes:
+        stuck: no chat request is answered any more.
+        concurrent: how many chat requests are being answered now.
+        history: the latest messages of all clients.
+        in_progress: the current generations, the oldest first.
+        random: for faults that occur at random.
+    """
+
+    stuck: bool = False
+    concurrent: int = 0
+    history: deque[dict[str, JsonValue]] = field(default_factory=lambda: deque(maxlen=_MOST_MESSAGES))
+    in_progress: list[Generation] = field(default_factory=list)
+    random: random.Random = field(default_factory=lambda: random.Random(0))
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Count one chat request while it lasts."""
+        self.concurrent += 1
+        try:
+            yield
+        finally:
+            self.concurrent -= 1
+
+    @contextmanager
+    def generating(self, generation: Generation) -> Iterator[None]:
+        """Register one generation while it lasts."""
+        self.in_progress.append(generation)
+        try:
+            yield
+        finally:
+            self.in_progress = [each for each in self.in_progress if each is not generation]
+
+    def neighbour(self, generation: Generation) -> Generation | None:
+        """The generation in progress that began just before this one; for the oldest, the newest."""
+        places = [place for place, each in enumerate(self.in_progress) if each is generation]
+        other = self.in_progress[places[0] - 1] if places else None
+        return None if other is generation else other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +115,8 @@ class Fault:
         refuse: the response to a request that is refused.
         hangs: whether a chat request is never answered.
         on_request: changes the request before the model gets it.
-        on_request_with_state: the same, with the state of the server.
         on_generation: changes the completion.
-        on_generation_with_state: changes a streamed completion while others are in progress.
+        on_overlap: changes a streamed completion while others are in progress.
         on_stream: changes the bytes of a stream.
         on_logits: changes the logits of a token of /v1/completions.
     """
@@ -93,16 +139,17 @@ class Fault:
     with_field: str = ""
     refuse: Callable[[Request], Reply | None] | None = None
     hangs: Callable[[Request, ServerState], bool] | None = None
-    on_request: Callable[[Request], Request] | None = None
-    on_request_with_state: Callable[[Request, ServerState], Request] | None = None
+    on_request: Callable[[Request, ServerState], Request] | None = None
     on_generation: Callable[[Generation, Request], Generation] | None = None
-    on_generation_with_state: Callable[[Generation, ServerState], Generation] | None = None
+    on_overlap: Callable[[Generation, ServerState], Generation] | None = None
     on_stream: Callable[[Stream], Stream] | None = None
     on_logits: Callable[[Sequence[float], Step], Sequence[float]] | None = None
 
 
-def reply(status: int, body: object, **headers: str) -> Reply:
-    """A JSON response."""
+def reply(status: int, body: object = None, **headers: str) -> Reply:
+    """A JSON response, by default what FastAPI says of its status."""
+    if body is None:
+        body = {"detail": HTTPStatus(status).phrase}
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     return Reply(status=status, body=data, headers={"content-type": "application/json", **headers})
 

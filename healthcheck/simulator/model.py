@@ -15,8 +15,7 @@ from healthcheck.simulator.behaviour import Behaviour
 from healthcheck.simulator.draws import WORDS, nonsense, uniform
 from healthcheck.simulator.generation import Generation, limited
 from healthcheck.simulator.manners import INCAPABLE, TOKENWISE, Manner, Part, Turn
-from healthcheck.simulator.messages import last_user_text, text_of
-from healthcheck.simulator.request import Request
+from healthcheck.simulator.request import Request, last_user_text, text_of
 from healthcheck.simulator.solvers import SOLVERS, Query
 
 _CODE_WORD = re.compile(r"code word is:? (\w+)")

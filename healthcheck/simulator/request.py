@@ -1,13 +1,73 @@
-"""A request as the simulated endpoint sees it."""
+"""A request as the simulated endpoint sees it: its messages, and how the model counts their tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from healthcheck.records import JsonValue
-from healthcheck.simulator.messages import IMAGE_TOKENS, images_of
-from healthcheck.simulator.tokens import Tokenizer, Words
+
+IMAGE_TOKENS = 64
+
+
+def text_of(message: Mapping[str, JsonValue]) -> str:
+    """The text of a message whose content is a string or a list of parts."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "\n".join(str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part)
+
+
+def with_text(message: Mapping[str, JsonValue], text: str) -> dict[str, JsonValue]:
+    """The message with another text, and with its pictures."""
+    content = message.get("content")
+    pictures = [p for p in content if isinstance(p, dict) and "text" not in p] if isinstance(content, list) else []
+    return {**message, "content": [*pictures, {"type": "text", "text": text}] if pictures else text}
+
+
+def images_of(message: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    """The picture addresses of a message."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    urls = (part.get("image_url") for part in parts if isinstance(part, dict))
+    return tuple(str(url.get("url") if isinstance(url, dict) else url) for url in urls if url)
+
+
+def last_user_text(messages: Sequence[Mapping[str, JsonValue]]) -> str:
+    """The text of the last user message, "" if there is none."""
+    return next((text_of(m) for m in reversed(messages) if m.get("role") == "user"), "")
+
+
+_TOKEN = re.compile(r"\s*(?:[\u0080-\U0010ffff]|[^\s\u0080-\U0010ffff]+)|\s+")
+
+
+class Tokenizer(Protocol):
+    """A tokenizer with its chat template. It does not count images: the endpoint does."""
+
+    def pieces(self, text: str) -> tuple[str, ...]:
+        """The text in tokens; joined they give the text."""
+
+    def prompt_tokens(self, messages: Sequence[Mapping[str, JsonValue]]) -> int:
+        """Tokens of the templated prompt, the generation prompt included.
+
+        Raises:
+            ValueError: the template refuses the conversation; the server answers 400.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Words with the space before them; beyond ASCII, one character is one token. Four tokens around a message."""
+
+    def pieces(self, text: str) -> tuple[str, ...]:
+        return tuple(_TOKEN.findall(text))
+
+    def prompt_tokens(self, messages: Sequence[Mapping[str, JsonValue]]) -> int:
+        return sum(4 + len(self.pieces(text_of(message))) for message in messages)
+
 
 DEFAULT_LIMIT = 256
 

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from healthcheck.records import JsonValue
-from healthcheck.simulator.faults import Reply, refusal, reply, with_fields
-from healthcheck.simulator.messages import images_of, text_of, with_text
-from healthcheck.simulator.request import Request
-from healthcheck.simulator.state import ServerState
+from healthcheck.simulator.faults import Reply, ServerState, refusal, reply, with_fields
+from healthcheck.simulator.request import Request, images_of, text_of, with_text
 
 EXTRA_FIELDS = ("ignore_eos", "num_return_sequences")
 LONG_TOKENS = 200
@@ -21,9 +19,23 @@ def chat(request: Request) -> bool:
     return request.path.endswith("/chat/completions")
 
 
-def models(request: Request) -> bool:
-    """Whether it asks for the list of models."""
-    return request.path.endswith("/models")
+def at_chat(status: int, body: object = None, **headers: str) -> Callable[[Request], Reply | None]:
+    """This response to every chat request."""
+    return lambda request: reply(status, body, **headers) if chat(request) else None
+
+
+def at_models(status: int, body: object = None) -> Callable[[Request], Reply | None]:
+    """This response to every request for the list of models."""
+    return lambda request: reply(status, body) if request.path.endswith("/models") else None
+
+
+def sets(**fields: JsonValue) -> Callable[[Request, ServerState], Request]:
+    """Every request with these fields instead of its own."""
+    return lambda request, _: with_fields(request, **fields)
+
+
+def unlimited(request: Request, _: ServerState) -> Request:
+    return with_fields(request, max_tokens=max(200, int(request.number_of("max_tokens", 0))))
 
 
 def refuses_all(request: Request) -> Reply | None:
@@ -51,7 +63,7 @@ def refuses_images(request: Request) -> Reply | None:
 
 
 def fails_long(request: Request) -> Reply | None:
-    return reply(500, {"detail": "Internal Server Error"}) if request.prompt_tokens > 600 else None
+    return reply(500) if request.prompt_tokens > 600 else None
 
 
 def busy(request: Request) -> Reply | None:
@@ -60,29 +72,29 @@ def busy(request: Request) -> Reply | None:
 
 def no_plain(request: Request) -> Reply | None:
     asked = "max_tokens" in (request.body or {}) and not request.streamed
-    return reply(500, {"detail": "Internal Server Error"}) if asked else None
+    return reply(500) if asked else None
 
 
-def without_system(request: Request) -> Request:
+def without_system(request: Request, _: ServerState) -> Request:
     return with_fields(request, messages=[dict(m) for m in request.messages if m.get("role") != "system"])
 
 
-def last_only(request: Request) -> Request:
+def last_only(request: Request, _: ServerState) -> Request:
     kept = [m for m in request.messages if m.get("role") == "system"] + list(request.messages[-1:])
     return with_fields(request, messages=[dict(m) for m in kept])
 
 
-def first_turn_only(request: Request) -> Request:
+def first_turn_only(request: Request, _: ServerState) -> Request:
     system = [m for m in request.messages if m.get("role") == "system"]
     first = [m for m in request.messages if m.get("role") == "user"][:1]
     return with_fields(request, messages=[dict(m) for m in system + first])
 
 
-def without_pictures(request: Request) -> Request:
+def without_pictures(request: Request, _: ServerState) -> Request:
     return with_fields(request, messages=[{**m, "content": text_of(m)} for m in request.messages])
 
 
-def tail_only(request: Request) -> Request:
+def tail_only(request: Request, _: ServerState) -> Request:
     messages: list[JsonValue] = [dict(m) for m in request.messages]
     if messages and request.prompt_tokens > 400:
         last = dict(request.messages[-1])
@@ -90,18 +102,18 @@ def tail_only(request: Request) -> Request:
     return with_fields(request, messages=messages)
 
 
-def halved(request: Request) -> Request:
+def halved(request: Request, _: ServerState) -> Request:
     """Long prompts keep their last half."""
     whole = request.prompt_tokens
     return _last(request, whole - whole // 2) if whole > LONG_TOKENS else request
 
 
-def last_tokens(request: Request) -> Request:
+def last_tokens(request: Request, _: ServerState) -> Request:
     """At most the last MOST_TOKENS tokens."""
     return _last(request, MOST_TOKENS) if request.prompt_tokens > MOST_TOKENS else request
 
 
-def without_middle(request: Request) -> Request:
+def without_middle(request: Request, _: ServerState) -> Request:
     """Long prompts lose their middle third."""
     whole = request.prompt_tokens
     if whole <= LONG_TOKENS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from healthcheck.records import SIMULATOR
 from healthcheck.simulator.faults import Reply
@@ -12,9 +13,6 @@ from healthcheck.simulator.faults import Reply
 _CUT_BYTES = 7
 _GZIP = 31
 """zlib's name for its window of 32 KiB in a gzip frame."""
-_REASONS = {200: "OK", 307: "Temporary Redirect", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found",
-            413: "Content Too Large", 422: "Unprocessable Entity", 500: "Internal Server Error",
-            503: "Service Unavailable"}  # fmt: skip
 
 
 class BodyWriter:
@@ -66,6 +64,6 @@ async def send(writer: asyncio.StreamWriter, answer: Reply) -> None:
 
 
 def _head(status: int, headers: Mapping[str, str], way: str) -> bytes:
-    lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Unknown')}", f"server: {SIMULATOR}", way]
+    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", f"server: {SIMULATOR}", way]
     lines += [f"{key}: {value}" for key, value in headers.items()]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

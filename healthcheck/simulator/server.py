@@ -22,12 +22,11 @@ from healthcheck.simulator.behaviour import Behaviour
 from healthcheck.simulator.catalogue import FAULTS, named
 from healthcheck.simulator.completions import COMPLETIONS_PATH, TOKENIZE_PATH, Completions
 from healthcheck.simulator.dialects import DIALECTS, blocks, plain
-from healthcheck.simulator.faults import Fault, Reply, Stream, refusal, reply
+from healthcheck.simulator.faults import Fault, Reply, ServerState, Stream, refusal, reply
 from healthcheck.simulator.generation import Generation
 from healthcheck.simulator.model import SimulatedModel
 from healthcheck.simulator.request import Request
 from healthcheck.simulator.responses import BodyWriter, send
-from healthcheck.simulator.state import ServerState
 
 MAX_HEAD_BYTES = 2**16
 MAX_BODY_BYTES = 2**26
@@ -216,9 +215,9 @@ class _Service:
         elif self._dialect.completions and request.path in {COMPLETIONS_PATH, TOKENIZE_PATH}:
             await send(writer, await self._completions.answer(request, reader.at_eof))
         elif request.path != CHAT_PATH:
-            await send(writer, reply(404, {"detail": "Not Found"}))
+            await send(writer, reply(404))
         elif request.method != "POST":
-            await send(writer, reply(405, {"detail": "Method Not Allowed"}))
+            await send(writer, reply(405))
         else:
             return await self._chat(request, writer)
         return True
@@ -257,7 +256,7 @@ class _Service:
             await self._hang_if_faulty(request)
             if streamed:
                 return await self._stream(request, generation, writer)
-            await asyncio.sleep(self._seconds(generation.length))
+            await asyncio.sleep(self._behaviour.first_token_s + generation.length * self._behaviour.token_s)
             await send(writer, self._plain(request, generation))
             return True
 
@@ -284,9 +283,7 @@ class _Service:
         changed = request
         for fault in self._faults:
             if fault.on_request:
-                changed = fault.on_request(changed)
-            if fault.on_request_with_state:
-                changed = fault.on_request_with_state(changed, self._state)
+                changed = fault.on_request(changed, self._state)
         generation = self._model.generate(changed)
         if any(fault.counts_all for fault in self._faults):
             generation = replace(generation, prompt_tokens=request.prompt_tokens)
@@ -302,15 +299,11 @@ class _Service:
         )  # fmt: skip
         return reply(200, body)
 
-    def _seconds(self, tokens: int) -> float:
-        pace = self._behaviour.tokens_per_second
-        return self._behaviour.first_token_s + (tokens / pace if pace else 0)
-
     def _changed_by_others(self, generation: Generation) -> Generation:
         changed = generation
         for fault in self._faults:
-            if fault.on_generation_with_state:
-                changed = fault.on_generation_with_state(generation, self._state)
+            if fault.on_overlap:
+                changed = fault.on_overlap(generation, self._state)
         return changed
 
     def _as_stream(self, request: Request, generation: Generation) -> Stream:
@@ -344,10 +337,8 @@ class _Service:
 
     async def _pace(self, stream: Stream, tokens: int, body: BodyWriter) -> None:
         """Write the blocks at the model's pace."""
-        behaviour = self._behaviour
-        step_s = 1 / behaviour.tokens_per_second if behaviour.tokens_per_second else 0.0
-        step_s = max([step_s, *(fault.step_s for fault in self._faults)])
-        await asyncio.sleep(behaviour.first_token_s)
+        step_s = max([self._behaviour.token_s, *(fault.step_s for fault in self._faults)])
+        await asyncio.sleep(self._behaviour.first_token_s)
         if any(fault.stalls for fault in self._faults):
             await body.write(b"".join(stream.begun[: max(1, len(stream.begun) // 2)]))
             await asyncio.sleep(_FOR_EVER_S)

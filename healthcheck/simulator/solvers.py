@@ -11,10 +11,11 @@ sticky  the same, but after a wrong sample the next one repeats that answer with
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from healthcheck.simulator.draws import uniform
 
 ACCURACY = {"easy": 0.85, "medium": 0.70, "hard": 0.55}
 MISREAD = 0.5
@@ -35,8 +36,7 @@ class Query:
 
     def uniform(self, *what: object) -> float:
         """A number in [0, 1) that is fixed by the seed, the question and what it is drawn for."""
-        key = "/".join(map(str, (self.seed, self.question, *what)))
-        return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=7).digest(), "big") / 2**56
+        return uniform("/".join(map(str, (self.seed, self.question, *what))))
 
 
 def regex(query: Query) -> str:

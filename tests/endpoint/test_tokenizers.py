@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from healthcheck.endpoint.prompts import FOREIGN, RECALL, STORY, code_word, code_word_text
 from healthcheck.records import Outcome
 from healthcheck.simulator import Behaviour
-from healthcheck.simulator.tokens import Tokenizer
+from healthcheck.simulator.request import Tokenizer
 from tests.support.chat_templates import TEMPLATES, Template
 from tests.support.daily import these
 from tests.support.interviews import judged, objections
