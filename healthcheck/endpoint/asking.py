@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from healthcheck.endpoint.records import STREAM_OPTIONS
 from healthcheck.messages import msg
@@ -14,8 +13,7 @@ from healthcheck.records import JsonValue
 from healthcheck.wire.chat import Message, request_body
 from healthcheck.wire.client import Client, Exchange, Limits
 
-T = TypeVar("T")
-Ask = Callable[[], T]
+Ask = Callable[[], Exchange]
 SHORT_TOKENS = 16
 """Of an answer that only has to say a code word or a line."""
 _STEPS = 6
@@ -78,7 +76,7 @@ class Asker:
         return self.client.chat(body)
 
 
-def together(asks: Sequence[Ask[T]], *, at_once: int) -> tuple[T, ...]:
+def together(asks: Sequence[Ask], *, at_once: int) -> tuple[Exchange, ...]:
     """The results of all calls, in order; at most `at_once` run concurrently."""
     with ThreadPoolExecutor(max_workers=at_once) as pool:
         return tuple(pool.map(lambda ask: ask(), asks))

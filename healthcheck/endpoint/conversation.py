@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from healthcheck.check import NotApplicable, fail
-from healthcheck.endpoint.answers import answered, prompt_characters, prompt_tokens, repeats, said, too_long
+from healthcheck.endpoint.answers import (
+    answered,
+    prompt_characters,
+    prompt_tokens,
+    repeats,
+    request_of,
+    said,
+    shown,
+    too_long,
+)
 from healthcheck.endpoint.prompts import FILLER
 from healthcheck.endpoint.records import Conversation, Interview
 from healthcheck.endpoint.streams import counts_hold, tokens_per_unit
-from healthcheck.endpoint.wording import request_of, shown
 from healthcheck.messages import msg
 from healthcheck.records import Finding
 from healthcheck.wire.client import Exchange

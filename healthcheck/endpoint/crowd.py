@@ -1,13 +1,15 @@
-"""Signs that concurrent streams disturb one another."""
+"""Signs that concurrent streams disturb one another, and whether a line of theirs is answered later as before."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from healthcheck.endpoint.answers import answered, said
+from healthcheck.check import Findings, fail, note
+from healthcheck.endpoint.answers import answered, request_of, response_of, said, shown
 from healthcheck.endpoint.likeness import change, falls_back_into_step
-from healthcheck.endpoint.records import Crowd
+from healthcheck.endpoint.records import Crowd, Interview
 from healthcheck.messages import msg
+from healthcheck.wire.client import Exchange
 
 _TELLING_CHARACTERS = 24
 MOST_ALONE = 4
@@ -110,3 +112,18 @@ def _shared_events(crowd: Crowd) -> Iterator[str]:
         others = {name for other, given in enumerate(names) if other != index for name in given}
         if len(identities) > 1 and others & set(identities):
             yield msg("one stream has the events of several: {identities}", ", ".join(identities[:3]))
+
+
+def still_right(interview: Interview, exchange: Exchange, *, line: int, after: str, fix: str) -> Findings:
+    """A line of the crowd, by its number and sent again, must be answered, and with text if it had some before."""
+    crowd = interview.crowd
+    before = [said(exchanges[line]) for exchanges in crowd.rounds if len(exchanges) > line] if crowd else []
+    if not answered(exchange) or (before and all(before) and not said(exchange)):
+        yield fail(
+            expected=msg("after {after}: an answer as before", after),
+            seen=response_of(exchange),
+            fix=fix,
+            where=request_of(exchange),
+        )
+    elif len(set(before)) == 1 and said(exchange) != before[0]:
+        yield note(msg("after {after}, another answer at temperature 0: {said}", after, shown(said(exchange), 80)))

@@ -28,7 +28,6 @@ from healthcheck.endpoint.crowd import (
     doubtful_copies,
     undisturbed,
 )
-from healthcheck.endpoint.own_limit import common_length
 from healthcheck.endpoint.prompts import GREETING, STORY, copying, line
 from healthcheck.endpoint.records import (
     CLIENT_WAITS_S,
@@ -40,7 +39,7 @@ from healthcheck.endpoint.records import (
     Turn,
 )
 from healthcheck.endpoint.side_by_side import Rest, ask_the_rest, copies
-from healthcheck.endpoint.streams import every_stream
+from healthcheck.endpoint.streams import common_length, every_stream
 from healthcheck.messages import msg
 from healthcheck.progress import Progress, Silent
 from healthcheck.wire.chat import user

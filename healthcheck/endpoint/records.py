@@ -157,7 +157,6 @@ class Interview:
     openings: tuple[Opening, ...] = ()
     streams: tuple[Exchange, ...] = ()
     plains: tuple[Exchange, ...] = ()
-    crowd: Crowd | None = None
     limited: Exchange | None = None
     roomy: Exchange | None = None
     long: Exchange | None = None
@@ -166,12 +165,13 @@ class Interview:
     another: Exchange | None = None
     stopped: Exchange | None = None
     stop_word: str = ""
+    to_the_end: Exchange | None = None
     sampling: Sampling | None = None
     foreign: Foreign | None = None
-    conversation: Conversation | None = None
     steps: tuple[Step, ...] = ()
+    conversation: Conversation | None = None
+    crowd: Crowd | None = None
     shown: Shown | None = None
-    to_the_end: Exchange | None = None
     abandoned: tuple[Exchange, ...] = ()
     after_abandoned: Exchange | None = None
     malformed: tuple[Exchange, ...] = ()

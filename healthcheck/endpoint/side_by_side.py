@@ -96,7 +96,7 @@ def copies(asker: Asker, lines: Sequence[str]) -> tuple[Exchange, ...]:
         return tuple(pool.map(lambda text: asker.stream(copying(text)), lines))
 
 
-def _long_answers(rest: Rest) -> tuple[Ask[Exchange], ...]:
+def _long_answers(rest: Rest) -> tuple[Ask, ...]:
     asker, most = rest.asker, rest.long_tokens
     return (
         lambda: asker.stream(user(STORY), max_tokens=most, ignore_eos=True),

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
 
 from healthcheck.endpoint.answers import answered, prompt_tokens, said, token_limit, words_in
 from healthcheck.endpoint.records import Interview, Step
 from healthcheck.messages import msg
 from healthcheck.wire.client import Exchange
 
+_APART = frozenset({"models", "plains", "plain", "abandoned", "after_abandoned", "malformed", "after_malformed"})
+"""Fields whose exchanges are not streams, or which other checks judge."""
 _SLACK = 8
+_FEWEST_TOKENS = 8
+_LIMIT_SHARE = 0.9
 _SERVER_ERROR, _TOO_MANY = 500, 429
 _WORDS_PER_TOKEN = 6
 """Tokens of more than four words are not made (SuperBPE, arXiv:2503.13423, stops at four)."""
@@ -27,30 +32,24 @@ def every_stream(interview: Interview) -> Iterator[Exchange]:
 
 
 def asked_streams(interview: Interview) -> Iterator[Exchange]:
-    """Every stream that was asked for, less openings that were given up, streams that were left, and prompts that
-    may be longer than the context (endpoint/long-prompt judges these).
+    """Every stream that was asked for, each once, less openings that were given up, streams that were left, and
+    prompts that may be longer than the context (endpoint/long-prompt judges these).
     """
-    talk, crowd, shown = interview.conversation, interview.crowd, interview.shown
-    sampling, foreign = interview.sampling, interview.foreign
-    asked = (
-        *(opening.exchange for opening in interview.openings[-1:]),
-        *interview.streams, interview.limited, interview.roomy, interview.long,
-        *(each for turn in interview.turns for each in (*turn.short, turn.long)),
-        *interview.stories, interview.another, interview.stopped, interview.to_the_end,
-        *((*sampling.warm, *sampling.hot, *sampling.freed) if sampling else ()),
-        *(foreign.streams if foreign else ()),
-        *(step.exchange for step in interview.steps[:2]),
-        *((talk.alone, talk.history, talk.history_longer, talk.system, talk.system_longer, talk.shots,
-           *talk.history_again, *talk.system_again) if talk else ()),
-        *(each for recall in (talk.recalls if talk else ()) for each in (recall.last, recall.single)),
-        *((*crowd.rounds[0], *crowd.rounds[1], *(exchange for _, exchange in crowd.alone)) if crowd else ()),
-        *((*shown.streams, shown.without) if shown else ()),
-    )  # fmt: skip
-    seen: set[int] = set()
-    for exchange in asked:
-        if exchange and id(exchange) not in seen:
-            seen.add(id(exchange))
-            yield exchange
+    asked = replace(interview, openings=interview.openings[-1:], steps=interview.steps[:2])
+    return iter({id(exchange): exchange for exchange in _within(asked)}.values())
+
+
+def _within(found: object) -> Iterator[Exchange]:
+    """The streams of a record, in the order of its fields."""
+    if isinstance(found, Exchange):
+        yield found
+    elif isinstance(found, tuple):
+        for each in found:
+            yield from _within(each)
+    elif is_dataclass(found):
+        for field in fields(found):
+            if field.name not in _APART:
+                yield from _within(getattr(found, field.name))
 
 
 def unanswered(interview: Interview) -> tuple[Exchange, ...]:
@@ -133,3 +132,24 @@ def tokens_per_unit(steps: Sequence[Step]) -> float | None:
         return None
     each = (more - one) / (second.units - first.units)
     return each if each >= _LEAST_PER_UNIT else None
+
+
+def common_length(interview: Interview) -> int | None:
+    """The number of tokens of all long answers to one prompt, by the server's count; None if they differ.
+
+    None too if they reach max_tokens or are equal.
+    """
+    stories = (interview.roomy, *interview.stories[:1], *filter(None, (interview.another,)))
+    lengths = {_length(each) for each in stories}
+    texts = {said(each) for each in stories if each}
+    length = lengths.pop()
+    return length if not lengths and len(stories) > 1 and len(texts) == len(stories) else None
+
+
+def _length(exchange: Exchange | None) -> int | None:
+    """The tokens of an answer that ended well before max_tokens."""
+    completion = exchange.completion if exchange and answered(exchange) else None
+    if exchange is None or completion is None or completion.usage is None:
+        return None
+    made = completion.usage.completion_tokens
+    return made if _FEWEST_TOKENS <= made < _LIMIT_SHARE * token_limit(exchange) else None

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from healthcheck.check import fail
 from healthcheck.cli import compare, main
-from healthcheck.endpoint.wording import response_of
+from healthcheck.endpoint.answers import response_of
 from healthcheck.language import Language, Translation, translation
 from healthcheck.messages import Message, msg, names
 from healthcheck.plan.checks.port import port

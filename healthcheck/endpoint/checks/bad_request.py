@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, warn
-from healthcheck.endpoint.crowd import LINE_AFTER_MALFORMED
+from healthcheck.endpoint.answers import response_of
+from healthcheck.endpoint.crowd import LINE_AFTER_MALFORMED, still_right
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.recovery import still_right
-from healthcheck.endpoint.wording import response_of
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 

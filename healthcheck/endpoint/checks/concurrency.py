@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
-from healthcheck.endpoint.answers import answered
+from healthcheck.endpoint.answers import answered, request_of, response_of, shown
 from healthcheck.endpoint.crowd import changed_answers, changed_copies, crowd_talk
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import request_of, response_of, shown
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 

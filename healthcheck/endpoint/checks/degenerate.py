@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from healthcheck import detectors
 from healthcheck.check import Findings, NotApplicable, check, fail, note
-from healthcheck.endpoint.answers import answered, said
+from healthcheck.endpoint.answers import answered, request_of, said, shown
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import request_of, shown
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.wire.client import Exchange

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail
-from healthcheck.endpoint.crowd import LINE_AFTER_DISCONNECTS
+from healthcheck.endpoint.answers import request_of, response_of
+from healthcheck.endpoint.crowd import LINE_AFTER_DISCONNECTS, still_right
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.recovery import still_right
-from healthcheck.endpoint.wording import request_of, response_of
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 

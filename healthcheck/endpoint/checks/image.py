@@ -5,9 +5,18 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.contract import Task
-from healthcheck.endpoint.answers import answered, first_choice, plain_texts, prompt_tokens, said, texts
+from healthcheck.endpoint.answers import (
+    answered,
+    first_choice,
+    plain_texts,
+    prompt_tokens,
+    request_of,
+    response_of,
+    said,
+    shown,
+    texts,
+)
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import request_of, response_of, shown
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.wire.client import Exchange

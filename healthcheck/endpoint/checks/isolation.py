@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail
-from healthcheck.endpoint.answers import repeats, said
+from healthcheck.endpoint.answers import repeats, request_of, said, shown
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import request_of, shown
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.wire.client import Exchange

@@ -11,7 +11,10 @@ from healthcheck.endpoint.answers import (
     context_tokens,
     prompt_tokens,
     repeats,
+    request_of,
+    response_of,
     said,
+    shown,
     token_limit,
     too_long,
 )
@@ -19,7 +22,6 @@ from healthcheck.endpoint.conversation import MUTE
 from healthcheck.endpoint.prompts import FILLER
 from healthcheck.endpoint.records import Interview, Step
 from healthcheck.endpoint.streams import counts_hold, tokens_per_unit
-from healthcheck.endpoint.wording import request_of, response_of, shown
 from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
-from healthcheck.endpoint.answers import answered, context_tokens, said, token_limit, too_long, words_in
-from healthcheck.endpoint.own_limit import common_length
+from healthcheck.endpoint.answers import (
+    answered,
+    context_tokens,
+    request_of,
+    response_of,
+    said,
+    shown,
+    token_limit,
+    too_long,
+    words_in,
+)
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.streams import counts_hold, every_stream, overruns
-from healthcheck.endpoint.wording import request_of, response_of, shown
+from healthcheck.endpoint.streams import common_length, counts_hold, every_stream, overruns
 from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.wire.chat import Usage

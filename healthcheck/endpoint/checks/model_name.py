@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
-from healthcheck.endpoint.answers import answered
+from healthcheck.endpoint.answers import MODELS, answered, response_of
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import MODELS, response_of
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.wire.models import model_cards

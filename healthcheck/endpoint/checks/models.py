@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.endpoint.answers import DENIALS, MODELS, response_of
 from healthcheck.endpoint.records import CLIENT_WAITS_S, Interview
-from healthcheck.endpoint.wording import DENIALS, MODELS, response_of
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.wire.models import model_cards

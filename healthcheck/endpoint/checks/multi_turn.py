@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail
-from healthcheck.endpoint.answers import repeats, said
+from healthcheck.endpoint.answers import repeats, request_of, response_of, said, shown
 from healthcheck.endpoint.conversation import conversation, heard, no_room
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import request_of, response_of, shown
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail
+from healthcheck.endpoint.answers import DENIALS, MODELS, request_of, response_of
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import DENIALS, MODELS, request_of, response_of
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 

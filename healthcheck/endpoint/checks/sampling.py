@@ -7,9 +7,8 @@ import re
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.endpoint.answers import answered, said
+from healthcheck.endpoint.answers import answered, request_of, response_of, said, shown
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import request_of, response_of, shown
 from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.wire.client import Exchange

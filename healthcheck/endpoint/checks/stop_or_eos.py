@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from healthcheck.check import Findings, check, fail, note, warn
-from healthcheck.endpoint.answers import said
+from healthcheck.endpoint.answers import request_of, said, shown
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream
-from healthcheck.endpoint.wording import request_of, shown
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 

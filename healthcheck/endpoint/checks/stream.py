@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail
+from healthcheck.endpoint.answers import DENIALS, flaws, request_of, response_of, shown
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream
-from healthcheck.endpoint.wording import DENIALS, flaws, request_of, response_of, shown
 from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.redact import beginning

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.endpoint.answers import answer, answered, plain_answer, plain_texts, texts
+from healthcheck.endpoint.answers import answer, answered, plain_answer, plain_texts, request_of, response_of, texts
 from healthcheck.endpoint.likeness import parting
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import request_of, response_of
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
+from healthcheck.endpoint.answers import request_of, response_of, shown
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import broken_off, every_stream, lost_in_a_crowd, overruns, unanswered
-from healthcheck.endpoint.wording import request_of, response_of, shown
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 

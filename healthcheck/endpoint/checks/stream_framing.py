@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
+from healthcheck.endpoint.answers import flaws, request_of
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream
-from healthcheck.endpoint.wording import flaws, request_of
 from healthcheck.messages import joined, msg
 from healthcheck.records import Stage
 

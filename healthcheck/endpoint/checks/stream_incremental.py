@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, unsettled
-from healthcheck.endpoint.answers import said
+from healthcheck.endpoint.answers import request_of, said
 from healthcheck.endpoint.arrivals import PROVABLE_S, PROVABLE_TOKENS_PER_S, Streaming, comparison, streaming
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream
-from healthcheck.endpoint.wording import request_of
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check, fail, note
-from healthcheck.endpoint.answers import prompt_tokens
+from healthcheck.endpoint.answers import prompt_tokens, request_of, shown
 from healthcheck.endpoint.prompts import FILLER
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream, miscount, tokens_per_unit
-from healthcheck.endpoint.wording import request_of, shown
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 

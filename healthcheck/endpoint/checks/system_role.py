@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, warn
+from healthcheck.endpoint.answers import request_of, response_of
 from healthcheck.endpoint.conversation import conversation, heard, no_room
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import request_of, response_of
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 

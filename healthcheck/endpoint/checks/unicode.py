@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail
-from healthcheck.endpoint.answers import answer, answered, plain_answer, plain_texts, said
+from healthcheck.endpoint.answers import answer, answered, plain_answer, plain_texts, request_of, said, shown
 from healthcheck.endpoint.likeness import loses
 from healthcheck.endpoint.prompts import FOREIGN_CHARACTERS
 from healthcheck.endpoint.records import Foreign, Interview
-from healthcheck.endpoint.wording import request_of, shown
 from healthcheck.messages import msg
 from healthcheck.records import Stage
 
