@@ -104,7 +104,12 @@ async def find(connections: Connections, settings: NumericsSettings) -> tuple[Se
 
 async def tokens_of(connections: Connections, model: str, text: str) -> tuple[int, ...]:
     """The tokens of a text as the server's tokenizer has them; () if it does not say."""
-    answer = await _json(connections, _TOKENIZE, {"model": model, "prompt": text, "add_special_tokens": False})
+    body = {"model": model, "prompt": text, "add_special_tokens": False}
+    try:
+        reply = (await connections.post(_TOKENIZE, json_text.dump_line(body))).reply
+        answer = json_text.load(reply.body) if reply.status == 200 else None
+    except (OSError, TooLargeError, JsonError):
+        return ()
     ids = answer.get("tokens") if isinstance(answer, dict) else None
     if not isinstance(ids, list) or not all(isinstance(each, int) for each in ids):
         return ()
@@ -129,20 +134,3 @@ async def _model(connections: Connections, settings: NumericsSettings) -> tuple[
             )
         )
     return settings.model, None, reply.headers.get("server", "")
-
-
-async def _json(connections: Connections, path: str, body: dict[str, JsonValue]) -> JsonValue:
-    try:
-        reply = (await connections.post(path, json_text.dump_line(body))).reply
-        return json_text.load(reply.body) if reply.status == 200 else None
-    except (OSError, TooLargeError, JsonError):
-        return None
-
-
-def for_settings(settings: NumericsSettings) -> Connections:
-    """Connections to the server of the settings.
-
-    Raises:
-        ValueError: the URL is none.
-    """
-    return Connections(settings.url, replace(WAITS))

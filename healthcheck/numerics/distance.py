@@ -25,7 +25,6 @@ def difference(one: Reading, other: Reading) -> Difference:
         diverged = len(one.positions) != len(other.positions)
     return Difference(
         shift=shift,
-        kl=max(kls, default=0.0),
         flip=flip,
         positions=len(kls),
         kls=tuple(kls),

@@ -12,7 +12,7 @@ from dataclasses import replace
 from healthcheck.errors import UsageError
 from healthcheck.messages import msg
 from healthcheck.numerics import local, relations
-from healthcheck.numerics.asking import TRIAL, Asker, find, for_settings, tokens_of
+from healthcheck.numerics.asking import TRIAL, WAITS, Asker, find, tokens_of
 from healthcheck.numerics.judgement import Judgement, cells
 from healthcheck.numerics.prompts import Source, TextSource, TokenSource, edges, lengths, messages, texts
 from healthcheck.numerics.records import (
@@ -26,7 +26,7 @@ from healthcheck.numerics.records import (
     Weights,
 )
 from healthcheck.numerics.reference import refuse_unlike, steps
-from healthcheck.numerics.relations import Bench, Kind
+from healthcheck.numerics.relations import Bench, Kind, sized
 from healthcheck.progress import Progress
 from healthcheck.records import JsonValue
 from healthcheck.wire.many import Connections
@@ -37,8 +37,9 @@ _SHARE_WITHOUT_SALT = 0.6
 _FROM_EDGE = 4
 _OF_A_LENGTH = 3
 _MOST_AT_ONCE, _DIGITS = 256, 10
-_TOKENS_OF_TEXT = 24
-"""Where answers begin alike, as those of chat do, or words are all that can be compared."""
+_TOKENS, _TOKENS_OF_TEXT = 8, 24
+"""Completion tokens that are read of each request; more where answers begin alike, as those of chat do, or words
+are all that can be compared."""
 
 
 def measure(
@@ -65,12 +66,12 @@ def measure(
 
 async def _measure(settings: NumericsSettings, progress: Progress, reference: Reference | None) -> NumericsRun:
     began = time.monotonic()
-    async with aclosing(for_settings(settings)) as connections:
+    async with aclosing(Connections(settings.url, WAITS)) as connections:
         server, dialect = await find(connections, settings)
         trial = await tokens_of(connections, server.model, TRIAL)
         if reference:
             refuse_unlike(reference, server, trial)
-        spare = settings.tokens if server.logprobs and server.api is not Api.CHAT else _TOKENS_OF_TEXT
+        spare = _TOKENS if server.logprobs and server.api is not Api.CHAT else _TOKENS_OF_TEXT
         longest = min(settings.longest_tokens, (server.context or 2048) - spare - 1)
         pieces = texts(settings.seed)
         source, usual = await _source(connections, server, pieces, settings.seed), lengths(longest)
@@ -117,22 +118,22 @@ def kinds(server: Server, settings: NumericsSettings) -> Sequence[Kind]:
     """What is measured on this server, in order; AGAIN first, since it is the noise."""
     sizes = sorted({*relations.BATCHES, settings.max_batch})
     chosen = [
-        Kind(relation=Relation.AGAIN, size=0, measure=relations.again),
-        Kind(relation=Relation.AFTER_ABORT, size=0, measure=relations.after_abort),
-        *(Kind(relation=Relation.BATCH, size=size, measure=relations.batch) for size in sizes),
-        Kind(relation=Relation.MIXED_LENGTHS, size=8, measure=relations.mixed_lengths),
-        Kind(relation=Relation.WARM_PREFIX, size=0, measure=relations.warm_prefix),
-        Kind(relation=Relation.SHARED_PREFIX, size=0, measure=relations.shared_prefix),
-        Kind(relation=Relation.WHILE_DECODING, size=4, measure=relations.while_decoding),
-        Kind(relation=Relation.STREAMED, size=0, measure=relations.streamed),
+        Kind(relation=Relation.AGAIN, measure=relations.again),
+        Kind(relation=Relation.AFTER_ABORT, measure=relations.after_abort),
+        *(sized(Relation.BATCH, size, relations.batch) for size in sizes),
+        sized(Relation.MIXED_LENGTHS, 8, relations.mixed_lengths),
+        Kind(relation=Relation.WARM_PREFIX, measure=relations.warm_prefix),
+        Kind(relation=Relation.SHARED_PREFIX, measure=relations.shared_prefix),
+        sized(Relation.WHILE_DECODING, 4, relations.while_decoding),
+        Kind(relation=Relation.STREAMED, measure=relations.streamed),
     ]
     if server.api is not Api.TOKEN_IDS:
         return chosen
-    chosen.append(Kind(relation=Relation.CHAT, size=0, measure=relations.chat))
+    chosen.append(Kind(relation=Relation.CHAT, measure=relations.chat))
     if server.logprobs:  # with them a completion is known as token ids
         decoded = DECODED if server.salted else DECODED_ONCE
-        chosen += [Kind(relation=Relation.DECODED, size=size, measure=relations.decoded) for size in decoded]
-        chosen.append(Kind(relation=Relation.AT_EDGE, size=_FROM_EDGE, measure=relations.at_edges))
+        chosen += [sized(Relation.DECODED, size, relations.decoded) for size in decoded]
+        chosen.append(sized(Relation.AT_EDGE, _FROM_EDGE, relations.at_edges))
     return chosen
 
 
@@ -147,7 +148,7 @@ async def _rounds(bench: Bench, asked: Sequence[Kind], pairs: int, progress: Pro
     found: list[Pair] = []
     for number, kind in enumerate(asked):
         progress.update(kind.relation.value, done=number, total=len(asked))
-        found += [pair async for pair in kind.measure(bench, kind.size, pairs) if pair]
+        found += [pair async for pair in kind.measure(bench, pairs) if pair]
     suspect = [cell for cell in cells(found) if cell.asks_again]
     for cell in sorted(suspect, key=lambda cell: cell.wrong / cell.pairs, reverse=True):
         if _faulty(found):
@@ -161,7 +162,7 @@ async def _rounds(bench: Bench, asked: Sequence[Kind], pairs: int, progress: Pro
 
 async def _once_more(bench: Bench, kind: Kind, pairs: int, found: Sequence[Pair]) -> AsyncIterator[Pair]:
     """New pairs of a suspect relation, until they show a fault: at a wrong length, a few do."""
-    async with aclosing(kind.measure(bench, kind.size, pairs)) as measured:
+    async with aclosing(kind.measure(bench, pairs)) as measured:
         async for pair in measured:
             if pair:
                 yield replace(pair, again=True)

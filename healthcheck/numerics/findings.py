@@ -115,7 +115,7 @@ def _evidence(cell: Cell, reproduce: str) -> dict[str, JsonValue]:
         "pairs": cell.pairs,
         "median shift": round(cell.shift, 4),
         "largest shift": round(cell.worst.difference.shift, 4),
-        "KL": round(cell.worst.difference.kl, 4),
+        "KL": round(max(cell.worst.difference.kls, default=0.0), 4),
         EVIDENCE: reproduce,
     }
 

@@ -56,7 +56,6 @@ class NumericsSettings:
         longest_tokens: no prompt is longer.
         max_batch: the largest batch that is tried; the server's --max-num-seqs is the one to name.
         pairs: comparisons of each kind in a first round; a second round asks twice as many where one is suspect.
-        tokens: completion tokens that are read of each request.
         seed: of the choice of prompts.
     """
 
@@ -65,7 +64,6 @@ class NumericsSettings:
     longest_tokens: int = 2200
     max_batch: int = 32
     pairs: int = 10
-    tokens: int = 8
     seed: int = 0
 
 
@@ -135,15 +133,13 @@ class Difference:
 
     Attributes:
         shift: the largest change of a log-probability, in nats, among tokens of at least 2 %.
-        kl: the largest Kullback-Leibler divergence at a position, in nats, over the tokens that both name.
         flip: the lead in nats that a token had of which the other reading chose another instead; 0.0 if all agree.
         positions: how many were compared.
-        kls: the divergence at each of them.
+        kls: the Kullback-Leibler divergence at each of them, in nats, over the tokens that both name.
         diverged: they part at the last of them.
     """
 
     shift: float
-    kl: float
     flip: float
     positions: int
     kls: tuple[float, ...] = ()

@@ -120,27 +120,25 @@ class Bench:
         return reading
 
     def pair(
-        self, relation: Relation, prompt: Prompt, other: Reading, how: Callable[[], str], *, size: int = 0
-    ) -> Pair | None:
-        """The comparison with the prompt alone, None without both readings. `how` writes the second command."""
-        base = self.alone[prompt]
-        if base.error or self.sound(prompt, other).error:
-            return None
-        return self.compared(relation, prompt, (base, other), (self.asking(prompt), how), size=size)
-
-    def compared(
         self,
         relation: Relation,
         prompt: Prompt,
-        readings: tuple[Reading, Reading],
-        commands: tuple[Callable[[], str], Callable[[], str]],
+        other: Reading,
+        how: Callable[[], str],
         *,
         size: int = 0,
-    ) -> Pair:
-        """The comparison of two readings, with the commands that show it where they are apart."""
-        found = difference(*readings)
+        first: tuple[Reading, Callable[[], str]] | None = None,
+    ) -> Pair | None:
+        """The comparison of a reading with `first`, which is the prompt alone; None without both.
+
+        `how` writes the command for the reading, as the second of `first` does.
+        """
+        base, alone = first or (self.alone[prompt], self.asking(prompt))
+        if base.error or self.sound(prompt, other).error:
+            return None
+        found = difference(base, other)
         apart = found.shift > ROUNDING or found.diverged
-        reproduce = script(commands[0](), commands[1](), relation.value) if apart else ""
+        reproduce = script(alone(), how(), relation.value) if apart else ""
         return Pair(relation=relation, size=size, prompt=prompt, difference=found, reproduce=reproduce)
 
     def asking(self, prompt: Prompt) -> Callable[[], str]:
@@ -148,31 +146,34 @@ class Bench:
         return partial(self.asker.shell.alone, prompt, tokens=self.tokens)
 
 
-Measure = Callable[[Bench, int, int], AsyncGenerator["Pair | None", None]]
-"""Measures a relation at a size with so many pairs."""
+Measure = Callable[[Bench, int], AsyncGenerator["Pair | None", None]]
+"""Measures a relation with so many pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A relation at one size, and how it is measured."""
+    """A relation at one size (0: it has none), and how it is measured."""
 
     relation: Relation
-    size: int
     measure: Measure
+    size: int = 0
 
 
-async def again(bench: Bench, size: int, pairs: int) -> AsyncGenerator[Pair | None, None]:
+def sized(relation: Relation, size: int, measure: Callable[..., AsyncGenerator[Pair | None, None]]) -> Kind:
+    """A relation that has several sizes."""
+    return Kind(relation=relation, size=size, measure=partial(measure, size=size))
+
+
+async def again(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None]:
     """Each prompt alone, twice."""
-    del size
     for prompt in bench.prompts(pairs):
         await bench.by_itself(prompt)
         other = await bench.asker.read(prompt, tokens=bench.tokens)
         yield bench.pair(Relation.AGAIN, prompt, other, bench.asking(prompt))
 
 
-async def streamed(bench: Bench, size: int, pairs: int) -> AsyncGenerator[Pair | None, None]:
+async def streamed(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None]:
     """Each prompt alone, in one piece and as a stream."""
-    del size
     for prompt in bench.prompts(pairs):
         await bench.by_itself(prompt)
         other = await bench.asker.read_stream(prompt, tokens=bench.tokens)
@@ -182,9 +183,8 @@ async def streamed(bench: Bench, size: int, pairs: int) -> AsyncGenerator[Pair |
         yield bench.pair(Relation.STREAMED, prompt, other, how)
 
 
-async def chat(bench: Bench, size: int, pairs: int) -> AsyncGenerator[Pair | None, None]:
+async def chat(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None]:
     """Messages by chat, and the tokens that the server made of each as a prompt of its own."""
-    del size
     for message in bench.messages[: -(-pairs // 2)]:
         reading, ids = await bench.asker.read_chat(message, tokens=bench.tokens)
         if reading.error or not ids:
@@ -195,12 +195,11 @@ async def chat(bench: Bench, size: int, pairs: int) -> AsyncGenerator[Pair | Non
         yield bench.pair(Relation.CHAT, prompt, reading, how)
 
 
-async def after_abort(bench: Bench, size: int, pairs: int) -> AsyncGenerator[Pair | None, None]:
+async def after_abort(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None]:
     """Each prompt alone, and right after a request that its client left while it was decoded.
 
     A server that takes longer for an ordinary request is given as much longer to begin.
     """
-    del size
     begins_s = _BEGINS_S
     for prompt, left in zip(bench.prompts(pairs), bench.prompts(pairs), strict=True):
         await bench.by_itself(prompt)
@@ -215,14 +214,14 @@ async def after_abort(bench: Bench, size: int, pairs: int) -> AsyncGenerator[Pai
         yield bench.pair(Relation.AFTER_ABORT, prompt, other, how)
 
 
-async def batch(bench: Bench, size: int, pairs: int) -> AsyncGenerator[Pair | None, None]:
+async def batch(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
     """Prompts alone, and as many of about one length at once as the size says."""
     for _ in range(-(-pairs // size)):
         async for pair in _together(bench, Relation.BATCH, bench.alike(size)):
             yield pair
 
 
-async def mixed_lengths(bench: Bench, size: int, pairs: int) -> AsyncGenerator[Pair | None, None]:
+async def mixed_lengths(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
     """The same with prompts of very different length."""
     for _ in range(max(1, pairs // size)):
         async for pair in _together(bench, Relation.MIXED_LENGTHS, bench.prompts(size)):
@@ -243,9 +242,8 @@ async def _together(
         yield bench.pair(relation, prompt, other, how, size=len(prompts))
 
 
-async def warm_prefix(bench: Bench, size: int, pairs: int) -> AsyncGenerator[Pair | None, None]:
+async def warm_prefix(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None]:
     """Each prompt alone, and again with all its blocks in the cache."""
-    del size
     for prompt in bench.long(pairs):
         await bench.by_itself(prompt)
         salt = bench.asker.salt()
@@ -255,9 +253,8 @@ async def warm_prefix(bench: Bench, size: int, pairs: int) -> AsyncGenerator[Pai
         yield bench.pair(Relation.WARM_PREFIX, prompt, other, how)
 
 
-async def shared_prefix(bench: Bench, size: int, pairs: int) -> AsyncGenerator[Pair | None, None]:
+async def shared_prefix(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None]:
     """Each prompt alone, and after another one with the same first two thirds."""
-    del size
     for prompt, tail in zip(bench.long(pairs), bench.long(pairs), strict=True):
         await bench.by_itself(prompt)
         salt, cut = bench.asker.salt(), 2 * prompt.length // 3
@@ -270,7 +267,7 @@ async def shared_prefix(bench: Bench, size: int, pairs: int) -> AsyncGenerator[P
         yield bench.pair(Relation.SHARED_PREFIX, prompt, other, how)
 
 
-async def while_decoding(bench: Bench, size: int, pairs: int) -> AsyncGenerator[Pair | None, None]:
+async def while_decoding(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
     """Each prompt alone, and while others decode: its prefill shares their steps, and may be cut into chunks."""
     prompts = bench.long(pairs)
     for prompt in prompts:
@@ -293,13 +290,13 @@ async def while_decoding(bench: Bench, size: int, pairs: int) -> AsyncGenerator[
             await asyncio.gather(*near, return_exceptions=True)
 
 
-async def decoded(bench: Bench, size: int, pairs: int) -> AsyncGenerator[Pair | None, None]:
+async def decoded(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
     """A prompt with the first tokens of its own completion, prefilled, and the same tokens decoded one by one."""
     for prompt in bench.prompts(pairs):
         yield await _decoded(bench, Relation.DECODED, prompt, size)
 
 
-async def at_edges(bench: Bench, size: int, pairs: int) -> AsyncGenerator[Pair | None, None]:
+async def at_edges(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
     """The same at lengths on both sides of what engines divide by."""
     for length in bench.edges * max(1, pairs // len(bench.edges)):
         yield await _decoded(bench, Relation.AT_EDGE, bench.source.prompt(length), size)
@@ -314,12 +311,9 @@ async def _decoded(bench: Bench, relation: Relation, prompt: Prompt, size: int) 
     other = bench.sound(grown, await bench.asker.read(grown, tokens=1))
     if other.error:
         return None
-    here = Reading(positions=base.positions[size : size + 1])
-    commands = (
-        partial(bench.asker.shell.alone, prompt, tokens=size + 1),
-        partial(bench.asker.shell.alone, grown, tokens=1),
-    )
-    return bench.compared(relation, prompt, (here, other), commands, size=size)
+    shell = bench.asker.shell
+    first = Reading(positions=base.positions[size : size + 1]), partial(shell.alone, prompt, tokens=size + 1)
+    return bench.pair(relation, prompt, other, partial(shell.alone, grown, tokens=1), size=size, first=first)
 
 
 def token_ids(reading: Reading) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from healthcheck.messages import msg
 from healthcheck.wire.chat import Completion, Reader
-from healthcheck.wire.inflate import InflateError, Inflater
+from healthcheck.wire.inflate import Inflater
 from healthcheck.wire.response import Response, TooLargeError
 
 MAX_STREAM_BYTES = 64 * 2**20
@@ -83,13 +83,9 @@ class Answer(Response):
             ConnectionError: it is not compressed as it says.
             TooLargeError: it has more than 64 MiB.
         """
-        data = self.take()
-        try:
-            self._inflater = self._inflater or Inflater(self.headers.get("content-encoding", ""))
-            for piece in self._inflater.feed(data):
-                self._fold(piece)
-        except InflateError as error:
-            raise ConnectionError(str(error)) from error
+        self._inflater = self._inflater or Inflater(self.headers.get("content-encoding", ""))
+        for piece in self._inflater.feed(self.take()):
+            self._fold(piece)
         return self.done
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from healthcheck.wire.adapter import GuardedAdapter
 from healthcheck.wire.answer import Reply
 from healthcheck.wire.chat import Reader
 from healthcheck.wire.guard import Guard
-from healthcheck.wire.inflate import InflateError, Inflater
+from healthcheck.wire.inflate import Inflater
 from healthcheck.wire.request import headers as headers_of
 from healthcheck.wire.request import server_of
 
@@ -161,7 +161,7 @@ class _Reading:
                         return error
                 if self._left or self._reader.done:
                     return ""
-        except (urllib3.exceptions.HTTPError, OSError, InflateError) as broken:
+        except (urllib3.exceptions.HTTPError, OSError) as broken:
             return _words(broken)
         return ""
 

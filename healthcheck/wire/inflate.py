@@ -12,7 +12,7 @@ OFFERED = "gzip, deflate"
 _STEP_BYTES = 2**18
 
 
-class InflateError(Exception):
+class InflateError(ConnectionError):
     """The body is not compressed as its header says, or in a way that was not offered."""
 
 
