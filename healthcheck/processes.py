@@ -19,6 +19,8 @@ import psutil
 
 from healthcheck.messages import msg
 
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
@@ -219,6 +221,43 @@ def wait_or_kill(child: subprocess.Popen[bytes], deadline_s: float) -> bool:
             child.wait(2)
 
 
+def started(
+    command: Sequence[str],
+    *,
+    cwd: str | os.PathLike[str],
+    env: Mapping[str, str],
+    stdin: int | IO[bytes] = subprocess.DEVNULL,
+    stderr: int | None = subprocess.PIPE,
+) -> subprocess.Popen[bytes]:
+    """Start a program, its standard output a pipe, as the leader of a new session.
+
+    A signal meanwhile takes the program along: by itself, Popen forgets a child that it has not returned yet.
+
+    Raises:
+        OSError: it cannot be run.
+    """
+    kept: list[int] = []
+    here = threading.current_thread() is threading.main_thread()
+    handlers = {number: handler for number in _ENDING if callable(handler := signal.getsignal(number)) and here}
+    for number in handlers:
+        signal.signal(number, lambda received, _: kept.append(received))
+    process: subprocess.Popen[bytes] | None = None
+    try:
+        process = subprocess.Popen(
+            command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, cwd=cwd, env=env, start_new_session=True
+        )
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if kept:
+            if process is not None:
+                wait_or_kill(process, 0)
+                for stream in filter(None, (process.stdout, process.stderr)):
+                    stream.close()
+            signal.raise_signal(kept[0])
+    return process
+
+
 def ran(
     command: Sequence[str],
     read: Callable[[IO[bytes]], None],
@@ -234,9 +273,7 @@ def ran(
     Raises:
         OSError: it cannot be run.
     """
-    process = subprocess.Popen(
-        command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, cwd=cwd, env=env, start_new_session=True
-    )
+    process = started(command, cwd=cwd, env=env, stdin=stdin, stderr=stderr)
     reader = threading.Thread(target=_reading, args=(process.stdout, read), daemon=True)
     reader.start()
     in_time = wait_or_kill(process, deadline_s)

@@ -10,7 +10,6 @@ import mmap
 import os
 import pwd
 import stat
-import subprocess
 import tempfile
 import threading
 import time
@@ -131,14 +130,10 @@ def _interpreter() -> str:
 
 def _run(command: tuple[str, ...], timeout_s: float, *, folder: str, environment: Mapping[str, str]) -> Output:
     try:
-        process = subprocess.Popen(
+        process = processes.started(
             (programs.find_or_name(command[0]), *command[1:]),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
             cwd=folder,
             env={**os.environ, "LC_ALL": "C", **environment},
-            start_new_session=True,
         )
     except FileNotFoundError:
         return Output(status=None, trouble=NO_PROGRAM)

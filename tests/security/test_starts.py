@@ -11,15 +11,15 @@ SUBPROCESS = {"run", "Popen", "call", "check_call", "check_output", "getoutput",
 OS = {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "startfile"}
 IN_THE_SANDBOX = "plan/dry_run/stubs/"
 """What runs there is the stub of a program, beside the script that nobody vouches for."""
-RUNNERS = {"ran", "processes.ran"}
-"""The names that `processes.ran` is called by: its callers start a process too."""
+RUNNERS = {"ran", "processes.ran", "started", "processes.started"}
+"""The names that `processes.ran` and `started` are called by: their callers start a process too."""
 PROGRAMS = {"programs.find_or_name", "programs.isolated", "programs.python", "programs.find"}
 OTHERS = {
     "plan/engine_config/child.py:_ended": "an interpreter that the user named, by its absolute path, in its own folder",
     "processes.py:ran": "what its callers name, which are looked at themselves",
+    "processes.py:started": "the same",
     "repo/shells.py:_run": "a shell that programs.find found",
-    "runner/children/hccl_probe.py:main": "the interpreter that runs it, in the folder that the kit made for it",
-    "runner/children/pairs_probe.py:main": "the same",
+    "runner/children/shared.py:as_ranks": "the interpreter that runs it, in the folder that the kit made for it",
     "runner/children/soak_probe.py:main": "the same",
     "runner/children/soak_probe.py:table": "npu-smi as the runner found it, in that folder",
     "fleet/leash.py:main": "the kit's own verify, whose Python the driver or Ray's worker named",
@@ -106,8 +106,7 @@ def test_no_other_module_asks_which_python_runs_it_or_searches_a_path() -> None:
         "plan/engine_config/environment.py",  # the running Python as the one that has vLLM: named, in its own folder
         "sandbox/box.py",  # its real place is shown inside the sandbox
         "plan/dry_run/stubbed_machine.py",  # which programs the machine lacks; none is started
-        "runner/children/hccl_probe.py",
-        "runner/children/pairs_probe.py",
+        "runner/children/shared.py",
         "runner/children/soak_probe.py",
         "runner/children/versions.py",
     }
@@ -129,7 +128,7 @@ WATCHING = (
     "watch.py",
 )
 """What runs while the script does, beside the functions of `outside` that add up what it takes of the disk."""
-MEASURING = {"used_bytes", "_shared_bytes"}
+MEASURING = {"used_bytes", "_shared_files"}
 EXCEPTIONS = {
     "channel.py": {"os.chmod", "os.open"},  # of what it has just made, before the script starts
     "stubs.py": {"os.stat"},  # of /proc, and of its own before the script starts
