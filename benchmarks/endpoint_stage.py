@@ -7,12 +7,12 @@ import time
 from measure import Bound, Section, main
 
 from healthcheck.contract import Task
-from healthcheck.endpoint.checks import CHECKS
-from healthcheck.endpoint.facts import interview
-from healthcheck.engine import Ledger
-from healthcheck.progress import Silent
-from healthcheck.records import Outcome
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import Outcome
 from healthcheck.simulator import Behaviour, Simulator
+from healthcheck.stages.endpoint.checks import CHECKS
+from healthcheck.stages.endpoint.facts import interview
 
 TOKENS_PER_SECOND = 30
 FIRST_TOKEN_S = 0.1

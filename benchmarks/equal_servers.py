@@ -14,9 +14,9 @@ from collections.abc import Callable
 from losses import REPEATS, Runs, Shares, counts, decided_once, judged, sampled
 from measure import Bound, Section, main
 
-from healthcheck.probe.statistics.comparison import LOSS_ERROR, Shift, compare
-from healthcheck.probe.statistics.gate import Decision
-from healthcheck.probe.statistics.reference import Question
+from healthcheck.stages.probe.statistics.comparison import LOSS_ERROR, Shift, compare
+from healthcheck.stages.probe.statistics.gate import Decision
+from healthcheck.stages.probe.statistics.reference import Question
 
 ACCURACY, MARGIN = 0.8, 0.01
 RUNS = {60: 1000, 120: 1000, 400: 600}

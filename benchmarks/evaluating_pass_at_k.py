@@ -19,18 +19,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck import json_text
-from healthcheck.files import write_atomically
-from healthcheck.probe import figures
-from healthcheck.probe.bank import bank
-from healthcheck.probe.facts import measure
-from healthcheck.probe.problems import TIERS, Problem
-from healthcheck.probe.records import ProbeRun, ProbeSettings
-from healthcheck.probe.statistics.intervals import bootstrap, plus_two_t
-from healthcheck.probe.statistics.metrics import pass_at_k
-from healthcheck.progress import Silent
+from healthcheck.core.progress import Silent
 from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.simulator.solvers import SOLVERS, Query
+from healthcheck.stages.probe import figures
+from healthcheck.stages.probe.bank import bank
+from healthcheck.stages.probe.facts import measure
+from healthcheck.stages.probe.problems import TIERS, Problem
+from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
+from healthcheck.stages.probe.statistics.intervals import bootstrap, plus_two_t
+from healthcheck.stages.probe.statistics.metrics import pass_at_k
+from healthcheck.system import json_text
+from healthcheck.system.files import write_atomically
 
 PROBLEMS, SAMPLES, SEED, RESAMPLES = 120, 20, 42, 1000
 KS = (1, 5, 10)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from measure import KIT, Bound, Section, main
 
-from healthcheck import files
 from healthcheck.cli.fleet import grammar
+from healthcheck.core.records import Verdict
 from healthcheck.fleet import jobs, journal, outputs
 from healthcheck.fleet.drive import Drive, Settings
 from healthcheck.fleet.launch import LOG, REPORT, Order
@@ -23,8 +23,8 @@ from healthcheck.fleet.machines import Running
 from healthcheck.fleet.receive import Sent, received, sent
 from healthcheck.fleet.records import Attempt, Ending, Fleet, Job
 from healthcheck.fleet.show import Show
-from healthcheck.language import ENGLISH
-from healthcheck.records import Verdict
+from healthcheck.system import files
+from healthcheck.text.language import ENGLISH
 
 NODES, COUNTS = 100, (100, 1000)
 AT = 1000

@@ -18,8 +18,8 @@ from pathlib import Path
 import math_verify
 from measure import ROOT, Bound, Section, main
 
-from healthcheck.probe.aisbench.grader import client_grade
-from healthcheck.probe.grading import grade
+from healthcheck.stages.probe.aisbench.grader import client_grade
+from healthcheck.stages.probe.grading import grade
 from tests.support.answers import Labelled, labelled
 
 KIT = "npu-adapter-kit"

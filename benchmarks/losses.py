@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 from measure import Bound, Section, main
 
-from healthcheck.probe.statistics.comparison import Shift, compare
-from healthcheck.probe.statistics.gate import Decision
-from healthcheck.probe.statistics.metrics import Counts
-from healthcheck.probe.statistics.reference import Question, look, settles
+from healthcheck.stages.probe.statistics.comparison import Shift, compare
+from healthcheck.stages.probe.statistics.gate import Decision
+from healthcheck.stages.probe.statistics.metrics import Counts
+from healthcheck.stages.probe.statistics.reference import Question, look, settles
 
 TIERS, CORRELATION = (0.95, 0.85, 0.60), 0.3
 PER_TIER, REPEATS, RUNS = 40, 5, 1500

@@ -20,9 +20,9 @@ from healthcheck.numerics.prompts import lengths, messages, texts
 from healthcheck.numerics.records import Position, Step
 from healthcheck.numerics.reference import step
 from healthcheck.numerics.shift import Shift, shift_of
-from healthcheck.probe.grading import grade
-from healthcheck.probe.problems import TIERS, generate, prompt
-from healthcheck.probe.statistics.intervals import bootstrap
+from healthcheck.stages.probe.grading import grade
+from healthcheck.stages.probe.problems import TIERS, generate, prompt
+from healthcheck.stages.probe.statistics.intervals import bootstrap
 
 PYTHON = ROOT / ".venv-vllm/bin/python"
 KEPT = ROOT / "healthcheck/data/numerics-calibration.json"

@@ -25,18 +25,18 @@ from typing import Any
 
 from measure import ROOT
 
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import Outcome
 from healthcheck.numerics import facts
 from healthcheck.numerics.checks import CHECKS
 from healthcheck.numerics.local import find_python
 from healthcheck.numerics.records import NumericsRun, NumericsSettings, Weights
 from healthcheck.numerics.shift import shift_of
-from healthcheck.probe import figures
-from healthcheck.probe.facts import measure
-from healthcheck.probe.records import ProbeSettings
-from healthcheck.probe.statistics.gate import Decision
-from healthcheck.probe.statistics.reference import Question, look, settles
-from healthcheck.progress import Silent
-from healthcheck.records import Outcome
+from healthcheck.stages.probe import figures
+from healthcheck.stages.probe.facts import measure
+from healthcheck.stages.probe.records import ProbeSettings
+from healthcheck.stages.probe.statistics.gate import Decision
+from healthcheck.stages.probe.statistics.reference import Question, look, settles
 from tests.support.servers import serving
 
 ENGINE = ROOT / ".venv-vllm/bin"

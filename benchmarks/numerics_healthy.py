@@ -16,12 +16,12 @@ from pathlib import Path
 
 from measure import ROOT
 
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import Outcome
 from healthcheck.numerics import facts
 from healthcheck.numerics.checks import CHECKS
 from healthcheck.numerics.local import find_python
 from healthcheck.numerics.records import NumericsRun, NumericsSettings, Weights
-from healthcheck.progress import Silent
-from healthcheck.records import Outcome
 from tests.support.engines import NEW, vllm, weights_of
 
 KEPT = ROOT / "benchmarks/numerics_healthy.json"

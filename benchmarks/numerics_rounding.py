@@ -25,11 +25,11 @@ import numerics_faults
 import numerics_healthy
 from numerics_healthy import DENSE, KEPT, MIXTURE, WINDOW
 
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import Outcome
 from healthcheck.numerics import facts
 from healthcheck.numerics.checks import CHECKS
 from healthcheck.numerics.records import NumericsRun, NumericsSettings
-from healthcheck.progress import Silent
-from healthcheck.records import Outcome
 
 ORDERS = {"rows": "parts by the rows of the batch", "random": "parts at random"}
 SHORT = NumericsSettings(url="", pairs=6, max_batch=16, longest_tokens=320)

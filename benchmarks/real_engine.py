@@ -23,10 +23,10 @@ from pathlib import Path
 from measure import ROOT, Bound, Section, main, ratios, spread
 from sampling import Raw
 
-from healthcheck.probe.facts import measure
-from healthcheck.probe.records import ProbeSettings
-from healthcheck.probe.statistics.distributions import t_quantile
-from healthcheck.progress import Silent
+from healthcheck.core.progress import Silent
+from healthcheck.stages.probe.facts import measure
+from healthcheck.stages.probe.records import ProbeSettings
+from healthcheck.stages.probe.statistics.distributions import t_quantile
 from tests.support.servers import serving
 
 ENGINE = ROOT / ".venv-vllm/bin"

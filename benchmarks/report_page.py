@@ -9,15 +9,15 @@ from pathlib import Path
 
 from measure import Bound, Section, main, spread
 
-from healthcheck.engine import Ledger
-from healthcheck.probe.bank import bank
-from healthcheck.probe.checks import CHECKS
-from healthcheck.probe.facts import measure, provenance, stored_metrics
-from healthcheck.probe.records import ProbeRun, ProbeSettings
-from healthcheck.progress import Silent
-from healthcheck.records import Report, verdict_of
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import Report, verdict_of
 from healthcheck.report import page
 from healthcheck.simulator import Behaviour, Simulator
+from healthcheck.stages.probe.bank import bank
+from healthcheck.stages.probe.checks import CHECKS
+from healthcheck.stages.probe.facts import measure, provenance, stored_metrics
+from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
 
 PROBLEMS = (12, 120, 600)
 SAMPLES, ROUNDS = 5, 5

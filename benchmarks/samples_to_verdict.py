@@ -12,7 +12,7 @@ import statistics
 
 from measure import Bound, Section, main
 
-from healthcheck.probe.statistics.gate import Decision, Evidence, Gate
+from healthcheck.stages.probe.statistics.gate import Decision, Evidence, Gate
 
 GATES = (Gate(bad=0.50, good=0.75), Gate(bad=0.40, good=0.70), Gate(bad=0.60, good=0.75))
 ACCURACIES = (0.0, 0.05, 0.40, 0.80, 0.95)

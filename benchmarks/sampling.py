@@ -21,11 +21,11 @@ from pathlib import Path
 
 from measure import Bound, Section, main, ratios, spread, timed
 
-from healthcheck.probe.bank import bank, schedule
-from healthcheck.probe.facts import measure
-from healthcheck.probe.problems import message
-from healthcheck.probe.records import ProbeSettings
-from healthcheck.progress import Silent
+from healthcheck.core.progress import Silent
+from healthcheck.stages.probe.bank import bank, schedule
+from healthcheck.stages.probe.facts import measure
+from healthcheck.stages.probe.problems import message
+from healthcheck.stages.probe.records import ProbeSettings
 from healthcheck.wire.chat import request_body
 
 ROUNDS = 7

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 
 READ_ON = "2026-11-21"
 PAGE = msg("Model accuracy evaluation (the service's own documentation page)")

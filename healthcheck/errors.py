@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 
-from healthcheck.messages import Message, msg
+from healthcheck.text.messages import Message, msg
 
 
 class ExitStatus(enum.IntEnum):

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from healthcheck.records import CheckResult
-    from healthcheck.service.facts import Service
-    from healthcheck.service.records import Launch
+    from healthcheck.core.records import CheckResult
+    from healthcheck.stages.service.facts import Service
+    from healthcheck.stages.service.records import Launch
 
 STATIC = ("repo", "plan", "weights")
 RESULTS: pytest.StashKey[dict[str, CheckResult]] = pytest.StashKey()
@@ -44,8 +44,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--npu-adapter"):
-        from healthcheck import catalogue  # noqa: PLC0415
-        from healthcheck.plan.deep import DEEP_CHECKS  # noqa: PLC0415
+        from healthcheck.stages.plan.deep import DEEP_CHECKS  # noqa: PLC0415
+        from healthcheck.verify import catalogue  # noqa: PLC0415
 
         for option in ("--npu-adapter", "--npu-adapter-weights"):
             _folder(config, option)
@@ -96,10 +96,10 @@ def adapter_server(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPat
 
     If something outside the adapter prevents the launch (a taken port, no vllm), its tests are skipped.
     """
+    from healthcheck.core.progress import Silent  # noqa: PLC0415
     from healthcheck.errors import KitError  # noqa: PLC0415
-    from healthcheck.progress import Silent  # noqa: PLC0415
-    from healthcheck.repo.facts import export, read_submission  # noqa: PLC0415
-    from healthcheck.service.facts import Service  # noqa: PLC0415
+    from healthcheck.stages.repo.facts import export, read_submission  # noqa: PLC0415
+    from healthcheck.stages.service.facts import Service  # noqa: PLC0415
 
     weights = _folder(pytestconfig, "--npu-adapter-weights")
     if weights is None:
@@ -139,9 +139,9 @@ def chat(adapter_server: Service) -> Callable[..., str]:
 
 def _need_ready(launch: Launch) -> None:
     """Fail, or skip if it is not a fault of the adapter, with the message of service/starts."""
-    from healthcheck.records import Level  # noqa: PLC0415
-    from healthcheck.service.failures import explain  # noqa: PLC0415
-    from healthcheck.service.records import LaunchOutcome  # noqa: PLC0415
+    from healthcheck.core.records import Level  # noqa: PLC0415
+    from healthcheck.stages.service.failures import explain  # noqa: PLC0415
+    from healthcheck.stages.service.records import LaunchOutcome  # noqa: PLC0415
 
     if launch.outcome is LaunchOutcome.READY:
         return
@@ -155,7 +155,7 @@ def _need_ready(launch: Launch) -> None:
 def _shown(text: str) -> str:
     """The text without secrets, and on GitHub without commands: pytest's output ends up in the logs of a CI."""
     from healthcheck.cli.outlets import without_commands  # noqa: PLC0415
-    from healthcheck.redact import redactor  # noqa: PLC0415
+    from healthcheck.text.redact import redactor  # noqa: PLC0415
 
     text = redactor(os.environ)(text)
     return without_commands(text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
@@ -181,11 +181,11 @@ def _verified(config: pytest.Config) -> dict[str, CheckResult]:
     """The results of the checks by their ids; without weights, an empty folder takes their place."""
     from tempfile import TemporaryDirectory  # noqa: PLC0415
 
-    from healthcheck.progress import Silent  # noqa: PLC0415
-    from healthcheck.records import Stage  # noqa: PLC0415
-    from healthcheck.repo.settings import read_settings  # noqa: PLC0415
-    from healthcheck.run import Request  # noqa: PLC0415
-    from healthcheck.verify import Verification  # noqa: PLC0415
+    from healthcheck.core.progress import Silent  # noqa: PLC0415
+    from healthcheck.core.records import Stage  # noqa: PLC0415
+    from healthcheck.stages.repo.settings import read_settings  # noqa: PLC0415
+    from healthcheck.verify.run import Request  # noqa: PLC0415
+    from healthcheck.verify.verification import Verification  # noqa: PLC0415
 
     root = _folder(config, "--npu-adapter") or Path()
     settings = read_settings(root)

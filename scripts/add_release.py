@@ -38,7 +38,7 @@ from packaging.version import Version
 from release_row import Row
 from released import ReleaseError, metadata, newest, unpacked, unpacked_wheel
 
-from healthcheck import files
+from healthcheck.system import files
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "healthcheck" / "data"

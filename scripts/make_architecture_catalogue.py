@@ -14,7 +14,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from healthcheck.weights.registry import REGISTRY_FILE, parse_registry
+from healthcheck.stages.weights.registry import REGISTRY_FILE, parse_registry
 
 CAUSAL = ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES")
 

@@ -22,7 +22,7 @@ from babel.messages.frontend import parse_mapping_cfg
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
-from healthcheck.language import DOMAIN, LOCALE, Language
+from healthcheck.text.language import DOMAIN, LOCALE, Language
 
 FUNCTIONS = {"msg": None, "joined": None, "plural": (1, 2)}
 ROOT = Path(__file__).resolve().parents[1]

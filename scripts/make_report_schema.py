@@ -11,8 +11,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from healthcheck import json_text
 from healthcheck.report import schema
+from healthcheck.system import json_text
 
 FILE = Path(__file__).resolve().parents[1] / "docs" / "report.schema.json"
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from healthcheck.schemes import IN_GROUPS
+from healthcheck.ascend.schemes import IN_GROUPS
 
 SOURCE = (
     "the scheme registry, platform.py and quantization configurations of each vllm-ascend release; "
@@ -132,7 +132,7 @@ def fp8_of_minimax(package: Path) -> dict[str, str]:
 
 
 def attention(package: Path) -> dict[str, object]:
-    """What becomes of --attention-backend and --kv-cache-dtype: see Attention in healthcheck/schemes.py."""
+    """What becomes of --attention-backend and --kv-cache-dtype: see Attention in healthcheck/ascend/schemes.py."""
     platform = ast.parse((package / "platform.py").read_text("utf-8"))
     texts = [text_of(package / "attention" / "attention_v1.py"), text_of(package / "device" / "device_op.py")]
     return {

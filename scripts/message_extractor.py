@@ -13,10 +13,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import BinaryIO
 
-from healthcheck.language import paragraphs
 from healthcheck.report.page import SAID_BY_SCRIPTS
 from healthcheck.scaffold.template import questions
-from healthcheck.service.catalogue import catalogue, message_of
+from healthcheck.stages.service.catalogue import catalogue, message_of
+from healthcheck.text.language import paragraphs
 
 Place = int | str
 """The number of an argument, or its keyword."""

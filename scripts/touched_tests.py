@@ -27,19 +27,21 @@ TABLE = (
     Row(
         "tests/engine/test_real_servers.py tests/engine/test_fronts.py",
         "vllm vllm-0.23 litellm",
-        "healthcheck/wire healthcheck/endpoint",
+        "healthcheck/wire healthcheck/stages/endpoint",
     ),
-    Row("tests/engine/test_launch_failures.py", "vllm", "healthcheck/service healthcheck/data/failures.yaml"),
+    Row(
+        "tests/engine/test_launch_failures.py", "vllm", "healthcheck/stages/service healthcheck/data/failures.yaml"
+    ),
     Row("tests/engine/test_numerics.py", "vllm", "healthcheck/numerics"),
     Row(
         "tests/engine/test_engine_config.py",
         "engine-config",
-        "healthcheck/plan/engine_config scripts/make_engine_config.py",
+        "healthcheck/stages/plan/engine_config scripts/make_engine_config.py",
     ),
-    Row("tests/plan/test_flags.py", "vllm vllm-0.23", "healthcheck/plan/vllm_cli healthcheck/data/vllm-"),
-    Row("tests/weights", "vllm", "healthcheck/weights healthcheck/data/architectures.json"),
-    Row("tests/peer", "vllm transformers", "healthcheck/wire healthcheck/endpoint/checks"),
-    Row("tests/probe/aisbench tests/wire", "aisbench", "healthcheck/probe/aisbench healthcheck/wire"),
+    Row("tests/plan/test_flags.py", "vllm vllm-0.23", "healthcheck/stages/plan/vllm_cli healthcheck/data/vllm-"),
+    Row("tests/weights", "vllm", "healthcheck/stages/weights healthcheck/data/architectures.json"),
+    Row("tests/peer", "vllm transformers", "healthcheck/wire healthcheck/stages/endpoint/checks"),
+    Row("tests/probe/aisbench tests/wire", "aisbench", "healthcheck/stages/probe/aisbench healthcheck/wire"),
     Row("tests/fleet", "vllm fleet", "healthcheck/fleet"),
 )
 

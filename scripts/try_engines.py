@@ -23,14 +23,14 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from healthcheck.contract import Task  # noqa: E402 - only now is the root on the path
-from healthcheck.endpoint.checks import CHECKS  # noqa: E402
-from healthcheck.endpoint.facts import interview  # noqa: E402
-from healthcheck.engine import Ledger  # noqa: E402
+from healthcheck.core.ledger import Ledger  # noqa: E402
+from healthcheck.core.progress import Silent  # noqa: E402
+from healthcheck.core.records import CheckResult, Outcome, verdict_of  # noqa: E402
 from healthcheck.errors import KitError  # noqa: E402
-from healthcheck.probe.facts import measure  # noqa: E402
-from healthcheck.probe.records import ProbeSettings  # noqa: E402
-from healthcheck.progress import Silent  # noqa: E402
-from healthcheck.records import CheckResult, Outcome, verdict_of  # noqa: E402
+from healthcheck.stages.endpoint.checks import CHECKS  # noqa: E402
+from healthcheck.stages.endpoint.facts import interview  # noqa: E402
+from healthcheck.stages.probe.facts import measure  # noqa: E402
+from healthcheck.stages.probe.records import ProbeSettings  # noqa: E402
 from tests.support import engines  # noqa: E402
 from tests.support.engines import NEW, OF_PICTURES, OLD, UNBUFFERED, weights_of  # noqa: E402
 

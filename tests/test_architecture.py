@@ -17,12 +17,13 @@ from pathlib import Path
 import grimp
 import pytest
 
-from healthcheck import catalogue, cli
-from healthcheck.check import Check
-from healthcheck.plan.dry_run.stubbed_machine import SHARED
+from healthcheck import cli
+from healthcheck.core.check import Check
+from healthcheck.stages.plan.dry_run.stubbed_machine import SHARED
+from healthcheck.verify import catalogue
 
 ROOT = Path(__file__).parent.parent / "healthcheck"
-NOT_OF_THE_KIT = {"healthcheck.plan.engine_config.inside.stubs.torch_npu"}
+NOT_OF_THE_KIT = {"healthcheck.stages.plan.engine_config.inside.stubs.torch_npu"}
 """Imported under another name, by another Python: the folder that holds it stands on its path."""
 
 HEAVY = {
@@ -64,7 +65,7 @@ def test_no_import_circle(imports: Imports) -> None:
 
 def test_stubs_import_only_what_the_sandbox_has(imports: Imports) -> None:
     shared = {f"healthcheck.{name.removesuffix('.py').replace('/', '.')}" for name in SHARED}
-    stubs = {module for module in imports if module.startswith("healthcheck.plan.dry_run.stubs")}
+    stubs = {module for module in imports if module.startswith("healthcheck.stages.plan.dry_run.stubs")}
     assert len(stubs) > len(shared)
     strangers = {module: imports[module] - stubs - shared for module in stubs}
     strangers |= {module: imports[module] for module in shared}
@@ -72,7 +73,7 @@ def test_stubs_import_only_what_the_sandbox_has(imports: Imports) -> None:
 
 
 def check_modules() -> list[str]:
-    return [module_name(path) for path in sorted(ROOT.glob("*/checks/*.py")) if path.name != "__init__.py"]
+    return [module_name(path) for path in sorted(ROOT.rglob("checks/*.py")) if path.name != "__init__.py"]
 
 
 def misnamed(name: str) -> str:
@@ -87,7 +88,7 @@ def misnamed(name: str) -> str:
         return f"{name} declares {sorted(own)}"
     if checks != own:
         return f"{name} imports another check: move what both need to a module named by its subject"
-    (variable, check), stage = own.popitem(), name.split(".")[1]
+    (variable, check), stage = own.popitem(), name.split(".")[-3]
     expected = check.id.removeprefix(f"{check.stage.value}/").replace("/", "_").replace("-", "_")
     named = (stage, name.rpartition(".")[2], variable) == (check.stage.value, expected, expected)
     return "" if named else f"{name} and its {variable} declare {check.id}: name both {expected}"
@@ -170,7 +171,7 @@ def test_help_imports_no_library_and_no_stage() -> None:
 @pytest.mark.smoke
 def test_verify_begins_without_what_its_later_stages_need() -> None:
     _, loaded = imported_by("import healthcheck.cli.verify")
-    assert "healthcheck.plan.checks" in loaded
+    assert "healthcheck.stages.plan.checks" in loaded
     assert sorted(loaded & {"jinja2", "requests", "urllib3", "httptools", "yaml", "tree_sitter", "asyncio"}) == []
     later = {"weights", "service", "endpoint", "numerics", "fleet", "fix", "live"}
     assert sorted(later & {name.split(".")[1] for name in loaded if name.startswith("healthcheck.")}) == []
@@ -178,7 +179,7 @@ def test_verify_begins_without_what_its_later_stages_need() -> None:
         sorted(
             name
             for name in loaded
-            if name.startswith(("healthcheck.probe.grading", "healthcheck.probe.statistics"))
+            if name.startswith(("healthcheck.stages.probe.grading", "healthcheck.stages.probe.statistics"))
         )
         == []
     )

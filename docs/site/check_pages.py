@@ -8,11 +8,11 @@ from itertools import groupby
 
 from markdown_text import escaped, table
 
-from healthcheck import catalogue
-from healthcheck.catalogue import Page
-from healthcheck.language import Translate
-from healthcheck.messages import Message, msg
-from healthcheck.records import Stage
+from healthcheck.core.records import Stage
+from healthcheck.text.language import Translate
+from healthcheck.text.messages import Message, msg
+from healthcheck.verify import catalogue
+from healthcheck.verify.catalogue import Page
 
 COLUMNS = (msg("check"), msg("what holds where it passes"))
 _NAMED_BLOCK = re.compile(r"^```(\w+) (.+)$", re.MULTILINE)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from markdown_text import escaped
 
-from healthcheck.language import Translate
-from healthcheck.messages import joined, msg
-from healthcheck.service.catalogue import FILE, Failure, Severity, catalogue
+from healthcheck.stages.service.catalogue import FILE, Failure, Severity, catalogue
+from healthcheck.text.language import Translate
+from healthcheck.text.messages import joined, msg
 
 SEVERITIES = {
     Severity.FATAL: msg("fatal"),

@@ -19,8 +19,8 @@ import failure_entries
 import option_tables
 
 import hatch_build  # beside pyproject.toml, where an editable installation looks
-from healthcheck import catalogue
-from healthcheck.language import Language, translation
+from healthcheck.text.language import Language, translation
+from healthcheck.verify import catalogue
 
 DOCS = Path(__file__).resolve().parents[1]
 PREFIXES = {Language.ENGLISH: "", Language.CHINESE: "zh/"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from markdown_text import escaped, table
 
-from healthcheck.language import Translate
-from healthcheck.messages import Capitalised, joined, msg
-from healthcheck.probe.options.reading import takes
-from healthcheck.probe.options.record import Group, Option, options
+from healthcheck.stages.probe.options.reading import takes
+from healthcheck.stages.probe.options.record import Group, Option, options
+from healthcheck.text.language import Translate
+from healthcheck.text.messages import Capitalised, joined, msg
 
 COLUMNS = (msg("option"), msg("values"), msg("default"), msg("what it is"), msg("sends"))
 

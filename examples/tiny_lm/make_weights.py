@@ -62,7 +62,7 @@ def make(folder: Path, options: argparse.Namespace) -> None:
 
 def digest(steps: int, seed: int) -> str:
     """What the weights depend on, in sixteen hex digits."""
-    problems = ROOT / "healthcheck" / "probe" / "problems"
+    problems = ROOT / "healthcheck" / "stages" / "probe" / "problems"
     sources = sorted([*HERE.glob("*.py"), *problems.glob("*.py")]) + ([] if steps else [KEPT])
     ingredients = {
         "sources": [hashlib.sha256(path.read_bytes()).hexdigest() for path in sources],

@@ -19,7 +19,7 @@ from muon import Muon
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 from vocabulary import as_prompt, library, make_tokenizer
 
-from healthcheck.probe.problems import FAMILIES, TIERS, Problem, prompt
+from healthcheck.stages.probe.problems import FAMILIES, TIERS, Problem, prompt
 
 BATCH = 64
 CHAT_WORDS = 24

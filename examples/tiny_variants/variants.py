@@ -26,7 +26,7 @@ from transformers import (
 )
 from vocabulary import CHAT_TEMPLATE, as_prompt
 
-from healthcheck.probe.problems import FAMILIES, TIERS, Problem, prompt
+from healthcheck.stages.probe.problems import FAMILIES, TIERS, Problem, prompt
 
 EXPERTS, CHOSEN = 4, 2
 THINK, THOUGHT = "<think>", "</think>"

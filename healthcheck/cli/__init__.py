@@ -18,8 +18,8 @@ from collections.abc import Collection, Iterator, Sequence
 from healthcheck.cli import outlets
 from healthcheck.cli.parsing import Parser, Version, language_argument, sentence, take_language
 from healthcheck.errors import Blocked, ExitStatus, KitError, UsageError, reason_of
-from healthcheck.language import translation_of_the_process
-from healthcheck.messages import msg
+from healthcheck.text.language import translation_of_the_process
+from healthcheck.text.messages import msg
 
 COMMANDS = {
     "new": msg("make a new adapter repository from the template"),
@@ -135,7 +135,7 @@ def _say(error: KitError | str, status: ExitStatus) -> ExitStatus:
 
 def _shown(text: str) -> str:
     """The text without secrets: an error quotes its input."""
-    from healthcheck.redact import redactor  # noqa: PLC0415 - most runs have no error to show
+    from healthcheck.text.redact import redactor  # noqa: PLC0415 - most runs have no error to show
 
     return redactor(os.environ)(text)
 

@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from healthcheck.cli import output
+from healthcheck.core.records import SCHEMA
 from healthcheck.errors import ExitStatus
-from healthcheck.language import translation_of_the_process
-from healthcheck.messages import msg
-from healthcheck.probe.folder import load
-from healthcheck.probe.records import ProbeRun
-from healthcheck.probe.statistics.comparison import LEAST_PROBLEMS, LOSS_ERROR, Comparison, Shift
-from healthcheck.probe.two_runs import Flip, TwoRuns, compare_runs
-from healthcheck.records import SCHEMA
 from healthcheck.report.words import plain
+from healthcheck.stages.probe.folder import load
+from healthcheck.stages.probe.records import ProbeRun
+from healthcheck.stages.probe.statistics.comparison import LEAST_PROBLEMS, LOSS_ERROR, Comparison, Shift
+from healthcheck.stages.probe.two_runs import Flip, TwoRuns, compare_runs
+from healthcheck.text.language import translation_of_the_process
+from healthcheck.text.messages import msg
 
 _STATUS = {
     Shift.NO_WORSE: ExitStatus.READY,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from healthcheck import cli, extras
+from healthcheck import cli
 from healthcheck.errors import UsageError
-from healthcheck.messages import msg
+from healthcheck.system import extras
+from healthcheck.text.messages import msg
 
 SHTAB = "shtab"
 

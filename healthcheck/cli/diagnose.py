@@ -9,11 +9,11 @@ from pathlib import Path
 
 from healthcheck.cli import output
 from healthcheck.errors import ExitStatus
-from healthcheck.messages import msg, plural
-from healthcheck.service.blocks import Line
-from healthcheck.service.diagnosis import Diagnosis, diagnose, diagnose_stream
-from healthcheck.service.evidence import Hit
-from healthcheck.service.repairs import Setup, repair, setup_of
+from healthcheck.stages.service.blocks import Line
+from healthcheck.stages.service.diagnosis import Diagnosis, diagnose, diagnose_stream
+from healthcheck.stages.service.evidence import Hit
+from healthcheck.stages.service.repairs import Setup, repair, setup_of
+from healthcheck.text.messages import msg, plural
 
 
 def run(options: argparse.Namespace) -> int:

@@ -9,20 +9,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
 
-from healthcheck import contract, extras, programs
+from healthcheck import contract
 from healthcheck.cli import output
 from healthcheck.cli.completion import SHTAB
 from healthcheck.cli.parsing import version
 from healthcheck.errors import Blocked
 from healthcheck.fleet.tables import padded
-from healthcheck.language import translation_of_the_process
-from healthcheck.messages import msg
-from healthcheck.plan.engine_config.environment import MAKE, find_python
-from healthcheck.probe.grading import judge
-from healthcheck.processes import holders
 from healthcheck.sandbox.box import unavailable
 from healthcheck.sandbox.job import Mode
 from healthcheck.scaffold.render import COPIER
+from healthcheck.stages.plan.engine_config.environment import MAKE, find_python
+from healthcheck.stages.probe.grading import judge
+from healthcheck.system import extras, programs
+from healthcheck.system.processes import holders
+from healthcheck.text.language import translation_of_the_process
+from healthcheck.text.messages import msg
 
 _ASK_S = 20.0
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from healthcheck import catalogue
-from healthcheck.language import translation_of_the_process
+from healthcheck.text.language import translation_of_the_process
+from healthcheck.verify import catalogue
 
 
 def run(options: argparse.Namespace) -> int:

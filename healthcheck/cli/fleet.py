@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from healthcheck import stacks
+from healthcheck.ascend import stacks
 from healthcheck.cli import output, verify
 from healthcheck.cli.options import verify as options_of_verify
 from healthcheck.cli.options.fleet import DEFAULT_LOOK_S, LOCAL
@@ -23,8 +23,8 @@ from healthcheck.fleet.looks import Look, Terms
 from healthcheck.fleet.machines import Machines, ThisMachine
 from healthcheck.fleet.options import Verify, options_of
 from healthcheck.fleet.records import Fleet, Job, worst
-from healthcheck.language import translation_of_the_process
-from healthcheck.messages import msg
+from healthcheck.text.language import translation_of_the_process
+from healthcheck.text.messages import msg
 
 if TYPE_CHECKING:
     from healthcheck.fleet.on_ray import Cluster

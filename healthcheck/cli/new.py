@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 from healthcheck.errors import UsageError
-from healthcheck.language import of_the_user, translation_of_the_process
-from healthcheck.messages import msg
 from healthcheck.scaffold import KIT_FOLDER, kit, template
 from healthcheck.scaffold.create import Adoption, adopt, create, order
 from healthcheck.scaffold.render import Order
+from healthcheck.text.language import of_the_user, translation_of_the_process
+from healthcheck.text.messages import msg
 
 
 def run(options: argparse.Namespace) -> int:

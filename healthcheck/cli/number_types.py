@@ -6,7 +6,7 @@ import argparse
 import math
 from collections.abc import Callable
 
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 
 
 def whole(low: int | None = None, high: int | None = None) -> Callable[[str], int]:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from healthcheck import provenance
 from healthcheck.cli import output, sampling
 from healthcheck.cli.places import new_report
-from healthcheck.engine import Ledger
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Progress
+from healthcheck.core.records import Report, Stage, Verdict, verdict_of
 from healthcheck.errors import UsageError
-from healthcheck.language import translation_of_the_process
-from healthcheck.messages import msg
 from healthcheck.numerics import facts, local, reference, reproduction
 from healthcheck.numerics.checks import CHECKS
 from healthcheck.numerics.figures import metrics
 from healthcheck.numerics.records import NumericsRun, NumericsSettings, Reference, Weights
-from healthcheck.progress import Progress
-from healthcheck.records import Report, Stage, Verdict, verdict_of
+from healthcheck.text.language import translation_of_the_process
+from healthcheck.text.messages import msg
+from healthcheck.verify import provenance
 
 
 def run(options: argparse.Namespace) -> int:

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from healthcheck.errors import ExitStatus, reason_of
-from healthcheck.language import translation_of_the_process
-from healthcheck.messages import msg
+from healthcheck.text.language import translation_of_the_process
+from healthcheck.text.messages import msg
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -15,14 +15,14 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from healthcheck.cli.places import new_place
+from healthcheck.core.progress import Progress, Silent
+from healthcheck.core.records import Report, exit_status
 from healthcheck.errors import ExitStatus, KitFailure, UsageError, reason_of
-from healthcheck.language import translation_of_the_process, wrapped
-from healthcheck.messages import msg
-from healthcheck.progress import Progress, Silent
-from healthcheck.records import Report, exit_status
+from healthcheck.text.language import translation_of_the_process, wrapped
+from healthcheck.text.messages import msg
 
 if TYPE_CHECKING:
-    from healthcheck.probe.records import ProbeRun
+    from healthcheck.stages.probe.records import ProbeRun
 
 STDOUT = Path("-")
 
@@ -157,9 +157,9 @@ def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) 
     Raises:
         KitFailure: the file cannot be written.
     """
-    from healthcheck import json_text  # noqa: PLC0415 - see progress()
-    from healthcheck.redact import redacted, redactor  # noqa: PLC0415
     from healthcheck.report import folder  # noqa: PLC0415
+    from healthcheck.system import json_text  # noqa: PLC0415 - see progress()
+    from healthcheck.text.redact import redacted, redactor  # noqa: PLC0415
 
     redact = redactor(os.environ)
     if json != STDOUT:
@@ -189,8 +189,8 @@ def publish(
 
     A file that cannot be written is kept elsewhere, with a message: a full disk does not lose a run of hours.
     """
-    from healthcheck.redact import redacted, redactor  # noqa: PLC0415 - see progress()
     from healthcheck.report import folder, github, junit, lines, machine, sarif, terminal  # noqa: PLC0415
+    from healthcheck.text.redact import redacted, redactor  # noqa: PLC0415 - see progress()
 
     report = redacted(report, redactor(os.environ))
     text = machine.render(report)

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from healthcheck import __version__, programs
+from healthcheck import __version__
 from healthcheck.cli.places import new_place, place
 from healthcheck.errors import ExitStatus
-from healthcheck.language import VARIABLE, Language, translation_of_the_process, wrapped
-from healthcheck.messages import Capitalised, Message, joined, msg
-from healthcheck.nearest import hint
+from healthcheck.system import programs
+from healthcheck.text.did_you_mean import hint
+from healthcheck.text.language import VARIABLE, Language, translation_of_the_process, wrapped
+from healthcheck.text.messages import Capitalised, Message, joined, msg
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _GIT_S = 5.0

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from healthcheck.errors import reason_of
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 
 _DRIVE = re.compile(r"(?P<drive>[A-Za-z]):[\\/](?P<rest>.*)", re.DOTALL)
 

@@ -6,24 +6,24 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck import provenance
 from healthcheck.cli import output, sampling, servers
 from healthcheck.cli.places import new_report
-from healthcheck.engine import Ledger
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Progress
+from healthcheck.core.records import Report, Stage, verdict_of
 from healthcheck.errors import UsageError
-from healthcheck.language import translation_of_the_process, wrapped
-from healthcheck.messages import msg
-from healthcheck.probe import facts
-from healthcheck.probe.checks import checks_of
-from healthcheck.probe.export import client_column
-from healthcheck.probe.folder import Stored, stored
-from healthcheck.probe.layout import SETTINGS
-from healthcheck.probe.options.reading import keep
-from healthcheck.probe.options.record import ProbeOptions
-from healthcheck.probe.options.settings import settings_of
-from healthcheck.probe.records import CLIENT, ProbeRun, ProbeSettings
-from healthcheck.progress import Progress
-from healthcheck.records import Report, Stage, verdict_of
+from healthcheck.stages.probe import facts
+from healthcheck.stages.probe.checks import checks_of
+from healthcheck.stages.probe.export import client_column
+from healthcheck.stages.probe.folder import Stored, stored
+from healthcheck.stages.probe.layout import SETTINGS
+from healthcheck.stages.probe.options.reading import keep
+from healthcheck.stages.probe.options.record import ProbeOptions
+from healthcheck.stages.probe.options.settings import settings_of
+from healthcheck.stages.probe.records import CLIENT, ProbeRun, ProbeSettings
+from healthcheck.text.language import translation_of_the_process, wrapped
+from healthcheck.text.messages import msg
+from healthcheck.verify import provenance
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,20 +11,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from healthcheck.cli import output
+from healthcheck.core.records import SCHEMA, Finding, Level, exit_status
 from healthcheck.errors import ExitStatus, UsageError
 from healthcheck.fleet.tables import aligned
-from healthcheck.language import translation_of_the_process
-from healthcheck.messages import msg
-from healthcheck.probe.aisbench.archive import EXPECTED, open_reports
-from healthcheck.probe.aisbench.metrics import printed
-from healthcheck.probe.aisbench.reading import Reading, read_tasks
-from healthcheck.probe.aisbench.remarks import remarks
-from healthcheck.probe.aisbench.task import tasks_of
-from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
-from healthcheck.probe.statistics.summary import accuracy_name
-from healthcheck.records import SCHEMA, Finding, Level, exit_status
 from healthcheck.report import document, terminal
 from healthcheck.report.words import plain, sentence
+from healthcheck.stages.probe.aisbench.archive import EXPECTED, open_reports
+from healthcheck.stages.probe.aisbench.metrics import printed
+from healthcheck.stages.probe.aisbench.reading import Reading, read_tasks
+from healthcheck.stages.probe.aisbench.remarks import remarks
+from healthcheck.stages.probe.aisbench.task import tasks_of
+from healthcheck.stages.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
+from healthcheck.stages.probe.statistics.summary import accuracy_name
+from healthcheck.text.language import translation_of_the_process
+from healthcheck.text.messages import msg
 
 _LABELS = {Level.FAIL: msg("fault"), Level.UNSETTLED: msg("open"), Level.WARN: msg("look"), Level.NOTE: msg("note")}
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from healthcheck import json_text, provenance, stacks
+from healthcheck.ascend import stacks
 from healthcheck.cli import output
 from healthcheck.cli.options.runner import SOAK_MINUTES
-from healthcheck.engine import Ledger
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Progress
+from healthcheck.core.records import JsonValue, Report, Stage, verdict_of
 from healthcheck.errors import UsageError
-from healthcheck.messages import msg
-from healthcheck.progress import Progress
-from healthcheck.records import JsonValue, Report, Stage, verdict_of
 from healthcheck.runner import snapshot
 from healthcheck.runner.asked import Depth, Scene
 from healthcheck.runner.checks import CHECKS
@@ -22,6 +21,9 @@ from healthcheck.runner.machine import Machine
 from healthcheck.runner.real import RealMachine
 from healthcheck.runner.recording import RecordedMachine, Recorder, load
 from healthcheck.runner.records import RunnerFacts, Wanted
+from healthcheck.system import json_text
+from healthcheck.text.messages import msg
+from healthcheck.verify import provenance
 
 MAX_NPUS = 1024
 MAX_SOAK_MINUTES = 7 * 24 * 60

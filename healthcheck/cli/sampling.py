@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from healthcheck import contract
 from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
-from healthcheck.messages import msg
-from healthcheck.probe.options.record import Group, Option, ProbeOptions, given, options
+from healthcheck.stages.probe.options.record import Group, Option, ProbeOptions, given, options
+from healthcheck.text.messages import msg
 
 _FILE = msg(
     "the options in a TOML file (docs/probe-options.md has all of them); what is given beside it counts more"
@@ -82,7 +82,7 @@ def asked(options_: argparse.Namespace) -> ProbeOptions:
     Raises:
         UsageError: one of them cannot be used, or a flag and `--set` name the same option.
     """
-    from healthcheck.probe.options import reading  # noqa: PLC0415 - --help reads no value
+    from healthcheck.stages.probe.options import reading  # noqa: PLC0415 - --help reads no value
 
     flags = {option.name: getattr(options_, option.name) for option in options() if option.flag}
     said = {name: value for name, value in flags.items() if value is not None}
@@ -111,7 +111,7 @@ def _declare(part: argparse._ArgumentGroup, option: Option) -> None:
 
 def _reader(option: Option) -> Callable[[str], object]:
     def read(text: str) -> object:
-        from healthcheck.probe.options import reading  # noqa: PLC0415 - as above
+        from healthcheck.stages.probe.options import reading  # noqa: PLC0415 - as above
 
         try:
             return reading.read(option.name, text)

@@ -7,22 +7,22 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-from healthcheck import json_text
 from healthcheck.cli import output
+from healthcheck.core.records import SCHEMA
 from healthcheck.errors import KitError, UsageError
-from healthcheck.files import read_bounded
-from healthcheck.language import translation_of_the_process
-from healthcheck.messages import msg
-from healthcheck.probe import figures, folder, scoring
-from healthcheck.probe.folder import load, write_metrics
-from healthcheck.probe.layout import METRICS, REPORT
-from healthcheck.probe.metrics import compute_metrics
-from healthcheck.probe.records import ProbeRun
-from healthcheck.records import SCHEMA
-from healthcheck.redact import redacted, redactor
 from healthcheck.report.folder import JSON, PAGE, save
 from healthcheck.report.page import with_choices
 from healthcheck.report.words import plain
+from healthcheck.stages.probe import figures, folder, scoring
+from healthcheck.stages.probe.folder import load, write_metrics
+from healthcheck.stages.probe.layout import METRICS, REPORT
+from healthcheck.stages.probe.metrics import compute_metrics
+from healthcheck.stages.probe.records import ProbeRun
+from healthcheck.system import json_text
+from healthcheck.system.files import read_bounded
+from healthcheck.text.language import translation_of_the_process
+from healthcheck.text.messages import msg
+from healthcheck.text.redact import redacted, redactor
 
 MAX_REPORT_BYTES = 2**28
 

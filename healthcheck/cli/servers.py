@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from healthcheck.cli import output, sampling
 from healthcheck.cli.options.servers import DEFAULT_DEADLINE_S
+from healthcheck.core.records import Stage
 from healthcheck.errors import UsageError
-from healthcheck.messages import msg
-from healthcheck.records import Stage
+from healthcheck.text.messages import msg
 
 if TYPE_CHECKING:
+    from healthcheck.core.progress import Progress
     from healthcheck.fleet.serving import Adapter, Wanted
-    from healthcheck.probe.records import ProbeSettings
-    from healthcheck.progress import Progress
-    from healthcheck.repo.pack import Packed
+    from healthcheck.stages.probe.records import ProbeSettings
+    from healthcheck.stages.repo.pack import Packed
 
 LOGS = "logs/servers"
 _ONLY_WITH_ON = ("weights", "replicas", "npus", "npu", "env", "deadline")
@@ -77,8 +77,8 @@ def _launched(
 
 def _refuse_the_rest(options: argparse.Namespace, settings: ProbeSettings, folder: Path, commit: str) -> None:
     """Before a launch that takes minutes: what would be refused after it."""
-    from healthcheck.probe.bank import refuse_problems  # noqa: PLC0415 - as above
-    from healthcheck.probe.layout import refuse_used  # noqa: PLC0415
+    from healthcheck.stages.probe.bank import refuse_problems  # noqa: PLC0415 - as above
+    from healthcheck.stages.probe.layout import refuse_used  # noqa: PLC0415
 
     if not options.resume:
         refuse_used(folder)

@@ -11,12 +11,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 
 from healthcheck.errors import UsageError
-from healthcheck.language import translation_of_the_process
-from healthcheck.messages import msg
 from healthcheck.simulator import DEFAULT_ACCURACY, DIALECTS, FAULTS, Behaviour, Simulator
 from healthcheck.simulator.bank import known
 from healthcheck.simulator.catalogue import NUMBERED
 from healthcheck.simulator.manners import TEXTS, Manner
+from healthcheck.text.language import translation_of_the_process
+from healthcheck.text.messages import msg
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from healthcheck.errors import ExitStatus
-from healthcheck.language import translation_of_the_process
-from healthcheck.messages import msg
 from healthcheck.scaffold import template
 from healthcheck.scaffold.update import Update, update
+from healthcheck.text.language import translation_of_the_process
+from healthcheck.text.messages import msg
 
 
 def run(options: argparse.Namespace) -> int:

@@ -10,24 +10,26 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck import contract, files, hardware
+from healthcheck import contract
+from healthcheck.ascend import hardware
 from healthcheck.cli import output, sampling
 from healthcheck.cli.options.verify import STAGES
 from healthcheck.cli.places import new_report
+from healthcheck.core.progress import Progress
+from healthcheck.core.records import Stage
 from healthcheck.errors import UsageError
-from healthcheck.language import translation_of_the_process
-from healthcheck.messages import joined, msg
-from healthcheck.nearest import hint
-from healthcheck.probe.layout import refuse_used
-from healthcheck.probe.options.settings import settings_of
-from healthcheck.probe.records import ProbeSettings
-from healthcheck.progress import Progress
-from healthcheck.records import Stage
-from healthcheck.redact import without_secrets
-from healthcheck.repo.settings import Settings, read_settings
-from healthcheck.run import TASKS, Request
 from healthcheck.sandbox.job import CONSENT_VARIABLE
-from healthcheck.verify import Verification
+from healthcheck.stages.probe.layout import refuse_used
+from healthcheck.stages.probe.options.settings import settings_of
+from healthcheck.stages.probe.records import ProbeSettings
+from healthcheck.stages.repo.settings import Settings, read_settings
+from healthcheck.system import files
+from healthcheck.text.did_you_mean import hint
+from healthcheck.text.language import translation_of_the_process
+from healthcheck.text.messages import joined, msg
+from healthcheck.text.redact import without_secrets
+from healthcheck.verify.run import TASKS, Request
+from healthcheck.verify.verification import Verification
 
 FIX_ROUNDS = 3
 """CRLF hides the launch command from the plan, so that a second round may see more."""
@@ -50,7 +52,7 @@ def _run(options: argparse.Namespace) -> int:
     if not request.ahead:
         return _verify(options, request)
     with tempfile.TemporaryDirectory(prefix=files.prefix()) as scratch:
-        from healthcheck.weights import ahead  # noqa: PLC0415 - mostly the weights are here
+        from healthcheck.stages.weights import ahead  # noqa: PLC0415 - mostly the weights are here
 
         folder = Path(scratch) / "weights"
         folder.mkdir()
@@ -91,7 +93,7 @@ def _verify(options: argparse.Namespace, request: Request) -> int:
 def _refuse_problems(settings: ProbeSettings) -> None:
     """Refuse problems that cannot be had, where they are named."""
     if settings.dataset or settings.family:
-        from healthcheck.probe.bank import refuse_problems  # noqa: PLC0415 - it imports every grader
+        from healthcheck.stages.probe.bank import refuse_problems  # noqa: PLC0415 - it imports every grader
 
         refuse_problems(settings)
 
@@ -112,8 +114,8 @@ def _refuse_places(options: argparse.Namespace) -> None:
 
 def _repaired(request: Request, progress: Progress) -> Request:
     """Make the repairs, each shown as a diff first; the run then verifies the repaired working copy."""
-    from healthcheck import fix  # noqa: PLC0415 - most runs repair nothing
-    from healthcheck.repairing import Repairing  # noqa: PLC0415
+    from healthcheck.verify import fix  # noqa: PLC0415 - most runs repair nothing
+    from healthcheck.verify.repairing import Repairing  # noqa: PLC0415
 
     if request.url or request.weights is None:
         raise UsageError(msg("--fix repairs a repository: give one, and --weights DIR"))
@@ -266,7 +268,7 @@ def _waived(ids: list[str], settings: Settings) -> dict[str, str]:
     asked |= dict.fromkeys(ids, "--skip")
     if not asked:
         return {}
-    from healthcheck import catalogue  # noqa: PLC0415 - it imports every check of every stage
+    from healthcheck.verify import catalogue  # noqa: PLC0415 - it imports every check of every stage
 
     return {catalogue.page(check).id: reason for check, reason in asked.items()}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from healthcheck import files
 from healthcheck.errors import UsageError
 from healthcheck.fleet import receive
 from healthcheck.fleet.journal import MAX_BYTES, NAME, Journal, attempts_in
 from healthcheck.fleet.readback import short
 from healthcheck.fleet.records import Attempt, Ending, Fleet, Job
-from healthcheck.messages import msg
+from healthcheck.system import files
+from healthcheck.text.messages import msg
 
 
 def collected(jobs: Sequence[Job], folders: Sequence[Path], out: Path, journal: Journal) -> Fleet:

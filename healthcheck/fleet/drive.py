@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck import files
 from healthcheck.errors import UsageError
 from healthcheck.fleet.journal import Journal
 from healthcheck.fleet.launch import Network, Order
 from healthcheck.fleet.machines import Machines, Running
 from healthcheck.fleet.records import Attempt, Ending, Fleet, Job, Source, is_final
 from healthcheck.fleet.show import Show
-from healthcheck.messages import msg
-from healthcheck.redact import without_secrets
-from healthcheck.repo import git, pack
+from healthcheck.stages.repo import git, pack
+from healthcheck.system import files
+from healthcheck.text.messages import msg
+from healthcheck.text.redact import without_secrets
 
 SAVING_SHARE = 0.05
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
+from healthcheck.core.records import Verdict
 from healthcheck.fleet.records import Attempt, Ending, Fleet, Tone
-from healthcheck.records import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

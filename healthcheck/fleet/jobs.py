@@ -14,18 +14,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from healthcheck import files, json_text, toml_text
+from healthcheck.core.records import Stage
 from healthcheck.errors import UsageError
 from healthcheck.fleet.options import Verify
 from healthcheck.fleet.records import Job, Source
-from healthcheck.json_text import JsonError
-from healthcheck.messages import msg
-from healthcheck.nearest import hint
-from healthcheck.records import Stage
-from healthcheck.redact import without_secrets
-from healthcheck.repo.pack import HASH
 from healthcheck.report.words import plain
-from healthcheck.toml_text import TomlError
+from healthcheck.stages.repo.pack import HASH
+from healthcheck.system import files, json_text, toml_text
+from healthcheck.system.json_text import JsonError
+from healthcheck.system.toml_text import TomlError
+from healthcheck.text.did_you_mean import hint
+from healthcheck.text.messages import msg
+from healthcheck.text.redact import without_secrets
 
 MAX_FILE_BYTES = 4 * 2**20
 MAX_JOBS = 10_000

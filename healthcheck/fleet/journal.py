@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from healthcheck import files, json_text
 from healthcheck.errors import UsageError
 from healthcheck.fleet.records import Attempt, Ending, Job
-from healthcheck.json_text import JsonError
-from healthcheck.messages import msg
+from healthcheck.system import files, json_text
+from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
 
 NAME = "fleet.jsonl"
 MAX_BYTES = 512 * 2**20

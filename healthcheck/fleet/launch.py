@@ -18,12 +18,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from healthcheck import files, programs
+from healthcheck.core.records import Stage
 from healthcheck.fleet import leash, readback
 from healthcheck.fleet.records import Attempt, Ending
-from healthcheck.messages import msg
-from healthcheck.records import Stage
-from healthcheck.repo import pack
+from healthcheck.stages.repo import pack
+from healthcheck.system import files, programs
+from healthcheck.text.messages import msg
 
 GRACE_S = 120.0
 """For `verify` to end its launch and to write its report; a server may take a minute to free its devices."""
@@ -32,9 +32,9 @@ LOG = "verify.log"
 REPORT = "report"
 DEVICES = "ASCEND_RT_VISIBLE_DEVICES"
 _STAGE = re.compile(rf"^ *[\d.]+ s  ({'|'.join(stage.value for stage in Stage)}): ", re.MULTILINE)
-_START = msg(
-    "import os, sys; from healthcheck.entry import main; os.chdir(sys.argv.pop(1)); sys.argv[0] = 'npu-adapter'; "
-    "sys.exit(main())"
+_START = (
+    "import os, sys; from healthcheck.__main__ import main; os.chdir(sys.argv.pop(1)); "
+    "sys.argv[0] = 'npu-adapter'; sys.exit(main())"
 )
 """The kit is imported before the folder is changed to: a folder of that name there must not be taken for it."""
 

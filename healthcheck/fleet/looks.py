@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck import json_text
+from healthcheck.core.records import JsonValue, Verdict
 from healthcheck.fleet.launch import GRACE_S, Network, Order
 from healthcheck.fleet.machines import Machine, Machines
 from healthcheck.fleet.page import said, verdict_words
 from healthcheck.fleet.records import Attempt, Ending, Tone
 from healthcheck.fleet.tables import aligned
-from healthcheck.language import Translate, Translation
-from healthcheck.messages import msg
-from healthcheck.records import JsonValue, Verdict
 from healthcheck.report import folder as report_folder
 from healthcheck.report.words import duration
+from healthcheck.system import json_text
+from healthcheck.text.language import Translate, Translation
+from healthcheck.text.messages import msg
 
 FOLDER, JSON = "machines", "machines.json"
 SCHEMA = 1

@@ -11,7 +11,7 @@ from typing import Protocol
 from healthcheck.errors import UsageError
 from healthcheck.fleet.launch import Order, launch
 from healthcheck.fleet.records import Attempt, Ending, Job
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

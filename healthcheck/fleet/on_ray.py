@@ -21,7 +21,8 @@ from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import healthcheck
-from healthcheck import __version__, files, hardware
+from healthcheck import __version__
+from healthcheck.ascend import hardware
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.fleet.board import Board
 from healthcheck.fleet.greeting import greet
@@ -31,7 +32,8 @@ from healthcheck.fleet.machines import Machine, Running
 from healthcheck.fleet.readback import short
 from healthcheck.fleet.receive import Sent, received, sent
 from healthcheck.fleet.records import Attempt, Ending, Job
-from healthcheck.messages import joined, msg
+from healthcheck.system import files
+from healthcheck.text.messages import joined, msg
 
 NPU = "NPU"
 CLIENT = "ray://"

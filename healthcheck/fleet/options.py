@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck.errors import UsageError
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 
 
 class Takes(enum.Enum):

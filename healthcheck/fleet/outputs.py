@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from healthcheck import json_text
+from healthcheck.core.records import JsonValue, Verdict
 from healthcheck.errors import ExitStatus
 from healthcheck.fleet import findings, page
 from healthcheck.fleet.records import Attempt, Fleet, Job
-from healthcheck.language import ENGLISH, Translation
-from healthcheck.records import JsonValue, Verdict
-from healthcheck.redact import redacted, redactor
 from healthcheck.report import folder as report_folder
+from healthcheck.system import json_text
+from healthcheck.text.language import ENGLISH, Translation
+from healthcheck.text.redact import redacted, redactor
 
 SCHEMA = 1
 JSON, PAGE, JUNIT = "fleet.json", "fleet.html", "junit.xml"

@@ -10,16 +10,16 @@ from importlib import resources
 from markupsafe import Markup
 
 from healthcheck import __version__
+from healthcheck.core.records import Stage, Verdict
 from healthcheck.fleet import findings
 from healthcheck.fleet.launch import LOG, REPORT
 from healthcheck.fleet.records import Attempt, Ending, Fleet, Job, StageFacts
-from healthcheck.language import ENGLISH, Translation
-from healthcheck.messages import joined, msg, plural
-from healthcheck.records import Stage, Verdict
-from healthcheck.redact import without_secrets
 from healthcheck.report import folder as report_folder
 from healthcheck.report import page as report_page
 from healthcheck.report.words import BY_TONE, duration, plain
+from healthcheck.text.language import ENGLISH, Translation
+from healthcheck.text.messages import joined, msg, plural
+from healthcheck.text.redact import without_secrets
 
 STAGES = tuple(stage for stage in Stage if stage is not Stage.RUNNER)
 VERDICTS = {

@@ -14,17 +14,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck import files, json_text
+from healthcheck.core.records import SIMULATOR, JsonValue, Stage, Verdict
 from healthcheck.errors import UsageError
 from healthcheck.fleet.records import Problem, ReportFacts, StageFacts, Tone
-from healthcheck.json_text import JsonError
-from healthcheck.messages import msg
-from healthcheck.records import SIMULATOR, JsonValue, Stage, Verdict
-from healthcheck.redact import without_secrets
 from healthcheck.report import folder as report_folder
 from healthcheck.report import page
 from healthcheck.report.recorded import Recorded, read
 from healthcheck.report.words import plain
+from healthcheck.system import files, json_text
+from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
+from healthcheck.text.redact import without_secrets
 
 MAX_REPORT_BYTES = 32 * 2**20
 MAX_PAGE_BYTES = 64 * 2**20

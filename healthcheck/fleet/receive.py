@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from healthcheck import files
 from healthcheck.errors import UsageError
 from healthcheck.fleet.launch import LOG, REPORT, with_report
 from healthcheck.fleet.readback import short
 from healthcheck.fleet.records import Attempt, Ending
 from healthcheck.report import folder as report_folder
+from healthcheck.system import files
 
 MAX_FILES = 500
 MAX_FILE_BYTES = 32 * 2**20

@@ -19,17 +19,18 @@ from typing import Any
 import ray
 from ray.exceptions import RayError
 
-from healthcheck import contract, files, json_text
+from healthcheck import contract
+from healthcheck.core.progress import Progress
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.fleet.launch import GRACE_S
 from healthcheck.fleet.on_ray import WAIT_S, Cluster, Node
 from healthcheck.fleet.readback import MAX_LOG_BYTES, short, tail
 from healthcheck.fleet.serving import LOG, Adapter, Phase, State, Wanted, served
-from healthcheck.json_text import JsonError
-from healthcheck.messages import joined, msg
-from healthcheck.progress import Progress
-from healthcheck.repo.pack import Packed
 from healthcheck.report.words import duration
+from healthcheck.stages.repo.pack import Packed
+from healthcheck.system import files, json_text
+from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import joined, msg
 
 REACH_S = 10.0
 SPARE_S = 120.0

@@ -13,26 +13,26 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from healthcheck import files, json_text, programs
-from healthcheck.engine import Ledger
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import Level, Outcome
 from healthcheck.errors import KitError
 from healthcheck.fleet.launch import TICK_S, Held, Network
 from healthcheck.fleet.readback import last_words
-from healthcheck.messages import msg
-from healthcheck.progress import Silent
-from healthcheck.records import Level, Outcome
-from healthcheck.repo import pack
-from healthcheck.repo.facts import export, read_submission
-from healthcheck.service.checks import END_CHECKS, PORT_CHECKS, START_CHECKS
-from healthcheck.service.facts import Service, gather_port
-from healthcheck.service.watch import Patience
+from healthcheck.stages.repo import pack
+from healthcheck.stages.repo.facts import export, read_submission
+from healthcheck.stages.service.checks import END_CHECKS, PORT_CHECKS, START_CHECKS
+from healthcheck.stages.service.facts import Service, gather_port
+from healthcheck.stages.service.watch import Patience
+from healthcheck.system import files, json_text, programs
+from healthcheck.text.messages import msg
 
 LOG = "deploy.log"
 LOOK_S = 1.0
 MAX_BYTES = 2**20
 _OUTPUT, _ADAPTER, _STATE = "serving.log", "adapter.json", "state.json"
 _START = (
-    "from healthcheck.entry import forget_the_callers_folder; forget_the_callers_folder(); "
+    "from healthcheck.__main__ import forget_the_callers_folder; forget_the_callers_folder(); "
     "from healthcheck.fleet.serving import main; main()"
 )
 _TROUBLE = {Outcome.FAIL, Outcome.ERROR}

@@ -11,14 +11,14 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from healthcheck.core.records import Stage, Verdict
 from healthcheck.fleet import page
 from healthcheck.fleet.machines import Running
 from healthcheck.fleet.records import Attempt, Fleet, Job
 from healthcheck.fleet.tables import aligned
-from healthcheck.language import ENGLISH, Translate, Translation
-from healthcheck.messages import msg
-from healthcheck.records import Stage, Verdict
 from healthcheck.report.words import duration
+from healthcheck.text.language import ENGLISH, Translate, Translation
+from healthcheck.text.messages import msg
 
 COLOURS = {Verdict.READY: "green", Verdict.NOT_READY: "red", Verdict.INCONCLUSIVE: "yellow"}
 LONGEST_LINE = 160

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from healthcheck.language import is_wide
+from healthcheck.text.language import is_wide
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -6,15 +6,15 @@ import itertools
 import secrets
 from dataclasses import replace
 
-from healthcheck import json_text
 from healthcheck.contract import MODELS_PATH
+from healthcheck.core.records import JsonValue
 from healthcheck.errors import Blocked
-from healthcheck.json_text import JsonError
-from healthcheck.messages import msg
 from healthcheck.numerics.dialect import Dialect, candidates, prompt_tokens
 from healthcheck.numerics.records import Api, NumericsSettings, Prompt, Reading, Server, TokenIds
 from healthcheck.numerics.reproduction import Shell
-from healthcheck.records import JsonValue
+from healthcheck.system import json_text
+from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
 from healthcheck.wire.many import Connections, Waits
 from healthcheck.wire.models import model_cards, version_of
 from healthcheck.wire.response import TooLargeError

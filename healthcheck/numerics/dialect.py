@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from healthcheck import json_text
 from healthcheck.contract import CHAT_PATH
-from healthcheck.json_text import JsonError
-from healthcheck.messages import msg
+from healthcheck.core.records import JsonValue
 from healthcheck.numerics.records import Api, Position, Prompt, Reading
-from healthcheck.records import JsonValue
+from healthcheck.system import json_text
+from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
 from healthcheck.wire.sse import Decoder
 
 COMPLETIONS_PATH = "/v1/completions"

@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
+from healthcheck.core.progress import Progress
+from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError
-from healthcheck.messages import msg
 from healthcheck.numerics import local, relations
 from healthcheck.numerics.asking import TRIAL, WAITS, Asker, find, tokens_of
 from healthcheck.numerics.judgement import Judgement, cells
@@ -27,8 +28,7 @@ from healthcheck.numerics.records import (
 )
 from healthcheck.numerics.reference import refuse_unlike, steps
 from healthcheck.numerics.relations import Bench, Kind, sized
-from healthcheck.progress import Progress
-from healthcheck.records import JsonValue
+from healthcheck.text.messages import msg
 from healthcheck.wire.many import Connections
 
 DECODED, DECODED_ONCE = (1, 4, 7), (4,)

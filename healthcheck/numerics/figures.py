@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from healthcheck.messages import msg
+from healthcheck.core.records import JsonValue
 from healthcheck.numerics import shift
 from healthcheck.numerics.judgement import cells
 from healthcheck.numerics.records import NumericsRun, Pair, Relation
-from healthcheck.records import JsonValue
+from healthcheck.text.messages import msg
 
 _DIGITS = 7
 

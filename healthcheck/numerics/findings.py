@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from healthcheck.check import Findings, NotApplicable, fail, note, unsettled, warn
-from healthcheck.messages import msg
+from healthcheck.core.check import Findings, NotApplicable, fail, note, unsettled, warn
+from healthcheck.core.records import JsonValue
 from healthcheck.numerics.judgement import ERROR, FAULT, ROUNDING, Cell, Judgement, at_least, cells
 from healthcheck.numerics.records import Api, NumericsRun, Pair, Relation
 from healthcheck.numerics.reproduction import EVIDENCE, place
-from healthcheck.records import JsonValue
+from healthcheck.text.messages import msg
 
 LAUNCH_LINE = msg("the command that launches the server (the vllm serve line of deploy.sh)")
 """Where an option goes that a repair names."""

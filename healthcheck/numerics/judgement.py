@@ -17,8 +17,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median_high
 
-from healthcheck.messages import msg
 from healthcheck.numerics.records import Pair, Relation
+from healthcheck.text.messages import msg
 
 ROUNDING, FAULT, CERTAIN = 0.5, 1.0, 2.0
 """Nats: what rounding stays below, what only a fault reaches, what makes an answer another one."""

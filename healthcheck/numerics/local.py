@@ -17,10 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
-from healthcheck import files, json_text, programs
 from healthcheck.errors import KitError, UsageError, reason_of
-from healthcheck.json_text import JsonError
-from healthcheck.messages import msg
 from healthcheck.numerics.asking import TRIAL
 from healthcheck.numerics.distance import divergence
 from healthcheck.numerics.records import (
@@ -36,7 +33,10 @@ from healthcheck.numerics.records import (
 )
 from healthcheck.numerics.reference import step
 from healthcheck.numerics.relations import token_ids
-from healthcheck.processes import ran, shortened
+from healthcheck.system import files, json_text, programs
+from healthcheck.system.json_text import JsonError
+from healthcheck.system.processes import ran, shortened
+from healthcheck.text.messages import msg
 
 OPTION = "--reference-python"
 NEEDS = ("torch", "transformers")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from healthcheck.numerics.records import Prompt, TokenIds
-from healthcheck.probe.problems import TIERS, generate, prompt
+from healthcheck.stages.probe.problems import TIERS, generate, prompt
 
 TEXTS = 400
 _STEP = 37

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from healthcheck.contract import CHAT_PATH
-from healthcheck.messages import msg
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
+from healthcheck.text.messages import msg
 
 TokenIds = tuple[int, ...]
 

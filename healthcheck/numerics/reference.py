@@ -8,10 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck import files, json_text
 from healthcheck.errors import UsageError
-from healthcheck.json_text import JsonError
-from healthcheck.messages import msg
 from healthcheck.numerics.distance import divergence
 from healthcheck.numerics.records import (
     Api,
@@ -25,6 +22,9 @@ from healthcheck.numerics.records import (
     TokenIds,
 )
 from healthcheck.numerics.relations import Bench, token_ids
+from healthcheck.system import files, json_text
+from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
 
 FILE = "numerics.json"
 STEPS = (0, 2, 5)

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from healthcheck import files, json_text
+from healthcheck.core.records import CheckResult, JsonValue, Stage
 from healthcheck.numerics.dialect import Dialect
 from healthcheck.numerics.records import Api, Prompt, Relation
-from healthcheck.records import CheckResult, JsonValue, Stage
+from healthcheck.system import files, json_text
 
 _SALT = "@salt@"
 _BEGINS_S = 0.5

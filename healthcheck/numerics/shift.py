@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from healthcheck.messages import msg
+from healthcheck.core.records import JsonValue
 from healthcheck.numerics.records import Step
-from healthcheck.probe.statistics.intervals import LEVEL, Interval, percentile
-from healthcheck.records import JsonValue
+from healthcheck.stages.probe.statistics.intervals import LEVEL, Interval, percentile
+from healthcheck.text.messages import msg
 
 SAME_KL, GARBAGE_KL = 0.02, 0.5
 """Nats. Rounding stays below the first; beyond the second another text is written."""

@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from markupsafe import Markup
 
-from healthcheck.messages import msg
 from healthcheck.report.words import duration
+from healthcheck.text.messages import msg
 
 T = TypeVar("T")
 WIDTH = 340

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from healthcheck.messages import Message, msg
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
 from healthcheck.report import words
+from healthcheck.text.messages import Message, msg
 
 LEVELS = ((1.0, "h3"), (0.25, "h2"), (0.05, "h1"), (0.0, "h0"))
 """From how many nats on a square has which class: a fault's, drift, rounding, next to nothing."""

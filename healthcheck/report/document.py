@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from healthcheck import contract, files, json_text
+from healthcheck import contract
 from healthcheck.contract import Rule
+from healthcheck.core.records import CheckResult, Finding, Outcome, Report
 from healthcheck.errors import UsageError
-from healthcheck.json_text import JsonError
-from healthcheck.messages import msg
-from healthcheck.records import CheckResult, Finding, Outcome, Report
 from healthcheck.report.recorded import Recorded, read
 from healthcheck.report.schema import CheckDocument, FindingDocument, ReportDocument
 from healthcheck.report.words import plain
+from healthcheck.system import files, json_text
+from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
 
 MAX_BYTES = 64 * 2**20
 MOST_VALUES = 2_000_000

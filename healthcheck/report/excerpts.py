@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from healthcheck.records import JsonValue
-from healthcheck.redact import beginning
+from healthcheck.core.records import JsonValue
 from healthcheck.report import words
+from healthcheck.text.redact import beginning
 
 MOST_CHARACTERS = 20_000
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}

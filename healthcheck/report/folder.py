@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from healthcheck.core.records import Report
 from healthcheck.errors import KitFailure, reason_of
-from healthcheck.files import write_atomically
-from healthcheck.language import ENGLISH, Translation
-from healthcheck.messages import msg
-from healthcheck.probe.records import ProbeRun
-from healthcheck.records import Report
 from healthcheck.report import machine, page, summary
+from healthcheck.stages.probe.records import ProbeRun
+from healthcheck.system.files import write_atomically
+from healthcheck.text.language import ENGLISH, Translation
+from healthcheck.text.messages import msg
 
 JSON, PAGE, SUMMARY = "report.json", "report.html", "summary.md"
 

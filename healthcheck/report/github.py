@@ -12,11 +12,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from healthcheck.core.records import CheckResult, Finding, Level, Outcome, Report
 from healthcheck.errors import KitFailure, reason_of
-from healthcheck.language import ENGLISH, Translation
-from healthcheck.messages import msg
-from healthcheck.records import CheckResult, Finding, Level, Outcome, Report
 from healthcheck.report import summary, words
+from healthcheck.text.language import ENGLISH, Translation
+from healthcheck.text.messages import msg
 
 COMMANDS = {Level.FAIL: "error", Level.UNSETTLED: "error", Level.WARN: "warning"}
 MOST_CHARACTERS = 2000

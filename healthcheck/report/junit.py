@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
-from healthcheck.language import ENGLISH, Translation
-from healthcheck.messages import joined, msg
-from healthcheck.records import CheckResult, Outcome, Report, Stage
+from healthcheck.core.records import CheckResult, Outcome, Report, Stage
 from healthcheck.report import words
+from healthcheck.text.language import ENGLISH, Translation
+from healthcheck.text.messages import joined, msg
 
 
 def render(report: Report, translation: Translation = ENGLISH) -> bytes:

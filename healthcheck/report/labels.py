@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from healthcheck.messages import Message, joined, msg
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
+from healthcheck.text.messages import Message, joined, msg
 
 LABELS: Mapping[str, str] = {
     "adaptive_k": msg("adaptive number of samples"),

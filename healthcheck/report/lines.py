@@ -6,12 +6,12 @@ import sys
 import time
 from collections.abc import Iterator
 
-from healthcheck.language import ENGLISH, Translation
-from healthcheck.messages import msg
-from healthcheck.progress import Silent
-from healthcheck.records import CheckResult, Level, Outcome, Report, Stage
-from healthcheck.redact import without_secrets
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult, Level, Outcome, Report, Stage
 from healthcheck.report import words
+from healthcheck.text.language import ENGLISH, Translation
+from healthcheck.text.messages import msg
+from healthcheck.text.redact import without_secrets
 
 
 class LineProgress(Silent):

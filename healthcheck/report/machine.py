@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from healthcheck import json_text
 from healthcheck.contract import UNKNOWN
-from healthcheck.records import SCHEMA, CheckResult, Finding, JsonValue, Report
+from healthcheck.core.records import SCHEMA, CheckResult, Finding, JsonValue, Report
 from healthcheck.report import words
 from healthcheck.report.recorded import records
+from healthcheck.system import json_text
 
 
 def render(report: Report) -> bytes:

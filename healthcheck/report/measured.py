@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from healthcheck.messages import joined, mapped, message, msg
-from healthcheck.probe import figures
-from healthcheck.probe.adaptive import saving
-from healthcheck.probe.export import client_column, client_figures, client_reading
-from healthcheck.probe.grading import Grade
-from healthcheck.probe.layout import JOURNAL, PROBLEMS
-from healthcheck.probe.problems import Problem
-from healthcheck.probe.records import THE_KIT, ProbeRun, Sample, count_of_problems, count_of_samples
-from healthcheck.probe.request import prompt_of
-from healthcheck.probe.statistics.metrics import HARD_THRESHOLD
-from healthcheck.probe.statistics.records import THIS_BANK, Summary
-from healthcheck.records import JsonValue
-from healthcheck.redact import without_secrets
+from healthcheck.core.records import JsonValue
 from healthcheck.report import charts, words
 from healthcheck.report.charts import Chart
 from healthcheck.report.excerpts import Excerpt, excerpts
+from healthcheck.stages.probe import figures
+from healthcheck.stages.probe.adaptive import saving
+from healthcheck.stages.probe.export import client_column, client_figures, client_reading
+from healthcheck.stages.probe.grading import Grade
+from healthcheck.stages.probe.layout import JOURNAL, PROBLEMS
+from healthcheck.stages.probe.problems import Problem
+from healthcheck.stages.probe.records import THE_KIT, ProbeRun, Sample, count_of_problems, count_of_samples
+from healthcheck.stages.probe.request import prompt_of
+from healthcheck.stages.probe.statistics.metrics import HARD_THRESHOLD
+from healthcheck.stages.probe.statistics.records import THIS_BANK, Summary
+from healthcheck.text.messages import joined, mapped, message, msg
+from healthcheck.text.redact import without_secrets
 
 TEXT_BUDGET_BYTES = 1_700_000
 MOST_SAMPLES = 4000

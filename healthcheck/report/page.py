@@ -16,13 +16,13 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from healthcheck import __version__
-from healthcheck.language import ENGLISH, Translation
-from healthcheck.messages import Message, joined, msg
-from healthcheck.probe.records import ProbeRun
-from healthcheck.records import JsonValue, Report
+from healthcheck.core.records import JsonValue, Report
 from healthcheck.report import charts, view, words
 from healthcheck.report.excerpts import script_json
 from healthcheck.report.measured import Measured, measured
+from healthcheck.stages.probe.records import ProbeRun
+from healthcheck.text.language import ENGLISH, Translation
+from healthcheck.text.messages import Message, joined, msg
 
 _BEGIN, _END = "<!-- choices -->", "<!-- end of choices -->"
 """Of choices.html.j2. The page escapes whatever comes from others, so that no answer can have them."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Optional, Union
 
-from healthcheck.messages import Joined, Message, Plural, names
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
+from healthcheck.text.messages import Joined, Message, Plural, names
 
 _WIDE = re.compile(r"\{[^{}]*\d{3}[^{}]*\}")
 """A place in which a short value would take any length; no template of the kit has one."""

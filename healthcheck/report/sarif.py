@@ -9,11 +9,12 @@ import re
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
-from healthcheck import __version__, contract, json_text
-from healthcheck.language import ENGLISH, Translate, Translation
-from healthcheck.messages import Capitalised, joined, msg
-from healthcheck.records import CheckResult, Finding, JsonValue, Level, Outcome, Report, Verdict, exit_status
+from healthcheck import __version__, contract
+from healthcheck.core.records import CheckResult, Finding, JsonValue, Level, Outcome, Report, Verdict, exit_status
 from healthcheck.report import words
+from healthcheck.system import json_text
+from healthcheck.text.language import ENGLISH, Translate, Translation
+from healthcheck.text.messages import Capitalised, joined, msg
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {Level.FAIL: "error", Level.WARN: "warning"}

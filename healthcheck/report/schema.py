@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from healthcheck import json_text
-from healthcheck.records import JsonValue, Level, Outcome, Stage, Verdict
+from healthcheck.core.records import JsonValue, Level, Outcome, Stage, Verdict
 from healthcheck.report.recorded import Recorded
+from healthcheck.system import json_text
 
 Anything = Mapping[str, Any]
 _ATTRIBUTE = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)

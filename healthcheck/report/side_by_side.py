@@ -8,17 +8,17 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from healthcheck import json_text
 from healthcheck.errors import KitError
-from healthcheck.files import read_bounded
-from healthcheck.language import ENGLISH, Translation
-from healthcheck.messages import msg
-from healthcheck.probe.records import ProbeRun, Sample
-from healthcheck.probe.two_runs import Flip, TwoRuns
-from healthcheck.redact import without_secrets
 from healthcheck.report import labels, page, words
 from healthcheck.report.excerpts import excerpts
 from healthcheck.report.measured import OUTCOMES, outcome
+from healthcheck.stages.probe.records import ProbeRun, Sample
+from healthcheck.stages.probe.two_runs import Flip, TwoRuns
+from healthcheck.system import json_text
+from healthcheck.system.files import read_bounded
+from healthcheck.text.language import ENGLISH, Translation
+from healthcheck.text.messages import msg
+from healthcheck.text.redact import without_secrets
 
 REPORT, REPORT_BYTES = "report.json", 32 * 1024**2
 ENVIRONMENT = ("server_command", "versions", "server", "weights_fingerprint", "commit", "kit", "python", "system")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from healthcheck import json_text
-from healthcheck.messages import msg
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
 from healthcheck.report import charts, words
 from healthcheck.report.charts import Chart
+from healthcheck.system import json_text
+from healthcheck.text.messages import msg
 
 MOST_SERIES = 64
 NAME_CHARACTERS = 40

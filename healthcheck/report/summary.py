@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from healthcheck.language import ENGLISH, Translate, Translation
-from healthcheck.messages import message, msg
-from healthcheck.records import CheckResult, Finding, Outcome, Report, Stage
+from healthcheck.core.records import CheckResult, Finding, Outcome, Report, Stage
 from healthcheck.report import words
+from healthcheck.text.language import ENGLISH, Translate, Translation
+from healthcheck.text.messages import message, msg
 
 MARKS = {Outcome.PASS: "✅", Outcome.WARN: "⚠️", Outcome.SKIP: "➖", Outcome.FAIL: "❌", Outcome.ERROR: "❓"}
 MOST_CHECKS = 20

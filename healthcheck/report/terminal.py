@@ -16,9 +16,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from healthcheck.language import ENGLISH, Translation, wrapped
-from healthcheck.messages import message, msg
-from healthcheck.records import (
+from healthcheck.core.records import (
     SOFT_SCORES,
     CheckResult,
     Finding,
@@ -29,8 +27,10 @@ from healthcheck.records import (
     Stage,
     Verdict,
 )
-from healthcheck.redact import without_secrets
 from healthcheck.report import words
+from healthcheck.text.language import ENGLISH, Translation, wrapped
+from healthcheck.text.messages import message, msg
+from healthcheck.text.redact import without_secrets
 
 MARKS = {
     "pass": ("✓", "green"),

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from healthcheck.contract import UNKNOWN
-from healthcheck.messages import joined, mapped, msg
-from healthcheck.probe.records import ProbeRun
-from healthcheck.records import CheckResult, Finding, JsonValue, Level, Report, Stage
+from healthcheck.core.records import CheckResult, Finding, JsonValue, Level, Report, Stage
 from healthcheck.report import labels, words
 from healthcheck.report.charts import Span
 from healthcheck.report.compared import Compared, compared
 from healthcheck.report.measured import Measured, measured
 from healthcheck.report.soaked import Soaked, soaked
+from healthcheck.stages.probe.records import ProbeRun
+from healthcheck.text.messages import joined, mapped, msg
 
 SAME = msg("For the same reason.")
 MOST_FINDINGS = 20

@@ -10,8 +10,7 @@ from dataclasses import replace
 from functools import reduce
 
 from healthcheck.contract import Rule
-from healthcheck.messages import joined, mapped, msg, plural
-from healthcheck.records import (
+from healthcheck.core.records import (
     NOT_BUILT,
     SIMULATOR,
     CheckResult,
@@ -23,6 +22,7 @@ from healthcheck.records import (
     Verdict,
     verdict_of,
 )
+from healthcheck.text.messages import joined, mapped, msg, plural
 
 BY_TONE = {
     "pass": msg("passed"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from healthcheck.hardware import Devices, listed_devices
+from healthcheck.ascend.hardware import Devices, listed_devices
 from healthcheck.runner import npu_smi
 from healthcheck.runner.machine import Machine, Output
 from healthcheck.runner.npu_smi import SmiError, Table

@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from healthcheck import json_text
-from healthcheck.json_text import JsonError
-from healthcheck.messages import joined, msg
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
 from healthcheck.runner.asked import Scene
 from healthcheck.runner.machine import Machine, Output
+from healthcheck.system import json_text
+from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import joined, msg
 
 ENVIRONMENT = "/usr/local/Ascend/toolbox/set_env.sh"
 WELL = frozenset({"PASS", "HEALTH"})

@@ -10,10 +10,10 @@ import glob
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from healthcheck import json_text
-from healthcheck.json_text import JsonError
-from healthcheck.messages import msg
 from healthcheck.runner.machine import Machine
+from healthcheck.system import json_text
+from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
 
 CONFIGURATION = "/etc/docker/daemon.json"
 MOUNT_LIST = "/etc/ascend-docker-runtime.d/base.list"

@@ -6,10 +6,10 @@ import glob
 from collections.abc import Mapping
 from dataclasses import replace
 
-from healthcheck import contract, stacks
-from healthcheck.hardware import Family, find
-from healthcheck.messages import msg
-from healthcheck.progress import Progress
+from healthcheck import contract
+from healthcheck.ascend import stacks
+from healthcheck.ascend.hardware import Family, find
+from healthcheck.core.progress import Progress
 from healthcheck.runner import (
     ecc,
     engines,
@@ -28,6 +28,7 @@ from healthcheck.runner.links import Links
 from healthcheck.runner.machine import Child, Entry, Machine
 from healthcheck.runner.npu_smi import Holder, SmiError, Table
 from healthcheck.runner.records import MOUNTS, Cann, Host, RunnerFacts, Smi, Software, Wanted
+from healthcheck.text.messages import msg
 
 MAX_BOARDS = 16
 CONTROL = ("davinci_manager", "davinci_manager_docker", "devmm_svm", "hisi_hdc")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from healthcheck.messages import msg
 from healthcheck.runner.npu_smi import Holder
 from healthcheck.runner.records import RunnerFacts
+from healthcheck.text.messages import msg
 
 
 def holders_on(facts: RunnerFacts, npu: int, chip: int) -> list[Holder]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.snapshot import Snapshot
 from healthcheck.runner.trial_records import Soak

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from healthcheck.messages import msg
 from healthcheck.runner.machine import Machine, Output
+from healthcheck.text.messages import msg
 
 PLACES = ("/usr/local/Ascend/driver/tools/hccn_tool", "/usr/local/bin/hccn_tool")
 MAX_PORTS = 16

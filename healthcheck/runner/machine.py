@@ -10,8 +10,8 @@ import enum
 from dataclasses import dataclass
 from typing import Protocol
 
-from healthcheck.messages import msg
-from healthcheck.processes import Listener
+from healthcheck.system.processes import Listener
+from healthcheck.text.messages import msg
 
 OUTPUT_BYTES = 256 * 1024
 """The most that is kept of a command's output and of a file; the rest is dropped."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from healthcheck.hardware import MIB
+from healthcheck.ascend.hardware import MIB
 from healthcheck.runner.devices import table_here
 from healthcheck.runner.machine import Machine
 from healthcheck.runner.npu_smi import Chip, Table
-from healthcheck.service.records import ChipMemory
+from healthcheck.stages.service.records import ChipMemory
 
 
 def used_memory(machine: Machine) -> tuple[ChipMemory, ...]:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from healthcheck.errors import KitError
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 
 HEALTHS = ("OK", "Warning", "Alarm", "Critical", "UNKNOWN")
 """Mildest first; Warning is minor, Alarm major, Critical urgent, UNKNOWN absent or not started (HDK documents)."""

@@ -10,10 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from healthcheck import json_text
-from healthcheck.json_text import JsonError
-from healthcheck.messages import msg
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
 from healthcheck.runner import npu_smi
 from healthcheck.runner.machine import Output
 from healthcheck.runner.npu_smi import SmiError
@@ -33,6 +30,9 @@ from healthcheck.runner.trial_records import (
     TrialError,
     Window,
 )
+from healthcheck.system import json_text
+from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
 
 MARK = "@npu-adapter "
 MAX_WINDOWS = 20_000

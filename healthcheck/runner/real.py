@@ -17,10 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
-from healthcheck import processes, programs
 from healthcheck.errors import reason_of
-from healthcheck.messages import msg
-from healthcheck.processes import Listener
 from healthcheck.runner.machine import (
     MAX_PATHS,
     NO_PROGRAM,
@@ -32,6 +29,9 @@ from healthcheck.runner.machine import (
     ReadSpeed,
     Space,
 )
+from healthcheck.system import processes, programs
+from healthcheck.system.processes import Listener
+from healthcheck.text.messages import msg
 
 READ_S = 0.5
 READ_BYTES = 512 * 2**20

@@ -11,17 +11,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from healthcheck import __version__, json_text
+from healthcheck import __version__
 from healthcheck.errors import KitFailure, UsageError, reason_of
-from healthcheck.files import read_bounded, write_atomically
-from healthcheck.json_text import JsonError
-from healthcheck.messages import msg
-from healthcheck.processes import Listener
-from healthcheck.redact import redacted
 from healthcheck.runner.machine import NOT_RECORDED, Child, Entry, Machine, Output, ReadSpeed, Space
 from healthcheck.runner.probes import has_number_beyond_64_bits
 from healthcheck.runner.redact import redactor
-from healthcheck.secret_shapes import REMOVED
+from healthcheck.system import json_text
+from healthcheck.system.files import read_bounded, write_atomically
+from healthcheck.system.json_text import JsonError
+from healthcheck.system.processes import Listener
+from healthcheck.text.messages import msg
+from healthcheck.text.redact import redacted
+from healthcheck.text.secret_shapes import REMOVED
 
 SCHEMA = 1
 _PLAIN_HOSTS = {"localhost", "127.0.0.1", "::1", "0.0.0.0", "::", "*", ""}  # noqa: S104 - names of no machine

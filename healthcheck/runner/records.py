@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from healthcheck.hardware import Npu, find
-from healthcheck.processes import Listener
+from healthcheck.ascend.hardware import Npu, find
+from healthcheck.ascend.stacks import Row
 from healthcheck.runner.asked import Depth, Scene
 from healthcheck.runner.dmi import Diagnosis
 from healthcheck.runner.ecc import Ecc
@@ -19,7 +19,7 @@ from healthcheck.runner.snapshot import Snapshot
 from healthcheck.runner.surroundings import Surroundings
 from healthcheck.runner.topology import Neighbours
 from healthcheck.runner.trial_records import Hccl, Operators, Pairs, Soak, Torch, Transfers
-from healthcheck.stacks import Row
+from healthcheck.system.processes import Listener
 
 _HELD_BY_ANOTHER = -8020
 MOUNTS = (

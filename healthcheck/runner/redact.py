@@ -8,8 +8,8 @@ import re
 import socket
 from collections.abc import Callable
 
-from healthcheck.redact import without_secrets
-from healthcheck.secret_shapes import REMOVED
+from healthcheck.text.redact import without_secrets
+from healthcheck.text.secret_shapes import REMOVED
 
 _IDENTITY = (
     (re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.-]+\b"), REMOVED),

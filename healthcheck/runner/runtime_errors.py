@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 
 RUNTIME_ERRORS = {
     "107001": msg(

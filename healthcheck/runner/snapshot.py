@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from healthcheck import json_text
 from healthcheck.errors import UsageError
-from healthcheck.files import read_bounded
-from healthcheck.json_text import JsonError
-from healthcheck.messages import msg
+from healthcheck.system import json_text
+from healthcheck.system.files import read_bounded
+from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
 
 MAX_FILE_BYTES = 16 * 2**20
 MAX_ENTRIES = 4096

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from healthcheck.messages import msg
-from healthcheck.progress import Progress
+from healthcheck.core.progress import Progress
 from healthcheck.runner import dmi, ecc, probes
 from healthcheck.runner.asked import Depth, Scene
 from healthcheck.runner.machine import Child, Interrupted, Machine
 from healthcheck.runner.records import Diagnosed, RunnerFacts
 from healthcheck.runner.trial_records import Hccl, Operators, Pairs, Torch, Transfers
+from healthcheck.text.messages import msg
 
 TORCH_S = 300.0
 """For the import of torch_npu and the first operator of every device, compiled on a cold cache."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
 from healthcheck.runner import installed, probes
 from healthcheck.runner.devices import table_here
 from healthcheck.runner.machine import Child, Machine

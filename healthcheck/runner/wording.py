@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from healthcheck.check import NotApplicable, fail, unsettled, warn
-from healthcheck.messages import msg
-from healthcheck.records import Finding
+from healthcheck.core.check import NotApplicable, fail, unsettled, warn
+from healthcheck.core.records import Finding
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
 from healthcheck.runner.npu_smi import Chip
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.trial_records import Trial
+from healthcheck.text.messages import msg
 
 Made = TypeVar("Made", bound=Trial)
 GB = 10**9

@@ -16,9 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from healthcheck import files, programs
 from healthcheck.errors import Blocked, KitFailure
-from healthcheck.messages import joined, msg
 from healthcheck.sandbox import leftovers, outside, protocol
 from healthcheck.sandbox.job import (
     CONSENT_OPTION,
@@ -32,6 +30,8 @@ from healthcheck.sandbox.job import (
     encoded,
     recording_of,
 )
+from healthcheck.system import files, programs
+from healthcheck.text.messages import joined, msg
 
 _ROOT = "/srv/submission"
 _TRIALS = 3

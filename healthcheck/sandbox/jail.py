@@ -22,11 +22,11 @@ from functools import partial
 from pathlib import Path
 from types import FrameType
 
-from healthcheck import files
-from healthcheck.messages import msg
 from healthcheck.sandbox import kernel, outside, processes, warden
 from healthcheck.sandbox.guest import BARE, Guest
 from healthcheck.sandbox.job import EndedBy, Job, encoded, job_of
+from healthcheck.system import files
+from healthcheck.text.messages import msg
 
 _SPACES = kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
 ANSWER_BYTES = 64 * 1024**2

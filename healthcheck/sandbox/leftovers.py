@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from healthcheck import files
 from healthcheck.sandbox import processes
+from healthcheck.system import files
 
 
 def remove_abandoned() -> None:

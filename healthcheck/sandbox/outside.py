@@ -14,11 +14,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from healthcheck import files
 from healthcheck.sandbox import landlock, processes, safely
 from healthcheck.sandbox.guest import Guest
 from healthcheck.sandbox.job import STANDARD_PATH, Job, Mode
 from healthcheck.sandbox.protocol import NOTES, RUN
+from healthcheck.system import files
 
 _STRANGERS, _STRANGERS_SPAN = 0x6B69_0000, 2**22
 _CHOWN, _SETGID, _SETUID, _KILL = 1 << 0, 1 << 6, 1 << 7, 1 << 5

@@ -7,11 +7,11 @@ import os
 import shutil
 from pathlib import Path
 
-from healthcheck.messages import msg
 from healthcheck.sandbox import kernel, safely
 from healthcheck.sandbox.guest import Guest
 from healthcheck.sandbox.job import HOST, KIT, Job
 from healthcheck.sandbox.protocol import HOST_NAME
+from healthcheck.text.messages import msg
 
 _SHOWN = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _ETC = (

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from healthcheck.messages import msg
 from healthcheck.sandbox import kernel, outside, processes, program, root, safely, seccomp, supervise
 from healthcheck.sandbox.channel import Channel
 from healthcheck.sandbox.guest import Guest
@@ -21,6 +20,7 @@ from healthcheck.sandbox.job import EndedBy, Job, Recording
 from healthcheck.sandbox.protocol import HOST_NAME, RUN
 from healthcheck.sandbox.recorder import Recorder
 from healthcheck.sandbox.watch import Output, Watch
+from healthcheck.text.messages import msg
 
 Started = Callable[[], None]
 

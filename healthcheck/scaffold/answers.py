@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck import yaml_text
+from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError
-from healthcheck.files import read_bounded, write_atomically
-from healthcheck.messages import msg
-from healthcheck.records import JsonValue
 from healthcheck.scaffold import template
+from healthcheck.system import yaml_text
+from healthcheck.system.files import read_bounded, write_atomically
+from healthcheck.text.messages import msg
 
 ANSWERS_FILE = ".copier-answers.yml"
 MAX_ANSWERS_BYTES = 64 * 1024

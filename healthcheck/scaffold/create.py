@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from healthcheck.core.records import JsonValue
 from healthcheck.errors import KitFailure, UsageError, reason_of
-from healthcheck.files import prefix
-from healthcheck.messages import msg
-from healthcheck.records import JsonValue
 from healthcheck.scaffold import KIT_FOLDER, answers, git, kit
 from healthcheck.scaffold.render import Order, render
+from healthcheck.system.files import prefix
+from healthcheck.text.messages import msg
 
 MESSAGE = "Adapter repository, as the template made it"
 MAX_SHOWN_BYTES = 1024**2

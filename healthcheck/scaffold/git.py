@@ -7,9 +7,9 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from healthcheck import programs
 from healthcheck.errors import KitFailure
-from healthcheck.messages import msg
+from healthcheck.system import programs
+from healthcheck.text.messages import msg
 
 OWN_IDENTITY = ("-c", "user.name=npu-adapter", "-c", "user.email=npu-adapter@localhost")
 _OTHER_REPOSITORY = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"})

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 from healthcheck import __version__
 from healthcheck.errors import KitFailure
-from healthcheck.messages import msg
 from healthcheck.scaffold import KIT_FOLDER, template
 from healthcheck.scaffold.git import attempt
+from healthcheck.text.messages import msg
 
 _WHEEL = f"npu_adapter_kit-{__version__}-py3-none-any.whl"
 VENDORED = f"./{KIT_FOLDER}/{_WHEEL}"

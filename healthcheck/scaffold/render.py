@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from healthcheck import extras
+from healthcheck.core.records import JsonValue
 from healthcheck.errors import KitError, KitFailure, UsageError
-from healthcheck.files import prefix
-from healthcheck.language import translation_of_the_process
-from healthcheck.messages import msg
-from healthcheck.records import JsonValue
 from healthcheck.scaffold import answers, kit, template
+from healthcheck.system import extras
+from healthcheck.system.files import prefix
+from healthcheck.text.language import translation_of_the_process
+from healthcheck.text.messages import msg
 
 COPIER = "copier"
 _WRONG_ANSWER = re.compile(

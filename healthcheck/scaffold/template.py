@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck import __version__, yaml_text
+from healthcheck import __version__
 from healthcheck.errors import KitFailure, UsageError
-from healthcheck.messages import Message, msg
-from healthcheck.nearest import hint
+from healthcheck.system import yaml_text
+from healthcheck.text.did_you_mean import hint
+from healthcheck.text.messages import Message, msg
 
 PACKAGE = Path(__file__).resolve().parents[1]
 KEPT = Path(__file__).resolve().with_name("kept")

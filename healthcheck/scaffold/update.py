@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck import __version__
+from healthcheck.core.records import JsonValue
 from healthcheck.errors import KitError, UsageError
-from healthcheck.files import prefix
-from healthcheck.messages import msg
-from healthcheck.records import JsonValue
 from healthcheck.scaffold import KIT_FOLDER, answers, earlier, git, kit
 from healthcheck.scaffold.answers import ANSWERS_FILE, Answers
 from healthcheck.scaffold.create import given_on
 from healthcheck.scaffold.render import Order, render
+from healthcheck.system.files import prefix
+from healthcheck.text.messages import msg
 
 _UNSTAMPED = (ANSWERS_FILE, KIT_FOLDER)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from healthcheck.probe.problems import FAMILIES, TIERS, generate
+from healthcheck.stages.probe.problems import FAMILIES, TIERS, generate
 
 _SEEN = frozenset({"pictures", "signs"})
 """Families whose questions lie in the pictures: in words, each tier asks a handful."""

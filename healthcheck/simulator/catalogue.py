@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from healthcheck.messages import Message, msg
 from healthcheck.simulator import generation_faults as outputs
 from healthcheck.simulator import logit_faults as kernels
 from healthcheck.simulator import request_faults as inputs
 from healthcheck.simulator import stream_faults as streams
 from healthcheck.simulator.faults import Fault
+from healthcheck.text.messages import Message, msg
 
 
 def _fault(name: str, check: str, text: str, **joints: object) -> Fault:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
 from healthcheck.simulator.behaviour import Behaviour
 from healthcheck.simulator.dialects import MARK
 from healthcheck.simulator.draws import WORDS

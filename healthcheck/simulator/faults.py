@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
 from healthcheck.simulator.generation import Generation
 from healthcheck.simulator.next_token import Step
 from healthcheck.simulator.request import Request

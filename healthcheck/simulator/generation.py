@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
 from healthcheck.simulator.request import Request
 
 _UNSURE = -3.7

@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from healthcheck.messages import msg
 from healthcheck.simulator.draws import SALAD, chinese, nonsense, uniform, words
+from healthcheck.text.messages import msg
 
 _PREFACE = (
     "Certainly! Thank you very much for this interesting question, which I am happy to answer in detail. Before I "

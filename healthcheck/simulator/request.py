@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
 
 IMAGE_TOKENS = 64
 

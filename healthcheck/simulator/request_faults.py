@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
 from healthcheck.simulator.faults import Reply, ServerState, refusal, reply, with_fields
 from healthcheck.simulator.request import Request, images_of, text_of, with_text
 

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Mapping
 from http import HTTPStatus
 
-from healthcheck.records import SIMULATOR
+from healthcheck.core.records import SIMULATOR
 from healthcheck.simulator.faults import Reply
 
 _CUT_BYTES = 7

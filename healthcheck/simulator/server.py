@@ -14,10 +14,8 @@ from itertools import count
 from types import TracebackType
 
 from healthcheck.contract import CHAT_PATH, MODELS_PATH
+from healthcheck.core.records import SIMULATOR, JsonValue
 from healthcheck.errors import Blocked, UsageError, reason_of
-from healthcheck.messages import msg
-from healthcheck.nearest import hint
-from healthcheck.records import SIMULATOR, JsonValue
 from healthcheck.simulator.behaviour import Behaviour
 from healthcheck.simulator.catalogue import FAULTS, named
 from healthcheck.simulator.completions import COMPLETIONS_PATH, TOKENIZE_PATH, Completions
@@ -27,6 +25,8 @@ from healthcheck.simulator.generation import Generation
 from healthcheck.simulator.model import SimulatedModel
 from healthcheck.simulator.request import Request
 from healthcheck.simulator.responses import BodyWriter, send
+from healthcheck.text.did_you_mean import hint
+from healthcheck.text.messages import msg
 
 MAX_HEAD_BYTES = 2**16
 MAX_BODY_BYTES = 2**26

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
 from healthcheck.simulator.faults import Body, Stream, edited, edited_text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 from healthcheck.wire.chat import Completion, Reader
 from healthcheck.wire.inflate import Inflater
 from healthcheck.wire.response import Response, TooLargeError

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from healthcheck.messages import msg
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
+from healthcheck.text.messages import msg
 from healthcheck.wire.sse import Block, Decoder
 
 Message = dict[str, JsonValue]

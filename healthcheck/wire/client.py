@@ -13,8 +13,8 @@ import requests
 import urllib3
 
 from healthcheck.contract import CHAT_PATH, MODELS_PATH
-from healthcheck.messages import msg
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
+from healthcheck.text.messages import msg
 from healthcheck.wire.adapter import GuardedAdapter
 from healthcheck.wire.answer import Reply
 from healthcheck.wire.chat import Reader

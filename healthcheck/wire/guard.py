@@ -12,7 +12,7 @@ import threading
 import time
 from types import TracebackType
 
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 
 _TICK_S = 0.25
 _STALL_S = 0.5

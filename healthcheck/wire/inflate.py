@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 
 OFFERED = "gzip, deflate"
 """What the evaluation client's HTTP library offers to take."""

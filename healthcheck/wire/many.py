@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 from healthcheck.wire.answer import Answer, Reply
 from healthcheck.wire.chat import Reader
 from healthcheck.wire.request import headers as headers_of

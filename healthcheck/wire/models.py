@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from healthcheck import json_text
-from healthcheck.json_text import JsonError
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
+from healthcheck.system import json_text
+from healthcheck.system.json_text import JsonError
 from healthcheck.wire.many import Connections
 from healthcheck.wire.response import TooLargeError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 from healthcheck.wire.inflate import OFFERED
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import httptools
 
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 
 _MAX_BARREN_BYTES = 2**16
 """In the head, between chunks, after the last: a parser goes over what is still open with each arrival."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 
 MAX_BLOCK_BYTES = 4 * 2**20
 MAX_LINE_BYTES = 2**19

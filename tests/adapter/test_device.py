@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from adapter.chips import CHIPS, chip_called, chips_meant
 from adapter.device import LocalSystem, Machine, described_machine, find_machine
 from adapter.settings import SettingsError
-from healthcheck import hardware
+from healthcheck.ascend import hardware
 from tests.support.rows import rows
 from tests.support.systems import RecordedSystem
 

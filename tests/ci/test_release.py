@@ -11,7 +11,7 @@ from hatchling.metadata.core import ProjectMetadata
 from hatchling.plugin.manager import PluginManager
 from packaging.specifiers import SpecifierSet
 
-from healthcheck.yaml_text import load
+from healthcheck.system.yaml_text import load
 from tests.ci.test_workflows import assert_valid
 from tests.support.template import ROOT
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck import cli, contract
-from healthcheck.yaml_text import load
+from healthcheck.system.yaml_text import load
 from tests.support.template import KIT, ROOT, template_in
 
 pytestmark = pytest.mark.slow

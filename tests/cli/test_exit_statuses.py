@@ -139,6 +139,6 @@ def test_a_crash_of_the_kit_is_not_a_verdict(monkeypatch: pytest.MonkeyPatch, ca
     def crash(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("healthcheck.catalogue.page", crash)
+    monkeypatch.setattr("healthcheck.verify.catalogue.page", crash)
     assert main(["explain", "plan/port"]) == 4
     assert "ZeroDivisionError" in capsys.readouterr().err

@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 from healthcheck.errors import KitFailure
-from healthcheck.files import write_atomically
 from healthcheck.report import folder
+from healthcheck.system.files import write_atomically
 from tests.cli.test_habits import ROOT, verify
 from tests.support.commands import ran
 from tests.support.repositories import GOOD_SCRIPT, repository

@@ -9,8 +9,8 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.cli.output import paragraph
-from healthcheck.language import VARIABLE
-from healthcheck.messages import msg
+from healthcheck.text.language import VARIABLE
+from healthcheck.text.messages import msg
 from tests.support.template import ROOT
 
 WEIGHTS = str(ROOT / "examples/simulated_engine/weights")

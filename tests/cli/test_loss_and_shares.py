@@ -9,8 +9,8 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.cli.number_types import margin
-from healthcheck.probe.options.reading import with_settings
-from healthcheck.probe.options.record import ProbeOptions
+from healthcheck.stages.probe.options.reading import with_settings
+from healthcheck.stages.probe.options.record import ProbeOptions
 from tests.support.rows import rows
 
 

@@ -16,8 +16,8 @@ import pytest
 
 from healthcheck.cli import main, output
 from healthcheck.cli.verify import STAGES
-from healthcheck.endpoint.checks import CHECKS
-from healthcheck.records import Report, Verdict
+from healthcheck.core.records import Report, Verdict
+from healthcheck.stages.endpoint.checks import CHECKS
 from tests.cli.test_habits import LONG, ROOT, WEIGHTS, verify
 from tests.support.commands import ran
 

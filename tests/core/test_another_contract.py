@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck import contract
-from healthcheck.language import Language, translation
+from healthcheck.text.language import Language, translation
 from tests.support import repositories
 from tests.support.catalogues import translations
 from tests.support.daily import every
@@ -47,7 +47,9 @@ from healthcheck import catalogue, language
 for each in language.Language:
     print(*(catalogue.text(page, language.translation(each).look_up) for page in catalogue.pages()), sep="\\n")
 """
-ALL_FAILURES = "from healthcheck.service.catalogue import catalogue; print(*(f.fix for f in catalogue().failures))"
+ALL_FAILURES = (
+    "from healthcheck.stages.service.catalogue import catalogue; print(*(f.fix for f in catalogue().failures))"
+)
 ALL_OPTIONS = """
 from healthcheck.cli import COMMANDS, parser_for
 for parser in parser_for(COMMANDS)._subparsers._group_actions[0].choices.values():

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.language import Language
-from healthcheck.messages import Message, names
+from healthcheck.text.language import Language
+from healthcheck.text.messages import Message, names
 from tests.support.catalogues import translations
 from tests.support.template import ROOT
 

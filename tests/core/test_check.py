@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from healthcheck import contract
-from healthcheck.check import Check, Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.records import Finding, Level, Outcome, Stage
+from healthcheck.core.check import Check, Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.core.records import Finding, Level, Outcome, Stage
 
 
 def declared(*findings: Finding, by_row: bool = False) -> Check[str]:

@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from healthcheck.detectors import DETECTORS, ENDING_DETECTORS, dominant_script
+from healthcheck.text.degenerate import DETECTORS, ENDING_DETECTORS, dominant_script
 
 LETTERS = string.ascii_lowercase
 DRAW = random.Random(7)

@@ -7,8 +7,8 @@ import random
 import pytest
 from hypothesis import given, settings, strategies
 
-from healthcheck.detectors import DETECTORS, ENDING_DETECTORS, breaks_off, dominant_script, flags
-from healthcheck.probe.problems import FAMILIES, TIERS, generate
+from healthcheck.stages.probe.problems import FAMILIES, TIERS, generate
+from healthcheck.text.degenerate import DETECTORS, ENDING_DETECTORS, breaks_off, dominant_script, flags
 from tests.support.answers import labelled
 from tests.support.rows import rows
 

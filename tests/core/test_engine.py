@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from healthcheck.check import Check, Findings, NotApplicable, check, fail, unsettled
-from healthcheck.engine import Ledger
+from healthcheck.core.check import Check, Findings, NotApplicable, check, fail, unsettled
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult, Outcome, Report, Stage, Verdict, exit_status, verdict_of
 from healthcheck.errors import Blocked, UsageError
-from healthcheck.progress import Silent
-from healthcheck.records import CheckResult, Outcome, Report, Stage, Verdict, exit_status, verdict_of
 
 
 def make(id: str, *, requires: tuple[str, ...] = (), broken: bool = False, crashes: bool = False) -> Check[str]:

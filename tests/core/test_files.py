@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.errors import UsageError
-from healthcheck.files import read_bounded, write_atomically
+from healthcheck.system.files import read_bounded, write_atomically
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from healthcheck.json_text import JsonError, load_few
+from healthcheck.system.json_text import JsonError, load_few
 
 
 @pytest.mark.parametrize(

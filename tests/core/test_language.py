@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck import catalogue
-from healthcheck.language import Language, of_the_user, translated, translation, wrapped
+from healthcheck.text.language import Language, of_the_user, translated, translation, wrapped
+from healthcheck.verify import catalogue
 from tests.support.catalogues import translations
 from tests.support.rows import rows
 

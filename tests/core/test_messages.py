@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.messages import Message, joined, msg
+from healthcheck.text.messages import Message, joined, msg
 from tests.support.rows import rows
 
 ANYTHING = st.text(st.sampled_from(" \x00\ufffd端口，a1"), max_size=6)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck import ran
 from healthcheck.runner import versions
 from healthcheck.runner.recording import RecordedMachine, load
+from healthcheck.verify import ran
 from tests.weights.folders import plan
 
 

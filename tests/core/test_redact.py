@@ -10,12 +10,12 @@ from babel.messages.pofile import read_po
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from healthcheck import toml_text
-from healthcheck.language import DOMAIN, LOCALE
-from healthcheck.messages import Message, msg
-from healthcheck.records import CheckResult, Finding, Level, Outcome, Report, Stage, Verdict
-from healthcheck.redact import beginning, redacted, redactor, without_secrets
-from healthcheck.secret_shapes import REMOVED
+from healthcheck.core.records import CheckResult, Finding, Level, Outcome, Report, Stage, Verdict
+from healthcheck.system import toml_text
+from healthcheck.text.language import DOMAIN, LOCALE
+from healthcheck.text.messages import Message, msg
+from healthcheck.text.redact import beginning, redacted, redactor, without_secrets
+from healthcheck.text.secret_shapes import REMOVED
 from tests.support.rows import rows
 from tests.support.template import ROOT
 

@@ -10,8 +10,8 @@ import pytest
 from healthcheck.cli.fleet import grammar
 from healthcheck.errors import UsageError
 from healthcheck.fleet import jobs
-from healthcheck.probe.options.reading import from_file
-from healthcheck.toml_text import MAX_DEPTH, MAX_KEY_PARTS, MAX_PARTS, TomlError, load
+from healthcheck.stages.probe.options.reading import from_file
+from healthcheck.system.toml_text import MAX_DEPTH, MAX_KEY_PARTS, MAX_PARTS, TomlError, load
 from tests.support.limited import limited
 
 LONG_KEY = "a." * 2000 + "a"
@@ -98,8 +98,8 @@ def test_a_file_of_a_megabyte_has_a_bound_of_memory(text: str) -> None:
 def test_settings_that_are_not_read_leave_the_question_of_one_machine_open() -> None:
     from dataclasses import replace
 
-    from healthcheck.plan.checks.one_machine import one_machine
-    from healthcheck.records import Outcome
+    from healthcheck.core.records import Outcome
+    from healthcheck.stages.plan.checks.one_machine import one_machine
     from tests.fix.test_fix import recorded
 
     judged = one_machine.judge(replace(recorded(), settings=f"multi_node = 'ray'\n{LONG_KEY} = 1"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.language import Language, Translate, translation
+from healthcheck.text.language import Language, Translate, translation
 from tests.docs.blocks import ROOT
 
 ADDRESS = "https://example.org/us/kit"

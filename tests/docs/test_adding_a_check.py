@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.repo.checks import CHECKS
+from healthcheck.stages.repo.checks import CHECKS
 from tests.docs.blocks import ROOT, blocks
 
 PAGE = ROOT / "docs" / "adding-a-check.md"
@@ -44,12 +44,13 @@ def test_the_worked_example_works(tmp_path: Path) -> None:
         block.body for block in shown if block.language in {"python", "text"}
     )
     assert [len(body.splitlines()) for body in (import_line, entry, case, sentence)] == [1, 1, 1, 1]
-    (project / "healthcheck/repo/checks/no_weights.py").write_text(check)
+    (project / "healthcheck/stages/repo/checks/no_weights.py").write_text(check)
     table = project / "tests/repo/test_pairs.py"
     table.write_text(table.read_text().replace("\nWRONG = {\n", f"\nWRONG = {{\n    {case}", 1))
-    checks = project / "healthcheck/repo/checks/__init__.py"
+    checks = project / "healthcheck/stages/repo/checks/__init__.py"
     text = checks.read_text().replace(
-        "from healthcheck.repo.checks.committed", f"{import_line}from healthcheck.repo.checks.committed"
+        "from healthcheck.stages.repo.checks.committed",
+        f"{import_line}from healthcheck.stages.repo.checks.committed",
     )
     checks.write_text(re.sub(r"(CHECKS: .* = \(\n.*?)^\)", rf"\1{entry})", text, flags=re.MULTILINE | re.DOTALL))
     changes = project / "CHANGELOG.md"
@@ -63,8 +64,8 @@ def test_the_worked_example_works(tmp_path: Path) -> None:
     assert before.keys() <= after.keys()
     assert {name for name in after if after[name] != before.get(name)} == {
         "CHANGELOG.md",
-        "healthcheck/repo/checks/__init__.py",
-        "healthcheck/repo/checks/no_weights.py",
+        "healthcheck/stages/repo/checks/__init__.py",
+        "healthcheck/stages/repo/checks/no_weights.py",
         "tests/repo/test_pairs.py",
     }
     run(project, "python docs/site/make_pages.py build/pages")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from healthcheck import catalogue
-from healthcheck.language import Translate
+from healthcheck.text.language import Translate
+from healthcheck.verify import catalogue
 from tests.docs.site_pages import LANGUAGES, pages, plain
 from tests.support.page_examples import REPAIRED, WITHOUT, example
 

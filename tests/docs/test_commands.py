@@ -16,10 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck import catalogue, cli
+from healthcheck import cli
 from healthcheck.cli import main
 from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.simulator.bank import known
+from healthcheck.verify import catalogue
 from tests.docs.blocks import ROOT, blocks, commands, documents
 
 pytestmark = pytest.mark.process

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from healthcheck.language import Translate
-from healthcheck.service.catalogue import catalogue
+from healthcheck.stages.service.catalogue import catalogue
+from healthcheck.text.language import Translate
 from tests.docs.site_pages import LANGUAGES, pages, plain
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.probe.options.reading import from_file
-from healthcheck.probe.options.record import given, options
+from healthcheck.stages.probe.options.reading import from_file
+from healthcheck.stages.probe.options.record import given, options
 from tests.docs.blocks import ROOT
 from tests.docs.site_pages import LANGUAGES, pages
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
-from healthcheck import catalogue
+from healthcheck.verify import catalogue
 from tests.docs.blocks import ROOT
 from tests.docs.site_pages import written
 from tests.support.chromium import Browser

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from healthcheck.language import Language, translation
-from healthcheck.records import CheckResult, Outcome, Report, Stage, Verdict
+from healthcheck.core.records import CheckResult, Outcome, Report, Stage, Verdict
 from healthcheck.report import terminal, words
+from healthcheck.text.language import Language, translation
 from tests.docs.blocks import ROOT
 
 COUNTS = {

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck import catalogue, cli
-from healthcheck.service.catalogue import catalogue as known_failures
+from healthcheck import cli
+from healthcheck.stages.service.catalogue import catalogue as known_failures
+from healthcheck.verify import catalogue
 from tests.docs.blocks import ROOT
 
 AVOIDED = re.compile(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.contract import Task
-from healthcheck.endpoint.records import Interview, Opening
+from healthcheck.stages.endpoint.records import Interview, Opening
 from healthcheck.wire.chat import Completion, Usage
 from healthcheck.wire.client import Exchange
 

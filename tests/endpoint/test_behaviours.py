@@ -12,13 +12,13 @@ from itertools import product
 import pytest
 
 from healthcheck.contract import Task
-from healthcheck.endpoint.checks import CHECKS
-from healthcheck.endpoint.facts import interview
-from healthcheck.endpoint.waits import FIRST
-from healthcheck.engine import Ledger
-from healthcheck.progress import Silent
-from healthcheck.records import CheckResult, Outcome, Verdict, verdict_of
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult, Outcome, Verdict, verdict_of
 from healthcheck.simulator import DIALECTS, Behaviour, Manner, Simulator
+from healthcheck.stages.endpoint.checks import CHECKS
+from healthcheck.stages.endpoint.facts import interview
+from healthcheck.stages.endpoint.waits import FIRST
 from healthcheck.wire.client import Limits
 
 pytestmark = pytest.mark.process

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from healthcheck.endpoint import checks
-from healthcheck.endpoint.prompts import code_word, line
-from healthcheck.endpoint.records import Crowd, Foreign, Sampling
-from healthcheck.records import Outcome
+from healthcheck.core.records import Outcome
+from healthcheck.stages.endpoint import checks
+from healthcheck.stages.endpoint.prompts import code_word, line
+from healthcheck.stages.endpoint.records import Crowd, Foreign, Sampling
 from healthcheck.wire.chat import Usage
 from healthcheck.wire.client import Exchange
 from tests.endpoint.by_hand import WORDS, interview, streamed

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from healthcheck.endpoint import checks
-from healthcheck.endpoint.records import Conversation, Recall, Step
-from healthcheck.records import Outcome
+from healthcheck.core.records import Outcome
+from healthcheck.stages.endpoint import checks
+from healthcheck.stages.endpoint.records import Conversation, Recall, Step
 from healthcheck.wire.chat import Usage
 from healthcheck.wire.client import Exchange
 from tests.endpoint.by_hand import interview, streamed

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from healthcheck.endpoint.prompts import RECALL, code_word, code_word_text
-from healthcheck.records import Outcome
+from healthcheck.core.records import Outcome
 from healthcheck.simulator import Behaviour
+from healthcheck.stages.endpoint.prompts import RECALL, code_word, code_word_text
 from healthcheck.wire.chat import user
 from tests.support.daily import every
 from tests.support.interviews import judged, objections

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from healthcheck.endpoint import checks
-from healthcheck.endpoint.arrivals import Streaming, streaming
-from healthcheck.endpoint.records import Turn
-from healthcheck.records import Outcome
+from healthcheck.core.records import Outcome
+from healthcheck.stages.endpoint import checks
+from healthcheck.stages.endpoint.arrivals import Streaming, streaming
+from healthcheck.stages.endpoint.records import Turn
 from healthcheck.wire.chat import Usage
 from tests.endpoint.by_hand import interview, streamed
 from tests.support.rows import rows

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from healthcheck import catalogue
 from healthcheck.contract import Task
-from healthcheck.endpoint.arrivals import LEAST_TURNS
-from healthcheck.endpoint.checks import CHECKS
-from healthcheck.endpoint.records import Crowd, Foreign, Interview, Opening, Sampling, Shown, Step, Turn
-from healthcheck.records import Outcome
+from healthcheck.core.records import Outcome
+from healthcheck.stages.endpoint.arrivals import LEAST_TURNS
+from healthcheck.stages.endpoint.checks import CHECKS
+from healthcheck.stages.endpoint.records import Crowd, Foreign, Interview, Opening, Sampling, Shown, Step, Turn
+from healthcheck.verify import catalogue
 from healthcheck.wire.client import Client, Exchange
 from tests.endpoint.by_hand import interview, streamed
 from tests.endpoint.test_conversation import counted, steps, talked

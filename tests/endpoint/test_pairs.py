@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from healthcheck.contract import Task
-from healthcheck.endpoint.checks import CHECKS
-from healthcheck.endpoint.facts import interview
-from healthcheck.engine import Ledger
-from healthcheck.progress import Silent
-from healthcheck.records import CheckResult, Outcome
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult, Outcome
 from healthcheck.simulator import DIALECTS, FAULTS, Behaviour, Simulator
+from healthcheck.stages.endpoint.checks import CHECKS
+from healthcheck.stages.endpoint.facts import interview
 from healthcheck.wire.client import Limits
 from tests.support.daily import every, these
 

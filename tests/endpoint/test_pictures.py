@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from healthcheck.endpoint.pictures import pictures, png
+from healthcheck.stages.endpoint.pictures import pictures, png
 
 
 def test_pictures_differ() -> None:

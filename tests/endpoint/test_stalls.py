@@ -14,11 +14,11 @@ from threading import Thread
 
 import pytest
 
-from healthcheck.endpoint.asking import SHORT_TOKENS
-from healthcheck.endpoint.facts import LEFT_TOKENS, interview
-from healthcheck.endpoint.records import CLIENT_WAITS_S
 from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.simulator.request import Request
+from healthcheck.stages.endpoint.asking import SHORT_TOKENS
+from healthcheck.stages.endpoint.facts import LEFT_TOKENS, interview
+from healthcheck.stages.endpoint.records import CLIENT_WAITS_S
 
 pytestmark = pytest.mark.slow
 STOPPED_S = 4.0
@@ -26,10 +26,10 @@ STOPPED_S = 4.0
 INTERVIEWS = """
 import json, sys
 from healthcheck.contract import Task
-from healthcheck.endpoint.checks import CHECKS
-from healthcheck.endpoint.facts import interview
-from healthcheck.engine import Ledger
-from healthcheck.progress import Silent
+from healthcheck.stages.endpoint.checks import CHECKS
+from healthcheck.stages.endpoint.facts import interview
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
 from healthcheck.wire.client import Limits
 
 ledger = Ledger(Silent())

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from healthcheck.endpoint.prompts import FOREIGN, RECALL, STORY, code_word, code_word_text
-from healthcheck.records import Outcome
+from healthcheck.core.records import Outcome
 from healthcheck.simulator import Behaviour
 from healthcheck.simulator.request import Tokenizer
+from healthcheck.stages.endpoint.prompts import FOREIGN, RECALL, STORY, code_word, code_word_text
 from tests.support.chat_templates import TEMPLATES, Template
 from tests.support.daily import these
 from tests.support.interviews import judged, objections

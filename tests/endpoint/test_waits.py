@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from healthcheck.endpoint.waits import FIRST, LEAST_S, learnt
+from healthcheck.stages.endpoint.waits import FIRST, LEAST_S, learnt
 from healthcheck.wire.chat import Completion, Usage
 from healthcheck.wire.client import Exchange
 

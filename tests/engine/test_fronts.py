@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from healthcheck.contract import Task
-from healthcheck.endpoint.checks import CHECKS
-from healthcheck.endpoint.facts import interview
-from healthcheck.engine import Ledger
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult, Outcome, Verdict, verdict_of
 from healthcheck.numerics import facts as numerics
 from healthcheck.numerics.checks import CHECKS as OF_NUMERICS
 from healthcheck.numerics.records import Api, NumericsSettings
-from healthcheck.progress import Silent
-from healthcheck.records import CheckResult, Outcome, Verdict, verdict_of
+from healthcheck.stages.endpoint.checks import CHECKS
+from healthcheck.stages.endpoint.facts import interview
 from tests.support.engines import NEW, UNBUFFERED, litellm, nginx, vllm, weights_of
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]

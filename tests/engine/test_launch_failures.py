@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.progress import Silent
-from healthcheck.records import Outcome
-from healthcheck.service.checks import START_CHECKS
-from healthcheck.service.facts import Service
-from healthcheck.service.records import LaunchOutcome
-from healthcheck.service.watch import Patience
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import Outcome
+from healthcheck.stages.service.checks import START_CHECKS
+from healthcheck.stages.service.facts import Service
+from healthcheck.stages.service.records import LaunchOutcome
+from healthcheck.stages.service.watch import Patience
 from tests.service.launching import free_port, with_word
 
 (starts,) = START_CHECKS

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult, Outcome
 from healthcheck.numerics import facts, reference
 from healthcheck.numerics.checks import CHECKS
 from healthcheck.numerics.records import NumericsRun, NumericsSettings, Reference
-from healthcheck.progress import Silent
-from healthcheck.records import CheckResult, Outcome
 from tests.support.servers import serving
 
 pytestmark = pytest.mark.engine

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from healthcheck.contract import Task
-from healthcheck.endpoint.checks import CHECKS
-from healthcheck.endpoint.facts import interview
-from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.streams import every_stream
-from healthcheck.engine import Ledger
-from healthcheck.progress import Silent
-from healthcheck.records import Outcome
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import Outcome
+from healthcheck.stages.endpoint.checks import CHECKS
+from healthcheck.stages.endpoint.facts import interview
+from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.streams import every_stream
 from tests.support.engines import NEW, OF_PICTURES, OLD, vllm, weights_of
 from tests.support.servers import heard_by_kit, heard_by_openai, replaying
 

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.check import fail
+from healthcheck.core.check import fail
+from healthcheck.core.records import CheckResult, Outcome, Stage
 from healthcheck.errors import UsageError
-from healthcheck.fix import Repair, already_made, apply, diff, left_alone, proposals
-from healthcheck.fix.edits import Edit, repaired
-from healthcheck.plan.records import Api, LaunchPlan, Origin, PortSource, ServerCommand, ShellRun
-from healthcheck.records import CheckResult, Outcome, Stage
-from healthcheck.repo.checks import CHECKS
-from healthcheck.repo.facts import read_submission
 from healthcheck.sandbox.job import EndedBy
+from healthcheck.stages.plan.records import Api, LaunchPlan, Origin, PortSource, ServerCommand, ShellRun
+from healthcheck.stages.repo.checks import CHECKS
+from healthcheck.stages.repo.facts import read_submission
+from healthcheck.verify.fix import Repair, already_made, apply, diff, left_alone, proposals
+from healthcheck.verify.fix.edits import Edit, repaired
 from tests.support.repositories import folder, repository
 
 ALL = ("plan/model-path", "plan/port", "plan/host", "plan/served-name", "plan/no-api-key")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.records import Verdict, verdict_of
+from healthcheck.core.records import Verdict, verdict_of
 from tests.support import commands
 from tests.support.commands import Ended
 from tests.support.repositories import git, repository

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli.fleet import grammar
+from healthcheck.core.records import Stage
 from healthcheck.errors import UsageError
 from healthcheck.fleet import jobs
 from healthcheck.fleet.records import Job
-from healthcheck.records import Stage
 from tests.support.rows import rows
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

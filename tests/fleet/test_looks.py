@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from healthcheck.core.records import Verdict
 from healthcheck.fleet.looks import Look, left_out
 from healthcheck.fleet.machines import Machine
 from healthcheck.fleet.records import Attempt, Ending, ReportFacts
-from healthcheck.records import Verdict
 from tests.fleet.conftest import ROOT, Place
 
 

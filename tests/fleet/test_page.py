@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from healthcheck.core.records import Stage, Verdict
 from healthcheck.fleet import findings, page
 from healthcheck.fleet.records import (
     Attempt,
@@ -19,7 +20,6 @@ from healthcheck.fleet.records import (
     StageFacts,
     Tone,
 )
-from healthcheck.records import Stage, Verdict
 from tests.support.chromium import Browser
 
 EVIL = "<img src=x onerror='window.broken=1'></td><script>window.broken=1</script>{{ 7 * 7 }}"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from healthcheck.core.records import Verdict
 from healthcheck.fleet import readback
 from healthcheck.fleet.records import Attempt, Ending, Tone
-from healthcheck.records import Verdict
 from healthcheck.report import folder as report_folder
 from tests.support import reports
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.probe.folder import load
+from healthcheck.stages.probe.folder import load
 from tests.fleet.conftest import ROOT, WEIGHTS, Place, gone
 from tests.fleet.ray_networks import ADDRESSES
 from tests.fleet.test_ray import PYTHON

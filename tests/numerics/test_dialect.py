@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from healthcheck.core.records import JsonValue
 from healthcheck.numerics.dialect import Dialect
 from healthcheck.numerics.records import Api, Prompt
-from healthcheck.records import JsonValue
 from tests.support.rows import rows
 
 COMPLETIONS = Dialect(model="m", api=Api.TOKEN_IDS, logprobs=2, extras=True)

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.engine import Ledger
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult, Outcome, Verdict, verdict_of
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.numerics import facts, reference
 from healthcheck.numerics.checks import CHECKS
 from healthcheck.numerics.records import Api, NumericsRun, NumericsSettings, Reference, Relation
-from healthcheck.progress import Silent
-from healthcheck.records import CheckResult, Outcome, Verdict, verdict_of
 from healthcheck.simulator import Behaviour, Simulator
 from tests.numerics.toy import Toy, serving
 

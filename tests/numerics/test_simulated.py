@@ -7,11 +7,11 @@ import subprocess
 
 import pytest
 
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult, Outcome
 from healthcheck.numerics import facts
 from healthcheck.numerics.checks import CHECKS
 from healthcheck.numerics.records import NumericsRun, NumericsSettings
-from healthcheck.progress import Silent
-from healthcheck.records import CheckResult, Outcome
 from healthcheck.simulator import DIALECTS, FAULTS, Behaviour, Simulator
 
 KERNELS = {name: fault for name, fault in FAULTS.items() if fault.check.startswith("numerics/")}

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult, Outcome
 from healthcheck.errors import UsageError
 from healthcheck.numerics import facts, local
 from healthcheck.numerics.checks.reference import reference
 from healthcheck.numerics.records import NumericsRun, NumericsSettings, Weights
 from healthcheck.numerics.shift import cost, shift_of
-from healthcheck.progress import Silent
-from healthcheck.records import CheckResult, Outcome
 from tests.numerics.toy import Toy, serving
 
 ROOT = Path(__file__).parents[2]

@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.engine import Ledger
-from healthcheck.hardware import Devices
-from healthcheck.plan import facts
-from healthcheck.plan.checks import CHECKS, SUMMARIES
-from healthcheck.plan.records import LaunchPlan
-from healthcheck.progress import Silent
-from healthcheck.records import CheckResult
-from healthcheck.repo.facts import read_submission
+from healthcheck.ascend.hardware import Devices
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult
 from healthcheck.sandbox import box
 from healthcheck.sandbox.job import Limits
+from healthcheck.stages.plan import facts
+from healthcheck.stages.plan.checks import CHECKS, SUMMARIES
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.repo.facts import read_submission
 from tests.plan.corpus import Case
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.plan import facts as plan_facts
-from healthcheck.plan.servers.options import Grammar, parse, vllm_grammar
-from healthcheck.records import Outcome
-from healthcheck.repo.facts import read_submission
+from healthcheck.core.records import Outcome
+from healthcheck.stages.plan import facts as plan_facts
+from healthcheck.stages.plan.servers.options import Grammar, parse, vllm_grammar
+from healthcheck.stages.repo.facts import read_submission
 from tests.plan.conftest import judged, write
 from tests.plan.corpus import case, sh
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.plan.checks.flags import flags
-from healthcheck.records import Outcome
+from healthcheck.core.records import Outcome
+from healthcheck.stages.plan.checks.flags import flags
 from tests.plan.conftest import judged, write
 from tests.plan.corpus import case, sh
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import pytest
 
-from healthcheck.plan.checks import CHECKS
-from healthcheck.plan.checks.self_contained import PARTS
-from healthcheck.records import Outcome
+from healthcheck.core.records import Outcome
+from healthcheck.stages.plan.checks import CHECKS
+from healthcheck.stages.plan.checks.self_contained import PARTS
 from tests.plan.conftest import Verdict
 from tests.plan.corpus import Case
 from tests.plan.corpus_asking import RIGHT_ASKING, WRONG_ASKING

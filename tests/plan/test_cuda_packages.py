@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.engine import Ledger
-from healthcheck.progress import Silent
-from healthcheck.records import Outcome
-from healthcheck.repo import packages
-from healthcheck.repo.checks import CHECKS
-from healthcheck.repo.facts import read_submission
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import Outcome
+from healthcheck.stages.repo import packages
+from healthcheck.stages.repo.checks import CHECKS
+from healthcheck.stages.repo.facts import read_submission
 from tests.plan.conftest import judged, write
 from tests.plan.corpus import case, sh
 

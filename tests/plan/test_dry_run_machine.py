@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck import hardware, stacks
-from healthcheck.plan.records import LaunchPlan
+from healthcheck.ascend import hardware, stacks
 from healthcheck.runner import npu_smi, npu_smi_queries
 from healthcheck.runner.devices import devices_here
 from healthcheck.runner.recording import RecordedMachine, load
+from healthcheck.stages.plan.records import LaunchPlan
 from tests.plan.conftest import judged, planned, write
 from tests.plan.corpus import case, sh
 from tests.support.daily import every

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck import processes
 from healthcheck.cli import main
+from healthcheck.core.records import CheckResult, Level, Outcome
 from healthcheck.errors import UsageError
-from healthcheck.plan.checks.engine_config import engine_config
-from healthcheck.plan.engine_config.environment import VARIABLE, find_python
-from healthcheck.plan.engine_config.facts import EngineConfig, gather_engine_config
-from healthcheck.plan.engine_config.request import Question
-from healthcheck.plan.records import Api, LaunchPlan, Origin, PortSource, ServerCommand, ShellRun
-from healthcheck.records import CheckResult, Level, Outcome
 from healthcheck.sandbox.job import EndedBy
+from healthcheck.stages.plan.checks.engine_config import engine_config
+from healthcheck.stages.plan.engine_config.environment import VARIABLE, find_python
+from healthcheck.stages.plan.engine_config.facts import EngineConfig, gather_engine_config
+from healthcheck.stages.plan.engine_config.request import Question
+from healthcheck.stages.plan.records import Api, LaunchPlan, Origin, PortSource, ServerCommand, ShellRun
+from healthcheck.system import processes
 from tests.plan import small_engine
 from tests.service.launching import eventually
 
@@ -133,7 +133,7 @@ def test_what_the_parser_refuses_fails_unless_another_release_takes_it(ask: Ask)
 
 @pytest.mark.process
 def test_an_option_of_another_release_warns(ask: Ask):
-    from healthcheck.plan.vllm_cli.catalogue import Kind, catalogue
+    from healthcheck.stages.plan.vllm_cli.catalogue import Kind, catalogue
 
     here = {flag for option in catalogue("0.23.0").options for flag in option.flags}
     newer = next(
@@ -365,7 +365,7 @@ def test_where_the_environment_is_looked_for(tmp_path: Path, monkeypatch: pytest
 
 def test_none_is_found_stays_open_with_the_command_that_makes_one(weights: Path, tmp_path: Path, monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
-    monkeypatch.setattr("healthcheck.plan.engine_config.facts.find_python", lambda named: None)
+    monkeypatch.setattr("healthcheck.stages.plan.engine_config.facts.find_python", lambda named: None)
     result = engine_config.judge(gather_engine_config(Question(plan=plan_of(), root=tmp_path, weights=weights)))
     assert not result.settled
     assert "make engine-config" in result.findings[0].fix

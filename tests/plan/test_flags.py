@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.plan.checks.flags import flags
-from healthcheck.plan.records import Api, LaunchPlan, Origin, PortSource, ServerCommand, ShellRun
-from healthcheck.plan.servers.options import vllm_grammar
-from healthcheck.plan.vllm_cli.catalogue import Catalogue, Kind, catalogue, nearest, versions
-from healthcheck.plan.vllm_cli.grammar import parse
-from healthcheck.plan.vllm_cli.judgement import judge_flags
-from healthcheck.plan.vllm_cli.values import judge
-from healthcheck.records import CheckResult, Level, Outcome
+from healthcheck.core.records import CheckResult, Level, Outcome
 from healthcheck.sandbox.job import EndedBy
+from healthcheck.stages.plan.checks.flags import flags
+from healthcheck.stages.plan.records import Api, LaunchPlan, Origin, PortSource, ServerCommand, ShellRun
+from healthcheck.stages.plan.servers.options import vllm_grammar
+from healthcheck.stages.plan.vllm_cli.catalogue import Catalogue, Kind, catalogue, nearest, versions
+from healthcheck.stages.plan.vllm_cli.grammar import parse
+from healthcheck.stages.plan.vllm_cli.judgement import judge_flags
+from healthcheck.stages.plan.vllm_cli.values import judge
 from tests.support.rows import rows
 
 ANSWERS = Path(__file__).with_name("vllm_parser_answers.json")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.plan import facts
-from healthcheck.plan.image import STUBS_FOLDER
-from healthcheck.plan.records import LaunchPlan
-from healthcheck.repo.facts import read_submission
 from healthcheck.sandbox import box
 from healthcheck.sandbox.job import Limits, Mode
+from healthcheck.stages.plan import facts
+from healthcheck.stages.plan.image import STUBS_FOLDER
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.repo.facts import read_submission
 from tests.plan.conftest import judged, planned, write
 from tests.plan.corpus import bash, case, sh
 from tests.plan.corpus_steps import FEW_RIGHTS, SERVE

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.plan.checks.one_machine import one_machine
-from healthcheck.records import CheckResult, Outcome
+from healthcheck.core.records import CheckResult, Outcome
+from healthcheck.stages.plan.checks.one_machine import one_machine
 from tests.plan.conftest import planned, write
 from tests.plan.corpus import bash, case
 from tests.support.commands import ran

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck import catalogue
+from healthcheck.verify import catalogue
 from tests.plan.conftest import judged, write
 from tests.plan.corpus import case
 from tests.support.daily import every

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from healthcheck.plan.checks.engine_installed import engine_installed
-from healthcheck.plan.records import (
+from healthcheck.core.records import Outcome
+from healthcheck.sandbox.job import EndedBy
+from healthcheck.stages.plan.checks.engine_installed import engine_installed
+from healthcheck.stages.plan.records import (
     Api,
     LaunchPlan,
     Origin,
@@ -14,8 +16,6 @@ from healthcheck.plan.records import (
     ServerCommand,
     ShellRun,
 )
-from healthcheck.records import Outcome
-from healthcheck.sandbox.job import EndedBy
 
 
 def plan(engine: str, *commands: str) -> LaunchPlan:

@@ -18,15 +18,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from healthcheck.engine import Ledger
-from healthcheck.plan import facts
-from healthcheck.plan.checks import CHECKS, SUMMARIES
-from healthcheck.plan.records import LaunchPlan
-from healthcheck.progress import Silent
-from healthcheck.records import Level, Outcome
-from healthcheck.repo.facts import read_submission
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import Level, Outcome
 from healthcheck.sandbox import box
 from healthcheck.sandbox.job import EndedBy, Limits, Mode
+from healthcheck.stages.plan import facts
+from healthcheck.stages.plan.checks import CHECKS, SUMMARIES
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.repo.facts import read_submission
 from tests.plan.conftest import write
 from tests.plan.corpus import bash, case, sh
 from tests.plan.corpus_right import KEPT, WRITTEN
@@ -376,7 +376,7 @@ def test_an_unprivileged_user_has_namespaces_too(tmp_path_factory: pytest.TempPa
         script = f"""
 import os, pathlib, shutil
 os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
-from healthcheck.plan.dry_run.stubbed_machine import ENTRY
+from healthcheck.stages.plan.dry_run.stubbed_machine import ENTRY
 from healthcheck.sandbox import box
 from healthcheck.sandbox.job import Limits, Mode
 job, found = box.run(box.Setting(source=pathlib.Path({folder!r}, "repo"), script="deploy.sh", entry=ENTRY,

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.probe import folder
-from healthcheck.probe.bank import bank, schedule
-from healthcheck.probe.facts import measure
-from healthcheck.probe.folder import JOURNAL, Outcome
-from healthcheck.probe.grading import grade
-from healthcheck.probe.journal import Journal
-from healthcheck.probe.records import Patience, ProbeRun, ProbeSettings, Sample
-from healthcheck.progress import Silent
+from healthcheck.core.progress import Silent
 from healthcheck.simulator.bank import known
 from healthcheck.simulator.behaviour import Behaviour
+from healthcheck.stages.probe import folder
+from healthcheck.stages.probe.bank import bank, schedule
+from healthcheck.stages.probe.facts import measure
+from healthcheck.stages.probe.folder import JOURNAL, Outcome
+from healthcheck.stages.probe.grading import grade
+from healthcheck.stages.probe.journal import Journal
+from healthcheck.stages.probe.records import Patience, ProbeRun, ProbeSettings, Sample
 
 Probe = Callable[..., ProbeRun]
 QUICK = Patience(connect_s=5, silence_s=60, answer_s=120, attempts=3, first_wait_s=0.01, strikes=8)

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from healthcheck.core.progress import Silent
 from healthcheck.errors import UsageError
-from healthcheck.probe import figures
-from healthcheck.probe.adaptive import saving
-from healthcheck.probe.facts import measure, resume, stored_metrics
-from healthcheck.probe.folder import load
-from healthcheck.probe.records import ProbeRun, ProbeSettings
-from healthcheck.probe.reference_run import reference_of
-from healthcheck.probe.statistics.voting import maj_at_k
-from healthcheck.progress import Silent
 from healthcheck.report.measured import measured
 from healthcheck.simulator import Simulator
+from healthcheck.stages.probe import figures
+from healthcheck.stages.probe.adaptive import saving
+from healthcheck.stages.probe.facts import measure, resume, stored_metrics
+from healthcheck.stages.probe.folder import load
+from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
+from healthcheck.stages.probe.reference_run import reference_of
+from healthcheck.stages.probe.statistics.voting import maj_at_k
 from tests.probe.conftest import Probe, behaviour, even
 
 pytestmark = pytest.mark.process

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
+from healthcheck.core.records import CheckResult
 from healthcheck.errors import UsageError
-from healthcheck.probe import figures
-from healthcheck.probe.bank import bank, refuse_unlike
-from healthcheck.probe.checks import CHECKS
-from healthcheck.probe.folder import JOURNAL, Outcome, load, write_outcome
-from healthcheck.probe.metrics import compute_metrics
-from healthcheck.probe.records import ProbeRun, ProbeSettings
-from healthcheck.probe.reference_run import reference_of
-from healthcheck.records import CheckResult
 from healthcheck.simulator.server import Simulator
+from healthcheck.stages.probe import figures
+from healthcheck.stages.probe.bank import bank, refuse_unlike
+from healthcheck.stages.probe.checks import CHECKS
+from healthcheck.stages.probe.folder import JOURNAL, Outcome, load, write_outcome
+from healthcheck.stages.probe.metrics import compute_metrics
+from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
+from healthcheck.stages.probe.reference_run import reference_of
 from tests.probe.conftest import SETTINGS, behaviour, even, recorded
 
 SOUND = {"easy": 0.95, "medium": 0.7, "hard": 0.5}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from healthcheck.probe.grading import golds, grade
-from healthcheck.probe.problems import AnswerKind
+from healthcheck.stages.probe.grading import golds, grade
+from healthcheck.stages.probe.problems import AnswerKind
 from tests.support.answers import Labelled, labelled
 from tests.support.rows import rows
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from healthcheck.errors import UsageError
-from healthcheck.probe.options.reading import as_toml, from_file, with_settings
-from healthcheck.probe.options.record import ProbeOptions, options
+from healthcheck.stages.probe.options.reading import as_toml, from_file, with_settings
+from healthcheck.stages.probe.options.record import ProbeOptions, options
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 VALUES = st.recursive(

@@ -9,12 +9,12 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.errors import UsageError
-from healthcheck.probe.grading import golds, grade, judge
-from healthcheck.probe.grading.judge import Verdict
-from healthcheck.probe.problems import AnswerKind, Problem, prompt, requested
-from healthcheck.probe.problems.dataset import draw
 from healthcheck.simulator.behaviour import Behaviour
 from healthcheck.simulator.server import Simulator
+from healthcheck.stages.probe.grading import golds, grade, judge
+from healthcheck.stages.probe.grading.judge import Verdict
+from healthcheck.stages.probe.problems import AnswerKind, Problem, prompt, requested
+from healthcheck.stages.probe.problems.dataset import draw
 from tests.probe.conftest import even
 from tests.support.rows import rows
 

@@ -5,11 +5,11 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings, strategies
 
-from healthcheck.probe.grading import golds, grade
-from healthcheck.probe.grading.numbers import normalise
-from healthcheck.probe.grading.quantities import quantities
-from healthcheck.probe.problems import AnswerKind, Problem
-from healthcheck.reasoning import final_text
+from healthcheck.stages.probe.grading import golds, grade
+from healthcheck.stages.probe.grading.numbers import normalise
+from healthcheck.stages.probe.grading.quantities import quantities
+from healthcheck.stages.probe.problems import AnswerKind, Problem
+from healthcheck.text.reasoning import final_text
 from tests.support.rows import rows
 
 

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from healthcheck.probe.checks import CHECKS
-from healthcheck.probe.facts import measure
-from healthcheck.probe.folder import load
-from healthcheck.probe.problems import AnswerKind
-from healthcheck.probe.records import ProbeRun, ProbeSettings, RequestOptions, Sample
-from healthcheck.progress import Silent
-from healthcheck.records import CheckResult, Outcome
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult, Outcome
 from healthcheck.simulator.manners import Manner
 from healthcheck.simulator.server import Simulator
+from healthcheck.stages.probe.checks import CHECKS
+from healthcheck.stages.probe.facts import measure
+from healthcheck.stages.probe.folder import load
+from healthcheck.stages.probe.problems import AnswerKind
+from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, RequestOptions, Sample
 from tests.probe.conftest import QUICK, SETTINGS, Probe, behaviour, even, recorded, rewritten
 
 pytestmark = pytest.mark.process

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.probe.facts import measure, stored_metrics
-from healthcheck.probe.records import ProbeSettings
-from healthcheck.progress import Silent
+from healthcheck.core.progress import Silent
+from healthcheck.stages.probe.facts import measure, stored_metrics
+from healthcheck.stages.probe.records import ProbeSettings
 
 pytestmark = pytest.mark.process
 

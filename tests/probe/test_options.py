@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.probe.options.reading import from_file, takes
-from healthcheck.probe.options.record import options
 from healthcheck.simulator.server import Simulator
+from healthcheck.stages.probe.options.reading import from_file, takes
+from healthcheck.stages.probe.options.record import options
 from tests.probe.conftest import behaviour, even
 
 KEY = "correct-horse-battery-staple"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
 from healthcheck.simulator.request import Words
 from healthcheck.simulator.server import Simulator
 from tests.probe.conftest import QUICK, Probe, behaviour, even

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies
 
 from healthcheck.errors import UsageError
-from healthcheck.probe.problems import TIERS, Dice, Sign, generate, prompt
-from healthcheck.probe.problems.problem import Program
+from healthcheck.stages.probe.problems import TIERS, Dice, Sign, generate, prompt
+from healthcheck.stages.probe.problems.problem import Program
 
 
 def is_whole(program: Program) -> bool:

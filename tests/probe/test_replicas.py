@@ -15,17 +15,17 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult, Level, Outcome
 from healthcheck.errors import Blocked, UsageError
-from healthcheck.probe.by_server import shares
-from healthcheck.probe.checks import OF_SEVERAL, checks_of
-from healthcheck.probe.facts import measure
-from healthcheck.probe.folder import load
-from healthcheck.probe.journal import read
-from healthcheck.probe.metrics import compute_metrics
-from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
-from healthcheck.progress import Silent
-from healthcheck.records import CheckResult, Level, Outcome
 from healthcheck.simulator.server import Simulator
+from healthcheck.stages.probe.by_server import shares
+from healthcheck.stages.probe.checks import OF_SEVERAL, checks_of
+from healthcheck.stages.probe.facts import measure
+from healthcheck.stages.probe.folder import load
+from healthcheck.stages.probe.journal import read
+from healthcheck.stages.probe.metrics import compute_metrics
+from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, Sample
 from tests.probe.conftest import QUICK, SETTINGS, Probe, behaviour, even, recorded, rewritten
 from tests.probe.test_resume import OPTIONS, command, wait_for_lines
 

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies
 
-from healthcheck import json_text
 from healthcheck.errors import KitFailure, UsageError
-from healthcheck.probe import journal
-from healthcheck.probe.folder import load
-from healthcheck.probe.journal import Journal, read
-from healthcheck.probe.records import Sample
 from healthcheck.simulator.server import Simulator
+from healthcheck.stages.probe import journal
+from healthcheck.stages.probe.folder import load
+from healthcheck.stages.probe.journal import Journal, read
+from healthcheck.stages.probe.records import Sample
+from healthcheck.system import json_text
 from tests.probe.conftest import behaviour
 
 OPTIONS = ("--problems", "30", "--samples", "4", "--concurrency", "8", "--temperature", "0")

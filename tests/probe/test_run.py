@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult, Level, Outcome
 from healthcheck.errors import Blocked, UsageError
-from healthcheck.probe import facts, figures, grading
-from healthcheck.probe.checks import CHECKS
-from healthcheck.probe.facts import measure, resume
-from healthcheck.probe.folder import load
-from healthcheck.probe.journal import Journal
-from healthcheck.probe.metrics import compute_metrics
-from healthcheck.probe.problems import Problem
-from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
-from healthcheck.progress import Silent
-from healthcheck.records import CheckResult, Level, Outcome
 from healthcheck.simulator.server import Simulator
+from healthcheck.stages.probe import facts, figures, grading
+from healthcheck.stages.probe.checks import CHECKS
+from healthcheck.stages.probe.facts import measure, resume
+from healthcheck.stages.probe.folder import load
+from healthcheck.stages.probe.journal import Journal
+from healthcheck.stages.probe.metrics import compute_metrics
+from healthcheck.stages.probe.problems import Problem
+from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, Sample
 from tests.probe.conftest import QUICK, Probe, behaviour, even, rewritten
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.probe.folder import figures, load
 from healthcheck.simulator import Simulator
+from healthcheck.stages.probe.folder import figures, load
 from tests.probe.conftest import behaviour, even
 
 pytestmark = pytest.mark.process
@@ -144,7 +144,7 @@ def test_samples_that_came_after_the_scores_leave_them_out(run: Path, oracle: st
     assert main(["score", str(run), "--command", oracle]) == 0
     scores = json.loads((run / "results/scores.json").read_text())
     (run / "results/scores.json").write_text(json.dumps(scores | {"scores": scores["scores"][1:]}))
-    from healthcheck.probe.metrics import compute_metrics
+    from healthcheck.stages.probe.metrics import compute_metrics
 
     assert not any("(score)" in name for name in compute_metrics(load(run)))
 

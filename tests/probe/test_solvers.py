@@ -10,9 +10,9 @@ from types import ModuleType
 
 import pytest
 
-from healthcheck.probe.bank import bank
-from healthcheck.probe.records import ProbeSettings
 from healthcheck.simulator.solvers import SOLVERS, Query
+from healthcheck.stages.probe.bank import bank
+from healthcheck.stages.probe.records import ProbeSettings
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "evaluating_pass_at_k.py"
 

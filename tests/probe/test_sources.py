@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.probe.folder import load
-from healthcheck.probe.problems import FAMILIES
 from healthcheck.simulator.server import Simulator
+from healthcheck.stages.probe.folder import load
+from healthcheck.stages.probe.problems import FAMILIES
 from tests.probe.conftest import behaviour, even
 
 pytestmark = pytest.mark.process

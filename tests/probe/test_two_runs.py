@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.language import VARIABLE
-from healthcheck.probe import folder
-from healthcheck.probe.bank import bank
-from healthcheck.probe.folder import JOURNAL
-from healthcheck.probe.records import RequestOptions
+from healthcheck.stages.probe import folder
+from healthcheck.stages.probe.bank import bank
+from healthcheck.stages.probe.folder import JOURNAL
+from healthcheck.stages.probe.records import RequestOptions
+from healthcheck.text.language import VARIABLE
 from tests.probe.conftest import SETTINGS, recorded
 
 

@@ -10,7 +10,7 @@ import uuid
 
 import pytest
 
-from healthcheck import processes
+from healthcheck.system import processes
 
 pytestmark = pytest.mark.process
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from healthcheck import stacks
+from healthcheck.ascend import stacks
 from tests.support.recordings import recording
 
 

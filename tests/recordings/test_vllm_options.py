@@ -10,7 +10,7 @@ from adapter.device import Machine
 from adapter.plan import make_plan
 from adapter.settings import Setting
 from adapter.weights import read_weights
-from healthcheck.plan.vllm_cli.catalogue import catalogue, versions
+from healthcheck.stages.plan.vllm_cli.catalogue import catalogue, versions
 from tests.adapter.models import MODELS
 from tests.support.recordings import recording
 

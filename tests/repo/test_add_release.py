@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from healthcheck import stacks
+from healthcheck.ascend import stacks
 from tests.repo import releases
 from tests.repo.releases import sdist, wheel
 from tests.support.template import ROOT

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.records import Level, Outcome
-from healthcheck.repo.facts import read_submission
+from healthcheck.core.records import Level, Outcome
+from healthcheck.stages.repo.facts import read_submission
 from tests.support.repositories import GOOD_SCRIPT, folder, git, judged, repository, seen
 
 pytestmark = pytest.mark.process

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from healthcheck.errors import UsageError
-from healthcheck.repo import git as git_module
-from healthcheck.repo.facts import Kind, Uncommitted, export, read_submission
-from healthcheck.repo.model_card import MAX_FRONT_MATTER_CHARS
+from healthcheck.stages.repo import git as git_module
+from healthcheck.stages.repo.facts import Kind, Uncommitted, export, read_submission
+from healthcheck.stages.repo.model_card import MAX_FRONT_MATTER_CHARS
 from tests.support.repositories import GOOD_SCRIPT, folder, git, repository
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck import catalogue
-from healthcheck.records import Outcome
-from healthcheck.repo.facts import read_submission
+from healthcheck.core.records import Outcome
+from healthcheck.stages.repo.facts import read_submission
+from healthcheck.verify import catalogue
 from tests.support.page_examples import Example, example, pages
 from tests.support.repositories import GOOD_SCRIPT, git, judged, repository
 

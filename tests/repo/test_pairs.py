@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.records import Outcome
-from healthcheck.repo.checks import CHECKS
-from healthcheck.repo.facts import read_submission
+from healthcheck.core.records import Outcome
+from healthcheck.stages.repo.checks import CHECKS
+from healthcheck.stages.repo.facts import read_submission
 from tests.support.repositories import GOOD_SCRIPT, judged, repository
 
 pytestmark = pytest.mark.process

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.records import Level, Outcome
-from healthcheck.repo import requirements
-from healthcheck.repo.facts import read_submission
-from healthcheck.repo.specifiers import satisfiable
+from healthcheck.core.records import Level, Outcome
+from healthcheck.stages.repo import requirements
+from healthcheck.stages.repo.facts import read_submission
+from healthcheck.stages.repo.specifiers import satisfiable
 from tests.support.repositories import GOOD_SCRIPT, folder, judged, repository, seen
 from tests.support.rows import rows
 

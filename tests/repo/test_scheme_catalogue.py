@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from adapter.precision import RUNS_ON_ASCEND
-from healthcheck import hardware, schemes, stacks
-from healthcheck.hardware import Family
-from healthcheck.schemes import CATALOGUE
-from healthcheck.weights.experts import has_experts
+from healthcheck.ascend import hardware, schemes, stacks
+from healthcheck.ascend.hardware import Family
+from healthcheck.ascend.schemes import CATALOGUE
+from healthcheck.stages.weights.experts import has_experts
 from tests.support.rows import rows
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"

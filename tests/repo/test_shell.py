@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.plan.script import deploy_sh, quotes
-from healthcheck.repo import bashisms, shell
+from healthcheck.stages.plan.script import deploy_sh, quotes
+from healthcheck.stages.repo import bashisms, shell
 from tests.support.rows import rows
 
 PIECES = ("$(", "${", "$((", "(", ")", "}", '"', "'", "`", "\\", "\n", " ", "a", "=", "<<E", "E", "#", "case ", "in ",

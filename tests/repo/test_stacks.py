@@ -8,7 +8,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from healthcheck import schemes, stacks
+from healthcheck.ascend import schemes, stacks
 from healthcheck.errors import UsageError
 from tests.support.rows import rows
 

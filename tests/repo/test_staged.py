@@ -11,7 +11,7 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.errors import UsageError
-from healthcheck.repo.facts import export, read_submission
+from healthcheck.stages.repo.facts import export, read_submission
 from tests.support.repositories import GOOD_SCRIPT, git, repository
 from tests.support.template import ROOT
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
+from healthcheck.core.records import Outcome, Verdict
 from healthcheck.fleet import page as fleet_page
-from healthcheck.language import VARIABLE, translation_of_the_process
-from healthcheck.records import Outcome, Verdict
 from healthcheck.report import page
 from healthcheck.runner.asked import Depth
+from healthcheck.text.language import VARIABLE, translation_of_the_process
 from tests.fleet.test_page import FLEET
 from tests.probe.conftest import SETTINGS, recorded
 from tests.runner.answers import complete

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.records import CheckResult, Finding, Level, Outcome, Report, Stage, verdict_of
+from healthcheck.core.records import CheckResult, Finding, Level, Outcome, Report, Stage, verdict_of
 from healthcheck.report import folder, github, junit, summary
 from tests.support import reports
 

@@ -8,13 +8,13 @@ from html.parser import HTMLParser
 import pytest
 from markupsafe import Markup, escape
 
-from healthcheck.check import fail, warn
-from healthcheck.language import Language, translation
-from healthcheck.messages import joined, msg
-from healthcheck.plan.checks.port import port
-from healthcheck.records import Outcome, Report, Verdict
+from healthcheck.core.check import fail, warn
+from healthcheck.core.records import Outcome, Report, Verdict
 from healthcheck.report import charts, lines, page, summary, terminal
 from healthcheck.report.measured import OUTCOMES
+from healthcheck.stages.plan.checks.port import port
+from healthcheck.text.language import Language, translation
+from healthcheck.text.messages import joined, msg
 from tests.support import reports
 
 CHINESE = translation(Language.CHINESE)

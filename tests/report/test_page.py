@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from healthcheck.contract import UNKNOWN
-from healthcheck.records import CheckResult, Outcome, Report, Stage, verdict_of
+from healthcheck.core.records import CheckResult, Outcome, Report, Stage, verdict_of
 from healthcheck.report import page
 from healthcheck.report.excerpts import excerpts, script_json
 from tests.support import reports

@@ -17,23 +17,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from healthcheck.check import fail
 from healthcheck.cli import compare, main
-from healthcheck.endpoint.answers import response_of
-from healthcheck.language import Language, Translation, translation
-from healthcheck.messages import Message, msg, names
-from healthcheck.plan.checks.port import port
-from healthcheck.plan.checks.starts_server import starts_server
-from healthcheck.plan.records import LaunchPlan, ShellRun
-from healthcheck.probe.folder import load
-from healthcheck.probe.two_runs import compare_runs
-from healthcheck.records import CheckResult, Finding, Outcome, Report, Verdict
-from healthcheck.repo.checks.deploy_sh_syntax import deploy_sh_syntax
-from healthcheck.repo.facts import read_submission
+from healthcheck.core.check import fail
+from healthcheck.core.records import CheckResult, Finding, Outcome, Report, Verdict
 from healthcheck.report import github, junit, lines, machine, page, sarif, side_by_side, summary, terminal
 from healthcheck.sandbox.job import EndedBy
-from healthcheck.service.failures import explain
-from healthcheck.service.records import Launch, LaunchOutcome
+from healthcheck.stages.endpoint.answers import response_of
+from healthcheck.stages.plan.checks.port import port
+from healthcheck.stages.plan.checks.starts_server import starts_server
+from healthcheck.stages.plan.records import LaunchPlan, ShellRun
+from healthcheck.stages.probe.folder import load
+from healthcheck.stages.probe.two_runs import compare_runs
+from healthcheck.stages.repo.checks.deploy_sh_syntax import deploy_sh_syntax
+from healthcheck.stages.repo.facts import read_submission
+from healthcheck.stages.service.failures import explain
+from healthcheck.stages.service.records import Launch, LaunchOutcome
+from healthcheck.text.language import Language, Translation, translation
+from healthcheck.text.messages import Message, msg, names
 from healthcheck.wire.client import Exchange
 from tests.probe.conftest import recorded, rewritten
 from tests.support.catalogues import translations

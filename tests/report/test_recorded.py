@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from healthcheck import json_text
+from healthcheck.core.records import Outcome, verdict_of
 from healthcheck.errors import UsageError
-from healthcheck.language import Language, translation
-from healthcheck.messages import joined, msg, plural
-from healthcheck.records import Outcome, verdict_of
 from healthcheck.report import document, folder, lines, page, terminal, words
 from healthcheck.report.recorded import Recorded, read, record
+from healthcheck.system import json_text
+from healthcheck.text.language import Language, translation
+from healthcheck.text.messages import joined, msg, plural
 from tests.support import reports
 from tests.support.rows import rows
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from healthcheck import contract
-from healthcheck.check import Findings, check, fail, note, warn
-from healthcheck.language import Language, translation
-from healthcheck.records import CheckResult, Outcome, Report, Stage, verdict_of
+from healthcheck.core.check import Findings, check, fail, note, warn
+from healthcheck.core.records import CheckResult, Outcome, Report, Stage, verdict_of
 from healthcheck.report import machine, terminal, words
+from healthcheck.text.language import Language, translation
 from tests.support import reports
 
 HOSTILE = "\x1b[2J\x1b]0;title\x07[red]not markup[/red] \u202eright to left"

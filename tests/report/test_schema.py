@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from healthcheck import json_text
 from healthcheck.cli import main
 from healthcheck.report import machine
 from healthcheck.simulator import Behaviour, Simulator
+from healthcheck.system import json_text
 from tests.support import reports
 from tests.support.repositories import GOOD_SCRIPT, repository
 from tests.support.template import ROOT

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.check import fail
-from healthcheck.language import Language, translation
-from healthcheck.plan.checks.port import port
-from healthcheck.records import CheckResult, Outcome, Report, Verdict
-from healthcheck.repo.facts import read_submission
+from healthcheck.core.check import fail
+from healthcheck.core.records import CheckResult, Outcome, Report, Verdict
 from healthcheck.report import machine, terminal
+from healthcheck.stages.plan.checks.port import port
+from healthcheck.stages.repo.facts import read_submission
+from healthcheck.text.language import Language, translation
 from tests.support.repositories import judged, repository
 
 LABELS = {Language.ENGLISH: ("fix", "Next: "), Language.CHINESE: ("修复", "下一步：")}

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from healthcheck.check import fail, warn
-from healthcheck.records import (
+from healthcheck.core.check import fail, warn
+from healthcheck.core.records import (
     NOT_BUILT,
     SIMULATOR,
     CheckResult,

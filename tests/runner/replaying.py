@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from healthcheck import json_text
 from healthcheck.cli.runner import judge
-from healthcheck.progress import Silent
-from healthcheck.records import CheckResult, Report
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult, Report
 from healthcheck.runner.recording import RecordedMachine, Recording
 from healthcheck.runner.records import Wanted
+from healthcheck.system import json_text
 
 MACHINES = Path(__file__).parent / "machines"
 NAMES = sorted(path.stem for path in MACHINES.glob("*.json"))

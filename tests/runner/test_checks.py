@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from healthcheck.records import Outcome
+from healthcheck.core.records import Outcome
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.checks import CHECKS
 from healthcheck.runner.snapshot import Snapshot

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from healthcheck.catalogue import pages
+from healthcheck.verify.catalogue import pages
 from tests.runner import torch_stubs
 from tests.runner.replaying import MACHINES, plain
 from tests.runner.tables import Row, info

@@ -6,16 +6,16 @@ import json
 
 import pytest
 
-from healthcheck import json_text
 from healthcheck.cli.runner import judge
-from healthcheck.progress import Silent
-from healthcheck.records import Outcome
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import Outcome
 from healthcheck.runner.asked import Depth, Scene
 from healthcheck.runner.checks import CHECKS
 from healthcheck.runner.machine import Child
 from healthcheck.runner.recording import RecordedMachine, Recording
 from healthcheck.runner.records import Wanted
 from healthcheck.runner.snapshot import Snapshot
+from healthcheck.system import json_text
 from tests.runner import answers
 from tests.runner.answers import DIAGNOSIS, GOVERNORS, SOAK, complete, counters, diagnosis, said, step
 from tests.runner.replaying import edit, report, results, seen

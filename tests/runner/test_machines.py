@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from healthcheck.records import Outcome, Verdict
+from healthcheck.core.records import Outcome, Verdict
 from tests.runner.replaying import NAMES, plain, report, results, seen
 from tests.support.rows import rows
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from healthcheck.hardware import find
-from healthcheck.records import Outcome, Verdict
+from healthcheck.ascend.hardware import find
+from healthcheck.core.records import Outcome, Verdict
 from healthcheck.runner import npu_smi
 from tests.runner.replaying import plain, report, seen
 from tests.runner.tables import LAYOUTS, Row, info

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from healthcheck import catalogue
-from healthcheck.records import Outcome
+from healthcheck.core.records import Outcome
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.snapshot import Snapshot
+from healthcheck.verify import catalogue
 from tests.runner.answers import DIAGNOSIS, SOAK, complete, said, soak, step
 from tests.runner.replaying import edit, plain, results
 from tests.runner.tables import Row, info

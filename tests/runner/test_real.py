@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from healthcheck import processes
 from healthcheck.runner.machine import MAX_PATHS, NO_PROGRAM, OUTPUT_BYTES, Child
 from healthcheck.runner.real import RealMachine
+from healthcheck.system import processes
 
 MACHINE = RealMachine()
 

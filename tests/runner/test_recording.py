@@ -9,10 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import Outcome
 from healthcheck.errors import UsageError
-from healthcheck.processes import Listener, Process
-from healthcheck.progress import Silent
-from healthcheck.records import Outcome
 from healthcheck.report import page
 from healthcheck.runner import facts
 from healthcheck.runner.asked import Depth
@@ -22,6 +21,7 @@ from healthcheck.runner.recording import RecordedMachine, Recorder, Recording, l
 from healthcheck.runner.records import Wanted
 from healthcheck.runner.redact import redactor
 from healthcheck.runner.snapshot import Snapshot
+from healthcheck.system.processes import Listener, Process
 from tests.runner.answers import complete
 from tests.runner.replaying import MACHINES, NAMES, plain, report
 from tests.support.rows import rows

@@ -11,7 +11,9 @@ import sys
 
 import pytest
 
-from healthcheck import cli, contract, stacks, yaml_text
+from healthcheck import cli, contract
+from healthcheck.ascend import stacks
+from healthcheck.system import yaml_text
 from tests.support.daily import every
 from tests.support.template import KIT, ROOT, SHARED_BY_DESIGN, template_in
 

@@ -373,7 +373,7 @@ FORGES = {
     "early-end": f"{_FORGE} early",
     "handles": f"{_FORGE} handles",
     "posing-by-name": "exec -a $K/py/bin/python3 /usr/bin/perl -e 'sleep 30' -I -S",
-    "posing-by-words": "cp $K/py/bin/python3 p; PYTHONPATH= exec -a $K/py/bin/python3 ./p -I -S -B -X utf8 $K/lib/healthcheck/plan/dry_run/stubs/../stubs/server.py $K vllm serve",
+    "posing-by-words": "cp $K/py/bin/python3 p; PYTHONPATH= exec -a $K/py/bin/python3 ./p -I -S -B -X utf8 $K/lib/healthcheck/stages/plan/dry_run/stubs/../stubs/server.py $K vllm serve",
     "posing-by-a-script": "mkdir -p lib; cp forger.py server.py; exec $K/py/bin/python3 -I -S -B -X utf8 server.py $K record",
     "posing-by-a-link": "ln -s forger.py python.py; exec $K/py/bin/python3 -I -S -B -X utf8 ./python.py $K record",
     "serving-file": "echo 1 > $K/run/serving; echo '8000 {PORT}' > $K/run/ports; echo '9999 {PORT}' >> $K/run/ports; curl -s localhost:8000; curl -s localhost:9999; sleep 1; exec sleep infinity",

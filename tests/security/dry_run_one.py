@@ -12,9 +12,9 @@ from pathlib import Path
 sys.path.insert(0, os.environ["LACKING_PACKAGE"])
 
 from healthcheck.errors import Blocked
-from healthcheck.plan.dry_run.stubbed_machine import ENTRY
 from healthcheck.sandbox import box
 from healthcheck.sandbox.job import Limits, Mode, RecordKind
+from healthcheck.stages.plan.dry_run.stubbed_machine import ENTRY
 
 MODES = {mode.value: partial(box.run, mode=mode) for mode in Mode}
 

@@ -60,7 +60,7 @@ WAYS = {
     "isolated module": ((sys.executable, "-I", "-m", "healthcheck"), {"PYTHONPATH": ":/nonexistent:"}, set()),
     "safe path": ((sys.executable, "-P", "-m", "healthcheck"), {}, set()),
     "entry, empty PYTHONPATH entry": (
-        (sys.executable, "-c", "from healthcheck.entry import main; raise SystemExit(main())"),
+        (sys.executable, "-c", "from healthcheck.__main__ import main; raise SystemExit(main())"),
         {"PYTHONPATH": f"{ROOT}:/nonexistent:"},
         BY_PYTHON_ITSELF,
     ),

@@ -18,16 +18,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from healthcheck.errors import UsageError
-from healthcheck.probe.aisbench.archive import open_reports
-from healthcheck.repo import git, requirements
-from healthcheck.repo.facts import read_submission
 from healthcheck.sandbox.channel import Channel
 from healthcheck.sandbox.guest import BARE
 from healthcheck.sandbox.job import Job, Mode
 from healthcheck.sandbox.recorder import Recorder
-from healthcheck.weights.folder import list_folder
-from healthcheck.weights.pickles import calls_of, inspect
-from healthcheck.weights.safetensors import FormatError, parse_header
+from healthcheck.stages.probe.aisbench.archive import open_reports
+from healthcheck.stages.repo import git, requirements
+from healthcheck.stages.repo.facts import read_submission
+from healthcheck.stages.weights.folder import list_folder
+from healthcheck.stages.weights.pickles import calls_of, inspect
+from healthcheck.stages.weights.safetensors import FormatError, parse_header
 from healthcheck.wire.sse import Decoder
 from tests.support.repositories import folder
 from tests.support.repositories import git as run_git

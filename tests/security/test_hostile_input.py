@@ -94,7 +94,7 @@ def test_a_log_that_is_none_is_told_at_once(place: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["link", "fifo", "device"])
 def test_a_journal_that_is_none_is_not_continued(kind: str, tmp_path: Path) -> None:
     from healthcheck.errors import UsageError
-    from healthcheck.probe.journal import Journal, read
+    from healthcheck.stages.probe.journal import Journal, read
 
     journal, other = tmp_path / "samples.jsonl", tmp_path / "other"
     other.write_text("untouched")
@@ -131,8 +131,8 @@ KEYS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("key", KEYS)
 def test_a_configuration_without_its_numbers_is_not_ready(number: str, key: str, tmp_path: Path) -> None:
-    from healthcheck.weights.checks.config import wrong
-    from healthcheck.weights.documents import parse_object
+    from healthcheck.stages.weights.checks.config import wrong
+    from healthcheck.stages.weights.documents import parse_object
 
     whole = {
         "hidden_size": 64,
@@ -170,8 +170,8 @@ def test_a_zip_is_not_believed_how_long_its_directory_is(long: bool, tmp_path: P
     place = claims(tmp_path / "pytorch_model.bin", long=long)
     code = (
         "import resource, sys\nfrom pathlib import Path\nfrom healthcheck.errors import UsageError\n"
-        "from healthcheck.weights.folder import list_folder\nfrom healthcheck.weights.pickles import inspect\n"
-        "from healthcheck.probe.aisbench.archive import open_reports\n"
+        "from healthcheck.stages.weights.folder import list_folder\nfrom healthcheck.stages.weights.pickles import inspect\n"
+        "from healthcheck.stages.probe.aisbench.archive import open_reports\n"
         "resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))\n"
         "folder = list_folder(Path(sys.argv[1]).parent)\nprint(len(list(inspect(folder, folder.entries))))\n"
         "try:\n    open_reports(Path(sys.argv[1]))\nexcept UsageError:\n    print('refused')\n"
@@ -182,8 +182,8 @@ def test_a_zip_is_not_believed_how_long_its_directory_is(long: bool, tmp_path: P
 
 @pytest.mark.parametrize("name", ["garbage", "zip of nothing", "broken directory", "encrypted", "cut off", "page"])
 def test_a_file_that_torch_cannot_load_is_told(name: str, tmp_path: Path) -> None:
-    from healthcheck.weights.folder import list_folder
-    from healthcheck.weights.pickles import inspect
+    from healthcheck.stages.weights.folder import list_folder
+    from healthcheck.stages.weights.pickles import inspect
 
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:

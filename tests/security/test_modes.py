@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.engine import Ledger
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import Outcome
 from healthcheck.errors import Blocked
-from healthcheck.plan import facts
-from healthcheck.plan.checks import CHECKS
-from healthcheck.progress import Silent
-from healthcheck.records import Outcome
-from healthcheck.repo.facts import read_submission
 from healthcheck.sandbox import box, safely
 from healthcheck.sandbox.job import CONSENT_VARIABLE, EndedBy, Job, Limits, Mode, Recording
+from healthcheck.stages.plan import facts
+from healthcheck.stages.plan.checks import CHECKS
+from healthcheck.stages.repo.facts import read_submission
 from tests.support.daily import every
 from tests.support.repositories import GOOD_SCRIPT, repository
 

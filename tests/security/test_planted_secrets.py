@@ -18,12 +18,12 @@ from typing import TypeVar
 import pytest
 
 from healthcheck.cli import output
-from healthcheck.probe.records import RequestOptions
-from healthcheck.probe.secret_headers import headers_of, hiding, hiding_in_errors
-from healthcheck.records import CheckResult, Finding, Level, Outcome, Report, Stage, Verdict
-from healthcheck.redact import without_secrets
+from healthcheck.core.records import CheckResult, Finding, Level, Outcome, Report, Stage, Verdict
 from healthcheck.report import lines, page, terminal
-from healthcheck.secret_shapes import REMOVED
+from healthcheck.stages.probe.records import RequestOptions
+from healthcheck.stages.probe.secret_headers import headers_of, hiding, hiding_in_errors
+from healthcheck.text.redact import without_secrets
+from healthcheck.text.secret_shapes import REMOVED
 from tests.security.planted import PLANTED, Planted
 from tests.support import reports
 from tests.support.daily import every

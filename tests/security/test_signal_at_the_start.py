@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck import processes
+from healthcheck.system import processes
 from tests.service.launching import alive, eventually
 
 pytestmark = pytest.mark.process

@@ -16,8 +16,8 @@ from threading import Event, Thread
 import psutil
 import pytest
 
-from healthcheck.probe.journal import read
 from healthcheck.simulator.server import Simulator
+from healthcheck.stages.probe.journal import read
 from tests.probe.conftest import behaviour
 from tests.service.launching import alive, eventually
 

@@ -9,23 +9,23 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2] / "healthcheck"
 SUBPROCESS = {"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput"}
 OS = {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "startfile"}
-IN_THE_SANDBOX = "plan/dry_run/stubs/"
+IN_THE_SANDBOX = "stages/plan/dry_run/stubs/"
 """What runs there is the stub of a program, beside the script that nobody vouches for."""
 RUNNERS = {"ran", "processes.ran", "started", "processes.started"}
 """The names that `processes.ran` and `started` are called by: their callers start a process too."""
-PROGRAMS = {"programs.find_or_name", "programs.isolated", "programs.python", "programs.find"}
+PROGRAMS = {"programs.find_or_name", "programs.isolated", "system/programs.python", "programs.find"}
 OTHERS = {
-    "plan/engine_config/child.py:_ended": "an interpreter that the user named, by its absolute path, in its own folder",
-    "processes.py:ran": "what its callers name, which are looked at themselves",
-    "processes.py:started": "the same",
-    "repo/shells.py:_run": "a shell that programs.find found",
+    "stages/plan/engine_config/child.py:_ended": "an interpreter that the user named, by its absolute path, in its own folder",
+    "system/processes.py:ran": "what its callers name, which are looked at themselves",
+    "system/processes.py:started": "the same",
+    "stages/repo/shells.py:_run": "a shell that programs.find found",
     "runner/children/shared.py:as_ranks": "the interpreter that runs it, in the folder that the kit made for it",
     "runner/children/soak_probe.py:main": "the same",
     "runner/children/soak_probe.py:table": "npu-smi as the runner found it, in that folder",
     "fleet/leash.py:main": "the kit's own verify, whose Python the driver or Ray's worker named",
     "numerics/local.py:_run": "a Python with transformers, named by an option or in the kit's own clone",
-    "service/guardian.py:_launch": "deploy.sh itself, in its export",
-    "service/provided.py:_can_import": "the python3 of the launch, which is asked where it would find a module",
+    "stages/service/guardian.py:_launch": "deploy.sh itself, in its export",
+    "stages/service/provided.py:_can_import": "the python3 of the launch, which is asked where it would find a module",
 }
 FORKS = {
     "fleet/leash.py:main",
@@ -84,7 +84,7 @@ def test_each_has_a_working_folder_and_an_absolute_program() -> None:
         assert "shell" not in keywords, place
         assert "cwd" in keywords or place.startswith("runner/children/"), f"{place} has no folder of its own"
         used = {ast.unparse(node) for node in ast.walk(around) if isinstance(node, ast.Attribute)}
-        assert PROGRAMS & used or place in OTHERS, f"{place}: take the program from healthcheck.programs"
+        assert PROGRAMS & used or place in OTHERS, f"{place}: take the program from healthcheck.system.programs"
 
 
 def test_no_other_module_asks_which_python_runs_it_or_searches_a_path() -> None:
@@ -99,17 +99,20 @@ def test_no_other_module_asks_which_python_runs_it_or_searches_a_path() -> None:
         }
         if {"sys.executable", "shutil.which"} & used and not name.startswith(IN_THE_SANDBOX):
             asking.add(name)
-    assert asking == {
-        "programs.py",
-        "extras.py",  # in a line that is printed
-        "numerics/local.py",  # the running Python as the one that has transformers
-        "plan/engine_config/environment.py",  # the running Python as the one that has vLLM: named, in its own folder
-        "sandbox/box.py",  # its real place is shown inside the sandbox
-        "plan/dry_run/stubbed_machine.py",  # which programs the machine lacks; none is started
-        "runner/children/shared.py",
-        "runner/children/soak_probe.py",
-        "runner/children/versions.py",
-    }
+    assert (
+        asking
+        == {
+            "system/programs.py",
+            "system/extras.py",  # in a line that is printed
+            "numerics/local.py",  # the running Python as the one that has transformers
+            "stages/plan/engine_config/environment.py",  # the running Python as the one that has vLLM: named, in its own folder
+            "sandbox/box.py",  # its real place is shown inside the sandbox
+            "stages/plan/dry_run/stubbed_machine.py",  # which programs the machine lacks; none is started
+            "runner/children/shared.py",
+            "runner/children/soak_probe.py",
+            "runner/children/versions.py",
+        }
+    )
 
 
 FOLLOWING = {

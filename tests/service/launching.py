@@ -12,9 +12,9 @@ from pathlib import Path
 
 import psutil
 
-from healthcheck.progress import Progress, Silent
-from healthcheck.service.facts import Service
-from healthcheck.service.watch import Patience
+from healthcheck.core.progress import Progress, Silent
+from healthcheck.stages.service.facts import Service
+from healthcheck.stages.service.watch import Patience
 
 SERVER = f"'{sys.executable}' '{Path(__file__).with_name('chat_server.py')}'"
 CHANCE = random.SystemRandom()  # hypothesis gives every process the same seed

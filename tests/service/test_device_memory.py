@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.records import Outcome
+from healthcheck.core.records import Outcome
 from healthcheck.runner.memory import used_memory
 from healthcheck.runner.real import RealMachine
-from healthcheck.service.checks import END_CHECKS
-from healthcheck.service.memory import MemoryWatch
-from healthcheck.service.records import LaunchOutcome
+from healthcheck.stages.service.checks import END_CHECKS
+from healthcheck.stages.service.memory import MemoryWatch
+from healthcheck.stages.service.records import LaunchOutcome
 from tests.runner.tables import LAYOUTS, Row, info
 from tests.service.launching import service
 

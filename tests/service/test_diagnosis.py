@@ -18,8 +18,8 @@ else:
     import sre_constants as _constants
     import sre_parse as _parser
 
-from healthcheck.service.catalogue import Severity, catalogue, needle
-from healthcheck.service.diagnosis import OVERLAP_BYTES, WINDOW_BYTES, Diagnosis, diagnose_stream
+from healthcheck.stages.service.catalogue import Severity, catalogue, needle
+from healthcheck.stages.service.diagnosis import OVERLAP_BYTES, WINDOW_BYTES, Diagnosis, diagnose_stream
 from tests.support.rows import rows
 
 KNOWN = catalogue().failures

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.service.environment import interpreter, scrubbed
+from healthcheck.stages.service.environment import interpreter, scrubbed
 
 WEIGHTS = Path("/weights of/模型")
 

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from healthcheck.service.diagnosis import Diagnosis, diagnose_stream
+from healthcheck.stages.service.diagnosis import Diagnosis, diagnose_stream
 
 FRAME = '  File "/srv/vllm/x.py", line 7, in y'
 HEADING = "Traceback (most recent call last):"

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.secret_shapes import REMOVED
-from healthcheck.service.catalogue import catalogue
-from healthcheck.service.diagnosis import diagnose_stream
+from healthcheck.stages.service.catalogue import catalogue
+from healthcheck.stages.service.diagnosis import diagnose_stream
+from healthcheck.text.secret_shapes import REMOVED
 from tests.support.rows import rows
 
 if sys.version_info >= (3, 11):

@@ -11,14 +11,14 @@ from dataclasses import replace
 
 import pytest
 
-from healthcheck.processes import Activity
-from healthcheck.progress import Silent
-from healthcheck.records import Outcome
-from healthcheck.service.checks import END_CHECKS, PORT_CHECKS, START_CHECKS
-from healthcheck.service.facts import gather_port
-from healthcheck.service.records import LaunchOutcome
-from healthcheck.service.watch import Patience, Stillness
-from healthcheck.service.work import Work
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import Outcome
+from healthcheck.stages.service.checks import END_CHECKS, PORT_CHECKS, START_CHECKS
+from healthcheck.stages.service.facts import gather_port
+from healthcheck.stages.service.records import LaunchOutcome
+from healthcheck.stages.service.watch import Patience, Stillness
+from healthcheck.stages.service.work import Work
+from healthcheck.system.processes import Activity
 from tests.service.launching import QUICK, SERVER, eventually, free_port, service
 from tests.support.daily import every
 

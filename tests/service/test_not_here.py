@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.check import Check
-from healthcheck.records import Outcome
-from healthcheck.service.checks import START_CHECKS
-from healthcheck.service.records import Launch
+from healthcheck.core.check import Check
+from healthcheck.core.records import Outcome
+from healthcheck.stages.service.checks import START_CHECKS
+from healthcheck.stages.service.records import Launch
 from tests.service.launching import free_port, service
 
 pytestmark = pytest.mark.process

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.language import Language, translation
-from healthcheck.service.catalogue import Failure, catalogue
-from healthcheck.service.repairs import UNKNOWN, repair, setup_of
+from healthcheck.stages.service.catalogue import Failure, catalogue
+from healthcheck.stages.service.repairs import UNKNOWN, repair, setup_of
+from healthcheck.text.language import Language, translation
 from tests.support.rows import rows
 
 ENGLISH = re.compile(r"(?:\\b[a-z]{2,} ){4}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from healthcheck.processes import Process
-from healthcheck.service.restarts import WITH_SAME_ERROR, WITHOUT_ERROR, Restarts
+from healthcheck.stages.service.restarts import WITH_SAME_ERROR, WITHOUT_ERROR, Restarts
+from healthcheck.system.processes import Process
 
 ERROR = "RuntimeError: no"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.records import Outcome
-from healthcheck.service.checks import END_CHECKS
-from healthcheck.service.records import LaunchOutcome
+from healthcheck.core.records import Outcome
+from healthcheck.stages.service.checks import END_CHECKS
+from healthcheck.stages.service.records import LaunchOutcome
 from tests.service.launching import SERVER, alive, eventually, free_port, service, with_word
 
 pytestmark = pytest.mark.process
@@ -32,8 +32,8 @@ ESCAPES = {
 KIT = """
 import sys
 from pathlib import Path
-from healthcheck.service.facts import Service
-from healthcheck.progress import Silent
+from healthcheck.stages.service.facts import Service
+from healthcheck.core.progress import Silent
 folder, port = Path(sys.argv[1]), int(sys.argv[2])
 print("begun", flush=True)
 with Service(folder, folder, log=folder / "log", progress=Silent(), port=port) as running:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.service.timeline import Timeline
+from healthcheck.stages.service.timeline import Timeline
 
 START = """\
 (APIServer pid=1) INFO 11-21 08:49:08 [api_utils.py:286] non-default args: {'model': '/w'}

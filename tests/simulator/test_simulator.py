@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from healthcheck.core.records import SIMULATOR
 from healthcheck.errors import Blocked, UsageError
-from healthcheck.records import SIMULATOR
 from healthcheck.simulator import FAULTS, Behaviour, Manner, Simulator
 from healthcheck.wire.chat import request_body, user
 from healthcheck.wire.client import Client

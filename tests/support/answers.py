@@ -6,8 +6,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck.probe.grading import golds
-from healthcheck.probe.problems import AnswerKind, Problem
+from healthcheck.stages.probe.grading import golds
+from healthcheck.stages.probe.problems import AnswerKind, Problem
 
 if sys.version_info >= (3, 11):
     import tomllib

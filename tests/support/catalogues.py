@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from babel.messages.pofile import read_po
 
-from healthcheck.language import DOMAIN, LOCALE, Language
+from healthcheck.text.language import DOMAIN, LOCALE, Language
 
 
 def translations(language: Language) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from healthcheck import catalogue
+from healthcheck.verify import catalogue
 
 _BLOCK = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLE, REPAIRED = "\nExample:\n", "\nUse instead"

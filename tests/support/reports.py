@@ -6,10 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from healthcheck import contract
-from healthcheck.probe.grading import grade
-from healthcheck.probe.problems import FAMILIES
-from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
-from healthcheck.records import (
+from healthcheck.core.records import (
     SIMULATOR,
     CheckResult,
     Finding,
@@ -19,6 +16,9 @@ from healthcheck.records import (
     Stage,
     verdict_of,
 )
+from healthcheck.stages.probe.grading import grade
+from healthcheck.stages.probe.problems import FAMILIES
+from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, Sample
 
 HOSTILE = (
     '</script><script>window.broken = 1</script><img src="http://203.0.113.9/x" onerror="window.broken = 2">'

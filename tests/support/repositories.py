@@ -7,10 +7,10 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from healthcheck.check import Check
-from healthcheck.records import CheckResult, Level
-from healthcheck.repo.checks import CHECKS
-from healthcheck.repo.facts import Submission
+from healthcheck.core.check import Check
+from healthcheck.core.records import CheckResult, Level
+from healthcheck.stages.repo.checks import CHECKS
+from healthcheck.stages.repo.facts import Submission
 
 GOOD_SCRIPT = '#!/bin/sh\nset -eu\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000\n'
 

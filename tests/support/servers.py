@@ -16,7 +16,7 @@ from threading import Thread
 import openai
 import requests
 
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
 from healthcheck.wire.client import Client
 from tests.service.launching import free_port
 

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from healthcheck.records import JsonValue
+from healthcheck.core.records import JsonValue
 from healthcheck.simulator.request import text_of
 from tests.support.chat_templates import Template
 

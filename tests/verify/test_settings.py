@@ -12,7 +12,7 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.errors import UsageError
-from healthcheck.repo.settings import read_settings
+from healthcheck.stages.repo.settings import read_settings
 from tests.support.repositories import GOOD_SCRIPT, repository
 from tests.support.template import ROOT
 

@@ -6,13 +6,13 @@ import json
 import struct
 from pathlib import Path
 
-from healthcheck.engine import Ledger
-from healthcheck.plan.records import Api, LaunchPlan, Origin, PortSource, ServerCommand, ShellRun
-from healthcheck.progress import Silent
-from healthcheck.records import CheckResult, Outcome
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult, Outcome
 from healthcheck.sandbox.job import EndedBy
-from healthcheck.weights.checks import CHECKS
-from healthcheck.weights.facts import WeightsFacts, survey
+from healthcheck.stages.plan.records import Api, LaunchPlan, Origin, PortSource, ServerCommand, ShellRun
+from healthcheck.stages.weights.checks import CHECKS
+from healthcheck.stages.weights.facts import WeightsFacts, survey
 
 BYTES = {"BF16": 2, "F16": 2, "F32": 4, "I32": 4, "I8": 1, "U8": 1, "F8_E4M3": 1}
 CHATML = (

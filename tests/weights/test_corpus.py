@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.records import Level, Outcome
-from healthcheck.weights.checks import CHECKS
+from healthcheck.core.records import Level, Outcome
+from healthcheck.stages.weights.checks import CHECKS
 from tests.weights.folders import (
     CHATML,
     OMNI,

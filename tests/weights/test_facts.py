@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from healthcheck import hardware
+from healthcheck.ascend import hardware
 from healthcheck.contract import Task
-from healthcheck.repo.facts import read_submission
-from healthcheck.weights import registry
-from healthcheck.weights.facts import WeightsFacts, survey
-from healthcheck.weights.nature import Family, architecture_nature
-from healthcheck.weights.render import render
-from healthcheck.weights.task import task_of
+from healthcheck.stages.repo.facts import read_submission
+from healthcheck.stages.weights import registry
+from healthcheck.stages.weights.facts import WeightsFacts, survey
+from healthcheck.stages.weights.nature import Family, architecture_nature
+from healthcheck.stages.weights.render import render
+from healthcheck.stages.weights.task import task_of
 from tests.support import repositories
 from tests.support.rows import rows
 from tests.weights.folders import CHATML, OMNI, QWEN3, VISION, findings, judge, model, plan, said, write_json

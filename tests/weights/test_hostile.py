@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.errors import UsageError
-from healthcheck.weights.facts import survey
+from healthcheck.stages.weights.facts import survey
 from tests.weights.folders import CHATML, QWEN3, findings, judge, model, plan, said, sharded, write_json
 
 

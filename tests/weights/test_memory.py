@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.weights.memory import Layout, cache_per_sequence, longest_sequence, read_shape, weights_per_device
+from healthcheck.stages.weights.memory import (
+    Layout,
+    cache_per_sequence,
+    longest_sequence,
+    read_shape,
+    weights_per_device,
+)
 from tests.support.rows import rows
 from tests.weights import folders
 from tests.weights.folders import QWEN3, findings, model, plan, said

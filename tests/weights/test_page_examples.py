@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck import catalogue
-from healthcheck.plan.servers.options import parse, vllm_grammar
-from healthcheck.records import Outcome
+from healthcheck.core.records import Outcome
+from healthcheck.stages.plan.servers.options import parse, vllm_grammar
+from healthcheck.verify import catalogue
 from tests.support.page_examples import example, pages
 from tests.weights.folders import CHATML, QWEN3, header, judge, plan
 

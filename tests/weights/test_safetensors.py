@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.weights.safetensors import BITS, FormatError, header_length, parse_header
+from healthcheck.stages.weights.safetensors import BITS, FormatError, header_length, parse_header
 from tests.support.rows import rows
 from tests.weights.folders import findings, header, judge, model, safetensors, said
 

@@ -7,7 +7,7 @@ import argparse
 from healthcheck.cli import number_types, output
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import new_place, place
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 
 MARGIN = 0.05
 

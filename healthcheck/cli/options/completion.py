@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from healthcheck.cli.parsing import exit_statuses
-from healthcheck.messages import joined, msg
+from healthcheck.text.messages import joined, msg
 
 SHELLS = ("bash", "zsh", "fish")
 INSTALL = msg("""\

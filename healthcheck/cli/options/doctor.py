@@ -6,7 +6,7 @@ import argparse
 
 from healthcheck.cli import output
 from healthcheck.cli.parsing import exit_statuses
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from healthcheck.cli.parsing import exit_statuses
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

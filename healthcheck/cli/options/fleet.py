@@ -7,7 +7,7 @@ import argparse
 from healthcheck.cli import number_types
 from healthcheck.cli.parsing import language_argument, sentence
 from healthcheck.cli.places import new_place, place
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 
 LOCAL = "local"
 DEFAULT_LIMIT_S = 4 * 3600.0

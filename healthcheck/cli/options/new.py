@@ -7,8 +7,8 @@ import argparse
 from healthcheck import contract
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import new_place
-from healthcheck.messages import msg
 from healthcheck.scaffold import KIT_FOLDER
+from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,8 +8,8 @@ from healthcheck import contract
 from healthcheck.cli import output
 from healthcheck.cli.number_types import whole
 from healthcheck.cli.places import new_place, place
-from healthcheck.messages import msg
 from healthcheck.numerics.records import NumericsSettings
+from healthcheck.text.messages import msg
 
 _DEFAULT = NumericsSettings(url="")
 

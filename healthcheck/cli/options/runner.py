@@ -6,8 +6,8 @@ import argparse
 
 from healthcheck.cli import number_types, output
 from healthcheck.cli.places import new_place, place
-from healthcheck.messages import msg
 from healthcheck.runner.asked import Depth, Scene
+from healthcheck.text.messages import msg
 
 SOAK_MINUTES = 20
 

@@ -6,7 +6,7 @@ import argparse
 
 from healthcheck import contract
 from healthcheck.cli import number_types
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 
 DEFAULT_DEADLINE_S = 1800.0
 

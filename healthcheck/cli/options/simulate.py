@@ -7,10 +7,10 @@ import argparse
 from healthcheck import contract
 from healthcheck.cli import number_types
 from healthcheck.cli.parsing import exit_statuses
-from healthcheck.messages import msg
 from healthcheck.simulator import DIALECTS
 from healthcheck.simulator.manners import Manner
 from healthcheck.simulator.solvers import SOLVERS
+from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
-from healthcheck.messages import msg
+from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,9 +7,9 @@ import argparse
 from healthcheck import contract
 from healthcheck.cli import number_types, output, sampling
 from healthcheck.cli.places import new_place, place
-from healthcheck.messages import msg
-from healthcheck.records import STAGES as ALWAYS
+from healthcheck.core.records import STAGES as ALWAYS
 from healthcheck.sandbox.job import CONSENT_OPTION, CONSENT_VARIABLE
+from healthcheck.text.messages import msg
 
 STAGES = [stage.value for stage in ALWAYS]
 

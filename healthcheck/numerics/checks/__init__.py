@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Check
+from healthcheck.core.check import Check
 from healthcheck.numerics.checks.batch import batch
 from healthcheck.numerics.checks.chunked_prefill import chunked_prefill
 from healthcheck.numerics.checks.contrast import contrast

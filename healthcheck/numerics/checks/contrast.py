@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
-from healthcheck.check import Findings, check, fail, note, unsettled
-from healthcheck.messages import msg
+from healthcheck.core.check import Findings, check, fail, note, unsettled
+from healthcheck.core.records import Stage
 from healthcheck.numerics.distance import difference
 from healthcheck.numerics.judgement import FAULT
 from healthcheck.numerics.records import NumericsRun, Reading
-from healthcheck.records import Stage
+from healthcheck.text.messages import msg
 
 _LEAST_PROMPTS = 4
 _LEAST_APART = 0.5

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from healthcheck.check import Findings, check, fail, unsettled
-from healthcheck.messages import msg
+from healthcheck.core.check import Findings, check, fail, unsettled
+from healthcheck.core.records import Finding, Stage
 from healthcheck.numerics.findings import LAUNCH_LINE, judged
 from healthcheck.numerics.records import Api, NumericsRun, Relation
-from healthcheck.records import Finding, Stage
+from healthcheck.text.messages import msg
 
 
 @check(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.check import Findings, check
-from healthcheck.messages import msg
+from healthcheck.core.check import Findings, check
+from healthcheck.core.records import Stage
 from healthcheck.numerics.findings import LAUNCH_LINE, judged
 from healthcheck.numerics.records import NumericsRun, Relation
-from healthcheck.records import Stage
+from healthcheck.text.messages import msg
 
 
 @check(

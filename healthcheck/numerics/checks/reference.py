@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.messages import msg
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.core.records import Stage
 from healthcheck.numerics.records import NumericsRun
 from healthcheck.numerics.shift import (
     GARBAGE_KL,
@@ -15,7 +15,7 @@ from healthcheck.numerics.shift import (
     figures,
     shift_of,
 )
-from healthcheck.records import Stage
+from healthcheck.text.messages import msg
 
 _NEEDS = msg("torch and transformers with --reference-python")
 _LOOK = msg(

@@ -7,7 +7,7 @@ skipped.
 
 from __future__ import annotations
 
-from healthcheck.check import Check
+from healthcheck.core.check import Check
 from healthcheck.runner.checks.affinity import affinity
 from healthcheck.runner.checks.ascend_dmi import ascend_dmi
 from healthcheck.runner.checks.bandwidth import bandwidth

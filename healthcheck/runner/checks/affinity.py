@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from healthcheck.check import Findings, NotApplicable, check, note, warn
-from healthcheck.messages import msg
-from healthcheck.records import Finding, Stage
+from healthcheck.core.check import Findings, NotApplicable, check, note, warn
+from healthcheck.core.records import Finding, Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.topology import Neighbours
 from healthcheck.runner.wording import listed, needs_npu
+from healthcheck.text.messages import msg
 
 PROCESSORS_EACH = 5
 """MIN_CPUS_PER_NPU of vllm-ascend (vllm_ascend/cpu_binding.py)."""

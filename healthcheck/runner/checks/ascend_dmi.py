@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.messages import joined, msg
-from healthcheck.records import Finding, Stage
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.records import Finding, Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.dmi import LEFT_OUT, MILD, RESULTS, WELL, Diagnosis, Item
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import listed, needs_depth, needs_npu
+from healthcheck.text.messages import joined, msg
 
 HARDWARE = frozenset({"driver", "device", "hbm", "chipmemory", "hbmstress", "chipmemorystress", "aicore", "aicpu"})
 """Items that judge the device itself. The others depend on cables, settings or a table of reference speeds."""

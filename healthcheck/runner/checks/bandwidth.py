@@ -5,14 +5,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator
 
-from healthcheck.check import Findings, check, fail, note, unsettled, warn
-from healthcheck.messages import msg
-from healthcheck.records import Finding, Stage
+from healthcheck.core.check import Findings, check, fail, note, unsettled, warn
+from healthcheck.core.records import Finding, Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.snapshot import spread
 from healthcheck.runner.trial_records import Transfer
 from healthcheck.runner.wording import made, needs_depth, needs_npu
+from healthcheck.text.messages import msg
 
 SHARE = 0.7
 """Of the median of all devices: an inference, as no document has a limit."""

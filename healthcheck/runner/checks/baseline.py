@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, NotApplicable, check, note, warn
-from healthcheck.messages import msg
-from healthcheck.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, check, note, warn
+from healthcheck.core.records import Stage
 from healthcheck.runner.inventory import inventory
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.snapshot import changes
+from healthcheck.text.messages import msg
 
 MOST_CHANGES = 40
 

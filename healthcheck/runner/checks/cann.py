@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, check, note, warn
-from healthcheck.messages import msg
-from healthcheck.records import Stage
+from healthcheck.core.check import Findings, check, note, warn
+from healthcheck.core.records import Stage
 from healthcheck.runner.records import Cann, RunnerFacts
 from healthcheck.runner.wording import IMAGE, fault, needs_npu
+from healthcheck.text.messages import msg
 
 
 @check(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.messages import msg
-from healthcheck.records import Finding, Stage
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.records import Finding, Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.runtime_errors import RUNTIME_ERRORS, known_repair
 from healthcheck.runner.trial_records import Device
 from healthcheck.runner.wording import needs_depth, needs_npu, unanswered
+from healthcheck.text.messages import msg
 
 _MATTERS = frozenset({"set device", "product"})
 """What the program was doing that a server does too; without a name or the free memory it still computes."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, NotApplicable, check, note, warn
-from healthcheck.messages import msg
-from healthcheck.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, check, note, warn
+from healthcheck.core.records import Stage
 from healthcheck.runner.records import MOUNTS, RunnerFacts
 from healthcheck.runner.wording import RUN_FLAGS, needs_npu
+from healthcheck.text.messages import msg
 
 
 @check(

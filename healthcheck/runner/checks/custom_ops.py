@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, check, note, warn
-from healthcheck.messages import msg
-from healthcheck.records import Stage
+from healthcheck.core.check import Findings, check, note, warn
+from healthcheck.core.records import Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.probes import last_line
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import IMAGE, made, needs_depth, needs_npu
+from healthcheck.text.messages import msg
 
 
 @check(

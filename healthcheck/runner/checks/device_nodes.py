@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, NotApplicable, check, fail
-from healthcheck.messages import msg
-from healthcheck.records import Finding, Stage
+from healthcheck.core.check import Findings, NotApplicable, check, fail
+from healthcheck.core.records import Finding, Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import RUN_FLAGS, fault, listed, npus
+from healthcheck.text.messages import msg
 
 
 @check(

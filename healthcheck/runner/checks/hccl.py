@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, NotApplicable, check, fail, warn
-from healthcheck.messages import msg
-from healthcheck.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.core.records import Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import needs_depth, needs_npu, unanswered
+from healthcheck.text.messages import msg
 
 
 @check(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import statistics
 
-from healthcheck.check import Findings, check, fail, note, unsettled, warn
-from healthcheck.messages import msg
-from healthcheck.records import Stage
+from healthcheck.core.check import Findings, check, fail, note, unsettled, warn
+from healthcheck.core.records import Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.snapshot import spread
 from healthcheck.runner.wording import listed, made, needs_depth, needs_npu
+from healthcheck.text.messages import msg
 
 SHARE = 0.5
 """Of the median of all pairs; devices of one machine can be linked in two ways."""

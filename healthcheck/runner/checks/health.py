@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.messages import msg
-from healthcheck.records import Finding, Stage
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.core.records import Finding, Stage
 from healthcheck.runner.npu_smi import HEALTHS, Chip
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import chip_name, needs_npu
+from healthcheck.text.messages import msg
 
 
 @check(

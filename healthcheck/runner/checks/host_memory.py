@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, NotApplicable, check, note, warn
-from healthcheck.hardware import GIB, MIB
-from healthcheck.messages import msg
-from healthcheck.records import Stage
+from healthcheck.ascend.hardware import GIB, MIB
+from healthcheck.core.check import Findings, NotApplicable, check, note, warn
+from healthcheck.core.records import Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import needs_npu
+from healthcheck.text.messages import msg
 
 PROCESS_BYTES = 8 * GIB
 """An estimate for one worker: torch, torch_npu, CANN, and the part of the weights that it reads at a time."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, check, warn
-from healthcheck.hardware import GIB
-from healthcheck.messages import msg
-from healthcheck.records import Stage
+from healthcheck.ascend.hardware import GIB
+from healthcheck.core.check import Findings, check, warn
+from healthcheck.core.records import Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import needs_npu
+from healthcheck.text.messages import msg
 
 
 @check(

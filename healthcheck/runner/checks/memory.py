@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from healthcheck.check import Findings, NotApplicable, check, fail, note
-from healthcheck.hardware import GIB
-from healthcheck.messages import msg
-from healthcheck.records import Finding, Stage
+from healthcheck.ascend.hardware import GIB
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note
+from healthcheck.core.records import Finding, Stage
 from healthcheck.runner.holders import freeing, holder_words, holders_on
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.trial_records import Device
 from healthcheck.runner.wording import chip_name, listed, needs_npu
+from healthcheck.text.messages import msg
 
 UTILIZATION = 0.9
 """vLLM's --gpu-memory-utilization: it refuses to start if less than this share of the memory is free."""

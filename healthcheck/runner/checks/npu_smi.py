@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, check, note, unsettled, warn
-from healthcheck.messages import msg
-from healthcheck.records import Finding, Stage
+from healthcheck.core.check import Findings, check, note, unsettled, warn
+from healthcheck.core.records import Finding, Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import chip_name, fault, listed, needs_npu, npus
+from healthcheck.text.messages import msg
 
 _CAUSES = {
     -8005: (

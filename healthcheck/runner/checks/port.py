@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.check import Findings, check, fail
-from healthcheck.messages import msg
-from healthcheck.records import Stage
+from healthcheck.core.check import Findings, check, fail
+from healthcheck.core.records import Stage
 from healthcheck.runner.records import RunnerFacts
+from healthcheck.text.messages import msg
 
 
 @check(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from healthcheck import stacks
-from healthcheck.check import Findings, check, fail, note, warn
-from healthcheck.messages import msg
-from healthcheck.records import Stage
+from healthcheck.ascend import stacks
+from healthcheck.core.check import Findings, check, fail, note, warn
+from healthcheck.core.records import Stage
 from healthcheck.runner.records import RunnerFacts
+from healthcheck.text.messages import msg
 
 
 @check(

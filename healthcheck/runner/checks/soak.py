@@ -5,14 +5,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator
 
-from healthcheck.check import Findings, check, fail, note, unsettled, warn
-from healthcheck.messages import msg
-from healthcheck.records import Finding, Stage
+from healthcheck.core.check import Findings, check, fail, note, unsettled, warn
+from healthcheck.core.records import Finding, Stage
 from healthcheck.runner import ecc
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.trial_records import Soak
 from healthcheck.runner.wording import HOT_C, made, needs_depth, needs_npu
+from healthcheck.text.messages import msg
 
 SHARE = 0.85
 """Of the other devices' speed, and of the device's own at first: an inference, as no document has a limit."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from healthcheck import stacks
-from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.messages import msg
-from healthcheck.records import Finding, Stage
+from healthcheck.ascend import stacks
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.records import Finding, Stage
 from healthcheck.runner.facts import versions
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import IMAGE, fault, needs_npu
+from healthcheck.text.messages import msg
 
 _NAMES = {"vllm_ascend": "vllm-ascend", "torch_npu": "torch-npu", "triton_ascend": "triton-ascend", "cann": "CANN"}
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, NotApplicable, check, warn
-from healthcheck.messages import msg
-from healthcheck.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, check, warn
+from healthcheck.core.records import Stage
 from healthcheck.runner.records import RunnerFacts
+from healthcheck.text.messages import msg
 
 
 @check(

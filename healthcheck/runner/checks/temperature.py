@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import statistics
 
-from healthcheck.check import Findings, NotApplicable, check, note, warn
-from healthcheck.messages import msg
-from healthcheck.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, check, note, warn
+from healthcheck.core.records import Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import HOT_C, chip_name, needs_npu
+from healthcheck.text.messages import msg
 
 ABOVE_OTHERS_C = 25.0
 

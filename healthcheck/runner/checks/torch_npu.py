@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from healthcheck.check import Findings, check, fail, note, unsettled, warn
-from healthcheck.messages import msg
-from healthcheck.records import Finding, Stage
+from healthcheck.core.check import Findings, check, fail, note, unsettled, warn
+from healthcheck.core.records import Finding, Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
 from healthcheck.runner.probes import last_line
@@ -14,6 +13,7 @@ from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.runtime_errors import RUNTIME_ERRORS, known_repair
 from healthcheck.runner.trial_records import TrialError
 from healthcheck.runner.wording import IMAGE, RUN_FLAGS, needs_depth, needs_npu, npus, unanswered
+from healthcheck.text.messages import msg
 
 _MISSING_LIBRARIES = {
     "libascend_hal": msg("the driver's libraries are not in reach: mount them ({run_flags})", RUN_FLAGS),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 
-from healthcheck.check import Findings, check, fail, warn
-from healthcheck.messages import msg
-from healthcheck.records import Stage
+from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.core.records import Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import needs_npu
+from healthcheck.text.messages import msg
 
 
 @check(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, NotApplicable, check, note, warn
-from healthcheck.messages import msg
-from healthcheck.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, check, note, warn
+from healthcheck.core.records import Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import GB, READY_S
+from healthcheck.text.messages import msg
 
 
 @check(

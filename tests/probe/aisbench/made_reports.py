@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck.probe.aisbench.archive import ReportFiles
-from healthcheck.probe.aisbench.layout import ClientReport, Failure, Prediction, files_of
-from healthcheck.probe.aisbench.metrics import client_results
-from healthcheck.probe.aisbench.reading import Reading, read_task
-from healthcheck.probe.aisbench.remarks import remarks
-from healthcheck.probe.aisbench.task import tasks_of
+from healthcheck.stages.probe.aisbench.archive import ReportFiles
+from healthcheck.stages.probe.aisbench.layout import ClientReport, Failure, Prediction, files_of
+from healthcheck.stages.probe.aisbench.metrics import client_results
+from healthcheck.stages.probe.aisbench.reading import Reading, read_task
+from healthcheck.stages.probe.aisbench.remarks import remarks
+from healthcheck.stages.probe.aisbench.task import tasks_of
 
 RIGHT, WRONG = "The answer is {}", "The answer is 99999"
 

@@ -13,8 +13,8 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.errors import UsageError
-from healthcheck.probe.aisbench import archive
-from healthcheck.probe.aisbench.archive import open_reports
+from healthcheck.stages.probe.aisbench import archive
+from healthcheck.stages.probe.aisbench.archive import open_reports
 from tests.probe.aisbench.made_reports import HALF, zipped
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from healthcheck.errors import UsageError
-from healthcheck.probe.aisbench import lines
-from healthcheck.probe.aisbench.archive import MAX_LINES, open_reports
-from healthcheck.probe.aisbench.reading import read_tasks
-from healthcheck.probe.aisbench.task import MAX_TASKS, tasks_of
+from healthcheck.stages.probe.aisbench import lines
+from healthcheck.stages.probe.aisbench.archive import MAX_LINES, open_reports
+from healthcheck.stages.probe.aisbench.reading import read_tasks
+from healthcheck.stages.probe.aisbench.task import MAX_TASKS, tasks_of
 from tests.probe.aisbench.made_reports import HALF, reading_of, said
 from tests.support.daily import these
 from tests.support.limited import limited

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.cli import main
-from healthcheck.probe.aisbench.archive import ReportFiles
-from healthcheck.probe.aisbench.reading import read_task
-from healthcheck.probe.aisbench.remarks import remarks
-from healthcheck.probe.aisbench.task import tasks_of
+from healthcheck.stages.probe.aisbench.archive import ReportFiles
+from healthcheck.stages.probe.aisbench.reading import read_task
+from healthcheck.stages.probe.aisbench.remarks import remarks
+from healthcheck.stages.probe.aisbench.task import tasks_of
 from tests.probe.aisbench.made_reports import HALF, RIGHT, made, reading_of, said, zipped
 
 PREDICTIONS = "predictions/vllm-api-stream-chat/gsm8k.jsonl"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.probe.aisbench import config_text, tables
-from healthcheck.probe.aisbench.layout import ClientReport, Failure, Prediction, files_of, write
-from healthcheck.probe.aisbench.metrics import client_results
+from healthcheck.stages.probe.aisbench import config_text, tables
+from healthcheck.stages.probe.aisbench.layout import ClientReport, Failure, Prediction, files_of, write
+from healthcheck.stages.probe.aisbench.metrics import client_results
 
 HAND_WRITTEN = ClientReport(
     stamp="20260326_151326",

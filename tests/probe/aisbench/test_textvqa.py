@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.probe import export, figures, folder
-from healthcheck.probe.aisbench.archive import open_reports
-from healthcheck.probe.aisbench.metrics import client_results
-from healthcheck.probe.aisbench.reading import read_task
-from healthcheck.probe.aisbench.task import tasks_of
-from healthcheck.probe.aisbench.textvqa import Reference, client_soft
-from healthcheck.probe.bank import bank, schedule
-from healthcheck.probe.folder import JOURNAL, Outcome
-from healthcheck.probe.journal import Journal
-from healthcheck.probe.records import ProbeSettings, Sample
+from healthcheck.stages.probe import export, figures, folder
+from healthcheck.stages.probe.aisbench.archive import open_reports
+from healthcheck.stages.probe.aisbench.metrics import client_results
+from healthcheck.stages.probe.aisbench.reading import read_task
+from healthcheck.stages.probe.aisbench.task import tasks_of
+from healthcheck.stages.probe.aisbench.textvqa import Reference, client_soft
+from healthcheck.stages.probe.bank import bank, schedule
+from healthcheck.stages.probe.folder import JOURNAL, Outcome
+from healthcheck.stages.probe.journal import Journal
+from healthcheck.stages.probe.records import ProbeSettings, Sample
 from tests.probe.aisbench.made_reports import made, reading_of, said
 from tests.support.aisbench import ENVIRONMENT
 from tests.support.rows import rows

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from healthcheck.probe.statistics.gate import Decision, Evidence, Gate
+from healthcheck.stages.probe.statistics.gate import Decision, Evidence, Gate
 
 States = dict[int, tuple[float, Evidence]]
 """By the number of right answers: probability, and the evidence, which is the same on every path there."""

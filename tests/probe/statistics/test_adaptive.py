@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.probe.statistics.adaptive import Stopping, worst_error
-from healthcheck.probe.statistics.voting import maj_at_k
+from healthcheck.stages.probe.statistics.adaptive import Stopping, worst_error
+from healthcheck.stages.probe.statistics.voting import maj_at_k
 from tests.support.rows import rows
 
 REPLICATES = 3000

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.probe.statistics.comparison import (
+from healthcheck.stages.probe.statistics.comparison import (
     LOSS_ERROR,
     Shift,
     cochran_mantel_haenszel,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from healthcheck.probe.statistics import distributions
+from healthcheck.stages.probe.statistics import distributions
 from tests.support.rows import rows
 
 stats = pytest.importorskip("scipy.stats")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.probe.statistics.gate import Decision, Gate, PairedGate
+from healthcheck.stages.probe.statistics.gate import Decision, Gate, PairedGate
 from tests.probe.statistics.operating import operating
 
 probabilities = st.floats(0.03, 0.97)

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.probe.statistics.intervals import (
+from healthcheck.stages.probe.statistics.intervals import (
     bootstrap,
     clopper_pearson,
     plus_two_t,
     wilson,
 )
-from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK
-from healthcheck.probe.statistics.summary import summarize, summarize_tiers
+from healthcheck.stages.probe.statistics.records import LIKE_THESE, THIS_BANK
+from healthcheck.stages.probe.statistics.summary import summarize, summarize_tiers
 
 stats = pytest.importorskip("scipy.stats")
 shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)

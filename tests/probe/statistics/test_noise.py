@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from healthcheck.probe.statistics.metrics import pass_at_k
-from healthcheck.probe.statistics.noise import corrected_avg, corrected_pass_at_k, unbiased_pass_at_k
-from healthcheck.probe.statistics.summary import summarize
+from healthcheck.stages.probe.statistics.metrics import pass_at_k
+from healthcheck.stages.probe.statistics.noise import corrected_avg, corrected_pass_at_k, unbiased_pass_at_k
+from healthcheck.stages.probe.statistics.summary import summarize
 
 
 def expectation(p: float, n: int, figure: dict[int, float]) -> float:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.probe.statistics.metrics import cons_at_k, pass_at_k
-from healthcheck.probe.statistics.summary import summarize_votes
-from healthcheck.probe.statistics.voting import agreement_at_k, best_at_k, maj_at_k, wrong_consensus
+from healthcheck.stages.probe.statistics.metrics import cons_at_k, pass_at_k
+from healthcheck.stages.probe.statistics.summary import summarize_votes
+from healthcheck.stages.probe.statistics.voting import agreement_at_k, best_at_k, maj_at_k, wrong_consensus
 
 GOLD = "42"
 answers = st.lists(st.sampled_from(["42", "43", "7", None]), min_size=1, max_size=7)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.probe.statistics.voting import maj_at_k
-from healthcheck.probe.statistics.weighted import summarize_scores, weighted_maj_at_k
+from healthcheck.stages.probe.statistics.voting import maj_at_k
+from healthcheck.stages.probe.statistics.weighted import summarize_scores, weighted_maj_at_k
 
 GOLD = "42"
 REPLICATES = 4000

@@ -1,0 +1,1 @@
+"""What is known of Ascend: the version matrix, quantization schemes, kinds of NPU."""

@@ -1,0 +1,286 @@
+"""The version matrix: which vLLM, CANN, torch and Python each vllm-ascend release belongs with.
+
+The service does not say which row its image has. A row is chosen (`--stack`), and results that depend on it are
+inferences.
+The rows are data (`data/stacks.json`, with their source and date); docs/adding-a-release.md says how one is added.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from healthcheck.ascend import schemes
+from healthcheck.errors import UsageError
+from healthcheck.system import json_text
+from healthcheck.text.did_you_mean import hint
+from healthcheck.text.messages import msg
+
+DEFAULT = "0.23.0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One vllm-ascend release.
+
+    Attributes:
+        vllm: the vLLM versions that it works with.
+        python: a version specifier.
+        cann: None if neither the published table nor the release itself says it.
+        requires: the release's own requirements of other packages, by normalised name.
+        variables: the environment variables that it reads (envs.py, and its own VLLM_ASCEND_…).
+        documented: False if the release itself is the only source, since the published table lacks it.
+        commit: its commit, or the beginning of its hash; None if the release does not say it.
+    """
+
+    vllm_ascend: str
+    vllm: tuple[str, ...]
+    python: str
+    cann: str | None
+    torch: str
+    torch_npu: str
+    triton_ascend: str
+    requires: Mapping[str, str]
+    variables: tuple[str, ...]
+    documented: bool | None
+    commit: str | None
+
+    @property
+    def final(self) -> bool:
+        """Whether this is a final release and no candidate."""
+        return not Version(self.vllm_ascend).is_prerelease
+
+    @property
+    def quantizations(self) -> tuple[str, ...]:
+        """The methods of weights that it loads; it refuses others (supported_quantization in its platform.py)."""
+        registered = schemes.registry(self.vllm_ascend)
+        return registered.methods if registered else ()
+
+    @property
+    def detects_modelslim(self) -> bool:
+        """Whether it recognises ModelSlim weights by quant_model_description.json alone.
+
+        Source: vllm-ascend pull requests 6645 (adds it), 6873 (takes it out), 7111 (adds it again).
+        """
+        return any(in_range(self.vllm_ascend, since) for since in ("==0.15.0rc1", ">=0.17.0rc1"))
+
+    def label(self) -> str:
+        """The row as a message names it."""
+        return f"vllm-ascend {self.vllm_ascend}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The row to judge by.
+
+    Attributes:
+        asked: the release that was asked for and has no row; "" if the row is the one that was asked for.
+    """
+
+    row: Row
+    asked: str = ""
+
+    @property
+    def doubt(self) -> str:
+        """Why what depends on the row stays open; "" if it does not."""
+        if not self.asked:
+            return ""
+        oldest, *_, newest = sorted((each.vllm_ascend for each in rows()), key=Version)
+        nearest = msg(
+            "judged as {vllm_ascend}, the nearest of {oldest} to {newest}", self.row.vllm_ascend, oldest, newest
+        )
+        return msg("the version matrix has no row of vllm-ascend {asked}: {nearest}", self.asked, nearest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Matrix:
+    source: str
+    read_on: str
+    rows: tuple[Row, ...]
+    vllm_requires: Mapping[str, Mapping[str, str]]
+
+
+@functools.cache
+def _matrix() -> _Matrix:
+    text = (importlib.resources.files("healthcheck") / "data" / "stacks.json").read_bytes()
+    return json_text.load_as(text, _Matrix)
+
+
+def source() -> str:
+    """The source of the matrix, and the date."""
+    return msg("{source}; read {read_on}", _matrix().source, _matrix().read_on)
+
+
+def rows() -> tuple[Row, ...]:
+    """All rows, newest first."""
+    return _matrix().rows
+
+
+def row(vllm_ascend: str = DEFAULT) -> Row:
+    """The row of a vllm-ascend release, or of the nearest one: see `choose`."""
+    return choose(vllm_ascend).row
+
+
+def choose(vllm_ascend: str = "") -> Choice:
+    """The row of a vllm-ascend release ("" for the default one), however its version is written.
+
+    A release without a row is judged by the newest row before it, or else by the oldest.
+
+    Raises:
+        UsageError: the text is not a version.
+    """
+    wanted = (vllm_ascend or DEFAULT).strip()
+    try:
+        version = Version(wanted)
+    except InvalidVersion:
+        near = hint(wanted.removeprefix("v"), (each.vllm_ascend for each in rows()))
+        final = ", ".join(each.vllm_ascend for each in rows() if each.final)
+        raise UsageError(
+            msg(
+                "{wanted} is not a release of vllm-ascend{near}",
+                repr(wanted),
+                near or msg("; final ones: {final}", final),
+            )
+        ) from None
+    newest_first = sorted(rows(), key=_version, reverse=True)
+    known = next((each for each in newest_first if _version(each) <= version), newest_first[-1])
+    return Choice(row=known, asked="" if _version(known) == version else str(version))
+
+
+def _version(each: Row) -> Version:
+    return Version(each.vllm_ascend)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A requirement of one part of a row: a version specifier, and the package that states it."""
+
+    by: str
+    specifier: str
+
+
+def statements(each: Row, package: str) -> tuple[Statement, ...]:
+    """A row's requirements of a package (its normalised name): vllm-ascend's first, then vLLM's."""
+    exact = {"torch": each.torch, "torch-npu": each.torch_npu, "triton-ascend": each.triton_ascend}
+    exact |= {"vllm": each.vllm[0], "vllm-ascend": each.vllm_ascend}
+    if exact.get(package):
+        return (Statement(by=each.label(), specifier=f"=={exact[package]}"),)
+    said = [Statement(by=each.label(), specifier=each.requires.get(package, ""))]
+    said += [
+        Statement(by=f"vllm {v}", specifier=_matrix().vllm_requires.get(v, {}).get(package, "")) for v in each.vllm
+    ]
+    return tuple(statement for statement in said if statement.specifier)
+
+
+def installed(each: Row) -> Mapping[str, str]:
+    """The versions of the packages in a row's image, by normalised name.
+
+    Exact if the row states them. transformers is the newest version that its upper limit names, else the oldest
+    that it allows; torchvision follows torch; a version that no row fixes is that of the newest image.
+    """
+    major, minor, patch = [*each.torch.split("."), "0"][:3]
+    versions = _UNLIMITED | {
+        "torch": each.torch,
+        "torch-npu": each.torch_npu,
+        "torchaudio": each.torch,
+        "torchvision": f"{int(major) - 2}.{int(minor) + 15}.{patch}",
+        "transformers": _within(_specifiers(each, "transformers")),
+        "triton-ascend": each.triton_ascend,
+        "vllm": f"{each.vllm[0]}+{_IMAGE_BUILD}",
+        "vllm-ascend": each.vllm_ascend,
+    }
+    return {name: version for name, version in versions.items() if version}
+
+
+_UNLIMITED = {"fastapi": "0.120.4", "numpy": "1.26.4", "uvicorn": "0.38.0"}
+_IMAGE_BUILD = "empty"
+"""The local part of vLLM's version in the image, which builds it with VLLM_TARGET_DEVICE=empty."""
+
+
+def _specifiers(each: Row, package: str) -> tuple[str, ...]:
+    """The row's requirements of a package; a vLLM older than all known ones counts as the oldest of them."""
+    said = tuple(statement.specifier for statement in statements(each, package))
+    oldest = _matrix().vllm_requires[min(_matrix().vllm_requires, key=Version)]
+    return said or (oldest.get(package, ""),)
+
+
+def _within(specifiers: tuple[str, ...]) -> str:
+    """A version that specifiers allow: the newest that one names as allowed, else the oldest allowed one."""
+    clauses = [clause for text in specifiers for clause in SpecifierSet(text)]
+    for operators in ({"==", "<="}, {">="}):
+        named = [clause.version for clause in clauses if clause.operator in operators]
+        allowed = [version for version in named if all(in_range(version, text) for text in specifiers)]
+        if allowed:
+            return max(allowed, key=Version)
+    return ""
+
+
+def nearest(versions: Mapping[str, str]) -> Row:
+    """The row that agrees with most of the versions given; among equals the very release, a final one, the newest.
+
+    `versions` has any of vllm_ascend, vllm, python, cann, torch, torch_npu, triton_ascend; empty ones are ignored.
+    Local parts and post releases do not count (`0.23.0+empty` is vLLM 0.23.0; the matrix and the tags themselves
+    differ in torch-npu's post releases).
+    """
+    known = {name: version for name, version in versions.items() if version and name in _PARTS}
+    release = known.get("vllm_ascend", "").strip()
+
+    def nearness(each: Row) -> tuple[int, bool, bool, Version]:
+        agreeing = sum(_agrees(each, name, version) for name, version in known.items())
+        return (agreeing, each.vllm_ascend == release, each.final, _version(each))
+
+    return max(rows(), key=nearness)
+
+
+_PARTS = ("vllm_ascend", "vllm", "python", "cann", "torch", "torch_npu", "triton_ascend")
+
+
+def _agrees(each: Row, name: str, version: str) -> bool:
+    if name == "python":
+        return in_range(version, each.python)
+    if name == "vllm":
+        return any(same_release(version, candidate) for candidate in each.vllm)
+    return same_release(version, getattr(each, name) or "")
+
+
+def same_release(one: str, other: str) -> bool:
+    """Whether two versions are the same but for local parts, post and development releases (case ignored)."""
+    try:
+        return _release(one) == _release(other)
+    except InvalidVersion:
+        return one.strip().lower() == other.strip().lower()
+
+
+def _release(text: str) -> tuple[Version, tuple[str, int] | None]:
+    version = Version(text.strip())
+    return Version(version.base_version), version.pre
+
+
+def spans(some: Iterable[str], known: Iterable[str]) -> str:
+    """Some of the known releases in words, oldest first; three or more in a row are "first to last"."""
+    wanted, groups = set(some), [list[str]()]
+    for version in sorted(known, key=Version):
+        if version in wanted:
+            groups[-1].append(version)
+        else:
+            groups.append([])
+    said = [[f"{group[0]} to {group[-1]}"] if len(group) > 2 else group for group in groups]
+    return ", ".join(word for words in said for word in words)
+
+
+def is_older(one: str, other: str) -> bool:
+    """Whether a version comes before another one."""
+    return Version(one) < Version(other)
+
+
+def in_range(version: str, specifier: str) -> bool:
+    """Whether a version lies in a range of versions; a text that is not a version does not."""
+    try:
+        return SpecifierSet(specifier).contains(version.strip(), prereleases=True)
+    except (InvalidVersion, InvalidSpecifier):
+        return False

@@ -1,0 +1,1 @@
+"""What every stage is made of: checks, findings, results, the ledger that keeps them, and progress."""

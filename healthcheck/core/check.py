@@ -1,0 +1,189 @@
+"""How a check is declared: a small function from the facts of its stage to findings.
+
+    @check("plan/port", f"The server listens on port {PORT}", stage=Stage.PLAN, rule=contract.LISTENS_ON_PORT,
+           why=f"The service connects to port {PORT} and to no other.", requires=("plan/starts-server",))
+    def port(plan: LaunchPlan) -> Findings:
+        '''The page that `npu-adapter explain plan/port` prints.'''
+        if plan.port != PORT:
+            yield fail(expected=f"port {PORT}", seen=f"--port {plan.port}", fix=f"write --port {PORT}")
+
+Yielding nothing is a pass. `raise NotApplicable(reason)` is a skip. Any other exception is the kit's own error.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from healthcheck import contract
+from healthcheck.contract import Rule
+from healthcheck.core.records import CheckResult, Finding, JsonValue, Level, Outcome, Stage
+from healthcheck.text.messages import message, msg
+
+Facts = TypeVar("Facts")
+Findings = Iterator[Finding]
+_PLACES = {
+    "{port}": str(contract.PORT),
+    "{launch}": contract.LAUNCH,
+    "{chat_path}": contract.CHAT_PATH,
+    "{tasks}": ", ".join(task.value for task in contract.Task),
+    "{repeats}": str(contract.SAMPLES_PER_PROBLEM),
+    "{limit}": contract.MAX_WEIGHT,
+    "{limit_gb}": str(contract.MAX_WEIGHT_GB),
+    "{limit_bytes}": f"{contract.MAX_WEIGHT_BYTES:,}",
+    "{limit_gib_bytes}": f"{contract.MAX_WEIGHT_GIB_BYTES:,}",
+}
+"""What a page may name of the contract."""
+
+
+class NotApplicable(Exception):  # noqa: N818 - it is an outcome, not an error
+    """The check has nothing to say about these facts; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check(Generic[Facts]):
+    """A declared check.
+
+    Attributes:
+        why: one sentence: why the service cares.
+        page: what `npu-adapter explain` prints: the reason at length, and the repair; see `filled`.
+        requires: ids of checks that must not have failed or been skipped before this one makes sense.
+        by_row: what it finds depends on the row of the version matrix.
+        run: from facts to findings.
+    """
+
+    id: str
+    title: str
+    stage: Stage
+    why: str
+    page: str
+    rule: Rule | None
+    requires: tuple[str, ...]
+    by_row: bool
+    run: Callable[[Facts], Iterable[Finding]]
+
+    def judge(self, facts: Facts, doubt: str = "") -> CheckResult:
+        """Run the check over the facts; an exception in it is the kit's error, never the submission's failure.
+
+        `doubt` says why the row of the version matrix may not be the right one: what depends on it is unsettled.
+        """
+        began = time.monotonic()
+        outcome, findings, because = Outcome.PASS, (), ""  # type: tuple[Outcome, tuple[Finding, ...], str]
+        try:
+            findings = tuple(self.run(facts))
+            findings = _doubted(findings, doubt) if doubt and self.by_row else findings
+            outcome = _outcome(findings)
+        except NotApplicable as reason:
+            outcome, because = Outcome.SKIP, str(reason)
+        except Exception as error:  # noqa: BLE001 - whatever broke, the report must say so and go on
+            outcome, because = Outcome.ERROR, f"{type(error).__name__}: {error}"
+        return self.result(outcome, findings=findings, because=because, seconds=time.monotonic() - began)
+
+    def result(
+        self, outcome: Outcome, *, findings: tuple[Finding, ...] = (), because: str = "", seconds: float = 0.0
+    ) -> CheckResult:
+        """A result of this check, for the engine and for tests."""
+        return CheckResult(
+            id=self.id,
+            stage=self.stage,
+            title=self.title,
+            outcome=outcome,
+            why=self.why,
+            rule=next((f.rule for f in findings if f.level is Level.FAIL and f.rule), self.rule),
+            findings=findings,
+            because=because,
+            settled=not any(finding.level is Level.UNSETTLED for finding in findings),
+            seconds=seconds,
+        )
+
+
+def _outcome(findings: tuple[Finding, ...]) -> Outcome:
+    levels = {finding.level for finding in findings}
+    if Level.FAIL in levels:
+        return Outcome.FAIL
+    if Level.UNSETTLED in levels:
+        return Outcome.SKIP
+    return Outcome.WARN if Level.WARN in levels else Outcome.PASS
+
+
+def _doubted(findings: tuple[Finding, ...], doubt: str) -> tuple[Finding, ...]:
+    """The findings by a row that may not be the right one, none of them a failure, after the reason."""
+    reason = unsettled(
+        expected=msg("a row of the version matrix for the release"),
+        seen=doubt,
+        fix=msg("name the image's release with --stack; docs/adding-a-release.md says how a new one gets a row"),
+    )
+    return (
+        reason,
+        *(replace(each, level=Level.UNSETTLED) if each.level is Level.FAIL else each for each in findings),
+    )
+
+
+def check(
+    id: str,  # noqa: A002 - the word of the report
+    title: str,
+    *,
+    stage: Stage,
+    why: str,
+    rule: Rule | None = None,
+    requires: tuple[str, ...] = (),
+    by_row: bool = False,
+) -> Callable[[Callable[[Facts], Iterable[Finding]]], Check[Facts]]:
+    """Declare a check. The function's docstring becomes its page, with the places of `filled`."""
+
+    def declare(run: Callable[[Facts], Iterable[Finding]]) -> Check[Facts]:
+        page = inspect.getdoc(run)
+        if not page:
+            raise TypeError(f"the check {id} has no docstring, and so no page to explain it")
+        return Check(
+            id=id,
+            title=message(title),
+            stage=stage,
+            why=message(why),
+            page=page,
+            rule=rule,
+            requires=requires,
+            by_row=by_row,
+            run=run,
+        )
+
+    return declare
+
+
+def filled(page: str) -> str:
+    """The page, in whatever language it is, with what its names of places stand for."""
+    for name, value in _PLACES.items():
+        page = page.replace(name, value)
+    return page
+
+
+def _finding(
+    level: Level,
+    *,
+    expected: str,
+    seen: str,
+    fix: str,
+    where: str = "",
+    rule: Rule | None = None,
+    evidence: Mapping[str, JsonValue] | None = None,
+) -> Finding:
+    return Finding(
+        level=level, expected=expected, seen=seen, fix=fix, where=where, rule=rule, evidence=evidence or {}
+    )
+
+
+fail = functools.partial(_finding, Level.FAIL)
+"""A documented rule is broken, or a malfunction was observed."""
+warn = functools.partial(_finding, Level.WARN)
+"""Something that rests on an inference about the service, or a risk that is not a fault yet."""
+unsettled = functools.partial(_finding, Level.UNSETTLED)
+"""The question could not be answered: something outside was in the way, or the evidence is too thin."""
+
+
+def note(seen: str, *, where: str = "", evidence: Mapping[str, JsonValue] | None = None) -> Finding:
+    """Something worth saying beside a pass."""
+    return Finding(level=Level.NOTE, expected="", seen=seen, where=where, evidence=evidence or {})

@@ -1,0 +1,114 @@
+"""The engine: gathers the facts of a stage once, runs its checks over them, keeps the results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from healthcheck.core.check import Check
+from healthcheck.core.progress import Progress
+from healthcheck.core.records import CheckResult, Outcome, Stage
+from healthcheck.errors import Blocked, KitError, UsageError
+from healthcheck.text.messages import msg
+from healthcheck.text.redact import Redact, redacted, without_secrets
+
+Facts = TypeVar("Facts")
+
+
+class Ledger:
+    """The results of a run so far. It only grows, and its findings contain no secrets.
+
+    `waived` has the ids of checks that are not to run, each with who asked for that and why. `doubt` says why the
+    row of the version matrix may not be the right one (stacks.Choice), "" if it is.
+    """
+
+    def __init__(
+        self,
+        progress: Progress,
+        *,
+        waived: Mapping[str, str] | None = None,
+        redact: Redact = without_secrets,
+        doubt: str = "",
+    ) -> None:
+        self._progress = progress
+        self._redact = redact
+        self._doubt = doubt
+        self._waived = dict(waived or {})
+        self._results: dict[str, CheckResult] = {}
+
+    @property
+    def results(self) -> tuple[CheckResult, ...]:
+        return tuple(self._results.values())
+
+    def result(self, id: str) -> CheckResult:  # noqa: A002 - the word of the report
+        """The result of a check that has one."""
+        return self._results[id]
+
+    def settle(self, stage: Stage, because: str) -> None:
+        """Turn the unsettled results of a stage into warnings once a later stage has settled them."""
+        for result in self._results.values():
+            if result.stage is stage and not result.settled and result.outcome is Outcome.SKIP:
+                settled = replace(result, outcome=Outcome.WARN, settled=True, because=because)
+                self._results[result.id] = settled
+
+    def failed(self) -> tuple[CheckResult, ...]:
+        """The checks that failed so far. If there are any, a later stage would only repeat them."""
+        return tuple(result for result in self._results.values() if result.outcome is Outcome.FAIL)
+
+    def judge(self, checks: Sequence[Check[Facts]], gather: Callable[[], Facts]) -> Facts | None:
+        """Gather the facts and run the checks over them, in order.
+
+        A check whose prerequisite failed, was skipped or broke is skipped and names it; where that leaves no
+        check to run, the facts are not gathered. Where they cannot be gathered, the checks are unsettled if
+        something was in the way (Blocked), and the kit's own errors otherwise. None is returned then.
+
+        Raises:
+            UsageError: the facts cannot be gathered from what the user gave.
+        """
+        if all(self._obstacle(check) for check in checks):
+            self.skip(checks)
+            return None
+        try:
+            facts = gather()
+        except UsageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the report must say what broke, and the run go on
+            self._without_facts(checks, error)
+            return None
+        for check in checks:
+            obstacle = self._obstacle(check)
+            if obstacle:
+                self._record(check.result(Outcome.SKIP, because=obstacle))
+            else:
+                self._record(check.judge(facts, self._doubt))
+        return facts
+
+    def skip(self, checks: Sequence[Check[Facts]], because: str = "") -> None:
+        """Skip the checks that have no result yet, for their own prerequisite or else for this reason."""
+        for check in (check for check in checks if check.id not in self._results):
+            self._record(check.result(Outcome.SKIP, because=self._obstacle(check) or because))
+
+    def _without_facts(self, checks: Sequence[Check[Facts]], error: Exception) -> None:
+        outcome = Outcome.SKIP if isinstance(error, Blocked) else Outcome.ERROR
+        because = str(error) if isinstance(error, KitError) else msg("{name}: {error}", type(error).__name__, error)
+        for check in checks:
+            self._record(replace(check.result(outcome, because=because), settled=False))
+
+    def _record(self, result: CheckResult) -> None:
+        self._results[result.id] = shown = redacted(result, self._redact)
+        self._progress.result(shown)
+
+    def _obstacle(self, check: Check[Facts]) -> str:
+        if check.id in self._waived:
+            return msg("skipped on request ({source})", self._waived[check.id])
+        for needed in check.requires:
+            result = self._results.get(needed)
+            if needed in self._waived or result is None:
+                continue
+            if result.outcome is Outcome.FAIL:
+                return msg("{check} failed", needed)
+            if result.outcome in {Outcome.SKIP, Outcome.ERROR}:
+                root = result.because.endswith((" failed", " gave no answer"))
+                return result.because if root else msg("{check} gave no answer", needed)
+        return ""

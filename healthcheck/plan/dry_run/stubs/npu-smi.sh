@@ -1,2 +1,0 @@
-#!/bin/sh
-exec @KIT@/py/bin/python3 -I -S -B -X utf8 @KIT@/lib/healthcheck/plan/dry_run/stubs/npu_smi.py @KIT@ "$0" "$@"

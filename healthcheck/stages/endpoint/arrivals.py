@@ -1,0 +1,141 @@
+"""When the text of an answer arrived: while it was generated, or held back.
+
+A busy machine delays the engine, a proxy or this process, and so the first text of any answer, however long it is
+going to be. Whatever holds text back delays the first text of a long answer more than that of a short one. So text
+that came steadily is evidence by itself. Late text is none: short and long answers in turn decide.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from healthcheck.stages.endpoint.answers import answered, counted_tokens
+from healthcheck.stages.endpoint.records import Interview, Turn
+from healthcheck.stages.endpoint.streams import every_stream
+from healthcheck.wire.client import Exchange
+
+MEASURABLE_S = 0.4
+PROVABLE_S, PROVABLE_TOKENS_PER_S = 2.0, 100
+"""How much longer than a short answer a long one has to take, and how slowly its tokens have to come, before late
+text is a failure. A proxy that is slower than its engine may read a quick answer to its end before it writes on:
+LiteLLM before a small model, at 170 to 220 tokens per second on two cores, does so in most answers."""
+_TELLING_EVENTS = 8
+_HELD_SHARE = 0.25
+"""Of an answer's time, that passes without text. A server that sends an answer in two bursts is silent for half."""
+_LATER = 1.25
+"""How much the waits for equally long answers may differ."""
+_STEADY_STREAMS = 2
+_TINY_S = 1e-3
+LEAST_TURNS = 4
+"""By chance, the first texts of 4 long answers all take longer than those of 12 short ones once in 1,820 times."""
+
+
+class Streaming(enum.Enum):
+    """What the arrivals of an interview say about the server."""
+
+    INCREMENTAL = "incremental"
+    HELD_BACK = "held back"
+    UNCLEAR = "unclear"
+    TOO_QUICK = "too quick"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Short and long answers that were asked in turn; medians, in seconds from the request.
+
+    Attributes:
+        short_s: until the first text of a short answer.
+        first_s, last_s: until the first and the last text of a long one.
+        least_s: how much longer the quickest long answer took than the quickest first text of a short one.
+        tokens_per_s: of the quickest long answer, after that first text.
+        apart: every long answer's first text took longer than every short one's.
+    """
+
+    short_s: float
+    first_s: float
+    last_s: float
+    least_s: float
+    tokens_per_s: float
+    apart: bool
+
+    @property
+    def held_share(self) -> float | None:
+        """How much of the time that a long answer took beyond a short one's passed before its first text.
+
+        None if it took hardly any.
+        """
+        whole_s = self.last_s - self.short_s
+        return (self.first_s - self.short_s) / whole_s if whole_s >= MEASURABLE_S else None
+
+
+def streaming(interview: Interview) -> Streaming:
+    """What the streams of this interview, or else its turns, say; UNCLEAR if more turns are needed."""
+    short_s = _short_wait_s(interview)
+    if sum(_is_steady(each, short_s) for each in every_stream(interview)) >= _STEADY_STREAMS:
+        return Streaming.INCREMENTAL
+    if not _is_late(interview.long, short_s):
+        return Streaming.TOO_QUICK
+    compared = comparison(interview.turns)
+    return _by_turns(compared) if compared and len(interview.turns) >= LEAST_TURNS else Streaming.UNCLEAR
+
+
+def _by_turns(compared: Comparison) -> Streaming:
+    if compared.held_share is not None and compared.held_share < _HELD_SHARE:
+        return Streaming.INCREMENTAL
+    if compared.least_s < PROVABLE_S or compared.tokens_per_s > PROVABLE_TOKENS_PER_S:
+        return Streaming.TOO_QUICK
+    return Streaming.HELD_BACK if compared.apart else Streaming.UNCLEAR
+
+
+def comparison(turns: Sequence[Turn]) -> Comparison | None:
+    """The first texts of short and of long answers; None if either kind had none."""
+    short = [each.arrivals_s[0] for turn in turns for each in turn.short if each.arrivals_s]
+    long = [turn.long for turn in turns if turn.long.arrivals_s]
+    if not short or not long:
+        return None
+    first, last = [each.arrivals_s[0] for each in long], [each.arrivals_s[-1] for each in long]
+    return Comparison(
+        short_s=median(short),
+        first_s=median(first),
+        last_s=median(last),
+        least_s=min(last) - min(short),
+        tokens_per_s=max(_tokens(each) / max(each.arrivals_s[-1] - min(short), _TINY_S) for each in long),
+        apart=min(first) > max(short),
+    )
+
+
+def _tokens(answer: Exchange) -> int:
+    """By the server's count, but no more than events: a wrapper may send each character by itself."""
+    return min(answer.completion.deltas, counted_tokens(answer)) if answer.completion else 0
+
+
+def _is_steady(exchange: Exchange, short_s: float) -> bool:
+    """Whether no silence made up much of an answer's time, not counting what a short answer waits as well."""
+    arrivals = exchange.arrivals_s
+    if not _has_pieces(exchange) or not arrivals or arrivals[-1] - short_s < MEASURABLE_S:
+        return False
+    silence = max(later - earlier for earlier, later in pairwise((short_s, *arrivals)))
+    return silence < _HELD_SHARE * (arrivals[-1] - short_s)
+
+
+def _is_late(exchange: Exchange | None, short_s: float) -> bool:
+    """Whether an answer ended so much later than a short one begins that text could have been held back."""
+    if exchange is None or not answered(exchange) or not exchange.arrivals_s or not _has_pieces(exchange):
+        return False
+    return exchange.arrivals_s[-1] > _LATER * short_s + MEASURABLE_S
+
+
+def _short_wait_s(interview: Interview) -> float:
+    """The least wait for the first text of a short answer, of those that are asked before the turns."""
+    short = (interview.opening.exchange, *interview.streams, interview.limited)
+    return min((each.arrivals_s[0] for each in short if each and each.arrivals_s), default=0.0)
+
+
+def _has_pieces(exchange: Exchange) -> bool:
+    """Whether an answer had enough events to tell, or, of a long one, all of it in a single event."""
+    completion = exchange.completion
+    return completion is not None and (completion.deltas >= _TELLING_EVENTS or completion.deltas == 1)

@@ -1,0 +1,82 @@
+"""Sends the requests of the interview: with which model name, without which fields, within which time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from healthcheck.core.progress import Progress
+from healthcheck.core.records import JsonValue
+from healthcheck.stages.endpoint.records import STREAM_OPTIONS
+from healthcheck.text.messages import msg
+from healthcheck.wire.chat import Message, request_body
+from healthcheck.wire.client import Client, Exchange, Limits
+
+Ask = Callable[[], Exchange]
+SHORT_TOKENS = 16
+"""Of an answer that only has to say a code word or a line."""
+_STEPS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Sends requests to one server.
+
+    Attributes:
+        left_out: fields of the evaluation client's body that the server refuses.
+        cold: the temperature at which answers are to be steady.
+    """
+
+    base_url: str
+    limits: Limits
+    progress: Progress
+    name: str = ""
+    left_out: tuple[str, ...] = ()
+    cold: float = 0.0
+
+    @property
+    def client(self) -> Client:
+        return Client(self.base_url, self.limits)
+
+    def within(self, total_s: float) -> Asker:
+        """The same with less time for each exchange."""
+        return replace(self, limits=replace(self.limits, total_s=min(self.limits.total_s, total_s)))
+
+    def under(self, limits: Limits) -> Asker:
+        """The same with other limits."""
+        return replace(self, limits=limits)
+
+    def say(self, text: str, done: int = 0) -> None:
+        """Report the progress of the interview."""
+        self.progress.update(msg("endpoint: {text}", text), done=done, total=_STEPS)
+
+    def body(
+        self, messages: Sequence[Message], *, max_tokens: int, temperature: float | None, **fields: JsonValue
+    ) -> Mapping[str, JsonValue]:
+        """The evaluation client's body without the fields that the server refuses; None: the lowest temperature."""
+        heat = self.cold if temperature is None else temperature
+        whole = request_body(messages, model=self.name, max_tokens=max_tokens, temperature=heat)
+        return {key: value for key, value in (whole | fields).items() if key not in self.left_out}
+
+    def stream(
+        self,
+        *messages: Message,
+        max_tokens: int = SHORT_TOKENS,
+        temperature: float | None = None,
+        **fields: JsonValue,
+    ) -> Exchange:
+        """Send a request for a stream."""
+        return self.client.chat(self.body(messages, max_tokens=max_tokens, temperature=temperature, **fields))
+
+    def plain(self, *messages: Message, max_tokens: int = SHORT_TOKENS, **fields: JsonValue) -> Exchange:
+        """Send a request for a plain answer."""
+        body = {**self.body(messages, max_tokens=max_tokens, temperature=None), **fields, "stream": False}
+        body.pop(STREAM_OPTIONS, None)
+        return self.client.chat(body)
+
+
+def together(asks: Sequence[Ask], *, at_once: int) -> tuple[Exchange, ...]:
+    """The results of all calls, in order; at most `at_once` run concurrently."""
+    with ThreadPoolExecutor(max_workers=at_once) as pool:
+        return tuple(pool.map(lambda ask: ask(), asks))

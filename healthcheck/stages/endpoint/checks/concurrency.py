@@ -1,0 +1,103 @@
+"""endpoint/concurrency: parallel streams are all served, each with its own text."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.endpoint.answers import answered, request_of, response_of, shown
+from healthcheck.stages.endpoint.crowd import changed_answers, changed_copies, crowd_talk
+from healthcheck.stages.endpoint.records import Interview
+from healthcheck.text.messages import msg
+
+_MIXED = 3
+"""Of 28 answers beside others. A model that hardly copies may trip over one word and find back; not over three that
+it repeats when it is alone."""
+
+
+@check(
+    "endpoint/concurrency",
+    "Parallel streams are all served, each with its own text",
+    stage=Stage.ENDPOINT,
+    why="The client sends requests concurrently, and does not retry after a status other than 200.",
+    rule=contract.CHAT_STREAMING,
+    requires=("endpoint/stream-finish",),
+)
+def concurrency(interview: Interview) -> Findings:
+    """Sixteen concurrent streams, each with its own line to repeat, must all be answered, and none may contain
+    another's code word or the answer to another prompt. They may wait, since the client has no time-out. They may
+    not be refused: 429 and 503 are final for the client.
+
+    The text of each stream is compared with its line, or else with the answer to the same request alone. Batches of
+    another size round differently, so that a model may continue differently from some token on. A text that differs
+    and then matches again was changed on its way: tokens of two streams were mixed, or reordered.
+
+    Repair: queue requests instead of refusing them; schedule all of them; keep the state of each request separate.
+    Simulated by: npu-adapter simulate --fault cross-talk (busy, hangs-in-a-crowd, mixes-tokens,
+    swaps-tokens)
+
+    Example:
+    ```text line to repeat, and the answer beside others
+    kalo77 red house   → kalo77 red house
+    miru12 blue river  → kalo77 red river
+    ```
+
+    Use instead:
+
+    ```text line to repeat, and the answer beside others
+    kalo77 red house   → kalo77 red house
+    miru12 blue river  → miru12 blue river
+    ```
+    """
+    crowd = interview.crowd
+    if crowd is None:
+        raise NotApplicable(msg("no parallel streams were tried"))
+    streams = [exchange for exchanges in crowd.rounds for exchange in exchanges]
+    lost = [exchange for exchange in streams if not answered(exchange)]
+    if lost:
+        yield fail(
+            expected=msg("{lines} streams at once, all answered", len(crowd.lines)),
+            seen=msg(
+                "{lost} of {streams} were not answered: {response_of}",
+                len(lost),
+                len(streams),
+                response_of(lost[0]),
+            ),
+            fix=msg("look for a lock or slot that is not released")
+            if lost[0].error
+            else msg("queue requests instead of refusing them: the evaluation client does not retry"),
+            where=request_of(lost[0]),
+        )
+    signs = crowd_talk(crowd)
+    if signs:
+        yield fail(
+            expected=msg("each stream with the answer to its own prompt"),
+            seen=msg("{signs}; {signs2} such signs", signs[0], len(signs)),
+            fix=msg("keep the state of each request separate: a shared streamer or buffer mixes them"),
+            where=request_of(streams[0]),
+        )
+    elif len(mixed := changed_copies(crowd)) >= _MIXED:
+        text, right = mixed[0]
+        yield fail(
+            expected=msg("the answer to the same request alone: {right}", shown(right, 120)),
+            seen=msg(
+                "with other requests: {text}, then the same text again; {mixed} such streams",
+                shown(text, 120),
+                len(mixed),
+            ),
+            fix=msg("keep the chunks of each stream separate and in order: a shared buffer or queue mixes them"),
+            where=request_of(streams[0]),
+        )
+    elif not lost and (changed := changed_answers(crowd)):
+        yield warn(
+            expected=msg("the same answers to the same concurrent prompts at temperature 0"),
+            seen=msg(
+                "{changed} of {rounds} were right only once: {changed2}",
+                len(changed),
+                len(crowd.rounds[1]),
+                ", ".join(changed[:2]),
+            ),
+            fix=msg("look for state that requests share; send the same prompts one at a time and compare"),
+            where=request_of(streams[0]),
+            evidence={"changed_answers": len(changed), "repeats": len(crowd.rounds[1])},
+        )

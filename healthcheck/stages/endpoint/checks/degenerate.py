@@ -1,0 +1,89 @@
+"""endpoint/degenerate: answers are text."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note
+from healthcheck.core.records import Stage
+from healthcheck.stages.endpoint.answers import answered, request_of, said, shown
+from healthcheck.stages.endpoint.records import Interview
+from healthcheck.text import degenerate as signs
+from healthcheck.text.messages import msg
+from healthcheck.wire.client import Exchange
+
+_SIGNS = ("constant", "bad_codepoints", "mixed_scripts", "tail_loop", "compressible")
+_TELLING_CHARACTERS = 16
+_FEWEST = 3
+_FIX = msg(
+    "try --dtype bfloat16, no quantisation, --enforce-eager, --tensor-parallel-size 1, in this order; "
+    "npu-adapter explain probe/degenerate says why"
+)
+
+
+@check(
+    "endpoint/degenerate",
+    "Answers are text, not garbage",
+    stage=Stage.ENDPOINT,
+    why='A deployment that answers "!!!!" or loops starts, streams and stops like a healthy one.',
+    requires=("endpoint/stream-finish",),
+)
+def degenerate(interview: Interview) -> Findings:
+    """Searches the complete answers at temperature 1 for signs that a weak model does not explain: one repeated
+    character, a repeated passage, bytes that are not text, letters of four scripts. The check fails only if both a
+    long story and a small problem show a sign, because a model made for one kind of prompt may loop on another.
+
+    Answers at temperature 0 and beyond their end (ignore_eos) do not count: small healthy models loop there. Words
+    that make no sense do not count either. probe/degenerate counts how often the signs occur among hundreds of
+    answers.
+
+    Repair: try in this order, and keep the first that helps: --dtype bfloat16, no quantisation, --enforce-eager,
+    --tensor-parallel-size 1.
+    Simulated by: npu-adapter simulate --fault garbage (falls-into-a-loop)
+
+    Example:
+    ```text answer to “Write a story.”
+    !!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!
+    ```
+
+    Use instead:
+
+    ```text answer to “Write a story.”
+    The old keeper climbed the stairs of the lighthouse, lit the lamp once more, and listened to the sea.
+    ```
+    """
+    warm = interview.sampling.warm if interview.sampling else ()
+    short = [exchange for exchange in warm if _telling(exchange)]
+    long = [exchange for exchange in interview.stories if _telling(exchange)]
+    if not long or len(short) + len(long) < _FEWEST:
+        raise NotApplicable(msg("too few answers at temperature 1, or too short, to tell text from garbage"))
+    spoilt = [exchange for exchange in long if _signs(exchange)]
+    if not spoilt:
+        return
+    signs = sorted({sign for exchange in spoilt for sign in _signs(exchange)})
+    seen = msg(
+        "{signs} in {spoilt} of {stories} long answers", ", ".join(signs), len(spoilt), len(interview.stories)
+    )
+    last = shown(said(spoilt[0])[-160:])
+    if len(spoilt) < len(interview.stories):
+        yield note(msg("{seen}: {last}; probe/degenerate judges how often", seen, last))
+        return
+    yield fail(
+        expected=msg("answers that are text"),
+        seen=msg(
+            "{seen} and {bool} of {short} short ones: {last}",
+            seen,
+            sum(bool(_signs(each)) for each in short),
+            len(short),
+            last,
+        ),
+        fix=_FIX,
+        where=request_of(spoilt[0]),
+    )
+
+
+def _telling(exchange: Exchange) -> bool:
+    return answered(exchange) and len(said(exchange)) >= _TELLING_CHARACTERS
+
+
+def _signs(exchange: Exchange) -> tuple[str, ...]:
+    cut = exchange.completion is not None and exchange.completion.finish_reason == "length"
+    return tuple(name for name in signs.flags(said(exchange), cut=cut) if name in _SIGNS)

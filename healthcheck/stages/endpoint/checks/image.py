@@ -1,0 +1,102 @@
+"""endpoint/image: pictures are seen."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.contract import Task
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.endpoint.answers import (
+    answered,
+    first_choice,
+    plain_texts,
+    prompt_tokens,
+    request_of,
+    response_of,
+    said,
+    shown,
+    texts,
+)
+from healthcheck.stages.endpoint.records import Interview
+from healthcheck.text.messages import msg
+from healthcheck.wire.client import Exchange
+
+
+@check(
+    "endpoint/image",
+    "Images affect the answer",
+    stage=Stage.ENDPOINT,
+    why="For this task code the service sends images in chat messages.",
+    rule=contract.TASK_TYPES,
+    requires=("endpoint/stream-finish", "endpoint/degenerate"),
+)
+def image(interview: Interview) -> Findings:
+    """An image in a message (an image_url with a data URL) must be accepted, be part of the prompt, and affect the
+    answer. Four images, red, blue, chequered and shaded, are sent with the same question.
+
+    The answers need not be right. If all four are equal, the log-probabilities of two of them are compared; if the
+    server reports none, the check warns.
+
+    Repair: serve a vision-language model with its processor files; allow images (--limit-mm-per-prompt).
+    Simulated by: npu-adapter simulate --fault ignores-images (refuses-images)
+
+    Example:
+    ```text answers to “What is the main colour?”
+    red image   → A dog on a meadow.
+    blue image  → A dog on a meadow.
+    ```
+
+    Use instead:
+
+    ```text answers to “What is the main colour?”
+    red image   → Red.
+    blue image  → Blue.
+    ```
+    """
+    if interview.task is Task.TEXT_GENERATION:
+        raise NotApplicable(msg("the task is text-generation: no images"))
+    if interview.shown is None:
+        raise NotApplicable(msg("no image was sent"))
+    streams, without = interview.shown.streams, interview.shown.without
+    bad = next((exchange for exchange in streams if not answered(exchange)), None)
+    if bad:
+        yield fail(
+            expected=msg("an answer to a message with an image"),
+            seen=response_of(bad),
+            fix=msg("serve a vision-language model with its processor files; allow images (--limit-mm-per-prompt)"),
+            where=request_of(bad),
+        )
+        return
+    if len({texts(exchange) for exchange in streams}) > 1:
+        return
+    bare, counted = prompt_tokens(without), prompt_tokens(streams[0])
+    seen = msg("the same answer to four images: {said}", shown(said(streams[0]), 120))
+    fix = msg("pass image_url parts on to the model's processor")
+    if bare and counted and counted <= bare:
+        yield fail(
+            expected=msg("more prompt tokens than the {bare} without an image", bare),
+            seen=msg("{counted} with one, and {seen}", counted, seen),
+            fix=fix,
+            where=request_of(streams[0]),
+        )
+        return
+    certainties = {_certainty(exchange) for exchange in interview.shown.plain}
+    if len(certainties) > 1 and None not in certainties:
+        yield note(msg("the images change the log-probabilities, but not the answer"))
+    elif certainties == {None} or len({plain_texts(exchange) for exchange in interview.shown.plain}) > 1:
+        yield warn(
+            expected=msg("an answer that depends on the image"), seen=seen, fix=fix, where=request_of(streams[0])
+        )
+    else:
+        yield fail(
+            expected=msg("log-probabilities that depend on the image"),
+            seen=msg("{seen}, with the same log-probabilities", seen),
+            fix=fix,
+            where=request_of(streams[0]),
+        )
+
+
+def _certainty(exchange: Exchange) -> str | None:
+    """The log-probabilities of a plain answer as text, None if it has none."""
+    logprobs = first_choice(exchange).get("logprobs")
+    return str(logprobs) if logprobs else None

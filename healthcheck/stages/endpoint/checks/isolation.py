@@ -1,0 +1,75 @@
+"""endpoint/isolation: no request sees the text of another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, NotApplicable, check, fail
+from healthcheck.core.records import Stage
+from healthcheck.stages.endpoint.answers import repeats, request_of, said, shown
+from healthcheck.stages.endpoint.records import Interview
+from healthcheck.text.messages import msg
+from healthcheck.wire.client import Exchange
+
+
+@check(
+    "endpoint/isolation",
+    "No request sees the text of another one",
+    stage=Stage.ENDPOINT,
+    why="The client sends many problems concurrently: a shared history puts one into the prompt of another.",
+    rule=contract.CHAT_STREAMING,
+    requires=("endpoint/stream-finish",),
+)
+def isolation(interview: Interview) -> Findings:
+    """Several clients tell the server code words. A client that told it none then asks for the code word. An
+    answer with another client's word shows that the server keeps one history for all clients.
+
+    The check is skipped if the model does not repeat code words.
+
+    Repair: build the prompt from the messages of the request alone; keep no chat session on the server.
+    Simulated by: npu-adapter simulate --fault shared-history
+
+    Example:
+    Another client was told the code word kalo77. This one was told none:
+
+    ```text answer to “What is the code word?”
+    The code word is kalo77.
+    ```
+
+    Use instead:
+
+    ```text answer to “What is the code word?”
+    You have not told me a code word.
+    ```
+    """
+    for word, exchange in _untold(interview):
+        if word in said(exchange):
+            yield fail(
+                expected=msg("an answer without text of other requests"),
+                seen=msg("the code word of another request, {word}: {said}", repr(word), shown(said(exchange))),
+                fix=msg("build the prompt from the messages of the request alone; keep no history on the server"),
+                where=request_of(exchange),
+            )
+            return
+    talk = interview.conversation
+    if talk is None or not repeats(talk.word, talk.same):
+        raise NotApplicable(
+            msg("the model does not repeat a code word, so the check cannot see what was in its prompt")
+        )
+
+
+def _untold(interview: Interview) -> Iterator[tuple[str, Exchange]]:
+    """Code words, each with requests in which it was not said."""
+    talk, crowd = interview.conversation, interview.crowd
+    if talk is None:
+        return
+    words = [
+        talk.word,
+        *(recall.word for recall in talk.recalls),
+        *(line.split(maxsplit=1)[0] for line in (crowd.lines if crowd else ())),
+    ]
+    apart = (talk.alone, talk.shots, interview.limited, interview.stopped, *interview.streams)
+    for word in dict.fromkeys(words):
+        for exchange in filter(None, apart):
+            yield word, exchange

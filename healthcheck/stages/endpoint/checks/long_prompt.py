@@ -1,0 +1,149 @@
+"""endpoint/long-prompt: a long prompt is processed whole or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.core.records import Finding, Stage
+from healthcheck.stages.endpoint.answers import (
+    answered,
+    context_tokens,
+    prompt_tokens,
+    repeats,
+    request_of,
+    response_of,
+    said,
+    shown,
+    token_limit,
+    too_long,
+)
+from healthcheck.stages.endpoint.conversation import MUTE
+from healthcheck.stages.endpoint.prompts import FILLER
+from healthcheck.stages.endpoint.records import Interview, Step
+from healthcheck.stages.endpoint.streams import counts_hold, tokens_per_unit
+from healthcheck.text.messages import msg
+
+_LOST_SHARE = 0.1
+_FIX = msg("raise the limit on input tokens (--max-model-len), and refuse longer prompts instead of cutting them")
+
+
+@check(
+    "endpoint/long-prompt",
+    "A long prompt is processed whole or refused",
+    stage=Stage.ENDPOINT,
+    why="A prompt that is cut silently loses its question or its examples; the answer is scored all the same.",
+    rule=contract.CHAT_STREAMING,
+    requires=("endpoint/stream-finish",),
+)
+def long_prompt(interview: Interview) -> Findings:
+    """A prompt of about 5000 tokens, or five eighths of the model's context length, must reach the model whole.
+
+    The same prompt is sent with one, three, and more units of the same text. Each unit must add as many tokens as
+    the one before; a tenth less means that the prompt was cut. The parts that occur once (the code word, the
+    question, the chat template's own tokens) cancel out in the differences. Whatever the counts are, a model that
+    repeats a code word from a short prompt should repeat it from a long one; if it repeats neither of two, the
+    check warns.
+
+    A server may refuse a prompt that exceeds its context length with status 400. A server that reports no context
+    length and answers 200 without text warns: the evaluation client scores that as an answer.
+
+    Repair: raise the limit on input tokens (--max-model-len), and refuse longer prompts instead of cutting them.
+    Simulated by: npu-adapter simulate --fault cuts-prompt (long-prompt-500, halves-prompt, cuts-at-4096,
+    drops-middle)
+
+    Example:
+    ```text prompt tokens of a growing prompt
+     100  with   1 unit of text
+     180  with   3 units
+    1060  with  25 units
+    2030  with 100 units
+    ```
+
+    Use instead:
+
+    ```text prompt tokens of a growing prompt
+     100  with   1 unit of text
+     180  with   3 units
+    1060  with  25 units
+    4060  with 100 units
+    ```
+    """
+    if not interview.steps:
+        raise NotApplicable(msg("no long prompt was tried"))
+    each = tokens_per_unit(interview.steps) if counts_hold(interview) else None
+    for step in interview.steps:
+        if not answered(step.exchange):
+            yield _refusal(interview, step, each)
+            return
+    if len(interview.steps) <= 2:
+        raise NotApplicable(msg("the context has no room for a prompt longer than the others of this interview"))
+    counted = each is not None and all(prompt_tokens(step.exchange) for step in interview.steps)
+    cut = _cut(interview.steps, each) if each and counted else None
+    if cut:
+        yield cut
+        return
+    word = interview.conversation.word if interview.conversation else ""
+    first, *_, middle, last = interview.steps
+    if not repeats(word, first.exchange):
+        if counted:
+            return
+        raise NotApplicable(MUTE)
+    if not repeats(word, middle.exchange) and not repeats(word, last.exchange):
+        yield warn(
+            expected=msg(
+                "the code word {word} from the middle of {units} characters", repr(word), last.units * len(FILLER)
+            ),
+            seen=msg(
+                "{said}; of {units}: {said2}",
+                shown(said(last.exchange), 80),
+                middle.units * len(FILLER),
+                shown(said(middle.exchange), 80),
+            ),
+            fix=msg("look for an input limit that cuts the prompt; the model may also have forgotten the word"),
+            where=request_of(last.exchange),
+        )
+
+
+def _refusal(interview: Interview, step: Step, each: float | None) -> Finding:
+    """A failure, unless the prompt may be longer than the context; then a silence is a warning.
+
+    Raises:
+        NotApplicable: it is refused as it should be.
+    """
+    context, shortest = context_tokens(interview.models), prompt_tokens(interview.steps[0].exchange)
+    size = shortest + each * (step.units - 1) if shortest and each else None
+    fits = bool(size and context and size + token_limit(step.exchange) < context)
+    if too_long(step.exchange) and not fits:
+        raise NotApplicable(msg("the server refuses such a long prompt: {response_of}", response_of(step.exchange)))
+    told = msg("{size:.0f} tokens", size) if size else msg("{units} characters", step.units * len(FILLER))
+    judge: Callable[..., Finding] = fail
+    if context is None and step.exchange.status == 200:
+        judge = warn  # the prompt may exceed a context length that the server does not report
+    return judge(
+        expected=msg("an answer to a prompt of {told}; the context is {context}", told, context or msg("unknown")),
+        seen=response_of(step.exchange),
+        fix=msg("raise --max-model-len, or find in the server's log why long prompts fail"),
+        where=request_of(step.exchange),
+    )
+
+
+def _cut(steps: tuple[Step, ...], each: float) -> Finding | None:
+    """The first prompt that has a tenth fewer tokens than its units add up to."""
+    counts = [prompt_tokens(step.exchange) or 0 for step in steps]
+    for step, count in zip(steps[2:], counts[2:], strict=True):
+        more = each * (step.units - steps[0].units)
+        if count - counts[0] < (1 - _LOST_SHARE) * more - each:
+            return fail(
+                expected=msg(
+                    "about {counts:.0f} prompt tokens: {each:.1f} for each of {units} units",
+                    counts[0] + more,
+                    each,
+                    step.units,
+                ),
+                seen=msg("{count}: the rest of the prompt was cut without an error", count),
+                fix=_FIX,
+                where=request_of(step.exchange),
+            )
+    return None

@@ -1,0 +1,268 @@
+"""endpoint/max-tokens: max_tokens is honoured and truncation reported."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.core.records import Finding, Stage
+from healthcheck.stages.endpoint.answers import (
+    answered,
+    context_tokens,
+    request_of,
+    response_of,
+    said,
+    shown,
+    token_limit,
+    too_long,
+    words_in,
+)
+from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.streams import common_length, counts_hold, every_stream, overruns
+from healthcheck.text.messages import msg
+from healthcheck.wire.chat import Usage
+from healthcheck.wire.client import Exchange
+
+_CONTEXT_STEP = 64
+_COUNTED_OVER = 1.25
+"""A gateway that counts by another tokenizer counts more or less than the engine made."""
+_CLEARLY_FEWER = 0.5
+_SHARE = 0.25
+"""A short answer with fewer characters per token than this share of a long one's was cut."""
+
+
+@check(
+    "endpoint/max-tokens",
+    "max_tokens is honoured and truncation reported",
+    stage=Stage.ENDPOINT,
+    why="An answer that the server cuts short is scored as wrong, and the report does not say that it was cut.",
+    rule=contract.CHAT_STREAMING,
+    requires=("endpoint/stream-finish",),
+)
+def max_tokens(interview: Interview) -> Findings:
+    """An answer has at most max_tokens tokens; if that limit cuts it, finish_reason is "length". Nothing else may
+    cut it: some servers have their own limit (16, 128 or 512 tokens), others count the prompt too. An answer that
+    ended by itself says "stop".
+
+    The check looks for limits up to 264 tokens. On a server that generates more than 30 tokens per second, it looks
+    as far as nine seconds allow, at most 520 tokens.
+
+    Repair: pass max_tokens on to the engine; raise the server's own limit on new tokens.
+    Simulated by: npu-adapter simulate --fault ignores-max-tokens (caps-output, hides-truncation,
+    limit-counts-prompt, always-length)
+
+    Example:
+    The request has "max_tokens": 4:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris, on the river Seine."}, "finish_reason": "stop"}]}
+
+    data: {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 8, "total_tokens": 17}}
+
+    data: [DONE]
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris, on the"}, "finish_reason": "length"}]}
+
+    data: {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13}}
+
+    data: [DONE]
+    ```
+    """
+    for exchange in every_stream(interview):
+        if finding := _exceeds(exchange, _usage(interview, exchange)):
+            yield finding
+            return
+    if interview.limited is None or interview.long is None:
+        raise NotApplicable(msg("no answer with a limit was asked for"))
+    for judged in (_hidden_cut, _cut_short, _equal_lengths, _not_cut):
+        if finding := judged(interview):
+            yield finding
+            return
+    context = context_tokens(interview.models)
+    for exchange in (interview.long, *interview.streams):
+        if finding := _own_limit(interview, exchange, context):
+            yield finding
+            return
+    refused = [each for each in (interview.long, interview.roomy) if each and each.status not in {0, 200}]
+    if refused and (not too_long(refused[0]) or (context and context > 2 * token_limit(refused[0]))):
+        yield warn(
+            expected=msg(
+                "an answer of up to {token_limit} tokens; the context is {context}",
+                token_limit(refused[0]),
+                context or msg("unknown"),
+            ),
+            seen=response_of(refused[0]),
+            fix=msg("raise the server's limit on new tokens: the evaluation client asks for 512 by default"),
+            where=request_of(refused[0]),
+        )
+
+
+def _usage(interview: Interview, exchange: Exchange) -> Usage | None:
+    """The token counts, where those of the whole interview hold (endpoint/stream-usage)."""
+    return exchange.completion.usage if exchange.completion and counts_hold(interview) else None
+
+
+def _exceeds(exchange: Exchange, usage: Usage | None) -> Finding | None:
+    completion = exchange.completion
+    if completion is None:
+        return None
+    counted = usage.completion_tokens if usage else None
+    if (counted or 0) <= _COUNTED_OVER * token_limit(exchange) + 2 and not overruns(exchange):
+        return None
+    return fail(
+        expected=msg("at most {token_limit} tokens", token_limit(exchange)),
+        seen=msg(
+            "{counted} tokens, {words_in} words{error}: {text}",
+            "?" if counted is None else counted,
+            words_in(completion),
+            msg(", and no end: ") + exchange.error if exchange.error else "",
+            shown(completion.text),
+        ),
+        fix=msg("pass max_tokens on to the engine"),
+        where=request_of(exchange),
+    )
+
+
+def _hidden_cut(interview: Interview) -> Finding | None:
+    """A shorter limit gave the beginning of the longer answer, with finish_reason "stop"."""
+    if not interview.steady:
+        return None
+    answers = [each for each in (interview.limited, *interview.streams[:1], interview.roomy) if answered(each)]
+    for short in answers:
+        text = said(short) if short else ""
+        whole = max((said(each) for each in answers if each), key=len)
+        if short is None or short.completion is None or short.completion.finish_reason != "stop":
+            continue
+        if text and len(text) < len(whole) and whole.startswith(text) and _fills(interview, short):
+            return fail(
+                expected=msg('finish_reason "length" for an answer that max_tokens cut'),
+                seen=msg(
+                    'finish_reason "stop" after {text}; with more: {whole}',
+                    shown(text),
+                    shown(whole[len(text) :], 60),
+                ),
+                fix=msg('count new tokens only, and report a cut answer with finish_reason "length"'),
+                where=request_of(short),
+            )
+    return None
+
+
+def _fills(interview: Interview, exchange: Exchange) -> bool:
+    """Whether the server counts as many tokens as were allowed; an answer that ended by itself may have fewer."""
+    usage = _usage(interview, exchange)
+    return usage is None or usage.completion_tokens >= token_limit(exchange) - 1
+
+
+def _cut_short(interview: Interview) -> Finding | None:
+    """A short limit gave far fewer characters a token than a long one: something else was counted too."""
+    short, long = interview.streams[0], interview.long
+    if long is None or not answered(long) or not short.completion or short.completion.finish_reason != "length":
+        return None
+    if not said(short):
+        return None  # thoughts that the server keeps to itself are counted, too
+    characters, usual = len(said(short)), len(said(long)) / token_limit(long)
+    if characters >= min(_SHARE * usual, 1) * token_limit(short):
+        return None
+    return fail(
+        expected=msg(
+            "some {usual:.0f} characters in {token_limit} tokens", usual * token_limit(short), token_limit(short)
+        ),
+        seen=msg("{characters}: {said}", characters, shown(said(short))),
+        fix=msg("let max_tokens count new tokens only, not the prompt"),
+        where=request_of(short),
+    )
+
+
+def _equal_lengths(interview: Interview) -> Finding | None:
+    """Three different answers of one length, all with finish_reason "stop"."""
+    length, another = common_length(interview), interview.another
+    if length is None or another is None or not counts_hold(interview):
+        return None
+    return fail(
+        expected=msg("answers that end by themselves, or after {token_limit} tokens", token_limit(another)),
+        seen=msg("three different answers of {length} tokens each, none with finish_reason length", length),
+        fix=msg("raise the server's own limit on new tokens, which seems to be {length}", length),
+        where=request_of(another),
+    )
+
+
+def _not_cut(interview: Interview) -> Finding | None:
+    """finish_reason "length" where nothing cut the answer.
+
+    Neither its tokens nor its bytes fill max_tokens; the server's own limit would have cut a longer answer too, and
+    the end of the context one that takes more of it. Where cut answers have no tokens, not all of them are counted.
+    """
+    counted = [(each, usage) for each in every_stream(interview) if (usage := _usage(interview, each))]
+    cut = [
+        (each, usage) for each, usage in counted if each.completion and each.completion.finish_reason == "length"
+    ]
+    if any(usage.completion_tokens == 0 for each, usage in cut if each is not interview.stopped):
+        return None
+    longest = max((usage.completion_tokens for _, usage in counted), default=0)
+    widest = max((_total(usage) for _, usage in counted), default=0)
+    for exchange, usage in cut:
+        made, limit = usage.completion_tokens, token_limit(exchange)
+        filled = made >= _CLEARLY_FEWER * limit or len(said(exchange).encode("utf-8", "replace")) >= limit
+        if not filled and made < longest and _total(usage) < widest:
+            return fail(
+                expected=msg(
+                    'finish_reason "stop" for an answer of fewer than {limit} tokens that ended by itself', limit
+                ),
+                seen=msg(
+                    'finish_reason "length" after {made} of max_tokens={limit}, where another answer has '
+                    "{longest} tokens: {said}",
+                    made,
+                    limit,
+                    longest,
+                    shown(said(exchange)),
+                ),
+                fix=msg('report "length" only where max_tokens or the end of the context cut the answer'),
+                where=request_of(exchange),
+            )
+    return None
+
+
+def _total(usage: Usage) -> int:
+    return usage.prompt_tokens + usage.completion_tokens
+
+
+def _own_limit(interview: Interview, exchange: Exchange, context: int | None) -> Finding | None:
+    """A cut well before max_tokens, which the end of the context does not explain."""
+    completion = exchange.completion
+    if completion is None or completion.finish_reason != "length":
+        return None
+    limit, usage = token_limit(exchange), _usage(interview, exchange)
+    made = usage.completion_tokens if usage else _estimate(interview, exchange)
+    seen = msg('cut after {made} tokens, finish_reason "length"', made)
+    fix = msg("raise the server's own limit on new tokens, which seems to be {made}", made)
+    if usage is None:
+        few = 0 < made < limit // 2
+        return (
+            warn(expected=msg("some {limit} tokens", limit), seen=seen, fix=fix, where=request_of(exchange))
+            if few
+            else None
+        )
+    total = _total(usage)
+    full = total >= context - 1 if context else total % _CONTEXT_STEP in {0, _CONTEXT_STEP - 1}
+    if full or made == 0 or made >= 0.9 * limit - 1:
+        return None
+    return fail(
+        expected=msg("up to {limit} tokens, as asked", limit), seen=seen, fix=fix, where=request_of(exchange)
+    )
+
+
+def _estimate(interview: Interview, exchange: Exchange) -> int:
+    """Tokens of an answer, by the characters that a token has in one that max_tokens cut; 0 if none was."""
+    cut = [s for s in interview.streams if s.completion and s.completion.finish_reason == "length" and said(s)]
+    if not cut or exchange in cut:
+        return 0
+    return round(len(said(exchange)) * token_limit(cut[0]) / len(said(cut[0])))

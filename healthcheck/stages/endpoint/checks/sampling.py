@@ -1,0 +1,153 @@
+"""endpoint/sampling: temperature has its effect."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.records import Finding, Stage
+from healthcheck.stages.endpoint.answers import answered, request_of, response_of, said, shown
+from healthcheck.stages.endpoint.records import Interview
+from healthcheck.text.messages import msg
+from healthcheck.wire.client import Exchange
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_TELLING_CHARACTERS = 16
+_CHANCE = 1e-6
+
+
+@check(
+    "endpoint/sampling",
+    "Temperature takes effect",
+    stage=Stage.ENDPOINT,
+    why=msg(
+        "The service samples each problem {repeats} times; pass@{repeats} of equal samples is just the accuracy.",
+        contract.SAMPLES_PER_PROBLEM,
+    ),
+    rule=contract.REPEATS,
+    requires=("endpoint/stream-finish",),
+)
+def sampling(interview: Interview) -> Findings:
+    """Four answers to one open request at temperature 1 should differ. If they are equal, four longer ones at
+    temperature 2 are requested; if those are equal too, four more without top_p and top_k. At temperature 0 the
+    same request must give the same answer.
+
+    A model can be certain of its words. If the server reports log-probabilities, equal answers fail only if correct
+    sampling would repeat them less than once in a million times. If only the answers without top_p and top_k
+    differ, generation_config.json narrows the sampling (Qwen2-VL comes with top_k 1): the service's samples will be
+    equal, a warning.
+
+    Small differences of the text at temperature 0 are usual on accelerators. They warn only if the *result*
+    changes: the last number in the text, or the whole text if it has no number.
+
+    Repair: pass temperature on to the engine, and do not fix a seed. For equal answers at temperature 0: send one
+    request at a time, or use the engine's batch-invariant mode.
+    Simulated by: npu-adapter simulate --fault ignores-sampling (unsteady)
+
+    Example:
+    ```text answers to one request at temperature 2
+    The old lighthouse keeper climbed the stairs and lit the lamp once more.
+    The old lighthouse keeper climbed the stairs and lit the lamp once more.
+    ```
+
+    Use instead:
+
+    ```text answers to one request at temperature 2
+    The old lighthouse keeper climbed the stairs and lit the lamp once more.
+    A fox crossed the frozen river and found the village asleep under snow.
+    ```
+    """
+    unsteady = _unsteady(interview)
+    if cold := (interview.streams[0].sent or {}).get("temperature") if interview.streams else 0:
+        yield note(msg("the server refuses temperature 0: temperature {cold} was used instead", cold))
+    elif unsteady:
+        yield unsteady
+    samples = interview.sampling
+    if samples and 400 <= samples.warm[0].status < 500:
+        yield warn(
+            expected=msg("an answer at temperature 1"),
+            seen=response_of(samples.warm[0]),
+            fix=msg("accept temperatures up to 2, as OpenAI's endpoint does"),
+            where=request_of(samples.warm[0]),
+        )
+        return
+    if samples is None or _differ(samples.warm) or _differ(samples.hot):
+        return
+    if _differ(samples.freed):
+        yield warn(
+            expected=msg("different answers at temperature 1 and 2"),
+            seen=msg(
+                "{warm} equal answers; with top_p 1 and top_k -1 they differ", len(samples.warm) + len(samples.hot)
+            ),
+            fix=msg("look for top_k and top_p in generation_config.json; --generation-config vllm ignores it"),
+            where=request_of(samples.warm[0]),
+        )
+        return
+    yield from _all_alike(samples.freed or samples.hot, told=bool(unsteady))
+
+
+def _all_alike(answers: tuple[Exchange, ...], *, told: bool) -> Findings:
+    """Equal answers at temperature 2: the model's certainty, or a temperature that has no effect."""
+    whole = [exchange for exchange in answers if answered(exchange)]
+    if len(whole) < 2 or len(said(whole[0])) < _TELLING_CHARACTERS:
+        if not told:
+            raise NotApplicable(
+                msg("too few answers, or too short to differ: {said}", [said(each) for each in whole[:1]])
+            )
+        return
+    chance = _chance(whole)
+    if chance is not None and chance > _CHANCE:
+        raise NotApplicable(
+            msg("the model is so certain of its words that {whole} equal answers prove nothing", len(whole))
+        )
+    odds = "" if chance is None else msg(", which honest sampling gives with probability {chance:.0e}", chance)
+    yield fail(
+        expected=msg("different answers at temperature 1 and 2"),
+        seen=msg("{whole} equal answers at temperature 2{odds}: {said}", len(whole), odds, shown(said(whole[0]))),
+        fix=msg("pass temperature on to the engine, and fix no seed"),
+        where=request_of(whole[0]),
+    )
+
+
+def _chance(answers: list[Exchange]) -> float | None:
+    """The probability that all others repeat the first answer, by its log-probabilities; None without them.
+
+    Log-probabilities are those before the temperature is applied (vLLM's raw_logprobs); at temperature 2 the words
+    that a model prefers are less likely than that, so this is an upper bound.
+    """
+    first = answers[0].completion
+    usage = first.usage if first else None
+    if first is None or first.mean_logprob is None or usage is None:
+        return None
+    return math.exp(min(0.0, first.mean_logprob * usage.completion_tokens * (len(answers) - 1)))
+
+
+def _differ(exchanges: tuple[Exchange, ...]) -> bool:
+    return len({said(exchange) for exchange in exchanges if answered(exchange)}) > 1
+
+
+def _unsteady(interview: Interview) -> Finding | None:
+    repeats = [said(exchange) for exchange in interview.streams if answered(exchange)]
+    if len(set(repeats)) < 2:
+        return None
+    answers = [numbers[-1] if (numbers := _NUMBER.findall(text)) else text for text in repeats]
+    changed = sum(answer != answers[0] for answer in answers[1:])
+    if not changed:
+        return note(
+            msg("texts at temperature 0 differ from run to run, answers do not: {repeats}", shown(repeats[0], 80))
+        )
+    return warn(
+        expected=msg("the same answer to the same request at temperature 0"),
+        seen=msg(
+            "{changed} of {answers} repeats: {repeats}, then {repeats2}",
+            changed,
+            len(answers) - 1,
+            shown(repeats[0], 80),
+            shown(repeats[1], 80),
+        ),
+        fix=msg("pass temperature 0 on to the engine; batches and graphs can change the last bits"),
+        where=request_of(interview.streams[0]),
+        evidence={"changed_answers": changed, "repeats": len(answers) - 1},
+    )

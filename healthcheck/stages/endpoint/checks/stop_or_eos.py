@@ -1,0 +1,86 @@
+"""endpoint/stop-or-eos: answers end at the end of turn."""
+
+from __future__ import annotations
+
+import re
+
+from healthcheck.core.check import Findings, check, fail, note, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.endpoint.answers import request_of, said, shown
+from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.streams import every_stream
+from healthcheck.text.messages import msg
+
+_TURNS = re.compile(
+    r"<\|(?:im_start|im_end|endoftext|eot_id|eom_id|start_header_id|end_header_id|begin_of_text|end_of_text|end|eot|"
+    r"user|assistant|system|observation|end_of_turn|END_OF_TURN_TOKEN|START_OF_TURN_TOKEN|role_start|role_end|start|"
+    r"message|channel|return)\|>|<｜(?:end▁of▁sentence|begin▁of▁sentence|User|Assistant)｜>|</?s>|<(?:bos|eos|pad)>|"
+    r"<(?:end|start)_of_turn>|\[EOS\]|\[/?INST\]|\[gMASK\]"
+)
+"""Tokens that begin or end a turn in the templates of Qwen, Llama, Phi, GLM, Command, Granite, gpt-oss, DeepSeek,
+Mistral and Gemma."""
+_OTHER = re.compile(r"<\|[A-Za-z][\w ]{1,40}\|>|<｜[^｜<>]{1,40}｜>")
+
+
+@check(
+    "endpoint/stop-or-eos",
+    "Answers end at the end of turn",
+    stage=Stage.ENDPOINT,
+    why="An end-of-turn token in the text shows that the model did not stop there; the text after it is scored.",
+    requires=("endpoint/stream-finish",),
+)
+def stop_or_eos(interview: Interview) -> Findings:
+    """The tokens that begin and end turns (<|im_end|>, </s>, <|eot_id|>) must not appear in the text.
+
+    If they do, the server does not stop at the end-of-turn token (generation_config.json and tokenizer_config.json
+    disagree, or the chat template belongs to another model), or it does not skip special tokens. Other marks may be
+    intended (GLM-4.5V writes its answer between <|begin_of_box|> and <|end_of_box|>); they are noted.
+
+    Repair: put the end-of-turn token into eos_token_id of generation_config.json, and use the model's own template.
+    Simulated by: npu-adapter simulate --fault special-tokens (ignores-stop)
+
+    Example:
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris.<|im_end|>"}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
+    """
+    own_end = [exchange for exchange in every_stream(interview) if not (exchange.sent or {}).get("ignore_eos")]
+    turns = [(exchange, found) for exchange in own_end if (found := _TURNS.search(said(exchange)))]
+    if turns:
+        exchange, found = turns[0]
+        yield fail(
+            expected=msg("text without the tokens that open and end turns"),
+            seen=msg(
+                "{group} in {said}", repr(found.group()), shown(said(exchange)[max(0, found.start() - 60) :], 160)
+            ),
+            fix=msg("put the end-of-turn token into eos_token_id of generation_config.json; skip special tokens"),
+            where=request_of(exchange),
+        )
+    elif marks := sorted({found.group() for exchange in own_end if (found := _OTHER.search(said(exchange)))}):
+        yield note(
+            msg("marks in the text: {marks}; check that the model is meant to write them", ", ".join(marks[:3]))
+        )
+    stopped = interview.stopped
+    if stopped and interview.stop_word and said(stopped).partition(interview.stop_word)[2].strip():
+        yield warn(
+            expected=msg("an answer that ends at the stop string {stop_word}", repr(interview.stop_word)),
+            seen=shown(said(stopped)),
+            fix=msg("pass `stop` on to the engine; the service sends none, other clients do"),
+            where=request_of(stopped),
+        )

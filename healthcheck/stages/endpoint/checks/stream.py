@@ -1,0 +1,139 @@
+"""endpoint/stream: chat answers are streamed, with text in them."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, NotApplicable, check, fail
+from healthcheck.core.records import Finding, Stage
+from healthcheck.stages.endpoint.answers import DENIALS, flaws, request_of, response_of, shown
+from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.streams import every_stream
+from healthcheck.text.messages import msg
+from healthcheck.text.redact import beginning
+from healthcheck.wire.client import Exchange
+
+
+@check(
+    "endpoint/stream",
+    "Chat answers are streamed, with text in them",
+    stage=Stage.ENDPOINT,
+    why=msg("The service uses the streaming API of {chat_path} and nothing else.", contract.CHAT_PATH),
+    rule=contract.CHAT_STREAMING,
+)
+def stream(interview: Interview) -> Findings:
+    """A POST to {chat_path} with "stream": true must answer 200 with a stream of events that carry text.
+
+    The evaluation client does not object to an error event inside a stream, a stream without text, or an answer
+    that is all in the reasoning field: it scores them as wrong answers, and its report does not say so. A status
+    other than 200 is final, and the client does not follow redirects.
+
+    Repair: send the quoted request with curl, and read the server's log at that time. If an answer is all reasoning
+    and the model does not reason, remove --reasoning-parser.
+    Simulated by: npu-adapter simulate --fault error-event (chat-404, chat-500, redirect, never-streams,
+    never-answers, says-nothing, reasoning-only)
+
+    Example:
+    The request has "stream": true:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: application/json
+
+    {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Paris."}, "finish_reason": "stop"}]}
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": null}]}
+
+    data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
+    """
+    opening = interview.opening.exchange
+    if opening.status in DENIALS:
+        raise NotApplicable(msg("the server asks for an API key (endpoint/no-auth)"))
+    if not opening.status and not interview.models.status:
+        raise NotApplicable(msg("the server answers nothing at all (endpoint/models)"))
+    if finding := _refused(opening):
+        yield finding
+        return
+    streams = tuple(every_stream(interview))
+    failing = [exchange for exchange in streams if exchange.completion and exchange.completion.error]
+    if failing and failing[0].completion:
+        yield fail(
+            expected=msg("no error inside a stream of status 200"),
+            seen=msg(
+                "in {failing} of {streams} streams: {error}",
+                len(failing),
+                len(streams),
+                shown(failing[0].completion.error),
+            ),
+            fix=msg(
+                "look for this error in the server's log; the evaluation client scores such a stream as an answer"
+            ),
+            where=request_of(failing[0]),
+        )
+        return
+    if finding := _without_text(streams):
+        yield finding
+
+
+def _refused(opening: Exchange) -> Finding | None:
+    """A fault of the first answer as a whole."""
+    seen: str
+    fix = msg("serve POST {chat_path}; read the server's log at the moment of this request", contract.CHAT_PATH)
+    if 300 <= opening.status < 400:
+        seen = msg(
+            "a redirect, status {status} to {get}", opening.status, repr(opening.headers.get("location", "nowhere"))
+        )
+        fix = msg("answer at {chat_path} itself", contract.CHAT_PATH)
+    elif opening.status != 200:
+        seen = response_of(opening)
+    elif opening.completion and not opening.completion.deltas and opening.body.lstrip()[:1] in {b"{", b"["}:
+        seen = msg("a plain body: {response_of}", response_of(opening))
+        fix = msg('answer "stream": true with server-sent events')
+    elif opening.error and opening.completion and not opening.completion.events:
+        seen = msg("status 200 and then {error}", opening.error)
+    else:
+        return None
+    return fail(expected=msg("status 200 and a stream of events"), seen=seen, fix=fix, where=request_of(opening))
+
+
+def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
+    completions = [e.completion for e in streams if e.completion and not flaws(e.completion)]
+    if not completions or any(completion.text.strip() for completion in completions):
+        return None
+    ended = [completion for completion in completions if completion.finish_reason == "stop"]
+    reasoned = [completion for completion in ended if completion.reasoning]
+    if reasoned:
+        return fail(
+            expected=msg("an answer in delta.content"),
+            seen=msg(
+                "all {ended} answers that ended are in the reasoning field: {reasoning}",
+                len(ended),
+                shown(reasoned[0].reasoning),
+            ),
+            fix=msg("remove --reasoning-parser, or choose the one that fits this model"),
+        )
+    if any(completion.reasoning for completion in completions):
+        return None  # a thinking model that max_tokens cut off before its answer
+    return fail(
+        expected=msg("text in delta.content"),
+        seen=msg(
+            "none of {completions} streams has any text; the first: {raw}",
+            len(completions),
+            shown(_raw(streams[0])),
+        ),
+        fix=msg("ask the server for a plain answer and compare; check the chat template and max_tokens"),
+        where=request_of(streams[0]),
+    )
+
+
+def _raw(exchange: Exchange) -> str:
+    return beginning(exchange.body[:8000].decode("utf-8", "replace"), 600)

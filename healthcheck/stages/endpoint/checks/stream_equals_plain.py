@@ -1,0 +1,111 @@
+"""endpoint/stream-equals-plain: a streamed answer is the plain answer in pieces."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.endpoint.answers import (
+    answer,
+    answered,
+    plain_answer,
+    plain_texts,
+    request_of,
+    response_of,
+    texts,
+)
+from healthcheck.stages.endpoint.likeness import parting
+from healthcheck.stages.endpoint.records import Interview
+from healthcheck.text.messages import msg
+
+
+@check(
+    "endpoint/stream-equals-plain",
+    "A streamed answer is the plain answer in pieces",
+    stage=Stage.ENDPOINT,
+    why="A chunk that the stream loses or repeats changes the answer that is scored.",
+    requires=("endpoint/stream-finish",),
+)
+def stream_equals_plain(interview: Interview) -> Findings:
+    """At temperature 0 the same request must give the same text with and without streaming. If it does not, both
+    are sent four times more, one at a time.
+
+    A difference is a fault of streaming: the last chunk is lost, the first one is sent twice, white space is
+    stripped from chunks, or characters are escaped. If answers also differ from run to run, the check is skipped.
+    It does not matter where a reasoning parser splits reasoning and text. The service uses streams only, so a plain
+    request that is refused is a warning.
+
+    Repair: build both answers from the same chunks.
+    Simulated by: npu-adapter simulate --fault lost-token (doubled-token, no-plain)
+
+    Example:
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "The capital is"}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
+
+    ```http plain answer
+    HTTP/1.1 200 OK
+    Content-Type: application/json
+
+    {"choices": [{"index": 0, "message": {"role": "assistant", "content": "The capital is Paris."}}]}
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "The capital is"}, "finish_reason": null}]}
+
+    data: {"choices": [{"index": 0, "delta": {"content": " Paris."}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
+    """
+    if not interview.streams or not interview.plains:
+        raise NotApplicable(msg("no pair of answers was asked for"))
+    stream, plain = interview.streams[0], interview.plains[0]
+    if not answered(stream):
+        raise NotApplicable(msg("the streamed request was not answered (endpoint/stream-finish)"))
+    if plain.status != 200 or plain.error or (any(texts(stream)) and not any(plain_texts(plain))):
+        yield warn(
+            expected=msg("an answer without stream: true as well"),
+            seen=response_of(plain),
+            fix=msg('answer "stream": false too; the service does not use it, people with curl do'),
+            where=request_of(plain),
+        )
+        return
+    if not interview.steady:
+        raise NotApplicable(
+            msg("answers at temperature 0 differ from run to run here, so a difference proves nothing")
+        )
+    streamed, whole = answer(stream), plain_answer(plain)
+    if streamed == whole:
+        if texts(stream) != plain_texts(plain) and "".join(texts(stream)) != "".join(plain_texts(plain)):
+            yield note(msg("the plain answer parts thoughts and text elsewhere, or has other white space"))
+        return
+    if texts(stream)[1] and not plain_texts(plain)[1] and whole.endswith(streamed):
+        yield note(msg("the plain answer has words of the reasoning format that the stream leaves out"))
+        return
+    place = parting(streamed, whole)
+    around = slice(max(0, place - 20), place + 40)
+    yield fail(
+        expected=msg("the same text as the plain answer: …{whole}", repr(whole[around])),
+        seen=msg(
+            "from character {place} on: …{streamed} ({streamed2} characters, plain {whole}; {streams} "
+            "streams, {plains} plain, each all alike)",
+            place,
+            repr(streamed[around]),
+            len(streamed),
+            len(whole),
+            len(interview.streams),
+            len(interview.plains),
+        ),
+        fix=msg("send every piece into the stream once, the last one too"),
+        where=request_of(stream),
+    )

@@ -1,0 +1,103 @@
+"""endpoint/stream-finish: every stream ends as it should."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.endpoint.answers import request_of, response_of, shown
+from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.streams import broken_off, every_stream, lost_in_a_crowd, overruns, unanswered
+from healthcheck.text.messages import msg
+
+
+@check(
+    "endpoint/stream-finish",
+    "Every stream ends correctly",
+    stage=Stage.ENDPOINT,
+    why="The client scores a stream that was cut as if it were whole.",
+    rule=contract.CHAT_STREAMING,
+    requires=("endpoint/stream-framing",),
+)
+def stream_finish(interview: Interview) -> Findings:
+    """Each stream must end with a `finish_reason` and then `data: [DONE]`.
+
+    A stream that ends without finish_reason was cut: a worker died, a proxy timed out, or the connection broke. If
+    the connection is closed properly, the client does not notice, and scores half an answer. If it breaks, the
+    client sends the request again and appends the second answer to the first half. It does not need [DONE], so a
+    missing one is a warning. The client has no time-out: a request that is never answered blocks it forever. A
+    status of 429 or 500 is final, even if only some requests get it, for instance long answers or those at
+    temperature 1.
+
+    Repair: read the server's log at that time; raise the time-outs of everything between client and server.
+    Simulated by: npu-adapter simulate --fault no-finish (cut, cut-cleanly, stalls, no-done,
+    hangs-at-45)
+
+    Example:
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": null}]}
+
+    data: [DONE]
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": null}]}
+
+    data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
+    """
+    streams = tuple(every_stream(interview))
+    # A stream that the kit left because it went on and on is judged by endpoint/max-tokens, one that never began
+    # beside others by endpoint/concurrency.
+    whole = [e for e in streams if not (e.error and overruns(e)) and not lost_in_a_crowd(interview, e)]
+    cut = [e for e in whole if e.error or (e.completion and not e.completion.finish_reason)]
+    if cut and cut[0].completion:
+        why = cut[0].error or msg("no finish_reason after {text}", shown(cut[0].completion.text[-80:]))
+        yield fail(
+            expected=msg("finish_reason in the last choice of every stream"),
+            seen=msg("{cut} of {streams} streams were cut: {why}", len(cut), len(streams), why),
+            fix=msg(
+                "look into the server's log at the end of this request; the client scores a cut answer as it is"
+            ),
+            where=request_of(cut[0]),
+        )
+    if silent := unanswered(interview):
+        yield fail(
+            expected=msg("an answer to every request"),
+            seen=msg(
+                "{silent} had none, while the others were answered: {response_of}",
+                len(silent),
+                response_of(silent[0]),
+            ),
+            fix=msg("look for a request that is dropped: a lock, a slot or a worker that is never released"),
+            where=request_of(silent[0]),
+        )
+    if refused := broken_off(interview):
+        yield fail(
+            expected=msg("an answer to every request"),
+            seen=msg(
+                "{refused} ended with a server's error, while others were served: {response_of}",
+                len(refused),
+                response_of(refused[0]),
+            ),
+            fix=msg("look into the server's log at the moment of this request; the client does not ask again"),
+            where=request_of(refused[0]),
+        )
+    open_ended = [e for e in whole if e not in cut and e.completion and not e.completion.done]
+    if open_ended:
+        yield warn(
+            expected=msg("`data: [DONE]` as the last event"),
+            seen=msg("{open_ended} of {streams} streams end without it", len(open_ended), len(streams)),
+            fix=msg("send `data: [DONE]` and a blank line at the end"),
+            where=request_of(open_ended[0]),
+        )

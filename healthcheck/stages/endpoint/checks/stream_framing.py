@@ -1,0 +1,87 @@
+"""endpoint/stream-framing: the evaluation client can read the stream."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.endpoint.answers import flaws, request_of
+from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.streams import every_stream
+from healthcheck.text.messages import joined, msg
+
+
+@check(
+    "endpoint/stream-framing",
+    "The evaluation client can read the stream",
+    stage=Stage.ENDPOINT,
+    why="The client reads streams more strictly than browsers do; a stream that it cannot read is a failed sample.",
+    rule=contract.CLIENT_IS_AISBENCH,
+    requires=("endpoint/stream",),
+)
+def stream_framing(interview: Interview) -> Findings:
+    """The client splits the stream at blank lines, skips a block that begins with a colon, and reads the rest of a
+    block after `data:` as one JSON text, in which every choice has a `delta` object.
+
+    It cannot read: `event:` or `id:` lines, several data lines in a block, events without a blank line between
+    them, JSON that Python's parser refuses, bytes that are not UTF-8, `choices` that is null, a choice without
+    `delta`, a line of more than 512 KiB. Data in the same block as a comment is lost. Comments in their own blocks,
+    CRLF, and a missing blank line after the last event are accepted. A content type other than text/event-stream is
+    a warning.
+
+    Repair: send `data: ` + one line of JSON + two newlines, and nothing else.
+    Simulated by: npu-adapter simulate --fault event-lines (id-lines, one-newline, single-quotes, not-utf8,
+    after-comment, message-for-delta, null-choices, json-type, plain-type)
+
+    Example:
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    event: message
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
+    """
+    streams = tuple(every_stream(interview))
+    spoilt = [(e, e.completion) for e in streams if e.completion and flaws(e.completion)]
+    if spoilt:
+        exchange, completion = spoilt[0]
+        yield fail(
+            expected=msg("blocks of `data: ` and one JSON object, with a blank line after each"),
+            seen=msg(
+                "in {spoilt} of {streams} streams: {flaws}",
+                len(spoilt),
+                len(streams),
+                joined("; ", flaws(completion)[:3]),
+            ),
+            fix=msg("send `data: ` + one line of JSON + two newlines, and nothing else"),
+            where=request_of(exchange),
+        )
+    typed = [(e, e.headers.get("content-type", "")) for e in streams]
+    if other := [(e, kind) for e, kind in typed if not kind.lower().startswith("text/event-stream")]:
+        yield warn(
+            expected="content-type: text/event-stream",
+            seen=msg(
+                "{other} in {other2} of {streams} streams",
+                repr(other[0][1] or msg("none")),
+                len(other),
+                len(streams),
+            ),
+            fix=msg(
+                "answer streams as text/event-stream: the evaluation client does not look, other clients refuse it"
+            ),
+            where=request_of(other[0][0]),
+        )

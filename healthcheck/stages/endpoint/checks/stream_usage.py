@@ -1,0 +1,79 @@
+"""endpoint/stream-usage: token counts make sense."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, check, fail, note
+from healthcheck.core.records import Stage
+from healthcheck.stages.endpoint.answers import prompt_tokens, request_of, shown
+from healthcheck.stages.endpoint.prompts import FILLER
+from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.streams import every_stream, miscount, tokens_per_unit
+from healthcheck.text.messages import msg
+
+
+@check(
+    "endpoint/stream-usage",
+    "Token counts make sense",
+    stage=Stage.ENDPOINT,
+    why="Wrong counts falsify the throughput and the lengths in the service's report.",
+    requires=("endpoint/stream-finish",),
+)
+def stream_usage(interview: Interview) -> Findings:
+    """The client requests token counts with stream_options.include_usage. They may be missing. If they are there,
+    they must be whole numbers, at least one token for a prompt and for a text, in proportion to the text, and
+    greater for a longer prompt. Other checks do not use counts that cannot be true.
+
+    Repair: count the tokens of the templated prompt and of the answer, with those of its reasoning.
+    Simulated by: npu-adapter simulate --fault wrong-usage
+
+    Example:
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": "stop"}]}
+
+    data: {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 0, "total_tokens": 9}}
+
+    data: [DONE]
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": "stop"}]}
+
+    data: {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12}}
+
+    data: [DONE]
+    ```
+    """
+    streams = [(e, e.completion) for e in every_stream(interview) if e.completion]
+    if not any(completion.usage_sent for _, completion in streams):
+        yield note(msg("the server sends no usage in its streams; the evaluation client does without"))
+    for exchange, completion in streams:
+        if problem := miscount(exchange):
+            yield fail(
+                expected=msg("prompt_tokens and completion_tokens that can be true"),
+                seen=msg(
+                    "{problem}: {usage_sent} for {text}",
+                    problem,
+                    completion.usage_sent,
+                    shown(completion.text, 120),
+                ),
+                fix=msg("count the tokens of the templated prompt and of the answer"),
+                where=request_of(exchange),
+            )
+            return
+    counts = [(step, prompt_tokens(step.exchange)) for step in interview.steps[:2]]
+    (short, fewer), (longer, more) = counts if len(counts) == 2 else ((None, None), (None, None))
+    if short and longer and fewer and more and tokens_per_unit(interview.steps) is None:
+        yield fail(
+            expected=msg("more than {fewer} prompt tokens with {filler} characters more", fewer, 2 * len(FILLER)),
+            seen=f"{more}",
+            fix=msg("count the tokens of the templated prompt; if the count is right, the prompt was cut"),
+            where=request_of(longer.exchange),
+        )

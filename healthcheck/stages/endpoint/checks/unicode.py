@@ -1,0 +1,145 @@
+"""endpoint/unicode: characters of several bytes arrive whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from healthcheck.core.check import Findings, NotApplicable, check, fail
+from healthcheck.core.records import Stage
+from healthcheck.stages.endpoint.answers import answer, answered, plain_answer, plain_texts, request_of, said, shown
+from healthcheck.stages.endpoint.likeness import loses
+from healthcheck.stages.endpoint.prompts import FOREIGN_CHARACTERS
+from healthcheck.stages.endpoint.records import Foreign, Interview
+from healthcheck.text.messages import msg
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_HELD_BACK = 2
+"""Whole characters that a stream holds back at max_tokens, because they share a token with half of another one."""
+
+
+@check(
+    "endpoint/unicode",
+    "Characters of several bytes arrive whole",
+    stage=Stage.ENDPOINT,
+    why="One token can be a third of a Chinese character: a server that decodes each token separately corrupts it.",
+    requires=("endpoint/stream-finish",),
+)
+def unicode(interview: Interview) -> Findings:
+    r"""An answer with Chinese characters and emoji must be the same in a stream as in a plain answer.
+
+    U+FFFD in place of a character means that each chunk is decoded separately, and the character was cut between
+    two chunks. A missing character means that its halves were dropped; if none arrives at all, something drops
+    what is not ASCII. `å¥½` in place of 好 means that UTF-8 is decoded as Latin-1 somewhere. If neither answer
+    holds such a character, the check is skipped.
+
+    Repair: decode incrementally, and hold back the bytes of an incomplete character.
+    Simulated by: npu-adapter simulate --fault cut-characters (mojibake,
+    drops-characters, drops-non-ascii)
+
+    Example:
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "你\ufffd\ufffd"}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
+
+    ```http plain answer
+    HTTP/1.1 200 OK
+    Content-Type: application/json
+
+    {"choices": [{"index": 0, "message": {"role": "assistant", "content": "你好"}}]}
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "你好"}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
+    """
+    foreign = interview.foreign
+    stream = foreign.streams[0] if foreign else None
+    if foreign is None or stream is None or stream.completion is None or not answered(stream):
+        raise NotApplicable(msg("the prompt with Chinese characters was not answered (endpoint/stream-finish)"))
+    text = said(stream)
+    whole = "".join(reversed(plain_texts(foreign.plains[0])))
+    if any(wrong in text for wrong in _mojibake()):
+        yield fail(
+            expected=msg("你好 as 你好"),
+            seen=msg("UTF-8 that was taken for Latin-1: {text}", shown(text)),
+            fix=msg("decode and encode as UTF-8 all the way"),
+            where=request_of(stream),
+        )
+    elif _REPLACEMENT in text and _REPLACEMENT not in whole and (_fits(text, whole) or stream.completion.torn):
+        yield fail(
+            expected=msg("whole characters, as in the plain answer: {whole}", shown(whole, 120)),
+            seen=msg("{count} replacement characters (U+FFFD): {text}", text.count(_REPLACEMENT), shown(text)),
+            fix=msg("decode incrementally: hold back bytes that do not yet make a character"),
+            where=request_of(stream),
+        )
+    elif lost := _lost(foreign):
+        yield fail(
+            expected=msg("every character of the plain answer: {whole}", shown(whole, 120)),
+            seen=msg("{text}: {lost} is missing, each time", shown(text, 120), repr(lost)),
+            fix=msg("decode and encode as UTF-8 all the way")
+            if text.isascii()
+            else msg("decode incrementally: a character that is cut between two tokens must not be dropped"),
+            where=request_of(stream),
+        )
+    elif (text + whole).isascii():
+        raise NotApplicable(msg("no answer held a character of several bytes"))
+
+
+def _lost(foreign: Foreign) -> str:
+    """Characters of several bytes that every stream lacks and every plain answer has.
+
+    White space is left out: lines whose characters were dropped are empty, and the ends of an answer are stripped.
+    """
+    if len(foreign.streams) < 2 or not all(map(answered, foreign.streams)):
+        return ""
+    lost = {
+        _lacks(_without_space(answer(stream)), _without_space(plain_answer(plain)))
+        for stream, plain in zip(foreign.streams, foreign.plains, strict=True)
+    }
+    one = lost.pop()
+    return one if not lost and not any(map(str.isascii, one)) else ""
+
+
+def _lacks(text: str, whole: str) -> str:
+    """What `text` lacks of `whole`, unless that is a last token (endpoint/stream-equals-plain) or was held back."""
+    few = len(whole) - len(text) <= _HELD_BACK
+    only_shorter = text and whole.startswith(text) and (few or not text.isascii())
+    return "" if only_shorter else loses(text, whole)
+
+
+def _without_space(text: str) -> str:
+    return "".join(text.split())
+
+
+def _mojibake() -> Iterator[str]:
+    """Each character of the prompt as it looks when its bytes are taken for Latin-1 or Windows-1252."""
+    for char in FOREIGN_CHARACTERS:
+        yield char.encode().decode("latin-1")
+        try:
+            yield char.encode().decode("cp1252")
+        except UnicodeDecodeError:
+            continue
+
+
+def _fits(text: str, whole: str) -> bool:
+    """Whether the text is the whole one with some characters replaced."""
+    ends = {0}  # a regular expression would try every way through: for ever, with some texts
+    for piece in re.split(f"({_REPLACEMENT}+)", text):
+        if piece.startswith(_REPLACEMENT):
+            ends = {end + size for end in ends for size in range(1, len(piece) + 1)}
+        else:
+            ends = {end + len(piece) for end in ends if whole.startswith(piece, end)}
+    return bool(whole) and len(whole) in ends

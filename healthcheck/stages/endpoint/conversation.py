@@ -1,0 +1,91 @@
+"""Does a message reach the model? Growing token counts show it, or else an answer that repeats its code word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from healthcheck.core.check import NotApplicable, fail
+from healthcheck.core.records import Finding
+from healthcheck.stages.endpoint.answers import (
+    answered,
+    prompt_characters,
+    prompt_tokens,
+    repeats,
+    request_of,
+    said,
+    shown,
+    too_long,
+)
+from healthcheck.stages.endpoint.prompts import FILLER
+from healthcheck.stages.endpoint.records import Conversation, Interview
+from healthcheck.stages.endpoint.streams import counts_hold, tokens_per_unit
+from healthcheck.text.messages import msg
+from healthcheck.wire.client import Exchange
+
+MUTE = msg("the server reports no prompt tokens, and the model does not repeat a code word")
+_UNITS_MORE = 2
+
+
+def conversation(interview: Interview) -> Conversation:
+    """The conversation of the interview.
+
+    Raises:
+        NotApplicable: none was tried.
+    """
+    if interview.conversation is None:
+        raise NotApplicable(msg("no conversation was tried"))
+    return interview.conversation
+
+
+def no_room(interview: Interview, exchange: Exchange) -> bool:
+    """Whether a conversation was refused for its length, and no prompt of twice its length was answered."""
+    taken = (step.exchange for step in interview.steps if answered(step.exchange))
+    longest = max(map(prompt_characters, taken), default=0)
+    return too_long(exchange) and longest <= 2 * prompt_characters(exchange)
+
+
+def heard(
+    interview: Interview,
+    exchange: Exchange,
+    longer: Exchange,
+    again: tuple[Exchange, ...],
+    *,
+    what: str,
+    forgotten: Callable[..., Finding],
+) -> Finding | None:
+    """A finding if a prompt does not grow with a message in it, and the code word is not repeated either.
+
+    `longer` differs from `exchange` by two more units of filler in that one message: whatever a template adds or
+    leaves out is the same in both. `again` are more answers to `exchange`'s request;
+    `forgotten` makes the finding if only the model's answers show it.
+    """
+    talk = conversation(interview)
+    fewer, more = prompt_tokens(exchange), prompt_tokens(longer)
+    each = tokens_per_unit(interview.steps)
+    fix = msg("apply the model's chat template to the whole list of messages")
+    if each and fewer and more and counts_hold(interview):
+        if more - fewer < each * _UNITS_MORE / 2:
+            return fail(
+                expected=msg(
+                    "some {each:.0f} prompt tokens more with {units_more} characters more in {what}",
+                    each * _UNITS_MORE,
+                    _UNITS_MORE * len(FILLER),
+                    what,
+                ),
+                seen=msg("{more} after {fewer}", more, fewer),
+                fix=fix,
+                where=request_of(longer),
+            )
+        return None
+    if any(repeats(talk.word, each) for each in (exchange, *again)):
+        return None
+    if not repeats(talk.word, talk.same) or repeats(talk.word, talk.alone):
+        raise NotApplicable(MUTE)
+    return forgotten(
+        expected=msg(
+            "the code word {word} from {what}; within one message the model repeats it", repr(talk.word), what
+        ),
+        seen=msg("{said}, and no word of it in {again} more answers", shown(said(exchange)), len(again)),
+        fix=fix,
+        where=request_of(exchange),
+    )

@@ -1,0 +1,129 @@
+"""Signs that concurrent streams disturb one another, and whether a line of theirs is answered later as before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from healthcheck.core.check import Findings, fail, note
+from healthcheck.stages.endpoint.answers import answered, request_of, response_of, said, shown
+from healthcheck.stages.endpoint.likeness import change, falls_back_into_step
+from healthcheck.stages.endpoint.records import Crowd, Interview
+from healthcheck.text.messages import msg
+from healthcheck.wire.client import Exchange
+
+_TELLING_CHARACTERS = 24
+MOST_ALONE = 4
+LINE_AFTER_DISCONNECTS, LINE_AFTER_MALFORMED = 0, 1
+"""The numbers of the lines that are sent again, after disconnects and after malformed requests."""
+
+
+def undisturbed(crowd: Crowd) -> bool:
+    """Whether the first round shows that streams may run beside each other, so that the rest may."""
+    return all(map(answered, crowd.rounds[0])) and not any(_strange(crowd)) and not doubtful_copies(crowd)
+
+
+def crowd_talk(crowd: Crowd) -> tuple[str, ...]:
+    """Signs that a stream got another one's text, in words."""
+    return tuple(dict.fromkeys((*_strange(crowd), *_shared_events(crowd))))
+
+
+def changed_copies(crowd: Crowd) -> tuple[tuple[str, str], ...]:
+    """Texts under load with their right texts: pairs that differ for a while and then match again.
+
+    The right text is the line, if the model repeats it alone; else the answer to the same request alone. In
+    words of its own a model near a tie may say "this" for "the" and go on alike: the same change in many streams
+    counts once.
+    """
+    alone = {index: said(exchange) for index, exchange in crowd.alone}
+    copies = [crowd.lines[index] in text for index, text in alone.items()]
+    found: list[tuple[str, str]] = []
+    changes: set[tuple[str, str]] = set()
+    for index, text in _said(crowd):
+        line = crowd.lines[index]
+        if line in text:
+            continue
+        right = alone.get(index, line if copies and all(copies) else "")
+        if not right or not falls_back_into_step(text, right):
+            continue
+        changed = change(text, right)
+        if line in right or changed not in changes:
+            found.append((text, right))
+        changes.add(changed)
+    return tuple(found)
+
+
+def doubtful_copies(crowd: Crowd) -> tuple[int, ...]:
+    """The numbers of the lines that are worth asking alone: nearly repeated, or answered in two ways."""
+    heard: dict[int, list[str]] = {}
+    for index, text in _said(crowd):
+        heard.setdefault(index, []).append(text)
+    return tuple(
+        index
+        for index, texts in heard.items()
+        if any(crowd.lines[index] not in text for text in texts)
+        and (
+            any(falls_back_into_step(text, crowd.lines[index]) for text in texts)
+            or any(falls_back_into_step(text, texts[0]) for text in texts[1:])
+        )
+    )
+
+
+def changed_answers(crowd: Crowd) -> tuple[str, ...]:
+    """The lines that were repeated in one round and not in the other."""
+    first, second = crowd.rounds
+    return tuple(
+        line
+        for line, one, two in zip(crowd.lines, first, second, strict=False)
+        if (line in said(one)) != (line in said(two))
+    )
+
+
+def _said(crowd: Crowd) -> Iterator[tuple[int, str]]:
+    """Whole answers with the number of their line."""
+    for exchanges in crowd.rounds:
+        for index, exchange in enumerate(exchanges):
+            if answered(exchange):
+                yield index, said(exchange)
+
+
+def _strange(crowd: Crowd) -> Iterator[str]:
+    """Streams with another one's code word, or, if none has its own, with the whole of another's answer.
+
+    A model that thinks says its word in some thoughts and not in others. Those without may well be alike, and which
+    they are may change with the batch.
+    """
+    words = [line.split()[0] for line in crowd.lines]
+    for index, text in _said(crowd):
+        if other := next((word for word in words if word != words[index] and word in text), ""):
+            yield msg("the stream with the code word {words} answered {other}", repr(words[index]), repr(other))
+    if any(words[index] in text for index, text in _said(crowd)):
+        return
+    first, second = ([said(exchange) for exchange in exchanges] for exchanges in crowd.rounds)
+    telling = len(set(second)) > len(second) // 2
+    for index, (text, again) in enumerate(zip(first, second, strict=False)):
+        if telling and len(text) >= _TELLING_CHARACTERS and text != again and text in second:
+            yield msg("the stream with the code word {words} has the answer to another prompt", repr(words[index]))
+
+
+def _shared_events(crowd: Crowd) -> Iterator[str]:
+    done = [exchange.completion for exchanges in crowd.rounds for exchange in exchanges]
+    names = [completion.identities if completion else () for completion in done]
+    for index, identities in enumerate(names):
+        others = {name for other, given in enumerate(names) if other != index for name in given}
+        if len(identities) > 1 and others & set(identities):
+            yield msg("one stream has the events of several: {identities}", ", ".join(identities[:3]))
+
+
+def still_right(interview: Interview, exchange: Exchange, *, line: int, after: str, fix: str) -> Findings:
+    """A line of the crowd, by its number and sent again, must be answered, and with text if it had some before."""
+    crowd = interview.crowd
+    before = [said(exchanges[line]) for exchanges in crowd.rounds if len(exchanges) > line] if crowd else []
+    if not answered(exchange) or (before and all(before) and not said(exchange)):
+        yield fail(
+            expected=msg("after {after}: an answer as before", after),
+            seen=response_of(exchange),
+            fix=fix,
+            where=request_of(exchange),
+        )
+    elif len(set(before)) == 1 and said(exchange) != before[0]:
+        yield note(msg("after {after}, another answer at temperature 0: {said}", after, shown(said(exchange), 80)))

@@ -1,0 +1,290 @@
+"""The interview: sends the requests that the checks of the endpoint stage need, concurrently if possible.
+
+On a healthy server that answers at 30 tokens a second it takes about 14 s, 9 of them for the long answers.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from dataclasses import replace
+
+from healthcheck.contract import Task
+from healthcheck.core.progress import Progress, Silent
+from healthcheck.stages.endpoint import waits
+from healthcheck.stages.endpoint.answers import (
+    answer,
+    answered,
+    context_tokens,
+    plain_answer,
+    texts,
+)
+from healthcheck.stages.endpoint.arrivals import Streaming, streaming
+from healthcheck.stages.endpoint.asking import SHORT_TOKENS, Asker, together
+from healthcheck.stages.endpoint.crowd import (
+    LINE_AFTER_DISCONNECTS,
+    LINE_AFTER_MALFORMED,
+    MOST_ALONE,
+    doubtful_copies,
+    undisturbed,
+)
+from healthcheck.stages.endpoint.prompts import GREETING, STORY, copying, line
+from healthcheck.stages.endpoint.records import (
+    CLIENT_WAITS_S,
+    EXTRA_FIELDS,
+    STREAM_OPTIONS,
+    Crowd,
+    Interview,
+    Opening,
+    Turn,
+)
+from healthcheck.stages.endpoint.side_by_side import Rest, ask_the_rest, copies
+from healthcheck.stages.endpoint.streams import common_length, every_stream
+from healthcheck.text.messages import msg
+from healthcheck.wire.chat import user
+from healthcheck.wire.client import Client, Exchange, Limits
+from healthcheck.wire.models import model_cards
+
+__all__ = ["Interview", "interview"]
+CLIENT_TEMPERATURE = 0.01
+"""The evaluation client's own. Some servers refuse 0 and take this (sampling "must be strictly positive")."""
+STREAMS_AT_ONCE = 16
+SIDE_BY_SIDE = 8
+END_TOKENS = 1500
+"""Room for thoughts about a greeting, and for the answer after them."""
+_LONG_TOKENS = (264, 520)
+"""Longer than the servers' defaults: 16 to 256 tokens, and 512 if the server is fast enough."""
+_LONG_S = 8.7
+_PAIRS = 4
+_NOTICE_S = 0.3
+_MOST_TURNS, _SHORT_IN_TURN = 6, 3
+_LATE_S = 1.0
+_MODELS_S = 30
+_MALFORMED_S = 25
+LEFT_TOKENS = 96
+_PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy")
+_REFUSALS = frozenset({400, 404, 415, 422, 500, 501})
+_MALFORMED = (
+    b'{"model": ',
+    b"{}",
+    b'{"model": "x", "messages": "hello"}',
+    b'{"messages": [{"role": 7}]}',
+    b'{"messages": []}',
+)
+
+
+def interview(
+    base_url: str,
+    *,
+    model: str | None = None,
+    weights: str | None = None,
+    task: Task = Task.TEXT_GENERATION,
+    limits: Limits = waits.FIRST,
+    progress: Progress | None = None,
+) -> Interview:
+    """Interview a running server.
+
+    Args:
+        base_url: such as "http://127.0.0.1:8000".
+        model: the model name to send; None takes the weights' path, or else the first name that the server lists.
+        weights: the path of the weights, which the service sends as the name; None if it is not known.
+        task: decides whether pictures are sent.
+        limits: the bounds of the first answers; the limits of later ones depend on how long those took.
+        progress: where to report the progress.
+    """
+    began = time.monotonic()
+    asker = Asker(base_url=base_url, limits=limits, progress=progress or Silent())
+    asker.say(msg("the list of models (within {models_s} s)", _MODELS_S))
+    models = _models(asker.within(_MODELS_S).client)
+    if not models.status:
+        asker = asker.under(replace(limits, first_event_s=min(limits.first_event_s, waits.DEAF_S)))
+    listed = [str(card["id"]) for card in model_cards(models.body)] if models.status == 200 else []
+    asked = model or weights or ""
+    names = [*dict.fromkeys([asked, *listed[:1]] if asked else listed[:1])] or [""]
+    facts = Interview(
+        task=task,
+        models=models,
+        asked_name=asked,
+        proxies=tuple(name for name in _PROXY_VARIABLES if os.environ.get(name) or os.environ.get(name.upper())),
+        openings=_openings(asker, names),
+    )
+    opening = facts.opening
+    facts = replace(facts, name=opening.name)
+    if answered(opening.exchange) and not _misread(opening.exchange):
+        asker = replace(asker, name=opening.name, left_out=opening.left_out)
+        facts = _together(*_alone(asker, facts))
+    return replace(facts, seconds=time.monotonic() - began)
+
+
+def _models(client: Client) -> Exchange:
+    """The list of models, requested again if it came late: one delay may be this machine's."""
+    first = client.models()
+    if first.error or first.seconds <= CLIENT_WAITS_S:
+        return first
+    again = client.models()
+    return again if again.error or again.seconds < first.seconds else first
+
+
+def _openings(asker: Asker, names: list[str]) -> tuple[Opening, ...]:
+    """The evaluation client's own request; if it is refused, the same with fewer fields, until one is accepted."""
+    tries = [(name, left_out) for name in names for left_out in ((), EXTRA_FIELDS, (*EXTRA_FIELDS, STREAM_OPTIONS))]
+    openings: list[Opening] = []
+    for name, left_out in tries:
+        asker.say(msg("a first answer (its first text within {first_event_s:.0f} s)", asker.limits.first_event_s))
+        asking = replace(asker, name=name, left_out=left_out)
+        exchange = asking.stream(user(STORY), temperature=CLIENT_TEMPERATURE)
+        openings.append(Opening(name=name, left_out=left_out, exchange=exchange))
+        if exchange.status not in _REFUSALS and not _several(exchange):
+            return tuple(openings)
+    return tuple(openings[:1])
+
+
+def _several(exchange: Exchange) -> bool:
+    return exchange.completion is not None and exchange.completion.choices > 1
+
+
+def _misread(exchange: Exchange) -> bool:
+    completion = exchange.completion
+    return completion is None or bool(completion.faults) or _several(exchange)
+
+
+def _alone(asker: Asker, facts: Interview) -> tuple[Asker, Interview]:
+    """One prompt at temperature 0, streamed and plain; later limits depend on its time."""
+    asker.say(msg("the same answer again, streamed and plain"), 1)
+    stream, plain = _pair(asker)
+    if stream.status in _REFUSALS:
+        asker = replace(asker, cold=CLIENT_TEMPERATURE)
+        stream, plain = _pair(asker)
+    queued = STREAMS_AT_ONCE * SHORT_TOKENS
+    limits = waits.learnt(asker.limits, [stream], queued_tokens=queued, least_s=waits.NEW_SHAPE_S)
+    asker = asker.under(limits)
+    streams: tuple[Exchange, ...] = (stream,)
+    plains: tuple[Exchange, ...] = (plain,)
+    if answered(stream) and plain.status == 200 and not plain.error and answer(stream) != plain_answer(plain):
+        # Batches of another size round otherwise: again, each alone, until a difference is not an accident.
+        pairs = [(asker.stream(user(STORY)), asker.plain(user(STORY))) for _ in range(_PAIRS)]
+        streams, plains = tuple(each for each, _ in pairs), tuple(each for _, each in pairs)
+    return asker, replace(facts, streams=streams, plains=plains)
+
+
+def _pair(asker: Asker) -> tuple[Exchange, Exchange]:
+    brief = asker.within(asker.limits.first_event_s)
+    stream, plain = together([lambda: asker.stream(user(STORY)), lambda: brief.plain(user(STORY))], at_once=2)
+    return stream, plain
+
+
+def _together(asker: Asker, facts: Interview) -> Interview:
+    """All other requests. If streams break, none is sent: each could wait for minutes."""
+    if any(exchange.error for exchange in facts.streams):
+        return facts
+    asker.say(
+        msg(
+            "{streams_at_once} streams at once (first text within {first_event_s:.0f} s)",
+            STREAMS_AT_ONCE,
+            asker.limits.first_event_s,
+        ),
+        2,
+    )
+    lines = tuple(line(index) for index in range(STREAMS_AT_ONCE))
+    first = copies(asker, lines)
+    crowd = Crowd(lines=lines, rounds=(first, ()))
+    if any(exchange.error for exchange in first):
+        return replace(facts, crowd=crowd)
+    rest = _plan(asker, facts, crowd)
+    facts = ask_the_rest(rest, replace(facts, crowd=crowd))
+    if facts.crowd and any(exchange.error for exchange in facts.crowd.rounds[1]):
+        return facts
+    facts = _in_turn(rest, facts)
+    if common_length(facts) is not None:
+        another = rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, temperature=1.0)
+        facts = replace(facts, another=another)
+    if not any(texts(exchange)[0] for exchange in every_stream(facts)):
+        room = min(END_TOKENS, (context_tokens(facts.models) or 2 * END_TOKENS) // 2)
+        facts = replace(facts, to_the_end=rest.asker.stream(user(GREETING), max_tokens=room))
+    return _recovery(rest, facts)
+
+
+def _in_turn(rest: Rest, facts: Interview) -> Interview:
+    """Short and long answers in turn, for as long as it is not clear whether text is held back."""
+    while streaming(facts) is Streaming.UNCLEAR and len(facts.turns) < _MOST_TURNS:
+        rest.asker.say(msg("short and long answers in turn"), 3)
+        short = tuple(rest.asker.stream(user(STORY), ignore_eos=True) for _ in range(_SHORT_IN_TURN))
+        long = rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, ignore_eos=True)
+        facts = replace(facts, turns=(*facts.turns, Turn(short=short, long=long)))
+        if not all(map(answered, (*short, long))):
+            break
+    return facts
+
+
+def _plan(asker: Asker, facts: Interview, crowd: Crowd) -> Rest:
+    """How long the long answers are, how many requests run beside each other, and how long each may wait."""
+    pace = waits.tokens_per_second(facts.streams[0])
+    context = context_tokens(facts.models)
+    most = min(_LONG_TOKENS[1], context // 2) if context else _LONG_TOKENS[1]
+    long_tokens = int(min(most, max(_LONG_TOKENS[0], _LONG_S * pace)))
+    calm = undisturbed(crowd)
+    queued = 4 * long_tokens + 2 * STREAMS_AT_ONCE * SHORT_TOKENS
+    limits = waits.learnt(asker.limits, crowd.rounds[0], queued_tokens=queued, least_s=waits.NEW_SHAPE_S)
+    return Rest(
+        asker=asker.under(limits), long_tokens=long_tokens, at_once=SIDE_BY_SIDE if calm else 1,
+        context=context,
+    )  # fmt: skip
+
+
+def _recovery(rest: Rest, facts: Interview) -> Interview:
+    """A line of the crowd alone after disconnects, and another after malformed requests."""
+    crowd = facts.crowd
+    assert crowd
+    left = SIDE_BY_SIDE * LEFT_TOKENS
+    asker = rest.asker.under(
+        waits.learnt(rest.asker.limits, crowd.rounds[0], queued_tokens=left, least_s=waits.LEAST_S)
+    )
+    rest = replace(rest, asker=asker)
+    for index in doubtful_copies(crowd)[:MOST_ALONE]:
+        crowd = replace(crowd, alone=(*crowd.alone, (index, asker.stream(copying(crowd.lines[index])))))
+    facts = replace(facts, crowd=crowd)
+    asker.say(msg("disconnects after the first chunk"), 4)
+    abandoned = _left(rest, facts)
+    facts = replace(facts, abandoned=abandoned)
+    if facts.unanswered_abandoned:
+        return facts
+    time.sleep(_NOTICE_S)
+    after = asker.stream(copying(crowd.lines[LINE_AFTER_DISCONNECTS]))
+    crowd = replace(crowd, alone=(*crowd.alone, (LINE_AFTER_DISCONNECTS, after)))
+    facts = replace(facts, after_abandoned=after)
+    if not answered(after):
+        return facts
+    facts = replace(facts, crowd=crowd)
+    asker.say(msg("malformed requests"), 5)
+    malformed = _malformed(asker)
+    last = asker.stream(copying(crowd.lines[LINE_AFTER_MALFORMED]))
+    if answered(last):
+        facts = replace(facts, crowd=replace(crowd, alone=(*crowd.alone, (LINE_AFTER_MALFORMED, last))))
+    return replace(facts, malformed=malformed, after_malformed=last)
+
+
+def _left(rest: Rest, facts: Interview) -> tuple[Exchange, ...]:
+    """Streams that are abandoned after their first text; once more if that came late.
+
+    A process that gets no processor for seconds leaves a quick server's streams when nothing more is to come.
+    """
+    asker = rest.asker
+    leaving = asker.body([user(STORY)], max_tokens=LEFT_TOKENS, temperature=1, ignore_eos=True)
+    asks = [lambda: asker.client.abandon(leaving)] * SIDE_BY_SIDE
+    left = together(asks, at_once=rest.at_once)
+    usual_s = min((each.arrivals_s[0] for each in facts.streams if each.arrivals_s), default=0.0)
+    late = statistics.median(each.seconds for each in left) > _LATE_S + rest.at_once / 2 * usual_s
+    if not late or any(each.error for each in left):
+        return left
+    return (*left, *together(asks, at_once=rest.at_once))
+
+
+def _malformed(asker: Asker) -> tuple[Exchange, ...]:
+    """Malformed requests, until one is not answered."""
+    exchanges: list[Exchange] = []
+    for data in _MALFORMED:
+        exchanges.append(asker.within(_MALFORMED_S).client.chat_bytes(data))
+        if not exchanges[-1].status:
+            break
+    return tuple(exchanges)

@@ -1,0 +1,193 @@
+"""The facts of the endpoint stage: one interview of a running server, recorded as it went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from healthcheck.contract import Task
+from healthcheck.stages.endpoint.answers import answer, plain_answer
+from healthcheck.wire.client import Exchange
+
+EXTRA_FIELDS = ("ignore_eos", "num_return_sequences")
+STREAM_OPTIONS = "stream_options"
+CLIENT_WAITS_S = 5
+"""How long the evaluation client waits for /v1/models."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """One try at a first chat: under which name, and without which of the evaluation client's fields."""
+
+    name: str
+    left_out: tuple[str, ...]
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crowd:
+    """Concurrent streams at temperature 0, each with its own line to repeat.
+
+    Attributes:
+        lines: one for each stream.
+        rounds: the first with every line, the second with the first lines again, beside the long answers; () where
+            a stream of the first round broke or never came.
+        alone: some of the same requests with nothing beside them, by the number of the line.
+    """
+
+    lines: tuple[str, ...]
+    rounds: tuple[tuple[Exchange, ...], tuple[Exchange, ...]]
+    alone: tuple[tuple[int, Exchange], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """A code word, given and asked for: once in one message, once after other turns."""
+
+    word: str
+    single: Exchange
+    last: Exchange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """Exchanges that show whether every message reaches the model, by token counts and by code words.
+
+    Attributes:
+        word: the code word of `alone` to `system`.
+        alone: the question for the code word, from a client that gave none, after others gave theirs.
+        same: the code word, one unit of filler and the question in one message: whether the model can repeat it.
+        history, history_longer: the code word in an earlier turn, with one and with three units of filler.
+        system, system_longer: the code word in a system message, with one and with three units.
+        history_again, system_again: the shorter ones twice more, if the word did not come back.
+        shots: nine messages in the form of the service's sample task.
+        recalls: a word given and asked for in the last of three turns, and in one message; more if the first was
+            not repeated.
+    """
+
+    word: str
+    alone: Exchange
+    same: Exchange
+    history: Exchange
+    history_longer: Exchange
+    system: Exchange
+    system_longer: Exchange
+    shots: Exchange
+    recalls: tuple[Recall, ...]
+    history_again: tuple[Exchange, ...] = ()
+    system_again: tuple[Exchange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """The same prompt with `units` units of filler."""
+
+    units: int
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """Answers to the same open request.
+
+    Attributes:
+        warm: at temperature 1, in the evaluation client's own form.
+        hot: longer, at temperature 2; requested if all of `warm` were equal.
+        freed: the same without top_p and top_k, with log-probabilities; requested if all of `hot` were equal too.
+    """
+
+    warm: tuple[Exchange, ...]
+    hot: tuple[Exchange, ...] = ()
+    freed: tuple[Exchange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreign:
+    """A prompt with characters of several bytes at temperature 0, streamed and plain; once more if they differ."""
+
+    streams: tuple[Exchange, ...]
+    plains: tuple[Exchange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """The same question with four images, and without one, at temperature 0."""
+
+    streams: tuple[Exchange, ...]
+    plain: tuple[Exchange, ...]
+    without: Exchange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Short answers, and then a long one to the same prompt, each alone."""
+
+    short: tuple[Exchange, ...]
+    long: Exchange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interview:
+    """The requests to a server and its answers. None and () if a request was not sent.
+
+    Attributes:
+        asked_name: the model name that the service will send; "" if it is not known.
+        name: the name under which the interview went on.
+        proxies: names of proxy variables that are set here.
+        openings: the tries at a first chat, the evaluation client's own body first; the last is the one that
+            the interview went on with.
+        streams, plains: the same prompt at temperature 0, streamed and plain; more if they differ.
+        limited: the prompt of `streams` with max_tokens 8. `roomy`: with room for a long answer.
+        long: a long answer, without regard to its end.
+        turns: short answers and long ones in turn, if the text of the long ones may have been held back.
+        stories: a story and a small problem at temperature 1, with room for long answers. `another`: a story again,
+            where two had the same length.
+        stopped: the prompt of `streams` with the stop string `stop_word`.
+        steps: one prompt with more and more units of filler, to count the tokens of a unit and to find a cut.
+        to_the_end: a greeting with room for reasoning, sent if no answer had text.
+        abandoned: streams from which the kit disconnected. after_abandoned: a line of the crowd after that; None
+            if one of the streams got no response.
+        malformed: bodies that are not chat requests. after_malformed: another line of the crowd after that.
+    """
+
+    task: Task
+    models: Exchange
+    asked_name: str = ""
+    name: str = ""
+    proxies: tuple[str, ...] = ()
+    openings: tuple[Opening, ...] = ()
+    streams: tuple[Exchange, ...] = ()
+    plains: tuple[Exchange, ...] = ()
+    limited: Exchange | None = None
+    roomy: Exchange | None = None
+    long: Exchange | None = None
+    turns: tuple[Turn, ...] = ()
+    stories: tuple[Exchange, ...] = ()
+    another: Exchange | None = None
+    stopped: Exchange | None = None
+    stop_word: str = ""
+    to_the_end: Exchange | None = None
+    sampling: Sampling | None = None
+    foreign: Foreign | None = None
+    steps: tuple[Step, ...] = ()
+    conversation: Conversation | None = None
+    crowd: Crowd | None = None
+    shown: Shown | None = None
+    abandoned: tuple[Exchange, ...] = ()
+    after_abandoned: Exchange | None = None
+    malformed: tuple[Exchange, ...] = ()
+    after_malformed: Exchange | None = None
+    seconds: float = 0.0
+
+    @property
+    def opening(self) -> Opening:
+        return self.openings[-1]
+
+    @property
+    def unanswered_abandoned(self) -> Exchange | None:
+        """The first stream that got no response before the kit could disconnect from it."""
+        return next((exchange for exchange in self.abandoned if not exchange.status), None)
+
+    @property
+    def steady(self) -> bool:
+        """Whether the same request at temperature 0 gave the same answer each time, streamed and plain."""
+        return len({answer(s) for s in self.streams}) == 1 and len({plain_answer(p) for p in self.plains}) == 1

@@ -1,0 +1,188 @@
+"""plan/ascend-environment: the environment lets a server start on Ascend."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from healthcheck.ascend import stacks
+from healthcheck.core.check import Findings, check, warn
+from healthcheck.core.records import Finding, Stage
+from healthcheck.stages.plan.records import LaunchPlan, ServerCommand, Sourced
+from healthcheck.stages.plan.script import deploy_sh
+from healthcheck.stages.plan.servers.served import line_of
+from healthcheck.stages.repo import shell
+from healthcheck.text.did_you_mean import hint
+from healthcheck.text.messages import msg
+
+_OWN = "VLLM_ASCEND_"
+_MOVED = {
+    "VLLM_ASCEND_BALANCE_SCHEDULING": '{"scheduler_config": {"enable_balance_scheduling": …}}',
+    "VLLM_ASCEND_ENABLE_MLAPO": '{"enable_mlapo": …}',
+    "VLLM_ASCEND_ENABLE_NZ": '{"weight_nz_mode": …}',
+    "VLLM_ASCEND_ENABLE_FUSED_MC2": '{"enable_fused_mc2": …}',
+    "VLLM_ASCEND_FUSION_OP_TRANSPOSE_KV_CACHE_BY_BLOCK": '{"enable_transpose_kv_cache_by_block": …}',
+}
+"""Keys of --additional-config that took the place of variables. Source: additional_config.md of 0.30.0rc2."""
+_SCRIPTS = {
+    Sourced.ATB_UNDER_U: (
+        msg("sourced under set -u, though ATB's script reads unset variables"),
+        msg("set +u around it"),
+    ),
+    Sourced.CANN_WITHOUT_BASH: (
+        msg("sourced by a shell that is not bash, though it is written for bash"),
+        msg("use #!/bin/bash"),
+    ),
+}
+_PATHS = {
+    "LD_LIBRARY_PATH": msg("the libraries of CANN and of the driver are found through it"),
+    "PYTHONPATH": msg("CANN's Python modules (tbe) are found through it"),
+}
+"""Source: CANN's set_env.sh, which puts its folders in front of both."""
+_OF_CANN = re.compile(r"/Ascend/|\bcann\b|\bASCEND_", re.IGNORECASE)
+_GPU_DEVICES, _NPU_DEVICES = "CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES"
+_PLATFORM_PLUGIN = "ascend"
+"""vllm-ascend's entry point in the group vllm.platform_plugins."""
+_GRAPH_OPTIONS = re.compile(r"compilation-config|optimization-level|cc\b|O\b")
+_NO_GRAPHS = re.compile(r"NONE|\b0\b")
+
+
+@check(
+    "plan/ascend-environment",
+    "The environment lets a server start on Ascend",
+    stage=Stage.PLAN,
+    why="Some variables keep vLLM from the NPU, and CANN's scripts run under bash only.",
+    requires=("repo/deploy-sh-present",),
+)
+def ascend_environment(plan: LaunchPlan) -> Findings:
+    """Warnings, each to be settled on an NPU machine:
+
+    - VLLM_PLUGINS without `ascend`: vLLM finds no NPU.
+    - CUDA_VISIBLE_DEVICES: it chooses no NPUs. vllm-ascend reads ASCEND_RT_VISIBLE_DEVICES.
+    - ASCEND_LAUNCH_BLOCKING=1 without --enforce-eager: vllm-ascend ends with an error.
+    - LD_LIBRARY_PATH or PYTHONPATH replaced: CANN's directories are lost.
+    - A VLLM_ASCEND_ variable that the chosen release (--stack) does not read. Since 0.27.1rc1 most of them are keys
+      of --additional-config.
+    - set_env.sh sourced under `set -u`, or by a shell that is not bash.
+
+    Example:
+    ```sh
+    export LD_LIBRARY_PATH=/opt/lib
+    exec vllm serve "$MODEL_PATH"
+    ```
+
+    Use instead:
+
+    ```sh
+    export LD_LIBRARY_PATH="/opt/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    exec vllm serve "$MODEL_PATH"
+    ```
+    """
+    for how in plan.observed.sourced:
+        seen, fix = _SCRIPTS[how]
+        yield warn(
+            expected=msg("CANN's environment script runs"),
+            seen=msg("set_env.sh is {seen}", seen),
+            fix=fix,
+            where=deploy_sh.place_of(plan.script, ["set_env.sh"]),
+        )
+    server = plan.server
+    if server is None:
+        return
+    for name, use in _PATHS.items():
+        yield from _replaced(plan, server, name, use)
+    if server.engine == "vllm":
+        yield from _without_platform(plan, server)
+        yield from _devices_of_a_gpu(plan, server)
+        yield from _blocking(plan, server)
+        yield from _unread(plan, server)
+
+
+def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> Iterator[Finding]:
+    value = server.env.get(name, "")
+    line = _replacing_line(plan.script, name) if value and not _OF_CANN.search(value) else 0
+    if line:
+        yield warn(
+            expected=msg("{name} that keeps its previous value: {use}", name, use),
+            seen=msg("“{line_at}” replaces what {name} was", deploy_sh.line_at(plan.script, line)[:200], name),
+            fix=msg('append the previous value: {name}="…${{{name}:+:${name}}}"', name),
+            where=deploy_sh.place(line),
+        )
+
+
+def _replacing_line(text: str, name: str) -> int:
+    """The last line that sets it; 0 if the script reads the previous value, or sources a file afterwards."""
+    script = shell.read(text)
+    if any(node.name == name for node in script.of("simple_expansion", "expansion")):
+        return 0
+    found = 0
+    for node in script.of("variable_assignment", "command"):
+        if node.kind == "variable_assignment" and node.name == name:
+            found = 0 if _OF_CANN.search(node.text) else script.line(node.start)
+        elif node.name in {".", "source"} or "set_env.sh" in node.text:
+            found = 0
+    return found
+
+
+def _without_platform(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
+    """Source: load_plugins_by_group of vllm/plugins, for which an empty value names no plugin."""
+    value, own = server.env.get("VLLM_PLUGINS"), _PLATFORM_PLUGIN
+    if value is not None and own not in value.split(","):
+        yield warn(
+            expected=msg(
+                "{platform_plugin} among the plugins that vLLM loads: it is vllm-ascend's NPU platform", own
+            ),
+            seen=msg("VLLM_PLUGINS={value}, so vLLM does not load it and finds no NPU", value[:200]),
+            fix=msg(
+                "do not set VLLM_PLUGINS, or add {platform_plugin} to it: VLLM_PLUGINS={platform_plugin},…", own
+            ),
+            where=line_of(plan, "VLLM_PLUGINS=", "VLLM_PLUGINS"),
+        )
+
+
+def _devices_of_a_gpu(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
+    """Source: device_control_env_var of vllm_ascend/platform.py."""
+    value = server.env.get(_GPU_DEVICES, "")[:200]
+    if value and _NPU_DEVICES not in server.env:
+        yield warn(
+            expected=msg("{npu_devices}, where devices are chosen", _NPU_DEVICES),
+            seen=msg(
+                "{gpu_devices}={value}, which chooses no NPUs: the server sees all of them", _GPU_DEVICES, value
+            ),
+            fix=msg("write {npu_devices}={value} instead, or remove the line", _NPU_DEVICES, value),
+            where=line_of(plan, f"{_GPU_DEVICES}=", _GPU_DEVICES),
+        )
+
+
+def _blocking(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
+    """Source: check_and_update_config of vllm_ascend/platform.py, from 0.13.0 on."""
+    of_graphs = (f"{name} {value}" for name, value in server.options.items() if _GRAPH_OPTIONS.match(name))
+    graphs_off = any(map(_NO_GRAPHS.search, of_graphs))
+    eager = server.option("enforce-eager") is not None or graphs_off or bool(server.unread_config)
+    if server.env.get("ASCEND_LAUNCH_BLOCKING") == "1" and not eager:
+        yield warn(
+            expected=msg("ACL graphs (the default) or ASCEND_LAUNCH_BLOCKING=1, not both"),
+            seen=msg(
+                "ASCEND_LAUNCH_BLOCKING=1: vllm-ascend ends with “ACL graph is incompatible with "
+                "ASCEND_LAUNCH_BLOCKING=1”"
+            ),
+            fix=msg("do not set ASCEND_LAUNCH_BLOCKING; it is for debugging and slows every request"),
+            where=line_of(plan, "ASCEND_LAUNCH_BLOCKING=", "ASCEND_LAUNCH_BLOCKING"),
+        )
+
+
+def _unread(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
+    """Variables of vllm-ascend that the chosen release does not read, and so ignores."""
+    row, known = stacks.row(plan.stack or stacks.DEFAULT), stacks.rows()
+    for name in sorted(name for name in server.env if name.startswith(_OWN) and name not in row.variables):
+        readers = [each.vllm_ascend for each in known if name in each.variables]
+        said = stacks.spans(readers, [each.vllm_ascend for each in known])
+        others = msg("; vllm-ascend {said} does", said) if readers else hint(name, row.variables)
+        moved = _MOVED.get(name, "")
+        yield warn(
+            expected=msg("variables that {label} reads", row.label()),
+            seen=msg("{name}={env}, which it does not read{others}", name, server.env[name][:200], others),
+            fix=msg("write --additional-config '{moved}' instead", moved) if moved else msg("remove it"),
+            where=line_of(plan, f"{name}=", name),
+            evidence={"row": row.vllm_ascend},
+        )

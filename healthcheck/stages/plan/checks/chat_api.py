@@ -1,0 +1,151 @@
+"""plan/chat-api: the server offers the chat completions API."""
+
+from __future__ import annotations
+
+import re
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.plan import repairs
+from healthcheck.stages.plan.checks.one_machine import SETTINGS
+from healthcheck.stages.plan.records import Api, LaunchPlan, ServerCommand
+from healthcheck.stages.plan.servers.served import STARTED, line_of, served, unresolved
+from healthcheck.text.messages import msg
+
+_WITHOUT_TEXT = {
+    "skip-tokenizer-init": msg("without a tokenizer every chat request is refused"),
+    "tokens-only": msg("completions have token ids and no text"),
+}
+PROMPT, COMPLETION = 1500, 512
+"""Tokens of a request. The service's sample report has a prompt with four worked examples (AISBench's
+demo_gsm8k_gen_4_shot_cot_chat_prompt): 1434 and 1538 tokens by two tokenizers. Its client's stock configuration
+requests 512. Which data set and max_tokens a task gets is not documented.
+"""
+ENOUGH = 4096
+_LENGTH = re.compile(r"(?P<digits>\d{1,9})(?P<unit>[kK]?)")
+_UNITS = {"": 1, "k": 1000, "K": 1024}
+
+_WITHOUT_CHAT = {
+    Api.DEMO: msg("vLLM's demonstration server, which has no OpenAI-compatible API"),
+    Api.EMBEDDING: msg("an embedding or pooling server, which generates no text"),
+    Api.HEADLESS: msg("an engine without an HTTP server"),
+    Api.OPENAI_OTHER: msg("a server without that route"),
+}
+
+
+@check(
+    "plan/chat-api",
+    "The server offers the chat completions API",
+    stage=Stage.PLAN,
+    rule=contract.CHAT_REQUIRED,
+    why=msg("Every request of an accuracy evaluation goes to {chat_path}.", contract.CHAT_PATH),
+    requires=STARTED,
+)
+def chat_api(plan: LaunchPlan) -> Findings:
+    """The service evaluates every task over {chat_path}, with streaming.
+
+    vLLM offers it with `vllm serve` and with `python3 -m vllm.entrypoints.openai.api_server`. It does not with
+    its demonstration server (`python3 -m vllm.entrypoints.api_server`), with pooling or embedding runners
+    (`--task embed`, `--runner pooling`), or with `--headless`, `--grpc` or `--api-server-count 0`, which serve no
+    HTTP. Servers of your own need that route too. A server with TLS (`--ssl-certfile`) answers no plain HTTP
+    request, one with --skip-tokenizer-init no chat, and one with --tokens-only has no text in its answers.
+
+    An option that may refuse some requests is a warning: --middleware, whose code the dry run does not execute,
+    and a --max-model-len in which a request would not fit. The service's sample report has prompts of about 1500
+    tokens (four worked examples), and its client requests 512 more by default; both are inferred, and the prompts
+    of another task may be longer. vLLM refuses what does not fit with status 400, and the answer counts as wrong.
+
+    Example:
+    ```sh
+    exec python3 -m vllm.entrypoints.api_server --model "$MODEL_PATH"
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH"
+    ```
+    """
+    server = served(plan)
+    expected = msg("a server of {chat_path}", contract.CHAT_PATH)
+    if server.api in _WITHOUT_CHAT:
+        yield fail(
+            expected=expected,
+            seen=msg("{without_chat}: {quoted}", _WITHOUT_CHAT[server.api], server.quoted),
+            fix=msg("end deploy.sh with: {launch}", contract.LAUNCH),
+            where=server.where,
+        )
+    elif server.api is Api.UNKNOWN:
+        yield unresolved(plan, expected, msg("which routes {engine} offers", server.engine))
+    yield from _refused_requests(plan, server)
+    if server.option("ssl-certfile") or server.option("ssl-keyfile"):
+        yield fail(
+            expected=msg("plain HTTP"),
+            seen=msg("TLS is switched on: {quoted}", server.quoted),
+            fix=repairs.no_tls(server),
+            where=line_of(plan, "--ssl"),
+            rule=contract.LISTENS_ON_PORT,
+        )
+
+
+def _refused_requests(plan: LaunchPlan, server: ServerCommand) -> Findings:
+    """Options with which the route is there and requests are refused."""
+    for name, why in _WITHOUT_TEXT.items():
+        if server.option(name) is not None:
+            yield fail(
+                expected=msg("a server of {chat_path}", contract.CHAT_PATH),
+                seen=msg("--{name}: {why}: {quoted}", name, why, server.quoted),
+                fix=msg("remove --{name}", name),
+                where=line_of(plan, name, name.replace("-", "_")),
+            )
+    if server.option("middleware") is not None:
+        yield warn(
+            expected=msg("a server that answers every request"),
+            seen=msg("--middleware {option}, whose code the dry run does not execute", server.option("middleware")),
+            fix=msg("remove --middleware, or verify without --until: the launch and endpoint stages settle it"),
+            where=line_of(plan, "middleware"),
+        )
+    yield from _little_room(plan, server)
+
+
+def _little_room(plan: LaunchPlan, server: ServerCommand) -> Findings:
+    """A context length in which a request of the service's sample report does not fit."""
+    text = server.option("max-model-len") or ""
+    number = _LENGTH.fullmatch(text)
+    length = int(number["digits"]) * _UNITS[number["unit"]] if number else 0
+    if not 0 < length < PROMPT + COMPLETION:
+        return
+    place = _line_of_setting(plan, "max_model_len")
+    in_file = msg("write max_model_len = {enough} or more, or remove the line", ENOUGH)
+    in_command = msg("write --max-model-len {enough} or more, or remove the option", ENOUGH)
+    yield warn(
+        expected=msg(
+            "room for a prompt of about {prompt} tokens, as in the service's sample report, and a "
+            "completion of {completion}, which its client requests by default",
+            PROMPT,
+            COMPLETION,
+        ),
+        seen=msg(
+            "--max-model-len {text}: not even the prompt fits; vLLM refuses such a request with status "
+            "400, and a refused request counts as a wrong answer",
+            text,
+        )
+        if length < PROMPT
+        else msg(
+            "--max-model-len {text}: the prompt leaves too little for the completion; vLLM refuses such "
+            "a request with status 400, and a refused request counts as a wrong answer",
+            text,
+        ),
+        fix=in_file if place else in_command,
+        where=place or line_of(plan, "max-model-len", "max_model_len"),
+        rule=contract.CLIENT_IS_AISBENCH,
+    )
+
+
+def _line_of_setting(plan: LaunchPlan, key: str) -> str:
+    """The line of adapter.toml that sets a key; "" if none does, or if deploy.sh has the option itself."""
+    if key in plan.script or key.replace("_", "-") in plan.script:
+        return ""
+    lines = enumerate(plan.settings.splitlines(), 1)
+    return next((f"{SETTINGS}:{at}" for at, line in lines if re.match(rf"\s*{key}\s*=", line)), "")

@@ -1,0 +1,62 @@
+"""plan/flags: vLLM accepts every argument that the server is launched with."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.vllm_cli.judgement import CONFIG, judge_flags
+from healthcheck.text.messages import msg
+
+
+@check(
+    "plan/flags",
+    "vLLM accepts every argument",
+    stage=Stage.PLAN,
+    why="vLLM exits at once for an argument that it does not know or cannot read: there is no server then.",
+    requires=("plan/starts-server",),
+    by_row=True,
+)
+def flags(plan: LaunchPlan) -> Findings:
+    """Every argument of the recorded `vllm serve` is read as vLLM's own parser reads it, and then a step further.
+
+    The options, their types, choices, limits and keys come from catalogues of real releases, from 0.18.0 to 0.33.0;
+    of a release without a catalogue the one before it is taken. With --stack, what the release of that row refuses
+    fails. The service does not say which release its image has: without --stack the row 0.23.0 judges, and an
+    argument that the release of another row accepts warns, and names that release.
+
+    Found: misspelt options (with the one that was meant), options that were removed and what replaced them,
+    abbreviations that fit two options, missing and superfluous values, numbers out of range
+    (--gpu-memory-utilization 1.5), broken JSON and unknown keys in it, unknown quantisation methods and load
+    formats, an option given twice with different values (the last one counts), stray words.
+
+    Example:
+    ```sh
+    exec vllm serve "$MODEL_PATH" --max-model-length 8192
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH" --max-model-len 8192
+    ```
+    """
+    server = plan.server
+    if server is None or server.engine != "vllm":
+        other = server and msg("the server is {engine}, not vLLM: its options were not judged", server.engine)
+        raise NotApplicable(other or msg("no server is started"))
+    if server.config_problem:
+        yield fail(
+            expected=msg("a YAML file of options after {config}", CONFIG),
+            seen=server.config_problem,
+            fix=msg("write one `name: value` per line, in a file that ends in .yaml"),
+            where=server.where,
+        )
+    if file := server.unread_config:
+        yield warn(
+            expected=msg("a file of options after {config}, short enough to be read", CONFIG),
+            seen=msg("{unread_config} is too long to be read: the options in it were not judged", file),
+            fix=msg("keep the file to options and their values, or write them on the command line"),
+            where=server.where,
+        )
+    yield from judge_flags(server, plan.stack)

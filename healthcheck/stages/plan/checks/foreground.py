@@ -1,0 +1,92 @@
+"""plan/foreground: deploy.sh stays for as long as the server does."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.script import deploy_sh
+from healthcheck.stages.plan.servers.served import STARTED, served
+from healthcheck.text.messages import msg
+
+_ENDED_BY_ITSELF = {-15, -9, 124, 137, 143}
+"""SIGTERM and SIGKILL as Python and as shells count them, and the status of timeout: a dry run sends none."""
+_LONGER_THAN_ANY_EVALUATION_S = 7 * 86400
+
+
+@check(
+    "plan/foreground",
+    "deploy.sh stays for as long as the server does",
+    stage=Stage.PLAN,
+    rule=contract.STARTS_THE_SERVICE,
+    why="Once deploy.sh has ended the service may take the adapter for stopped, and its processes end with it.",
+    requires=STARTED,
+)
+def foreground(plan: LaunchPlan) -> Findings:
+    """The server belongs in the foreground of deploy.sh.
+
+    A script that puts the server into the background (`&`, nohup, setsid) and ends leaves no process that
+    the service could watch, and in a container everything ends with it. Background and `wait`, a pipe into
+    `tee`, a loop that supervises the server, and best of all `exec` keep it.
+
+    A limit on its time (`timeout 600 vllm serve …`) ends it in the middle of the evaluation, which loads up to
+    {limit} and then asks every problem {repeats} times. How long that takes is unknown, so a limit is a warning.
+
+    Repair: make the server the last command, with `exec` in front, or end with `wait`; put no limit on its time.
+
+    Example:
+    ```sh
+    vllm serve "$MODEL_PATH" &
+    sleep 1
+    ```
+
+    Use instead:
+
+    ```sh
+    vllm serve "$MODEL_PATH" &
+    wait
+    ```
+    """
+    server = served(plan)
+    if not server.foreground:
+        status = plan.run.exit_status
+        yield fail(
+            expected=msg("deploy.sh stays while the server runs"),
+            seen=msg("deploy.sh ended with status {status} after starting: {quoted}", status, server.quoted),
+            fix=_stay(plan, server.where),
+            where=server.where,
+        )
+    elif server.limit_s is not None and server.limit_s < _LONGER_THAN_ANY_EVALUATION_S:
+        yield warn(
+            expected=msg("the server runs until the evaluation is over, and how long that takes is unknown"),
+            seen=msg("it is ended after {limit_s:g} s, finished or not: {quoted}", server.limit_s, server.quoted),
+            fix=msg("remove the time limit (timeout …, timeout=…) around the server"),
+            where=server.where,
+        )
+
+
+def _stay(plan: LaunchPlan, where: str) -> str:
+    """What keeps a deploy.sh that ended beside its server."""
+    status = plan.run.exit_status
+    if status in _ENDED_BY_ITSELF:
+        return msg("remove what ends the server (a kill, a timeout)")
+    if status and (wrong := _first_unanswered(plan)):
+        return msg("correct the request for {wrong}, or remove it: exec in front of the server's command", wrong)
+    number = where.rpartition(":")[2]
+    ends = deploy_sh.ending_lines(plan.script, int(number), status or 0) if number.isdigit() else ()
+    if ends:
+        named = ", ".join(map(str, ends[:3]))
+        return msg(
+            "write wait in place of the exit that ends deploy.sh (line {named}), or exec in front of the "
+            "server's command, no & after it, and no further command",
+            named,
+        )
+    return msg("write exec in front of the server's command and no & after it, or end deploy.sh with: wait")
+
+
+def _first_unanswered(plan: LaunchPlan) -> str:
+    """The first request that never succeeded, which may be why the script ended; "" if there is none."""
+    models = (msg("the model {name}", repr(name)) for name in plan.observed.unknown_models)
+    ports = (msg("port {port}", port) for port in plan.observed.refused_ports)
+    return next(models, "") or next(ports, "")

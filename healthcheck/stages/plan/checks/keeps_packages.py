@@ -1,0 +1,88 @@
+"""plan/keeps-packages: the image's own packages are kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.core.records import Finding, Stage
+from healthcheck.stages.plan.commands import NAME_CHARACTERS, command_text
+from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand
+from healthcheck.stages.plan.requested import installed_by, is_install
+from healthcheck.stages.repo import packages, pip_words
+from healthcheck.text.messages import msg
+
+_PROVIDED = re.compile(
+    r"^(torch|torch[-_]npu|vllm|vllm[-_]ascend|triton|triton[-_]ascend|torchvision|torchaudio)\b"
+)
+_NEEDED = {"torch", "torch_npu", "vllm", "vllm_ascend"}
+
+
+@check(
+    "plan/keeps-packages",
+    "The image's own packages are kept",
+    stage=Stage.PLAN,
+    rule=contract.PROVIDED,
+    why="The image's torch, torch-npu, vllm and vllm-ascend fit together; another version of one breaks them.",
+    requires=("repo/deploy-sh-present",),
+)
+def keeps_packages(plan: LaunchPlan) -> Findings:
+    """deploy.sh neither removes nor replaces torch, torch-npu, vllm and vllm-ascend. A package that is removed and
+    installed again is a warning, one that stays removed fails.
+
+    Example:
+    ```sh
+    pip uninstall -y torch
+    exec vllm serve "$MODEL_PATH"
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH"
+    ```
+    """
+    plain = {word for _, word, _ in packages.installed_by(plan.script)}
+    for number, command in enumerate(plan.commands, 1):
+        words = command.argv[1:]
+        if "uninstall" in words[:4]:
+            yield from _uninstalled(command, plan.commands[number:])
+        if not is_install(command):
+            continue
+        for word in words:
+            if word not in plain and _PROVIDED.match(word.lower()):
+                said = command_text(command.argv[:12])
+                yield warn(
+                    expected=msg("the image's own torch, torch-npu, vllm and vllm-ascend, which fit together"),
+                    seen=msg("{word} is installed: {command_text}", word[:NAME_CHARACTERS], said),
+                    fix=msg("leave {word} out", word),
+                    where=command.where,
+                    rule=contract.PROVIDED,
+                )
+
+
+def _as_module(package: str) -> str:
+    return package.lower().replace("-", "_")
+
+
+def _installed_by(command: RecordedCommand) -> frozenset[str]:
+    """The packages; `.` is the project in its folder, which has its name as a rule."""
+    here = [command.cwd] if is_install(command) and "." in command.argv else []
+    return installed_by(command) | pip_words.packages(here)
+
+
+def _uninstalled(command: RecordedCommand, later: Sequence[RecordedCommand]) -> Iterator[Finding]:
+    for word in command.argv[1:]:
+        if _as_module(word) not in _NEEDED:
+            continue
+        again = next((each for each in later if _as_module(word) in _installed_by(each)), None)
+        say = warn if again else fail
+        yield say(
+            expected=msg("{word}, which the server needs and the image provides", word),
+            seen=msg("it is removed: {command_text}", command_text(command.argv))
+            + (msg("; and installed again: {command_text}", command_text(again.argv)) if again else ""),
+            fix=msg("leave {word} installed", word),
+            where=command.where,
+        )

@@ -1,0 +1,164 @@
+"""plan/model-path: the weights come from MODEL_PATH."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.core.records import Finding, Stage
+from healthcheck.stages.plan.commands import QUOTED_CHARACTERS, quoted
+from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
+from healthcheck.stages.plan.repairs import own_model_path
+from healthcheck.stages.plan.script import deploy_sh, quotes
+from healthcheck.stages.plan.servers.options import UNRESOLVED
+from healthcheck.stages.plan.servers.served import STARTED, is_within, line_of, served, unresolved
+from healthcheck.system.processes import shortened
+from healthcheck.text.messages import msg
+
+_NEEDS_QUOTES = re.compile(r"[\s*?\[]")
+"""What the shell splits or replaces in an expansion without quotes."""
+MOST_PLACES = 4
+
+
+@check(
+    "plan/model-path",
+    "The weights come from MODEL_PATH",
+    stage=Stage.PLAN,
+    rule=contract.WEIGHTS_FROM_MODEL_PATH,
+    why="The service downloads the weights itself, to a folder that only MODEL_PATH names.",
+    requires=STARTED,
+)
+def model_path(plan: LaunchPlan) -> Findings:
+    """The service puts the weights somewhere and says where in the environment variable MODEL_PATH.
+
+    deploy.sh has two dry runs: with an ordinary MODEL_PATH, and with one that has spaces and characters beyond
+    ASCII. Both times the model that would be served must be that folder, or a copy of or link to it that the
+    script makes; where only the second one goes wrong, that is a warning, and a failure if the given path has a
+    blank. A fixed path, a name on a model hub, or another variable is missing at the service;
+    --load-format dummy invents weights. llama.cpp, and vLLM with --load-format gguf, read one .gguf file, not a
+    folder.
+
+    Repair: write "$MODEL_PATH" (with the quotes) where the model is named, for example
+    `vllm serve "$MODEL_PATH"`.
+
+    Example:
+    ```sh
+    exec vllm serve /models/my-model
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH"
+    ```
+    """
+    server = served(plan)
+    models = [server.model] if server.model else [other.model for other in plan.servers if other.model]
+    models = models or ([] if server.model is None else [server.model])
+    if not models:
+        expected = msg("the weights in {model_path} ($MODEL_PATH)", plan.model_path)
+        yield unresolved(plan, expected, msg("which weights are served"))
+        return
+    if server.option("load-format") == "dummy":
+        yield fail(
+            expected=msg("the weights in $MODEL_PATH"),
+            seen=msg("--load-format dummy: the engine invents random weights: {quoted}", server.quoted),
+            fix=msg("remove --load-format"),
+            where=line_of(plan, "dummy"),
+        )
+    found = list(_wrong_model(plan, server, models))
+    yield from found
+    if not found and _reads_one_file(server) and plan.model_path in models:
+        vllm = msg('remove --load-format, unless they are one file: vllm serve "$MODEL_PATH/NAME.gguf"')
+        other = msg('name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM')
+        yield fail(
+            expected=msg("one .gguf file as the model of {engine}", server.engine),
+            seen=msg("the folder of the weights: {quoted}", server.quoted),
+            fix=vllm if server.engine == "vllm" else other,
+            where=line_of(plan, "MODEL_PATH"),
+        )
+    if not found and server.engine == "vllm":
+        yield from _quotes(plan)
+
+
+def _reads_one_file(server: ServerCommand) -> bool:
+    """Source for vLLM: GGUFModelLoader._prepare_weights (vllm/model_executor/model_loader/gguf_loader.py)."""
+    return server.engine == "llama.cpp" or (server.engine == "vllm" and server.option("load-format") == "gguf")
+
+
+def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> Iterator[Finding]:
+    model = next((model for model in models if is_within(model, plan.model_path)), models[-1])
+    shown, wanted = quoted(model) if model else "empty", repr(plan.model_path)
+    seen = msg("the model is {shown}, and MODEL_PATH was {model_path}: {quoted}", shown, wanted, server.quoted)
+    fix, where = _naming(plan, server, model)
+    if UNRESOLVED in model:
+        which = msg("which weights {model} are", shortened(model, QUOTED_CHARACTERS))
+        yield unresolved(plan, msg("the weights in $MODEL_PATH"), which)
+    elif not is_within(model, plan.model_path):
+        yield fail(
+            expected=msg("the weights in $MODEL_PATH"),
+            seen=seen,
+            fix=fix,
+            where=where or line_of(plan, model, os.path.basename(model.rstrip("/")), "--model"),
+        )
+    elif model != plan.model_path and server.engine != "llama.cpp":
+        yield warn(
+            expected=msg("the weights in $MODEL_PATH itself"),
+            seen=seen,
+            fix=msg("{fix}, unless the weights are uploaded in that subfolder", fix),
+            where=line_of(plan, "MODEL_PATH"),
+        )
+
+
+def _naming(plan: LaunchPlan, server: ServerCommand, model: str) -> tuple[str, str]:
+    """How the weights become the model, and where; they are named already if MODEL_PATH was given another value."""
+    given = server.env.get(contract.MODEL_PATH_VARIABLE, plan.model_path)
+    if given == plan.model_path or model not in {given, os.path.normpath(os.path.join(server.cwd, given))}:
+        return msg('name "$MODEL_PATH" as the model'), ""
+    number = deploy_sh.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
+    if number:
+        return own_model_path(number), deploy_sh.place(number)
+    return msg("leave MODEL_PATH as the service sets it; here it became {given}", quoted(given)), ""
+
+
+def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
+    """What happened with a MODEL_PATH that needs quotes: a failure if the given path needs them, too."""
+    second = plan.spaced
+    if second is not None and second.model == plan.spaced_model_path:
+        return
+    needed = _NEEDS_QUOTES.search(plan.given_path) is not None
+    found = quotes.splits(plan.script, contract.MODEL_PATH_VARIABLE)
+    number = found[0].line if found else None
+    seen = msg("model {model}: {quoted}", quoted(second.model or ""), second.quoted) if second else _no_second(plan)
+    report = fail if needed else warn
+    yield report(
+        expected=msg("the same with MODEL_PATH={spaced_model_path}", repr(plan.spaced_model_path)),
+        seen=seen if needed else msg("it works unless the path has a blank; with one: {seen}", seen),
+        fix=_quoting(found),
+        where=deploy_sh.place(number) or served(plan).where,
+        evidence={"line": shortened(deploy_sh.line_at(plan.script, number), QUOTED_CHARACTERS) if number else ""},
+    )
+
+
+def _quoting(found: tuple[quotes.Split, ...]) -> str:
+    if not found:
+        return msg('put double quotes around it wherever it is used: "$MODEL_PATH"')
+    if found[0].pasted:
+        return msg(
+            "write the command where it is run, not as the text in line {line} (${variable}): vllm serve "
+            '"$MODEL_PATH" …; or, in bash, as an array: cmd=(vllm serve "$MODEL_PATH" …), run as '
+            '"${{cmd[@]}}"',
+            found[0].line,
+            found[0].variable,
+        )
+    places = [msg('"${variable}" in line {line}', each.variable, each.line) for each in found[:MOST_PLACES]]
+    return msg("put double quotes around it: {places}", ", ".join(places))
+
+
+def _no_second(plan: LaunchPlan) -> str:
+    run = plan.spaced_run
+    last = (run.stderr.strip().splitlines() or [""])[-1] if run else ""
+    return msg("no server was started; the last lines were: {last}", quoted(last))

@@ -1,0 +1,92 @@
+"""plan/no-downloads: nothing is downloaded to start."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.core.records import Finding, Stage
+from healthcheck.stages.plan import calls
+from healthcheck.stages.plan.commands import NAME_CHARACTERS, command_text
+from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand
+from healthcheck.stages.plan.script import deploy_sh
+from healthcheck.stages.plan.servers.served import option_place
+from healthcheck.text.messages import msg
+
+_HUB = re.compile(r"huggingface\.co|hf-mirror|modelscope|modelers\.cn|openmind|gitee\.com|gitcode", re.IGNORECASE)
+_SYSTEM_PACKAGES = {"apt", "apt-get", "yum", "dnf", "apk"}
+_DOWNLOAD_CALLS = ("snapshot_download(", "hf_hub_download(", "model_file_download(")
+_DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil", "git-lfs"}
+
+
+@check(
+    "plan/no-downloads",
+    "Nothing is downloaded to start",
+    stage=Stage.PLAN,
+    rule=contract.STARTS_THE_SERVICE,
+    why="The weights are in MODEL_PATH, and whether the machine has a network is not documented.",
+    requires=("repo/deploy-sh-present",),
+)
+def no_downloads(plan: LaunchPlan) -> Findings:
+    """A download of weights from a hub fails. Other downloads (git clone, wget, apt-get) and names that an engine
+    looks up on a hub are warnings: the network may not be there.
+
+    Example:
+    ```sh
+    huggingface-cli download org/model --local-dir /models
+    exec vllm serve /models
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH"
+    ```
+    """
+    yield from _downloads(plan)
+    yield from _hub_names(plan)
+
+
+def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
+    for command in plan.commands:
+        text, said = " ".join(command.argv[:12]), command_text(command.argv[:12])
+        by_call, where = command.program == calls.DOWNLOADS, command.where
+        if by_call:
+            asked = " ".join(command.argv[1:])[:NAME_CHARACTERS]
+            said = msg("of {argv}, by a call in Python (snapshot_download …)", asked)
+            where = deploy_sh.place_of(plan.script, _DOWNLOAD_CALLS) or where
+        downloads = by_call or (command.program in _DOWNLOADERS and "download" in command.argv[:3])
+        clones = command.program == "git" and "clone" in command.argv[:3]
+        if downloads or (_HUB.search(text) and (clones or "://" in text)):
+            yield fail(
+                expected=msg("the weights come from MODEL_PATH, and nothing is downloaded to start"),
+                seen=msg("a download from a hub: {said}", said),
+                fix=msg('remove the download and use "$MODEL_PATH"'),
+                where=where,
+                rule=contract.WEIGHTS_FROM_MODEL_PATH,
+            )
+        elif clones or command.program in {"wget", "curl", "aria2c"} or _needs_packages(plan, command):
+            yield warn(
+                expected=msg("a start without the network, which may not be there"),
+                seen=said,
+                fix=msg("commit what is needed"),
+                where=command.where,
+            )
+
+
+def _needs_packages(plan: LaunchPlan, command: RecordedCommand) -> bool:
+    """Whether it installs packages of the system, and deploy.sh ends without them."""
+    asks = command.program in _SYSTEM_PACKAGES and bool({"install", "update"} & set(command.argv))
+    return asks and deploy_sh.stops_at_errors(plan.script, command.where)
+
+
+def _hub_names(plan: LaunchPlan) -> Iterator[Finding]:
+    for spelled in plan.server.hub_names if plan.server else ():
+        yield warn(
+            expected=msg("a start without the network, which may not be there"),
+            seen=msg("{spelled}: no such folder, so the engine looks for it on a hub", spelled[:NAME_CHARACTERS]),
+            fix=msg("ship it in the repository or with the weights, and name it by its path"),
+            where=option_place(plan, spelled),
+        )

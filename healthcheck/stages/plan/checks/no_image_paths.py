@@ -1,0 +1,64 @@
+"""plan/no-image-paths: no directory of a particular image is used."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.plan import unmet_needs
+from healthcheck.stages.plan.image import IMAGE_FOLDERS
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.repairs import is_of_the_image
+from healthcheck.stages.plan.script import deploy_sh
+from healthcheck.stages.plan.unmet_needs import EXPECTED
+from healthcheck.text.messages import msg
+
+_IMAGE_PLACES = tuple(sorted({f"/{folder.split('/')[1]}" for folder in IMAGE_FOLDERS}))
+
+
+@check(
+    "plan/no-image-paths",
+    "No directory of a particular image is used",
+    stage=Stage.PLAN,
+    rule=contract.STARTS_THE_SERVICE,
+    why="Which image the service runs is not documented.",
+    requires=("repo/deploy-sh-present",),
+)
+def no_image_paths(plan: LaunchPlan) -> Findings:
+    """A path such as /vllm-workspace exists in the official vllm-ascend image; whether the service runs that image
+    is not documented.
+
+    Example:
+    ```sh
+    cd /vllm-workspace/vllm
+    exec vllm serve "$MODEL_PATH"
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH"
+    ```
+    """
+    where = {each.where for each in unmet_needs.reported(plan)}
+    named = any(is_of_the_image(plan, each) for each in unmet_needs.reported(plan))
+    seen, place = _image_place(plan)
+    if seen and not named and place not in where:
+        yield warn(
+            expected=EXPECTED,
+            seen=msg("a place in the official vllm-ascend image: “{seen}”", seen),
+            fix=msg("remove it: the image of the service is not documented"),
+            where=place,
+        )
+
+
+def _image_place(plan: LaunchPlan) -> tuple[str, str]:
+    """What uses a folder of that image which deploy.sh does not make itself, and where; ("", "") without."""
+    places = tuple(place for place in _IMAGE_PLACES if not deploy_sh.makes_folder(plan.script, place))
+    line = deploy_sh.folder_line(plan.script, places)
+    if line:
+        return deploy_sh.line_at(plan.script, line)[:200], deploy_sh.place(line)
+    server = plan.server
+    if server and f"{server.cwd}/".startswith(tuple(f"{place}/" for place in places)):
+        return msg("{quoted} in {cwd}", server.quoted, server.cwd), server.where
+    return "", ""

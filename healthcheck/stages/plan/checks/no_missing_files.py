@@ -1,0 +1,91 @@
+"""plan/no-missing-files: every file that deploy.sh uses is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.core.records import Finding, Stage
+from healthcheck.stages.plan import unmet_needs
+from healthcheck.stages.plan.commands import NAME_CHARACTERS
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.repairs import is_in_the_image
+from healthcheck.stages.plan.script.stderr import Need
+from healthcheck.stages.plan.servers.served import option_place
+from healthcheck.stages.plan.unmet_needs import EXPECTED
+from healthcheck.system.processes import shortened
+from healthcheck.text.messages import msg
+
+_VLLM_OPENS = {"VLLM_LOGGING_CONFIG_PATH"}
+_DRAFT = msg("ship the draft model with the weights and name its path, or leave --speculative-config out")
+
+
+@check(
+    "plan/no-missing-files",
+    "Every file that deploy.sh uses is there",
+    stage=Stage.PLAN,
+    rule=contract.STARTS_THE_SERVICE,
+    why="The service runs deploy.sh in a fresh clone: what is not committed is not there.",
+    requires=("repo/deploy-sh-present",),
+)
+def no_missing_files(plan: LaunchPlan) -> Findings:
+    """Every file that deploy.sh, its server's options or its environment variables name has to be in the commit,
+    in the weights or in the image.
+
+    Variables that name a file for a library to open (RANK_TABLE_FILE, VLLM_LOGGING_CONFIG_PATH) count as well.
+    A line that goes on without the file (`… || true`) is not reported.
+
+    Example:
+    ```sh
+    . /home/me/env.sh
+    exec vllm serve "$MODEL_PATH" --chat-template /home/me/chat.jinja
+    ```
+
+    Use instead (and commit both files):
+
+    ```sh
+    . ./env.sh
+    exec vllm serve "$MODEL_PATH" --chat-template chat.jinja
+    ```
+    """
+    yield from unmet_needs.findings(plan, Need.FILE, Need.PERMISSION)
+    yield from _missing_option_files(plan)
+    yield from _missing_variable_files(plan)
+
+
+def _missing_option_files(plan: LaunchPlan) -> Iterator[Finding]:
+    server = plan.server
+    for spelled in server.missing_files if server else ():
+        name = spelled.replace("=", " ", 1).partition(" ")[2]
+        say = warn if is_in_the_image(name) else fail
+        yield say(
+            expected=EXPECTED,
+            seen=msg("{spelled}: there is no such file when the server starts", spelled),
+            fix=_DRAFT if spelled.startswith("--speculative-config") else _ship(plan, name),
+            where=option_place(plan, spelled),
+        )
+
+
+def _missing_variable_files(plan: LaunchPlan) -> Iterator[Finding]:
+    servers = [server for server in plan.servers if server.foreground]
+    for setting, engine in dict.fromkeys((each, s.engine) for s in servers for each in s.missing_variables):
+        name, _, value = setting.partition("=")
+        opened = engine == "vllm" and name in _VLLM_OPENS and not is_in_the_image(value)
+        say = fail if opened else warn
+        yield say(
+            expected=EXPECTED,
+            seen=msg("{setting}: there is no such file when the server starts", shortened(setting, NAME_CHARACTERS))
+            + ("" if opened else msg("; whether that ends it depends on what reads it")),
+            fix=msg("{ship}; or do not export {name}", _ship(plan, value), name),
+            where=option_place(plan, setting),
+        )
+
+
+def _ship(plan: LaunchPlan, name: str) -> str:
+    if name.startswith(plan.model_path):
+        return msg("name a file that the weights have, or ship it in the repository")
+    inside = name.removeprefix(f"{plan.root}/")
+    if inside.startswith("/"):
+        return msg("copy {inside} into the repository, commit it, and name it by its path there", inside)
+    return msg("commit {inside}, or correct the path", inside)

@@ -1,0 +1,91 @@
+"""plan/no-missing-modules: every Python module that deploy.sh loads is installed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.core.records import Finding, Stage
+from healthcheck.stages.plan import requested, unmet_needs
+from healthcheck.stages.plan.commands import NAME_CHARACTERS
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.script.stderr import Need
+from healthcheck.stages.plan.servers.served import option_place
+from healthcheck.text.messages import msg
+
+_EXPECTED_CODE = msg("Python code from the repository, requirements.txt or the image")
+_ON_THE_PATH = msg('before the server: export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"')
+
+
+@check(
+    "plan/no-missing-modules",
+    "Every Python module that deploy.sh loads is installed",
+    stage=Stage.PLAN,
+    rule=contract.STARTS_THE_SERVICE,
+    why="A module that nothing installs ends the start with ModuleNotFoundError.",
+    requires=("repo/deploy-sh-present",),
+)
+def no_missing_modules(plan: LaunchPlan) -> Findings:
+    """A Python module has to come from the image, from requirements.txt, from an installation in deploy.sh, or
+    from the commit. The options of vLLM that name modules (--worker-cls, --logits-processors …) count as well.
+
+    Example:
+    ```sh
+    exec vllm serve "$MODEL_PATH" --logits-processors my_processors:Repeat
+    ```
+
+    Use instead (with my_processors.py committed):
+
+    ```sh
+    export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"
+    exec vllm serve "$MODEL_PATH" --logits-processors my_processors:Repeat
+    ```
+    """
+    yield from unmet_needs.findings(plan, Need.MODULE)
+    yield from _missing_code(plan)
+
+
+def _missing_code(plan: LaunchPlan) -> Iterator[Finding]:
+    """Classes and modules on the server's command line that nothing is known to install."""
+    server = plan.server
+    for spelled in server.missing_code if server else ():
+        shown = spelled[:NAME_CHARACTERS]
+        if top := _unknown_top(plan, spelled):
+            others = requested.packages(plan) - requested.libraries()
+            unsure = bool(others) or requested.brings_unknown(plan)
+            say = warn if unsure else fail
+            yield say(
+                expected=_EXPECTED_CODE,
+                seen=msg(
+                    "{spelled}: no module {top} is in the repository, on PYTHONPATH or in requirements.txt",
+                    shown,
+                    top,
+                )
+                + (msg("; whether an installed package provides it is unknown") if unsure else ""),
+                fix=msg(
+                    "commit {top}.py and, {on_the_path}; or name its package in requirements.txt", top, _ON_THE_PATH
+                ),
+                where=option_place(plan, spelled),
+            )
+    for spelled in server.beside_code if server else ():
+        if top := _unknown_top(plan, spelled):
+            yield warn(
+                expected=_EXPECTED_CODE,
+                seen=msg(
+                    "{spelled}: {top} is in the working directory, where the program vllm looks for modules only "
+                    "if PYTHONPATH names it",
+                    spelled[:NAME_CHARACTERS],
+                    top,
+                ),
+                fix=_ON_THE_PATH,
+                where=option_place(plan, spelled),
+            )
+
+
+def _unknown_top(plan: LaunchPlan, spelled: str) -> str:
+    """The top-level name of a module, "" if it is known to be installed."""
+    top = spelled.rsplit(maxsplit=1)[-1].partition(".")[0]
+    brought = top in requested.libraries() or top.lower() in requested.packages(plan)
+    return "" if brought or top in sys.stdlib_module_names else top

@@ -1,0 +1,240 @@
+"""plan/one-machine: nothing waits for a second machine, as the evaluation service has one."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, NotApplicable, check, fail, unsettled, warn
+from healthcheck.core.records import Stage
+from healthcheck.sandbox.protocol import ADDRESS
+from healthcheck.stages.plan.commands import command_text
+from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand, ServerCommand
+from healthcheck.stages.plan.servers.engines import is_fixed_address
+from healthcheck.stages.plan.servers.options import Grammar, parse
+from healthcheck.system import toml_text
+from healthcheck.system.toml_text import TomlBoundError, TomlError
+from healthcheck.text.messages import msg
+
+SETTINGS = "adapter.toml"
+_GROUP_KEYS = ("multi_node", "nodes")
+_LAUNCHERS = {
+    "torchrun", "torch.distributed.run", "torch.distributed.launch", "accelerate", "accelerate.commands.launch",
+    "deepspeed",
+}  # fmt: skip
+_NODES, _RANKS = ("nnodes", "num-machines", "num-nodes"), ("node-rank", "machine-rank")
+_MEETING_POINTS = {"master-addr", "main-process-ip", "rdzv-endpoint"}
+_PEER_OPTIONS = ("data-parallel-address", "dist-init-addr", "master-addr")
+
+
+class Sign(NamedTuple):
+    """Evidence of a multi-node launch; `sure` if it cannot work on one node."""
+
+    seen: str
+    where: str
+    sure: bool = True
+
+
+@check(
+    "plan/one-machine",
+    "One machine is enough",
+    stage=Stage.PLAN,
+    rule=contract.STARTS_THE_SERVICE,
+    why="The evaluation service has one machine; a server that waits for others never answers.",
+)
+def one_machine(plan: LaunchPlan) -> Findings:
+    """The service starts the adapter with one script on one machine. Nobody starts a second part elsewhere, so a
+    server that is one of several nodes waits for the others until the job is given up.
+
+    It fails where more than one machine is written down: `multi_node` with two `nodes` in adapter.toml, --nnodes
+    above 1 (vLLM, SGLang, LMDeploy, torchrun, accelerate) unless every rank runs here at once, data parallelism of
+    which a part runs elsewhere (--data-parallel-size-local below --data-parallel-size, --data-parallel-start-rank;
+    all servers that deploy.sh starts count together), a Ray cluster that is joined at another machine's address.
+    The fixed address of one machine as the meeting point of all ranks is a warning. Ray on one machine
+    (--distributed-executor-backend ray alone, `ray start --head`) is fine.
+
+    Repair: submit the adapter without these lines. A model that needs several machines cannot be evaluated;
+    quantised weights or a shorter context may fit one.
+
+    Example:
+    ```sh
+    exec vllm serve "$MODEL_PATH" --nnodes 2 --node-rank 0 --master-addr 10.0.0.1
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH"
+    ```
+    """
+    if plan.server is None and not plan.settings:
+        raise NotApplicable(msg("no server is started"))
+    written: dict[str, object] = {}
+    try:
+        written = toml_text.load(plan.settings, SETTINGS)
+    except TomlBoundError as error:  # the adapter's own reader has no bounds
+        yield unsettled(
+            expected=msg("{settings} that can be read, for {group_keys}", SETTINGS, " and ".join(_GROUP_KEYS)),
+            seen=str(error),
+            fix=msg("write plain settings, one a line"),
+            where=SETTINGS,
+        )
+    except TomlError:
+        pass  # the adapter says so itself
+    signs = tuple(_of_settings(plan, written)) or tuple(dict.fromkeys(_of_commands(plan)))
+    for sign in [sign for sign in signs if sign.sure] or signs:
+        say = fail if sign.sure else warn
+        yield say(
+            expected=msg("a server that one machine can start: the evaluation service has one"),
+            seen=sign.seen,
+            fix=msg("comment out {group_keys} in {settings}", " and ".join(_GROUP_KEYS), SETTINGS)
+            if sign.where.startswith(SETTINGS)
+            else msg(
+                "remove this for the submission; the service cannot evaluate a model that needs several machines"
+            ),
+            where=sign.where,
+        )
+
+
+def _of_commands(plan: LaunchPlan) -> Iterator[Sign]:
+    if plan.server:
+        yield from _of_nodes(plan.server, plan.servers)
+        yield from _of_copies(plan.server, plan.servers)
+        yield from _of_addresses(plan.server)
+    for command in plan.commands:
+        address = _options(command).get("address", "") if command.program == "ray" else ""
+        if "start" in command.argv and _is_elsewhere(address):
+            said = command_text(command.argv)
+            yield Sign(
+                seen=msg("joins the Ray cluster at {address}: {said}", address, said), where=command.where or said
+            )
+    yield from _of_launchers(plan.commands)
+
+
+def _of_settings(plan: LaunchPlan, written: Mapping[str, object]) -> Iterator[Sign]:
+    """Of the adapter's own settings, of which the environment wins (adapter/settings.py)."""
+    environment = plan.server.env if plan.server else {}
+    given = {key: environment.get(f"ADAPTER_{key.upper()}", "").strip() for key in _GROUP_KEYS}
+    style, nodes = (given[key] or written.get(key, "") for key in _GROUP_KEYS)
+    try:
+        addresses = shlex.split(nodes) if isinstance(nodes, str) else nodes
+    except ValueError:
+        return  # the adapter says so itself, and no server starts
+    if "default" in (style, nodes) or not (isinstance(style, str) and style and isinstance(addresses, list)):
+        return
+    if len(addresses) > 1:
+        names = [f"ADAPTER_{key.upper()}" if given[key] else key for key in _GROUP_KEYS]
+        seen = msg(
+            '{names} = "{style}" over {addresses} nodes ({names2})', names[0], style, len(addresses), names[1]
+        )
+        lines = enumerate(plan.settings.splitlines(), 1)
+        written_at = next((at for at, line in lines if line.lstrip().startswith(_GROUP_KEYS)), 1)
+        started = plan.server if all(given.values()) else None
+        yield Sign(seen=seen, where=started.place if started else f"{SETTINGS}:{written_at}")
+
+
+def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:
+    nodes = _number(server.option("nnodes"))
+    ranks = {_number(each.option("node-rank")) for each in servers if _number(each.option("nnodes")) == nodes}
+    if nodes > max(1, len(ranks)):
+        yield Sign(seen=f"--nnodes {server.option('nnodes')}: {server.quoted}", where=server.place)
+
+
+def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:
+    """Data parallelism of which all servers here together run a part."""
+    copies = _number(server.option("data-parallel-size"))
+    group = [each for each in servers if _number(each.option("data-parallel-size")) == copies]
+    ranks = {_number(rank) for each in servers if (rank := each.option("data-parallel-rank"))}
+    parts = sorted((_first_rank(each), _copies_of(each, copies)) for each in group)
+    here = sum(dict(parts).values())  # of those with the same first rank the largest: a head may run none itself
+    first, seen, said = min(map(_first_rank, group)), "", server.quoted
+    if server.option("data-parallel-rank") is not None:
+        told = msg(
+            "{ranks} of the {copies} ranks of --data-parallel-size run here: {quoted}", len(ranks), copies, said
+        )
+        seen = told if len(ranks) < copies else ""
+    elif server.option("data-parallel-size-local") is not None and here < copies:
+        seen = msg("{here} of the {copies} copies of --data-parallel-size run here: {quoted}", here, copies, said)
+    elif first > 0:
+        seen = msg("the copies before number {map} run elsewhere: {quoted}", first, said)
+    if seen:
+        yield Sign(seen=seen, where=server.place)
+
+
+def _first_rank(server: ServerCommand) -> int:
+    return _number(server.option("data-parallel-start-rank"))
+
+
+def _copies_of(server: ServerCommand, copies: int) -> int:
+    local = server.option("data-parallel-size-local")
+    return copies - _first_rank(server) if local is None else _number(local)
+
+
+def _of_addresses(server: ServerCommand) -> Iterator[Sign]:
+    for name in _PEER_OPTIONS:
+        address = server.option(name) or ""
+        if _host(address) != ADDRESS and is_fixed_address(_host(address)):
+            yield Sign(seen=_meeting(address, name, server.quoted), where=server.place, sure=False)
+    cluster = server.env.get("RAY_ADDRESS", "")
+    if _is_elsewhere(cluster):
+        yield Sign(
+            seen=msg("RAY_ADDRESS={cluster}: the Ray cluster of another machine", cluster), where=server.place
+        )
+
+
+def _of_launchers(commands: Sequence[RecordedCommand]) -> Iterator[Sign]:
+    """Launchers of several processes that wait for nodes which are not started here beside them."""
+    launchers = [(command, _options(command)) for command in commands if command.program in _LAUNCHERS]
+    for command, given in launchers:
+        nodes, said = _number(_first(given, _NODES)), command_text(command.argv)
+        together = [other for each, other in launchers if each.alive and _number(_first(other, _NODES)) == nodes]
+        # nodes that meet at a rendezvous number themselves; without one each of them is the first
+        free = (f"free {at}" if "rdzv-endpoint" in other else "0" for at, other in enumerate(together))
+        ranks = {_first(other, _RANKS) or rank for other, rank in zip(together, free, strict=True)}
+        if nodes > max(1, len(ranks)):
+            yield Sign(seen=said, where=command.where or said)
+        for name in _MEETING_POINTS & given.keys() if nodes > 1 else ():
+            if _is_elsewhere(given[name]):
+                yield Sign(seen=_meeting(given[name], name, said), where=command.where or said)
+
+
+def _meeting(address: str, option: str, said: str) -> str:
+    return msg(
+        "all ranks meet at {address} (--{name}), the address of one machine of yours: {quoted}",
+        address,
+        option,
+        said,
+    )
+
+
+def _options(command: RecordedCommand) -> Mapping[str, str]:
+    return parse(command.argv[1:], Grammar()).options
+
+
+def _first(given: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    return next((given[name] for name in names if name in given), None)
+
+
+def _number(text: str | None) -> int:
+    """A count; of a range such as torchrun's 2:4 the least; 0 where it is none."""
+    first = (text or "").partition(":")[0].strip()
+    return int(first) if first.isascii() and first.isdigit() and len(first) < 10 else 0
+
+
+def _host(address: str) -> str:
+    parts = urlsplit(address if "//" in address else f"//{address}")
+    try:
+        return parts.hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_elsewhere(address: str) -> bool:
+    """Whether it is another machine's: a fixed address, or a name that is not this host's own."""
+    host = _host(address)
+    if host in (ADDRESS, "localhost.localdomain"):  # the first is what the script found out where it runs
+        return False
+    return is_fixed_address(host) or ("." in host and not host.replace(".", "").isdigit())

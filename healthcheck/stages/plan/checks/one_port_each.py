@@ -1,0 +1,44 @@
+"""plan/one-port-each: no two servers use the same port."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, check, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.plan.records import Api, LaunchPlan
+from healthcheck.stages.plan.servers.served import STARTED
+from healthcheck.text.messages import joined, msg
+
+
+@check(
+    "plan/one-port-each",
+    "No two servers use the same port",
+    stage=Stage.PLAN,
+    why="The second server on a port ends with an error, and which one is the second depends on timing.",
+    requires=STARTED,
+)
+def one_port_each(plan: LaunchPlan) -> Findings:
+    """Two servers that run at the same time need two ports.
+
+    Of two servers on one port the second ends with "address already in use". Repair: start one of them, or give
+    the one that the service does not talk to another port.
+
+    Example:
+    ```sh
+    vllm serve "$MODEL_PATH" --port {port} --gpu-memory-utilization 0.4 &
+    vllm serve "$MODEL_PATH" --port {port} --gpu-memory-utilization 0.4 &
+    wait
+    ```
+
+    Use instead:
+
+    ```sh
+    vllm serve "$MODEL_PATH" --port {port} --gpu-memory-utilization 0.4 &
+    vllm serve "$MODEL_PATH" --port 8001 --gpu-memory-utilization 0.4 &
+    wait
+    ```
+    """
+    running = [server for server in plan.servers if server.foreground and server.api is not Api.HEADLESS]
+    ports = [server.port for server in running if server.port is not None]
+    for number in sorted({number for number in ports if ports.count(number) > 1}):
+        commands = joined("; ", (server.quoted for server in running if server.port == number))
+        yield warn(expected=msg("one server on port {number}", number), seen=commands, fix=msg("start one of them"))

@@ -1,0 +1,58 @@
+"""plan/port: the server listens on the service's port."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, fail
+from healthcheck.core.records import Stage
+from healthcheck.stages.plan import repairs
+from healthcheck.stages.plan.records import LaunchPlan, Origin
+from healthcheck.stages.plan.servers.served import STARTED, line_of, served, unresolved
+from healthcheck.text.messages import msg
+
+
+@check(
+    "plan/port",
+    msg("The server listens on port {port}", contract.PORT),
+    stage=Stage.PLAN,
+    rule=contract.LISTENS_ON_PORT,
+    why=msg("The service connects to port {port} and to no other.", contract.PORT),
+    requires=STARTED,
+)
+def port(plan: LaunchPlan) -> Findings:
+    """The service connects to port {port}.
+
+    The port is the one that the engine would really use: from the command line in any spelling, from a
+    configuration file, or the engine's own default (vLLM 8000, SGLang 30000, llama.cpp 8080, LMDeploy 23333,
+    MindIE 1025). VLLM_PORT is for vLLM's internal communication and does not set it.
+
+    Repair: pass `--port {port}` (LMDeploy: `--server-port {port}`).
+
+    Example:
+    ```sh
+    exec vllm serve "$MODEL_PATH" --port 8080
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH" --port {port}
+    ```
+    """
+    server = served(plan)
+    source = server.port_source
+    if server.port == contract.PORT:
+        return
+    if server.port is None and source.kind not in {Origin.OPTION, Origin.FILE}:
+        yield unresolved(plan, msg("port {port}", contract.PORT), msg("the port ({text})", source.text))
+        return
+    seen, needles = msg("port {port} ({text})", server.port, source.text), [source.text, str(server.port)]
+    if server.port is None:
+        seen, needles = msg("{text} is not a port", source.text), [source.text.split()[0].split("=")[0]]
+    yield fail(
+        expected=msg("port {port}", contract.PORT),
+        seen=msg("{seen}: {quoted}", seen, server.quoted),
+        fix=repairs.port(server),
+        where=source.where or line_of(plan, *needles),
+        evidence={"port": server.port, "source": source.text},
+    )

@@ -1,0 +1,89 @@
+"""plan/readiness-poll: deploy.sh polls its own server, and long enough."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, warn
+from healthcheck.core.records import Stage
+from healthcheck.sandbox.job import EndedBy
+from healthcheck.stages.plan.dry_run.runs import PATIENCE_S
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.script import deploy_sh, trace
+from healthcheck.stages.plan.servers.served import STARTED, served
+from healthcheck.text.messages import msg
+
+
+@check(
+    "plan/readiness-poll",
+    "deploy.sh polls its own server, and long enough",
+    stage=Stage.PLAN,
+    rule=contract.STARTS_THE_SERVICE,
+    why="A script that gives up while the server loads ends the adapter.",
+    requires=STARTED,
+)
+def readiness_poll(plan: LaunchPlan) -> Findings:
+    """If deploy.sh waits for its server, it has to poll the port and the model that the server has, and for long
+    enough: how long {limit} take to load is unknown. Ten minutes, as vLLM waits for its own engine
+    (VLLM_ENGINE_READY_TIMEOUT_S), are taken for enough; that is an inference.
+
+    Example:
+    ```sh
+    vllm serve "$MODEL_PATH" --port {port} &
+    for i in $(seq 30); do curl -sf localhost:8001/health && break; sleep 1; done
+    curl -sf localhost:8001/health || exit 1
+    wait
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH" --port {port}
+    ```
+    """
+    yield from _other_ports(plan)
+    yield from _other_models(plan)
+    yield from _gives_up(plan)
+
+
+def _other_ports(plan: LaunchPlan) -> Findings:
+    """Ports that it polled, on which none of its own servers listens."""
+    own = plan.server.port if plan.server else None
+    for asked in plan.observed.refused_ports if own else ():
+        yield warn(
+            expected=msg("deploy.sh polls the port of its server: port {own}", own),
+            seen=msg("it polls port {asked}, where nothing listens", asked),
+            fix=msg("poll port {own}, or drop the wait loop and start the server with exec", own),
+            where=deploy_sh.place_of(plan.script, [f":{asked}", str(asked)]),
+        )
+
+
+def _other_models(plan: LaunchPlan) -> Findings:
+    """Models that it requested, for which its server returned status 404."""
+    for asked in plan.observed.unknown_models:
+        yield warn(
+            expected=msg("deploy.sh requests a model that its server has"),
+            seen=msg("it requests {asked}, and the server returns status 404", repr(asked)),
+            fix=msg('request the served name, "$MODEL_PATH", or remove the request'),
+            where=deploy_sh.place_of(plan.script, [asked, contract.CHAT_PATH]),
+        )
+
+
+def _gives_up(plan: LaunchPlan) -> Findings:
+    """A script that ends if the server is not ready soon enough."""
+    run = plan.loading_run
+    if run is None or run.ended_by is not EndedBy.EXIT or run.slept_s >= PATIENCE_S:
+        return
+    if not (run.slept_s or run.polled):
+        return
+    servers = tuple(" ".join(server.command.split()[:2]) for server in run.servers)
+    stop = trace.last_command([command for command in run.traced if not command.text.startswith(servers)])
+    line = deploy_sh.line_at(plan.script, stop.line) or stop.text
+    soon = msg("after waiting {slept_s:g} s", run.slept_s) if run.slept_s else msg("at once")
+    yield warn(
+        expected=msg(
+            "deploy.sh waits while the server loads; how long up to {limit} take is unknown", contract.MAX_WEIGHT
+        ),
+        seen=msg("it ends {value} if the server is not ready by then: “{line}”", soon, line),
+        fix=msg("wait for the server itself (wait $!, or exec), or for at least {patience_s:g} s", PATIENCE_S),
+        where=deploy_sh.place(stop.line) or served(plan).where,
+    )

@@ -1,0 +1,66 @@
+"""plan/served-name: the model is served under the name that the service requests."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, fail
+from healthcheck.core.records import Stage
+from healthcheck.stages.plan import repairs
+from healthcheck.stages.plan.commands import QUOTED_CHARACTERS, quoted
+from healthcheck.stages.plan.records import Api, LaunchPlan
+from healthcheck.stages.plan.servers.options import UNRESOLVED
+from healthcheck.stages.plan.servers.served import STARTED, is_within, line_of, served, unresolved
+from healthcheck.system.processes import shortened
+from healthcheck.text.messages import msg
+
+SHOWN_NAMES = 8
+
+
+@check(
+    "plan/served-name",
+    "The model is served under the name that the service requests",
+    stage=Stage.PLAN,
+    rule=contract.SERVED_NAME,
+    why="The service requests the model by the path of its weights; a server with another name returns 404.",
+    requires=STARTED,
+)
+def served_name(plan: LaunchPlan) -> Findings:
+    """The service requests the model by the weight path, exactly the value of MODEL_PATH.
+
+    vLLM serves a model under the path that it was given unless `--served-model-name` says otherwise, and
+    answers 404 to any other name. So remove that option, or have "$MODEL_PATH" among its values. A link to
+    the weights, or a slash after the path, is another name. llama.cpp calls the option `--alias`; some servers
+    have a fixed name by default.
+
+    Example:
+    ```sh
+    exec vllm serve "$MODEL_PATH" --served-model-name my-model
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH"
+    ```
+    """
+    server = served(plan)
+    if not server.served_names:
+        if server.engine in {"vllm", "sglang", "lmdeploy", "llama.cpp"} or server.api is Api.OPENAI_CHAT:
+            yield unresolved(plan, msg("the weight path as the model's name"), msg("the served name"))
+        return
+    if any(UNRESOLVED in name for name in server.served_names):
+        yield unresolved(plan, msg("the weight path as the model's name"), msg("the served name"))
+    elif plan.model_path not in server.served_names and server.model is not None:
+        names = [quoted(name) for name in server.served_names[:SHOWN_NAMES]]
+        option = next((name for name in ("served-model-name", "alias", "model-name") if server.option(name)), "")
+        by_path = server.served_names[0] in {server.model, *server.argv}
+        if not option and by_path and not is_within(server.model, plan.model_path):
+            return  # plan/model-path says it
+        by = f" (--{option})" if option else ""
+        yield fail(
+            expected=msg("the weight path, {model_path}, among the names", repr(plan.model_path)),
+            seen=msg("served as {names}{value}: {quoted}", ", ".join(names), by, server.quoted),
+            fix=repairs.name(server, option, plan.model_path),
+            where=line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where,
+            evidence={"names": [shortened(name, QUOTED_CHARACTERS) for name in server.served_names[:SHOWN_NAMES]]},
+        )

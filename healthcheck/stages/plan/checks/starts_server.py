@@ -1,0 +1,143 @@
+"""plan/starts-server: deploy.sh starts a model server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, fail, note, unsettled, warn
+from healthcheck.core.records import Finding, Stage
+from healthcheck.sandbox.job import EndedBy, Mode
+from healthcheck.stages.plan.records import LaunchPlan, Observations, ShellRun
+from healthcheck.stages.plan.script import deploy_sh, trace
+from healthcheck.stages.plan.script.diagnosis import LIMITS, WITHOUT_NAMESPACES, ending
+from healthcheck.stages.plan.script.stderr import complaints, error_line, last_lines
+from healthcheck.stages.plan.servers.served import SETTLED_LATER
+from healthcheck.text.messages import msg
+from healthcheck.text.redact import without_secrets
+
+_EXPECTED = msg("a model server is started and stays")
+_CONFINED = msg("confined by the kernel (Landlock): little of this machine can be read, and nothing changed")
+_UNCONFINED = msg("not confined: it can read and change all that this user can")
+
+
+@check(
+    "plan/starts-server",
+    "deploy.sh starts a model server",
+    stage=Stage.PLAN,
+    rule=contract.STARTS_THE_SERVICE,
+    why="The service runs deploy.sh and then talks to the server that it started.",
+    requires=("repo/deploy-sh-present",),
+)
+def starts_server(plan: LaunchPlan) -> Findings:
+    """deploy.sh is run in a sandbox as the service runs it, and has to reach the command that starts a server.
+
+    It runs from a clean export of the commit, with no arguments, no terminal, no input, MODEL_PATH set and little
+    else in the environment, under the shell that its first line names and under sh. The programs that it starts
+    (vllm, python3, pip, npu-smi, curl …) are stubs that record how they were called; nothing is installed,
+    downloaded or really launched.
+
+    If no server is recorded, the message says how the script ended and what it printed last.
+
+    Example:
+    ```sh
+    set -e
+    test -n "$API_TOKEN"
+    exec vllm serve "$MODEL_PATH"
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH"
+    ```
+    """
+    if not plan.servers:
+        yield _never(plan)
+        return
+    if plan.run.ended_by in LIMITS:
+        limit, first = LIMITS[plan.run.ended_by][0], plan.servers[0]
+        yield fail(
+            expected=_EXPECTED,
+            seen=msg("{limits}; before that it started: {quoted}", limit, first.quoted),
+            fix=msg("end deploy.sh with the server's command"),
+            where=first.where,
+        )
+    yield from map(note, _remarks(plan.observed))
+    for run in plan.others:
+        if not run.servers or run.ended_by in LIMITS:
+            yield _disagreement(plan, run)
+
+
+def _remarks(observed: Observations) -> Iterator[str]:
+    """What a reader has to know of a sandbox that is not isolated."""
+    if not observed.isolated:
+        yield WITHOUT_NAMESPACES
+        yield _CONFINED if observed.mode is Mode.CONFINED else _UNCONFINED
+        if observed.network:
+            yield msg("the network is not cut off")
+    if observed.stricter:
+        yield observed.stricter
+
+
+def _never(plan: LaunchPlan) -> Finding:
+    run = plan.run
+    if run.ended_by is EndedBy.COPY:
+        return unsettled(
+            expected=_EXPECTED,
+            seen=msg("there was no dry run of deploy.sh: what it has to copy has {trouble}", plan.observed.trouble),
+            fix=msg("keep data and build results out of the commit; or {settled_later}", SETTLED_LATER),
+        )
+    said = complaints(run.stderr, plan.script)
+    where = next((each.where for each in reversed(said) if each.where), "")
+    seen = _ended(plan)
+    cause = ending(plan, said)
+    if cause.open_because:
+        seen += f"; {cause.open_because}"
+        fix = msg("{fix}; or {settled_later}", cause.fix, SETTLED_LATER) if cause.fix else SETTLED_LATER
+        return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=cause.where or where)
+    if cause.told:
+        seen = msg(
+            "it ended with status {exit_status} because something is missing: see the plan/no-… checks",
+            run.exit_status,
+        )
+    return fail(
+        expected=_EXPECTED,
+        seen=msg("run under {shell}, {seen}", run.shell, seen),
+        fix=cause.fix,
+        where=cause.where or where,
+        evidence={
+            "exit_status": run.exit_status,
+            "ended_by": run.ended_by.value,
+            "stderr": without_secrets(run.stderr)[-2000:],
+        },
+    )
+
+
+def _ended(plan: LaunchPlan) -> str:
+    """How deploy.sh ended, with its last lines."""
+    run = plan.run
+    seen, _ = LIMITS.get(run.ended_by, (msg("it ended with status {exit_status}", run.exit_status), ""))
+    last, tells = " / ".join(last_lines(run)), error_line(run)
+    if tells not in last:
+        seen += msg("; it said: {tells}", tells)
+    if last:
+        seen += msg("; its last lines: {last}", last)
+    elif run.ended_by is EndedBy.EXIT and run.exit_status:
+        command = trace.stop(plan).text
+        seen += msg(" without output{value}", msg(", after: {command}", command) if command else "")
+    elif run.ended_by in LIMITS and (command := trace.stop(plan).text):
+        seen += msg("; the last command was: {command}", command)
+    return seen
+
+
+def _disagreement(plan: LaunchPlan, run: ShellRun) -> Finding:
+    last = " / ".join(last_lines(run)) or msg("status {exit_status}", run.exit_status)
+    return warn(
+        expected=msg(
+            "the same under {shell}, which the first line names, and under {shell2}", plan.run.shell, run.shell
+        ),
+        seen=msg("under {shell} no server is started: {last}", run.shell, last),
+        fix=msg("write deploy.sh in POSIX sh, or make it executable: which shell the service uses is unknown"),
+        where=deploy_sh.place(1),
+    )

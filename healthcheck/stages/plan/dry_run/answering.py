@@ -1,0 +1,64 @@
+"""Where a recorded server listens, and under which names it has its model: what its stub answers with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from healthcheck import contract
+from healthcheck.sandbox.answers import Served
+from healthcheck.sandbox.job import Record
+from healthcheck.stages.plan.records import Api
+from healthcheck.stages.plan.servers.engines import by_variable, find_engine, grammar_of
+from healthcheck.stages.plan.servers.options import CommandLine, parse
+from healthcheck.stages.repo import pip_words
+
+_PORT = re.compile(
+    r"(?i)(?:port|bind|listen|address)[\w.-]*[\"']?[\s=:,\"]*(?:[\w.\[\]-]*:)?(\d{2,5})\b|:(\d{4,5})\b"
+)
+_USUAL_PORTS = (contract.PORT, 8000, 8080, 30000, 23333, 1025, 11434)
+_ON_ONE_PORT = {"vllm", "sglang", "lmdeploy", "llama.cpp"}
+"""Engines whose command line says on which port alone they listen."""
+
+_OWN_CONFIGURATION = {
+    "mindieservice_daemon": ("/usr/local/Ascend/mindie/latest/mindie-service/conf/config.json",),
+    "nginx": ("/etc/nginx/nginx.conf",),
+}
+"""Configuration files that a server reads without being told to."""
+
+
+def reads(argv: Sequence[str]) -> Iterator[str]:
+    """Lists of packages that a command names, and the configuration that a server has at a fixed place."""
+    yield from pip_words.lists(argv)
+    yield from _OWN_CONFIGURATION.get(argv[0], ())
+
+
+def served(record: Record, model_path: str) -> Served:
+    """What a recorded server would serve; every port that may be meant where its own is unknown."""
+    engine, words = find_engine(record.argv)
+    line = parse(words, grammar_of(engine))
+    told = engine.name in _ON_ONE_PORT and engine.api is Api.OPENAI_CHAT and "config" not in line.options
+    own = _own_port(line, engine.port_options, engine.port) if told else None
+    if by_variable(engine.port_variables, record.env) or "uds" in line.options:
+        own = None
+    names = next((line.lists[name] for name in engine.name_options if line.lists.get(name)), ())
+    by_option = next((line.options[name] for name in engine.model_options if line.options.get(name)), "")
+    model = line.positional[0] if engine.positional_model and line.positional else by_option
+    strict = told and engine.name == "vllm" and bool(names or model) and "lora-modules" not in line.options
+    return Served(
+        ports=frozenset({own}) if own else _possible_ports(record.argv, record.texts),
+        names=names or ((model,) if strict else (model_path,)),
+        strict=strict,
+    )
+
+
+def _own_port(line: CommandLine, options: tuple[str, ...], default: int | None) -> int | None:
+    text = next((line.options[name] for name in options if name in line.options), str(default))
+    return int(text) if re.fullmatch(r"[1-9]\d{1,4}", text) else None
+
+
+def _possible_ports(argv: tuple[str, ...], texts: Mapping[str, str]) -> frozenset[int]:
+    wanted = {
+        int(number) for pair in _PORT.findall(" ".join([*argv, *texts.values()])) for number in pair if number
+    }
+    return frozenset(sorted({port for port in wanted if 80 <= port < 65536} | set(_USUAL_PORTS))[:20])

@@ -1,0 +1,35 @@
+"""The process that becomes the sandbox of a dry run."""
+
+from __future__ import annotations
+
+from healthcheck.sandbox import jail
+from healthcheck.sandbox.guest import Guest, Role
+from healthcheck.stages.plan import image
+from healthcheck.stages.plan.dry_run import answering, stubbed_machine
+from healthcheck.stages.plan.servers import python_path
+from healthcheck.stages.plan.servers.named_files import FILE_VARIABLES
+from healthcheck.stages.plan.servers.options import vllm_grammar
+
+_GUEST = Guest(
+    install=stubbed_machine.install,
+    scripts=stubbed_machine.SCRIPTS,
+    roles={
+        "server.py": Role.SERVES_ITS_WORDS,
+        "python.py": Role.SERVES_ANYTHING,
+        "tell.py": Role.TELLS_FOR_ITS_PARENT,
+    },
+    readable=("/etc/ascend_install.info",),
+    furnish=stubbed_machine.furnish,
+    is_absent=stubbed_machine.is_absent,
+    owned=("/usr/local/Ascend", image.IMAGE_PACKAGES, *image.IMAGE_FOLDERS),
+    owned_alone=(image.IMAGE_SOURCES,),
+    reads=answering.reads,
+    file_variables=FILE_VARIABLES,
+    modules=python_path.found,
+    served=answering.served,
+)
+
+
+def main() -> None:
+    vllm_grammar()  # read now: nothing in the sandbox can open the catalogues
+    jail.main(_GUEST)

@@ -1,0 +1,265 @@
+"""Dry runs of deploy.sh: under its own shell, under sh, and with a MODEL_PATH that needs quotes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from healthcheck import contract
+from healthcheck.errors import UsageError
+from healthcheck.sandbox import box
+from healthcheck.sandbox.job import EndedBy, Job, Limits, Recording, RecordKind
+from healthcheck.sandbox.protocol import TIME_LIMIT
+from healthcheck.stages.plan.dry_run.stubbed_machine import ENTRY, Image
+from healthcheck.stages.plan.records import (
+    Api,
+    LaunchPlan,
+    Observations,
+    RecordedCommand,
+    ServerCommand,
+    ShellRun,
+    Sourced,
+)
+from healthcheck.stages.plan.script import deploy_sh, trace
+from healthcheck.stages.plan.servers import recognise
+from healthcheck.stages.repo import bashisms
+from healthcheck.stages.repo import shell as shell_text
+from healthcheck.stages.repo.facts import Submission
+from healthcheck.stages.repo.installs import entries
+from healthcheck.stages.repo.settings import MAX_BYTES
+from healthcheck.system import programs
+from healthcheck.system.files import read_bounded
+from healthcheck.text.messages import msg
+
+AWKWARD_NAME = "模型 权重 v1.5"
+"""Spaces and characters beyond ASCII, as an author's machine has never had them."""
+SETTINGS = "adapter.toml"
+PATIENCE_S = 600.0
+"""How long vLLM itself waits for its engine (VLLM_ENGINE_READY_TIMEOUT_S): a wait as long is taken for enough."""
+_TOO_EARLY = re.compile(r"^tail: cannot open ", re.MULTILINE)
+_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_LINE = 2000
+"""Characters of a line; what a shell says of a word that is longer names the word first."""
+_SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
+_SH = "/bin/sh"
+_AS_SH = ("-c", msg('set -o posix; . "./$0"'))
+"""Options with which bash reads a script as sh does; --posix would have it read no trace.sh."""
+_AFTER_SHELL_SH = ("-c", '. "${BASH_ENV%/*}/shell.sh"; . "./$0"')
+_ITSELF = re.compile(
+    rf"^({re.escape(contract.ENTRY_POINT)}: \d+: )\./{re.escape(contract.ENTRY_POINT)}: ", re.MULTILINE
+)
+"""How dash says where it is in a script that it reads with a dot; without one, it names the script once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Take:
+    """One run with what it was asked and what it brought back."""
+
+    job: Job
+    recording: Recording
+    run: ShellRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRun:
+    """One submission with the machine and the limits that its runs have."""
+
+    tree: Path
+    weights: Path
+    text: str
+    limits: Limits
+    box: box.Box
+    image: Image
+
+    def plan(self, submission: Submission) -> LaunchPlan:
+        shell = _own_shell(self.text)
+        plain_name = re.sub(r"[^A-Za-z0-9._-]", "_", self.weights.name) or "weights"
+        first = self._take(shell, plain_name)
+        with ThreadPoolExecutor(max_workers=3) as pool:
+            awkward = pool.submit(self._take, shell, AWKWARD_NAME) if first.run.servers else None
+            loading = pool.submit(self._loading, first, shell, plain_name)
+            others = [self._take(each, plain_name) for each in self._other_shells(first, shell)]
+        spaced = awkward.result() if awkward else None
+        return LaunchPlan(
+            server=_nearest(first.run.servers),
+            servers=first.run.servers,
+            commands=first.run.commands,
+            spaced=_nearest(spaced.run.servers) if spaced else None,
+            model_path=first.job.model_path,
+            spaced_model_path=spaced.job.model_path if spaced else "",
+            root=first.job.root,
+            run=self._traced(first, plain_name) if not first.run.servers else first.run,
+            others=tuple(take.run for take in others),
+            spaced_run=spaced.run if spaced else None,
+            loading_run=loading.result(),
+            script=self.text,
+            settings=self._settings(),
+            observed=_observed(first),
+            required=tuple(entry.name or entry.target for entry in entries(submission)),
+            unshipped=(*submission.untracked, *submission.ignored),
+            stack=submission.stack,
+            given_path=str(self.weights),
+        )
+
+    def _settings(self) -> str:
+        path = self.tree / SETTINGS
+        try:
+            return "" if path.is_symlink() else read_bounded(path, MAX_BYTES).decode("utf-8", "replace")
+        except UsageError:
+            return ""
+
+    def _take(self, shell: tuple[str, ...], name: str) -> _Take:
+        """A run; where it may have ended by chance, a second one decides.
+
+        `vllm serve … > log & tail -f log` ends at once when tail comes before the log, as it hardly ever does. A
+        machine that stands still for seconds uses up the time of any script.
+        """
+        first = self._once(shell, name)
+        if first.recording.ended_by is EndedBy.TIME:
+            return self._once(shell, name)
+        overtook = first.run.servers or _TOO_EARLY.search(first.run.stderr)
+        if first.recording.ended_by is not EndedBy.EXIT or not overtook:
+            return first
+        second = self._once(shell, name)
+        return second if second.recording.ended_by is EndedBy.SERVER else first
+
+    def _other_shells(self, first: _Take, shell: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        """sh, if what it makes of a script that starts a server cannot be seen in the text."""
+        if first.run.servers and shell[0] != _SH and not bashisms.find(shell_text.read(self.text)):
+            yield (_SH,)
+
+    def _loading(self, take: _Take, shell: tuple[str, ...], name: str) -> ShellRun | None:
+        """What a script that waits for its server does when the server never gets ready, with its last commands."""
+        waits = take.recording.asked or take.recording.slept_s or _SLEEPS.search(self.text)
+        if take.recording.ended_by is not EndedBy.SERVER or not waits:
+            return None
+        return self._traced(self._once(shell, name, answers=False), name)
+
+    def _traced(self, take: _Take, name: str) -> ShellRun:
+        """A run that ended by itself, or under bash at the time limit, with its last commands.
+
+        Other shells do not tell numbers of lines: bash in POSIX mode shows theirs, if it ends with the same status.
+        """
+        bash, is_bash = programs.find("bash"), Path(take.job.shell[0]).name == "bash"
+        ended_by = take.recording.ended_by
+        failed = ended_by is EndedBy.EXIT and (take.run.exit_status or not take.job.answers)
+        if not failed and not (ended_by is EndedBy.TIME and is_bash):
+            return take.run
+        shown = take
+        if bash and not is_bash:
+            shown = self._once((bash, *_AS_SH), name, answers=take.job.answers)
+        same = shown.run.exit_status == take.run.exit_status
+        return replace(
+            take.run, traced=trace.traced(shown.recording.trace, shown.job.root, shown.job.kit) if same else ()
+        )
+
+    def _once(self, shell: tuple[str, ...], name: str, *, answers: bool = True) -> _Take:
+        setting = box.Setting(
+            source=self.tree,
+            script=contract.ENTRY_POINT,
+            shell=_knowing_limits(shell, self.text),
+            weights=self.weights,
+            weights_name=name,
+            limits=self.limits,
+            answers=answers,
+            patience_s=PATIENCE_S,
+            entry=ENTRY,
+            shown=asdict(self.image),
+            marks=tuple(each.value for each in Sourced),
+        )
+        job, recording = self.box(setting)
+        return _Take(job=job, recording=recording, run=self._run(shell, recording))
+
+    def _run(self, shell: tuple[str, ...], recording: Recording) -> ShellRun:
+        commands = tuple(
+            RecordedCommand(
+                program=record.argv[0],
+                argv=record.argv,
+                cwd=record.cwd,
+                where=deploy_sh.where_is(self.text, record.argv),
+                alive=record.alive,
+                texts=record.texts,
+            )
+            for record in recording.records
+        )
+        return ShellRun(
+            shell=Path(shell[0]).name,
+            exit_status=recording.exit_status,
+            ended_by=recording.ended_by,
+            stdout=_readable(recording.stdout),
+            stderr=_readable(recording.stderr),
+            stderr_after=_readable(recording.stderr_after),
+            commands=commands,
+            servers=tuple(self._servers(recording)),
+            slept_s=recording.slept_s,
+            polled=recording.asked,
+        )
+
+    def _servers(self, recording: Recording) -> Iterator[ServerCommand]:
+        loaded = recognise.loaded_models(recording.records)
+        stays = recording.ended_by is EndedBy.SERVER
+        for record in recording.records:
+            if record.kind is RecordKind.SERVER:
+                server = recognise.server_of(
+                    record,
+                    foreground=stays and record.alive,
+                    loaded=loaded.get(record.pid, ()),
+                    where=deploy_sh.where_is(self.text, record.argv),
+                )
+                yield replace(server, limit_s=_limit_s(record.env.get(TIME_LIMIT, "")))
+
+
+def _observed(take: _Take) -> Observations:
+    return Observations(
+        mode=take.job.mode,
+        stricter=take.recording.stricter,
+        network=take.recording.network,
+        trouble=take.recording.trouble,
+        sourced=tuple(map(Sourced, take.recording.marks)),
+        refused_ports=take.recording.refused_ports,
+        unknown_models=take.recording.unknown_models,
+    )
+
+
+def _readable(text: str) -> str:
+    """What was said without colours, and a line of a megabyte as its ends: patterns look for words in each."""
+    lines = _COLOURS.sub("", text).split("\n")
+    short = (line if len(line) <= _LINE else f"{line[: _LINE // 2]} […] {line[-_LINE // 2 :]}" for line in lines)
+    return _ITSELF.sub(r"\1", "\n".join(short))
+
+
+def _limit_s(text: str) -> float | None:
+    """A duration as coreutils' timeout reads it, in seconds; 0 and infinity mean no limit."""
+    match = re.fullmatch(r"\+?(\d+\.?\d*|\.\d+)([smhd]?)", text)
+    seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]] if match else 0.0
+    return seconds or None
+
+
+def _own_shell(text: str) -> tuple[str, ...]:
+    """The shell that the verdict rests on."""
+    named = deploy_sh.shebang(text)
+    found = programs.find(named[0]) if named and named[0] != "sh" and named[0] in deploy_sh.SHELLS else None
+    return (found or _SH, *(named[1] if named and (found or named[0] == "sh") else ()))
+
+
+def _knowing_limits(shell: tuple[str, ...], text: str) -> tuple[str, ...]:
+    """The shell with the stub of ulimit, which bash has from trace.sh."""
+    wanted = "ulimit" in text and Path(shell[0]).name in {"sh", "dash", "ash"}
+    return (*shell, *_AFTER_SHELL_SH) if wanted else shell
+
+
+def _nearest(servers: tuple[ServerCommand, ...]) -> ServerCommand | None:
+    """The server nearest to what the service reaches: by port, API, foreground, a known engine, and the latest."""
+    return max(
+        reversed(servers),
+        key=lambda each: (
+            each.port == contract.PORT,
+            each.api not in {Api.EMBEDDING, Api.HEADLESS},
+            each.foreground,
+            each.engine != "unknown",
+        ),
+        default=None,
+    )

@@ -1,0 +1,191 @@
+"""The machine that deploy.sh sees: recording stubs, the image's files, and none of the programs that it lacks."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from healthcheck.sandbox.job import HOST, KIT, Job
+from healthcheck.sandbox.protocol import ADDRESS, BETWEEN, LOADING, TIME_LIMIT, TIMER
+from healthcheck.stages.plan.dry_run.stubs.image import IMAGE, UNKNOWN_VERSION
+from healthcheck.stages.plan.image import IMAGE_FOLDERS, IMAGE_PACKAGES, STUBBED, STUBS, STUBS_FOLDER
+
+SCRIPTS = "lib/healthcheck/stages/plan/dry_run/stubs"
+"""The same folder in the sandbox, below that of the stubs."""
+ENTRY = "healthcheck.stages.plan.dry_run.inside"
+"""The module that becomes the sandbox; not imported here."""
+_PACKAGE = STUBS_FOLDER.parents[3]
+SHARED = ("sandbox/protocol.py", "stages/repo/pip_words.py", "stages/plan/calls.py")
+"""What stubs import beside each other: modules that import nothing of the kit."""
+
+_VLLM = """#!/usr/local/bin/python3
+import sys
+from vllm.entrypoints.cli.main import main
+if __name__ == "__main__":
+    sys.exit(main())
+"""
+"""The program as pip writes it: scripts read its first line for the interpreter, and add lines to it."""
+
+WHERE_MISSING = {
+    "wrapper.sh": ("numactl", "stdbuf", "taskset", "ionice", "chrt", "setsid", "nohup", "unbuffer"),
+    "nothing.sh": ("ps", "lscpu", "free", "top", "sync"),
+}
+ONLY_PLAIN = (("server.sh", ("vllm",)), ("zero.sh", ("id", "whoami")), ("nothing.sh", ("ps", "pidof")))
+"""Instead of others; there may be no Python for a stub's first line there."""
+ONLY_LOADING = {"date.sh": ("date",)}
+_ABSENT = re.compile(
+    r"(python|pip|pypy|pydoc|idle|2to3|conda|mamba|micromamba|docker|podman|nerdctl|kubectl|nvidia-|nvcc|cuda|rocm"
+    r"|rocminfo|systemctl|systemd|service$|journalctl|supervis|screen$|tmux$|byobu|sudo|su$|doas|pkexec|runuser"
+    r"|ssh|scp|sftp|rsync|aws$|gcloud|az$|gpg|claude|unshare|nsenter|mount$|umount$|mknod|setpriv|strace|gdb"
+    r"|enroot|singularity|apptainer|srun|sbatch|squeue|mpirun|mpiexec)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownDevices:
+    """The NPUs that the stubs show: `count` devices of one kind, one 910B3 where nothing else is known.
+
+    Attributes:
+        per_card: devices of one card.
+        name: as npu-smi prints it; `soc` as torch_npu does.
+        memory_mib: of one device, as npu-smi prints it; `usable_bytes` is torch_npu's total.
+        table: layout of npu-smi: "hbm" (910A and 910B), "dies" (A3), "no-hbm" (310, 310P, 310B) or "wide" (950).
+    """
+
+    count: int = 1
+    per_card: int = 1
+    name: str = "910B3"
+    soc: str = "Ascend910B3"
+    memory_mib: int = 65536
+    usable_bytes: int = 65455301591
+    bfloat16: bool = True
+    table: str = "hbm"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """What the stubs know of the image and the machine. The stubs read it as JSON.
+
+    Attributes:
+        versions: of the packages in the image as pip names them; `python_versions` by module, where `__version__`
+            differs from that.
+        cuda_only: packages that need CUDA, with their modules.
+    """
+
+    versions: Mapping[str, str] = field(default_factory=dict)
+    python_versions: Mapping[str, str] = field(default_factory=dict)
+    cuda_only: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    devices: ShownDevices = field(default_factory=ShownDevices)
+
+
+def is_absent(name: str) -> bool:
+    """A program that this machine may have and a clean image of the service has not, or a stub replaces."""
+    return bool(_ABSENT.match(name)) or name in STUBBED
+
+
+def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
+    """Write the stubs to `kit`/bin (as `job.kit` sees it) and link them into the given folders."""
+    image, lib = _image(job), f"{kit}/lib/healthcheck"
+    for folder in ("bin", "lib"):
+        os.makedirs(f"{kit}/{folder}", exist_ok=True)
+    _compile()
+    for package in ("", "stages", "stages/plan", "stages/plan/dry_run", "stages/repo", "sandbox"):
+        os.mkdir(f"{lib}/{package}")
+        Path(f"{lib}/{package}/__init__.py").touch()
+    for module in SHARED:
+        shutil.copyfile(f"{_PACKAGE}/{module}", f"{lib}/{module}")
+    shutil.copytree(STUBS_FOLDER, f"{kit}/{SCRIPTS}")
+    _libraries(job.packages, f"{kit}/site")
+    os.mkfifo(f"{kit}/forever")
+    if not job.answers:
+        shutil.copyfile(STUBS_FOLDER / "clock.bash", f"{kit}/{LOADING}")
+    Path(f"{kit}/{IMAGE}").write_text(json.dumps({**asdict(image), "root": job.root}), encoding="ascii")
+    words = {
+        "#:common": (STUBS_FOLDER / "common.sh").read_text(encoding="ascii"),
+        "@KIT@": job.kit, "@HOST@": HOST, "@ADDRESS@": ADDRESS, "@BETWEEN@": BETWEEN, "@TIMER@": TIMER,
+        "@TIME_LIMIT@": TIME_LIMIT, "@VLLM@": image.versions.get("vllm", UNKNOWN_VERSION),
+    }  # fmt: skip
+    programs = {each.name: each.read_text("ascii") for each in STUBS_FOLDER.glob("*.sh")} | {"vllm.py": _VLLM}
+    for program, text in programs.items():
+        body = functools.reduce(lambda body, word: body.replace(*word), words.items(), text)
+        Path(f"{kit}/{program}").write_text(body, encoding="ascii")
+        os.chmod(f"{kit}/{program}", 0o755)  # noqa: S103 - the program is another user
+    for script_name, names in _wanted(job):
+        for name in names:
+            for folder in folders:
+                place = f"{folder}/{name}"
+                if not os.path.lexists(place):
+                    os.symlink(f"{job.kit}/{script_name}", place)
+    if not job.isolated:
+        _lay_out(f"{kit}/packages")
+        os.makedirs(f"{kit}/hook")
+        shutil.copyfile(STUBS_FOLDER / "sitecustomize.py", f"{kit}/hook/sitecustomize.py")
+
+
+def furnish(job: Job, root: str) -> None:
+    """Add what the image has to the root of an isolated machine: folders, packages, CANN, device nodes."""
+    for folder in IMAGE_FOLDERS:
+        os.makedirs(root + folder)
+    _lay_out(root + IMAGE_PACKAGES)
+    os.symlink(IMAGE_PACKAGES, f"{root}{KIT}/packages")
+    _ascend(f"{root}/usr/local/Ascend")
+    shutil.copyfile(STUBS_FOLDER / "ascend_install.info", f"{root}/etc/ascend_install.info")
+    numbered = (f"davinci{number}" for number in range(_image(job).devices.count))
+    for name in (*numbered, "davinci_manager", "devmm_svm", "hisi_hdc"):
+        Path(f"{root}/dev/{name}").touch()
+
+
+def _image(job: Job) -> Image:
+    return Image(**{**job.shown, "devices": ShownDevices(**job.shown.get("devices", {}))})
+
+
+def _lay_out(folder: str) -> None:
+    """Make the folders of the packages that the image has: what is copied into them finds its place."""
+    names = (STUBS_FOLDER / "layout.txt").read_text(encoding="ascii").split()
+    for name in names:
+        os.makedirs(f"{folder}/{name}", exist_ok=True)
+    for top in {name.partition("/")[0] for name in names}:
+        Path(f"{folder}/{top}/__init__.py").touch()
+
+
+def _libraries(packages: tuple[str, ...], folder: str) -> None:
+    """Show the pure Python of the libraries that launchers read their configuration with."""
+    for source in packages:
+        shutil.copytree(source, f"{folder}/{os.path.basename(source)}", ignore=_NATIVE)
+
+
+_NATIVE = shutil.ignore_patterns("*.so", "*.pyx", "*.pxd")
+
+
+def _compile() -> None:
+    """Have the Python stubs compiled once and for all, where the kit's own folder can be written to."""
+    if not (STUBS_FOLDER / "__pycache__").is_dir():
+        import compileall  # noqa: PLC0415 - only the first time
+
+        compileall.compile_dir(STUBS_FOLDER, quiet=2)
+
+
+def _wanted(job: Job) -> list[tuple[str, tuple[str, ...]]]:
+    wanted = list(STUBS.items())
+    for script, names in WHERE_MISSING.items():
+        wanted.append((script, tuple(name for name in names if not shutil.which(name))))
+    wanted += () if job.answers else ONLY_LOADING.items()
+    return wanted if job.isolated else [*ONLY_PLAIN, *wanted]
+
+
+def _ascend(folder: str) -> None:
+    shutil.copytree(STUBS_FOLDER / "ascend", folder)
+    for script in Path(folder).rglob("*.sh"):
+        script.write_text(script.read_text("ascii").replace("@KIT@", KIT), encoding="ascii")
+    os.makedirs(f"{folder}/ascend-toolkit/latest")
+    shutil.copyfile(f"{folder}/ascend-toolkit/set_env.sh", f"{folder}/ascend-toolkit/latest/set_env.sh")
+    os.symlink("ascend-toolkit", f"{folder}/cann")
+    os.makedirs(f"{folder}/mindie/latest/mindie-service/bin")
+    os.symlink(f"{KIT}/server.sh", f"{folder}/mindie/latest/mindie-service/bin/mindieservice_daemon")
+    shutil.copyfile(f"{folder}/mindie/set_env.sh", f"{folder}/mindie/latest/mindie-service/set_env.sh")

@@ -1,0 +1,115 @@
+"""Earlier steps of the submission: what pip was to install, and which files a real run may have by now."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from healthcheck.stages.plan.dry_run.stubs import image, note
+from healthcheck.stages.repo import pip_words
+
+_FILE_BYTES, _DEEPEST = 256 * 1024, 8
+_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
+_OF_PYTHON = re.compile(r"^(?:python_?|py_?)|_?py(?:thon3?)?$")
+_PATTERN = re.compile(r"[*?]|\[[^\]]*\][\w.-]")
+_VERSION_CONTROL = re.compile(r"\b(?:git|hg|svn|bzr)\+")
+_ASKS = {"--version", "-V", "-v", "version", "--help", "-h", "help"}
+_MAKES_NOTHING = {
+    "npu-smi", "hccn_tool", "ray", "apt-get", "apt", "yum", "dnf", "apk", "add-apt-repository", "ldconfig",
+    "update-alternatives", "venv", "virtualenv", "ensurepip",
+}  # fmt: skip
+"""Recorded programs that create no files in the submission's folder; any other program may."""
+_GIT_READS = {"rev-parse", "describe", "log", "branch", "status", "diff", "remote", "config"}
+
+
+def installations() -> Iterator[tuple[str, list[str]]]:
+    """Each `pip install`: the working directory, and the words after `install`."""
+    for _, folder, program, arguments in _earlier():
+        words = pip_words.to_install(program, arguments)
+        if words is not None:
+            yield folder, list(words)
+
+
+def importable_names() -> frozenset[str]:
+    """The names that the modules of the packages may have, in lower case: python-magic has `magic`.
+
+    CUDA-only packages are left out: they do not load on this machine.
+    """
+    required = _listed(os.path.join(image.root(), "requirements.txt"))
+    found = pip_words.packages([*required, *_of_installations()])
+    plain = {name for name in found if image.pip_name(name) not in image.cuda_only()}
+    return frozenset(
+        plain | {re.split("[._]", name)[0] for name in plain} | {_OF_PYTHON.sub("", name) for name in plain}
+    )
+
+
+def _of_installations() -> Iterator[str]:
+    for folder, words in installations():
+        for place in pip_words.lists(words):
+            yield from _listed(os.path.join(folder, place))
+        yield from pip_words.operands(words)
+
+
+def _listed(path: str, above: tuple[str, ...] = ()) -> Iterator[str]:
+    """What a list of packages asks for, and the lists that it names with -r."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = file.read(_FILE_BYTES).splitlines()
+    except OSError:
+        return
+    yield from pip_words.of_lines(lines)
+    named = (place for line in lines if line.startswith("-") for place in pip_words.lists(line.split()))
+    for place in (os.path.join(os.path.dirname(path), each) for each in named):
+        if place not in above and len(above) < _DEEPEST:
+            yield from _listed(place, (*above, path))
+
+
+def project_folders() -> Sequence[str]:
+    """Folders of projects that pip installed from the submission."""
+    found = []
+    for folder, words in installations():
+        for word in pip_words.operands(words):
+            place = os.path.join(folder, word.partition("[")[0])
+            if any(os.path.exists(f"{place}/{name}") for name in _PROJECT):
+                found += [place, f"{place}/src"]
+    return found
+
+
+def may_be_there(place: str) -> bool:
+    """Whether `place`, which the dry run lacks, may exist in the real run.
+
+    The image has files of its own, so only below the submission's folder is an absence certain; and there not once
+    a step that was recorded and not done (a download, a build, a clone) may have made the file. A pattern that
+    matched nothing counts as a file that such a step makes.
+    """
+    outside = not _in_the_submission(os.path.realpath(os.path.expanduser(place)))
+    made = any(_may_make_files(kind, program, arguments) for kind, _, program, arguments in _earlier())
+    return outside or _PATTERN.search(place) is not None or made
+
+
+def _in_the_submission(place: str) -> bool:
+    folder = os.path.dirname(place)
+    while folder != "/" and not os.path.exists(f"{folder}/deploy.sh"):
+        folder = os.path.dirname(folder)
+    return folder != "/"
+
+
+def _earlier() -> Iterator[tuple[str, str, str, list[str]]]:
+    """What other processes recorded: kind, working directory, program, arguments."""
+    for pid, kind, folder, program, *arguments in note.recorded():
+        if pid != str(os.getpid()):
+            yield kind, folder, program, arguments
+
+
+def _may_make_files(kind: str, program: str, arguments: list[str]) -> bool:
+    if kind == "server" or (arguments and set(arguments) <= _ASKS):
+        return False
+    if program.startswith("python") and arguments[:1] == ["-m"] and len(arguments) > 1:
+        return _may_make_files(kind, arguments[1], arguments[2:])
+    command = next((word for word in arguments if not word.startswith("-")), "")
+    if pip_words.is_pip(program):
+        return command in {"download", "wheel"} or any(map(_VERSION_CONTROL.search, arguments))
+    if program == "git":
+        return command not in _GIT_READS
+    return program not in _MAKES_NOTHING or command in {"download", "source"}

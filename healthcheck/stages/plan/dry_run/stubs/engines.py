@@ -1,0 +1,223 @@
+"""Stubs for the engines' Python interfaces: a server that they start, a model that they load."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import itertools
+import json
+import os
+import re
+import sys
+from typing import Any
+
+from healthcheck.stages.plan import calls
+from healthcheck.stages.plan.dry_run.stubs import note
+from healthcheck.stages.plan.dry_run.stubs.permissive import Anything, Base
+
+_SERVER_MODULES = tuple(f"{name}." for name in (
+    "vllm", "vllm.entrypoints", "sglang", "lmdeploy", "llama_cpp.server", "fastchat.serve", "xinference",
+    "swift.cli.deploy", "llamafactory", "text_generation_launcher", "mindie", "mindspeed", "aphrodite",
+    "mlc_llm", "tabbyapi", "litellm", "transformers.commands", "vllm_omni", "vllm_ascend", "ktransformers",
+    "lightllm", "http.server", "streamlit", "gradio", "bentoml", "openllm", "trtllm", "tensorrt_llm",
+))  # fmt: skip
+"""What `python -m` starts a server with, and the modules below."""
+_VLLM_PROGRAMS = tuple(f"vllm.{name}" for name in (
+    "entrypoints.openai.api_server", "entrypoints.api_server", "entrypoints.cli.main", "entrypoints.grpc_server",
+    "entrypoints.openai.run_batch", "entrypoints.launchers.api_server.entry", "entrypoints.launchers.grpc_server",
+    "entrypoints.launchers.run_batch",
+))  # fmt: skip
+"""Modules below vLLM's that `python -m` can run, in one release or another."""
+_TYPING_ERROR = 0.85
+"""As similar as a misspelt module is to the one that was meant."""
+_ENDS_BY_ITSELF = re.compile(r"\.(?:collect_env|check_env|env|version|run_batch|utils|bench\w*)(?:\.|$)")
+
+
+class Arguments(argparse.Namespace):
+    """Parsed arguments of an engine: any attribute, and the command line that they came from."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return None
+
+
+class Parser(argparse.ArgumentParser):
+    """An engine's own parser: knows every option, since the real one's are not here."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        argv = [str(a) for a in (sys.argv[1:] if args is None else args)]
+        known, _ = super().parse_known_args(argv, namespace or Arguments())
+        known.command_line_ = argv
+        known.given_ = dict(vars(known))
+        return known
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        return self.parse_args(args, namespace), []
+
+    def error(self, message: str) -> Any:
+        raise SystemExit(message)
+
+
+def _changed(parsed: Any) -> list[str]:
+    """The command line of parsed arguments, with attributes that were set afterwards."""
+    values = dict(vars(parsed)) if hasattr(parsed, "__dict__") else {}
+    argv = list(values.pop("command_line_", []))
+    given = values.pop("given_", {})
+    for name, value in values.items():
+        if value != given.get(name) and value is not None:
+            argv += option(name, value)
+    return argv
+
+
+def option(name: str, value: Any) -> list[str]:
+    """One keyword as it would stand on a command line."""
+    flag = "--" + name.replace("_", "-")
+    if value is True:
+        return [flag]
+    if value is False or value is None:
+        return []
+    if isinstance(value, (list, tuple)):
+        return [flag, *map(str, value)]
+    return [flag, json.dumps(value) if isinstance(value, dict) else str(value)]
+
+
+async def _vllm_run_server(parsed: Any, *_: Any, **__: Any) -> None:
+    note.serve("python3", ["-m", "vllm.entrypoints.openai.api_server", *_changed(parsed)])
+
+
+def _vllm_main(*_: Any, **__: Any) -> None:
+    if sys.argv[1:2] == ["serve"]:
+        note.serve("vllm", sys.argv[1:])
+    note.record("exec", "vllm", *sys.argv[1:])
+
+
+class Engine(Base):
+    """A model in this process: an engine, its arguments, or a transformers model."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        named = map(kwargs.get, ("model", "model_path", "model_name_or_path"))
+        first = (each for each in args if isinstance(each, (str, os.PathLike)))
+        _loads(type(self).__name__, next((each for each in (*named, *first) if each is not None), None))
+
+    @classmethod
+    def from_engine_args(cls, *args: Any, **kwargs: Any) -> Any:
+        return Anything(cls.__name__)
+
+    @classmethod
+    def from_cli_args(cls, parsed: Any, *args: Any, **kwargs: Any) -> Any:
+        _loads(cls.__name__, getattr(parsed, "model", None) or getattr(parsed, "model_tag", None))
+        return Anything(f"{cls.__name__}")
+
+    @classmethod
+    def add_cli_args(cls, parser: Any, *args: Any, **kwargs: Any) -> Any:
+        if not any("--model" in action.option_strings for action in getattr(parser, "_actions", [])):
+            parser.add_argument("--model")
+        return parser
+
+
+def _loads(what: str, source: Any) -> None:
+    if source is not None:
+        note.record("python", calls.LOADS_MODEL, what, str(source))
+
+
+def from_pretrained(source: Any = None, *args: Any, **kwargs: Any) -> Any:
+    source = kwargs.get("pretrained_model_name_or_path", source)
+    _loads("from_pretrained", source)
+    return Anything("from_pretrained()")
+
+
+class Pretrained(Base):
+    """AutoModelForCausalLM and its many siblings."""
+
+    from_pretrained = staticmethod(from_pretrained)
+
+
+def _pipeline(task: Any = None, model: Any = None, **_: Any) -> Any:
+    _loads("pipeline", model)
+    return Anything("pipeline()")
+
+
+def download(repo: Any = None, *args: Any, **kwargs: Any) -> str:
+    repo = kwargs.get("repo_id") or kwargs.get("model_id") or repo
+    target = str(kwargs.get("local_dir") or kwargs.get("cache_dir") or os.path.join("/tmp", "downloaded"))  # noqa: S108
+    note.record("python", calls.DOWNLOADS, str(repo))
+    os.makedirs(target, exist_ok=True)
+    return target
+
+
+def _serve_call(name: str) -> Any:
+    def call(*args: Any, **kwargs: Any) -> None:
+        first = args[0] if args else None
+        argv = [str(first)] if isinstance(first, (str, os.PathLike)) else []
+        for source in (first, kwargs):
+            values = source if isinstance(source, dict) else getattr(source, "__dict__", {})
+            argv += [part for key, value in values.items() if isinstance(key, str) for part in option(key, value)]
+        note.serve("python3", ["-m", name, *argv])
+
+    return call
+
+
+def parts(name: str) -> dict[str, Any]:
+    """What matters of an engine's library by module name."""
+    found: dict[str, Any] = {}
+    top = name.split(".", maxsplit=1)[0]
+    if top in {"vllm", "vllm_ascend", "vllm_omni"}:
+        found = {
+            "FlexibleArgumentParser": Parser, "run_server": _vllm_run_server, "main": _vllm_main,
+            "make_arg_parser": lambda parser=None, *_: parser or Parser(),
+            "validate_parsed_serve_args": lambda *_: None,
+            **{each: type(each, (Engine,), {}) for each in (
+                "LLM", "AsyncLLMEngine", "AsyncLLM", "LLMEngine", "AsyncEngineArgs", "EngineArgs")},
+        }  # fmt: skip
+    elif top == "sglang":
+        found = {
+            "launch_server": _serve_call("sglang.launch_server"), "ServerArgs": Base,
+            "Engine": type("Engine", (Engine,), {}), "prepare_server_args": Parser().parse_args,
+        }  # fmt: skip
+    elif top == "lmdeploy":
+        found = {"serve": _serve_call("lmdeploy.serve"), "pipeline": _pipeline} if name == "lmdeploy" else {}
+    elif top == "llama_cpp":
+        found = {"Llama": type("Llama", (Engine,), {})}
+    elif top in {"transformers", "modelscope", "openmind", "diffusers", "peft", "optimum", "sentence_transformers"}:
+        found = {"pipeline": _pipeline, "snapshot_download": download, "__getattr__": _pretrained}
+    elif top in {"huggingface_hub", "openmind_hub"}:
+        found = {"snapshot_download": download, "hf_hub_download": download}
+    elif name in {"torch", "torch.cuda"}:
+        cuda: Any = Anything("torch.cuda")
+        cuda.is_available, cuda.device_count = (lambda: False), (lambda: 0)
+        found = {"cuda": cuda} if name == "torch" else {"is_available": lambda: False}
+    return found
+
+
+def _pretrained(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return Pretrained if name[0].isupper() else Anything(f"transformers.{name}")
+
+
+def not_there(module: str) -> str:
+    """What Python says of a module of vLLM's that no release has; "" where one has it or may have it."""
+    if module == "vllm":
+        return "No module named vllm.__main__; 'vllm' is a package and cannot be directly executed"
+    near = module.startswith("vllm.") and difflib.get_close_matches(module, _VLLM_PROGRAMS, 1, _TYPING_ERROR)
+    if not near or module in near:
+        return ""
+    parts = zip(module.split("."), near[0].split("."), strict=False)
+    wrong = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], parts)))
+    missing = ".".join(module.split(".")[: wrong + 1])
+    cause = f"ModuleNotFoundError: No module named {missing!r}"
+    return f"Error while finding module specification for {module!r} ({cause})"
+
+
+def serves(module: str) -> bool:
+    """Whether the module, run as a program, is a server."""
+    return not _ENDS_BY_ITSELF.search(module) and f"{module}.".startswith(_SERVER_MODULES)
+
+
+def run_module(name: str) -> None:
+    """What `runpy.run_module` of a library that is not here does."""
+    if serves(name):
+        note.serve("python3", ["-m", name, *sys.argv[1:]])
+    note.record("exec", "python3", "-m", name, *sys.argv[1:])

@@ -1,0 +1,123 @@
+"""Stubs for the libraries that an adapter imports and that are not installed where the dry run is."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+from healthcheck.stages.plan.dry_run.stubs import (
+    apps,
+    clients,
+    commandline,
+    devices,
+    earlier_steps,
+    engines,
+    image,
+    patches,
+    pip,
+)
+from healthcheck.stages.plan.dry_run.stubs.permissive import Module
+
+KNOWN = frozenset(Path(__file__).with_name("libraries.txt").read_text(encoding="ascii").split())
+"""Libraries that adapters import and that the service's image or a package of requirements.txt brings."""
+_PROGRAM = ".__main__"
+"""What `python -m` looks for in a package."""
+
+
+class Library(Module):
+    """A library whose modules are found as its attributes too: `from aiohttp import web`."""
+
+    def __getattr__(self, name: str) -> Any:
+        below = f"{self.__name__}.{name}"
+        return importlib.import_module(below) if apps.parts(below) else super().__getattr__(name)
+
+
+class Loader(importlib.abc.Loader):
+    """Makes a stub module; its known parts do what matters, the rest is permissive."""
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        module = Library(spec.name)
+        module.__path__ = [os.path.dirname(spec.origin or "")]
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        for source in (engines, devices, apps, clients, commandline):
+            module.__dict__.update(source.parts(module.__name__))
+        module.__dict__["run_as_main"] = engines.run_module
+        module.__dict__.setdefault("__version__", image.module_version(module.__name__))
+        module.__file__ = module.__spec__.origin if module.__spec__ else None
+
+    def get_code(self, name: str) -> CodeType:
+        """What runpy runs in `python -m name`."""
+        top, module = name.split(".", maxsplit=1)[0], name.removesuffix(_PROGRAM)
+        return compile(f"import {top} as m\nm.run_as_main({module!r})", f"<{name}>", "exec")
+
+    def is_package(self, name: str) -> bool:
+        return False
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Comes last: what the submission ships and the standard library are real."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        top = name.split(".", maxsplit=1)[0]
+        parent = sys.modules.get(top)
+        if parent and not isinstance(parent, Module) and name != top:
+            return None
+        if name == top:
+            shipped = importlib.machinery.PathFinder.find_spec(name, earlier_steps.project_folders())
+            if shipped is not None:
+                return shipped
+        known = top in KNOWN or top.lower() in earlier_steps.importable_names()
+        return _stub(name) if known else None
+
+
+class Below(importlib.abc.MetaPathFinder):
+    """Comes first: what is below a stub is one too, whatever is in its folder."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        top, _, below = name.partition(".")
+        return _stub(name) if below and isinstance(sys.modules.get(top), Module) else None
+
+
+def _stub(name: str) -> importlib.machinery.ModuleSpec:
+    folder = f"{pip.SITE}/{name.replace('.', '/')}"
+    if "." not in name:
+        _make_package(folder)
+    is_package = not name.endswith(_PROGRAM)
+    spec = importlib.machinery.ModuleSpec(name, Loader(), origin=f"{folder}/__init__.py", is_package=is_package)
+    spec.submodule_search_locations = [folder] if is_package else None
+    return spec
+
+
+def _make_package(folder: str) -> None:
+    """So that what a program learns of its place is there."""
+    with contextlib.suppress(OSError):
+        os.makedirs(folder, exist_ok=True)
+        Path(f"{folder}/__init__.py").touch()
+
+
+def install(kit: str) -> None:
+    """From now on, stubs take the place of libraries that are not here."""
+    if os.path.isdir(f"{kit}/site"):
+        sys.path.append(f"{kit}/site")
+    sys.meta_path[:0] = [Below(), patches.AfterImport()]
+    sys.meta_path.append(Finder())
+    ours = [name for name in sys.modules if name.split(".")[0] == "healthcheck"]
+    _HIDDEN.extend(map(sys.modules.pop, ours))
+
+
+_HIDDEN: list[ModuleType] = []
+"""Our own modules, out of the way of a submission with modules of the same name, but not collected."""

@@ -1,0 +1,132 @@
+"""Stub for pip: installs nothing, and says what pip says of files that the submission surely has not."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+
+if __name__ == "__main__":
+    sys.path.insert(0, f"{sys.argv[1]}/lib")
+
+from healthcheck.stages.plan.dry_run.stubs import earlier_steps, image, note
+from healthcheck.stages.repo import pip_words
+
+SITE = os.path.realpath(f"{sys.argv[1] if len(sys.argv) > 1 else ''}/packages")
+"""Where a stubbed package says that it is installed: the folders of its packages."""
+_ARCHIVES = (".whl", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
+_NAMES_A_PLACE = {
+    **dict.fromkeys(("-r", "--requirement", "-c", "--constraint"), "requirements"),
+    **dict.fromkeys(("-e", "--editable"), "project"), **dict.fromkeys(("-f", "--find-links"), "folder"),
+}  # fmt: skip
+_TABLE = re.compile(
+    r"^\s*\[(?:project\.scripts|tool\.poetry\.scripts)\]\s*$(.*?)(?=^\s*\[|\Z)", re.MULTILINE | re.DOTALL
+)
+_LIST = re.compile(r"console_scripts[\"']?\s*[=:](.*?)(?:\]|^\s*$|\Z)", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(
+    r"[\"']?\b([A-Za-z0-9][\w.-]{0,99})[\"']?\s{0,20}=\s{0,20}[\"']?([\w.]{1,200})\s{0,20}:\s{0,20}([\w.]{1,200})"
+)
+_FILE_BYTES = 256 * 1024
+_PROGRAM = """#!/usr/bin/env python3
+import sys
+from {module} import {top}
+sys.exit({function}())
+"""
+
+
+def run(arguments: list[str]) -> int:
+    """What pip prints and its exit status for these arguments; of projects that are here, their programs."""
+    words = [word for word in arguments if not word.startswith("-")]
+    command = words[0] if words else ""
+    if {"--version", "-V"} & set(arguments[:1]):
+        print("pip 24.0")
+    elif command == "show":
+        print("\n---\n".join(map(_shown, words[1:])))
+    elif command in {"list", "freeze"}:
+        for name, version in sorted(image.packages().items()):
+            print(f"{name}=={version}" if command == "freeze" else f"{name:<20} {version}")
+    elif command in {"install", "download", "wheel"}:
+        for message in _problems(arguments[arguments.index(command) + 1 :]):
+            print(message, file=sys.stderr)
+            if not message.startswith("WARNING"):
+                return 1
+        if command == "install":
+            _add_programs([word for word in arguments if not word.startswith("-")])
+    return 0
+
+
+def _shown(name: str) -> str:
+    """The fields of one package, in pip's order."""
+    version = image.packages().get(image.pip_name(name), image.UNKNOWN_VERSION)
+    return (
+        f"Name: {name}\nVersion: {version}\nSummary: \nHome-page: \nAuthor: \nAuthor-email: \nLicense: \n"
+        f"Location: {SITE}\nRequires: \nRequired-by: "
+    )
+
+
+def _problems(arguments: list[str]) -> Iterator[str]:
+    waiting = list(arguments)
+    while waiting:
+        word = waiting.pop(0)
+        option, equals, value = word.partition("=") if word.startswith("--") else (word[:2], word[2:], word[2:])
+        if not word.startswith("-"):
+            yield from _missing("requirement", word)
+        elif option in _NAMES_A_PLACE:
+            place = value if equals else waiting.pop(0) if waiting else ""
+            yield from _missing(_NAMES_A_PLACE[option], place)
+        elif word in pip_words.WITH_VALUE and waiting:
+            waiting.pop(0)
+
+
+def _missing(kind: str, word: str) -> Iterator[str]:
+    place = word.partition("[")[0] if kind in {"project", "requirement"} else word
+    if not place or "://" in place or " @ " in place or os.path.exists(os.path.expanduser(place)):
+        return
+    if earlier_steps.may_be_there(word):
+        return
+    if kind == "requirements":
+        yield f"ERROR: Could not open requirements file: [Errno 2] No such file or directory: '{place}'"
+    elif kind == "folder":
+        yield f"WARNING: Location '{place}' is ignored: it is a non-existing path or lacks a specific scheme."
+    elif kind == "project":
+        yield f"ERROR: {place} is not a valid editable requirement. It should be a path to a local project."
+    elif place.endswith(_ARCHIVES):
+        yield f"WARNING: Requirement '{place}' looks like a filename, but the file does not exist"
+        where = os.path.abspath(place)
+        yield f"ERROR: Could not install packages due to an OSError: [Errno 2] No such file or directory: '{where}'"
+    elif place.startswith(".") or "/" in place:
+        yield f"ERROR: Invalid requirement: '{place}'. Hint: It looks like a path. File '{place}' does not exist."
+
+
+def _add_programs(words: list[str]) -> None:
+    """Write the programs of the projects among the words of `pip install` to the first folder that has room."""
+    folders = (place for place in os.environ.get("PATH", "").split(":") if os.access(place, os.W_OK))
+    folder = next(folders, None)
+    for word in words if folder else ():
+        for name, module, function in _of_project(word.partition("[")[0]):
+            place = f"{folder}/{name}"
+            if not os.path.lexists(place):
+                with open(place, "w", encoding="utf-8") as file:
+                    top = function.partition(".")[0]
+                    file.write(_PROGRAM.format(module=module, top=top, function=function))
+                os.chmod(place, 0o755)  # noqa: S103 - a program
+
+
+def _of_project(place: str) -> Iterator[tuple[str, str, str]]:
+    """Names of programs, with the module and the function behind each."""
+    for name, part in (("pyproject.toml", _TABLE), ("setup.cfg", _LIST), ("setup.py", _LIST)):
+        if not os.path.isfile(f"{place}/{name}"):
+            continue
+        try:
+            with open(f"{place}/{name}", encoding="utf-8", errors="replace") as file:
+                text = file.read(_FILE_BYTES)
+        except OSError:
+            continue
+        for found in part.findall(text):
+            yield from _ENTRY.findall(found)
+
+
+if __name__ == "__main__":
+    note.record("exec", os.path.basename(sys.argv[2]), *sys.argv[3:])
+    sys.exit(run(sys.argv[3:]))

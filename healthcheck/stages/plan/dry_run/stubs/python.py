@@ -1,0 +1,207 @@
+"""Stub for the Python interpreter: runs the submission's own code for real, and records what it starts."""
+
+from __future__ import annotations
+
+import _sitebuiltins
+import builtins
+import itertools
+import os
+import runpy
+import sys
+import time
+from types import TracebackType
+
+sys.path.insert(0, f"{sys.argv[1]}/lib")
+
+from healthcheck.stages.plan import calls
+from healthcheck.stages.plan.dry_run.stubs import apps, engines, modules, note, permissive, pip, webservers
+
+_TOOL_MODULES = {
+    "pip", "ensurepip", "poetry", "pipx", "wheel", "build", "ray", "huggingface_hub", "modelscope", "nltk",
+    "spacy", "pre_commit", "setuptools",
+}  # fmt: skip
+_LAUNCH_MODULES = {"torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch"}
+_LAUNCHERS = {"torchrun", "accelerate", "deepspeed", "msrun"}
+_APP_SERVERS = {"uvicorn", "gunicorn", "hypercorn", "fastapi", "flask", "granian", "daphne", "waitress-serve"}
+_NOT_SHOWN = (os.path.dirname(__file__), "<frozen runpy>")
+_WITH_VALUE = {"-W", "-X", "--check-hash-based-pycs"}
+_ASKS = {"-h", "--help", "--version", "-v"}
+
+
+def main() -> None:
+    kit, invoked, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
+    del sys.path[0]
+    name = os.path.basename(invoked)
+    _pose_as_python(kit, invoked)
+    for word in ("exit", "quit"):  # of the module site, which does not run here
+        setattr(builtins, word, _sitebuiltins.Quitter(word, "Ctrl-D"))
+    sys.excepthook = _say
+    problem: BaseException | None = None
+    try:
+        if name in _APP_SERVERS:
+            _app_server(name, arguments)
+        elif name in _LAUNCHERS:
+            _launch(name, arguments)
+        else:
+            _interpreter(name, arguments)
+    except BaseException as error:
+        problem = error
+        raise
+    finally:
+        _tell_what_was_guessed(problem)
+
+
+def _say(kind: type[BaseException], problem: BaseException, traced: TracebackType | None) -> None:
+    """The traceback that the real interpreter would show: without the frames of the stub."""
+    import traceback  # noqa: PLC0415 - only where it is needed
+
+    whole = traceback.TracebackException(kind, problem, traced)
+    told: traceback.TracebackException | None = whole
+    while told is not None:
+        told.stack[:] = [frame for frame in told.stack if not frame.filename.startswith(_NOT_SHOWN)]
+        told = told.__cause__ or told.__context__
+    sys.stderr.write("".join(whole.format()))
+
+
+def _tell_what_was_guessed(problem: BaseException | None) -> None:
+    """A program that ended by itself may have ended because a library was not the real one."""
+    expected = (ModuleNotFoundError, FileNotFoundError, KeyError, SystemExit, KeyboardInterrupt)
+    names = permissive.guessed() or (["a library"] if permissive.is_about_a_stub(problem) else [])
+    if names and not isinstance(problem, expected):
+        how = type(problem).__name__ if problem else "ended"
+        note.record("python", calls.GUESSED, how, *dict.fromkeys(names[-5:]))
+
+
+def _pose_as_python(kit: str, invoked: str) -> None:
+    """Have programs that the code starts with sys.executable recorded too."""
+    place = invoked if os.path.basename(invoked).startswith("python") else "python3"
+    found = place if "/" in place else next((p for p in _search_path(place) if os.access(p, os.X_OK)), place)
+    sys.executable = os.path.abspath(found)
+    sys._base_executable = sys.executable  # type: ignore[attr-defined]  # noqa: SLF001 - multiprocessing reads it
+    for entry in reversed(os.environ.get("PYTHONPATH", "").split(":")):
+        if entry and os.path.realpath(entry) != pip.SITE:  # where what is stood in for is empty
+            sys.path.insert(0, entry)
+    time.sleep = note.sleep  # type: ignore[assignment]
+    note.keep_time()
+    modules.install(kit)
+
+
+def _search_path(name: str) -> list[str]:
+    return [f"{folder}/{name}" for folder in os.environ.get("PATH", os.defpath).split(":")]
+
+
+def _interpreter(name: str, arguments: list[str]) -> None:
+    option = "-"
+    while arguments:
+        option = arguments.pop(0)
+        if option in {"-V", "--version", "-VV"}:
+            return print(f"Python {sys.version.split()[0]}")
+        if option in {"-h", "--help"}:
+            return None
+        if option in _WITH_VALUE:
+            arguments = arguments[1:]
+        elif option == "-" or not option.startswith("-"):
+            break
+        elif option[-1] == "c" and "X" not in option and arguments:
+            return _text(arguments[0], "<string>", ["-c", *arguments[1:]])
+        elif option.startswith("-m") and len(option) > 2:
+            return _module(name, option[2:], arguments)
+        elif option[-1] == "m" and arguments:
+            return _module(name, arguments[0], arguments[1:])
+    else:
+        option = "-"
+    return _script(option, arguments)
+
+
+def _script(path: str, arguments: list[str]) -> None:
+    if path == "-":
+        return _text(sys.stdin.read(), "<stdin>", [path, *arguments])
+    sys.argv = [path, *arguments]
+    if not os.path.exists(path):
+        print(f"{sys.executable}: can't open file '{os.path.abspath(path)}': [Errno 2]", file=sys.stderr)
+        sys.exit(2)
+    if not os.path.isdir(path):
+        sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
+    if os.path.basename(os.path.realpath(path)) in {"server.sh", "vllm.py"}:  # python3 $(which vllm) serve …
+        note.serve(os.path.basename(path), arguments)
+    runpy.run_path(path, run_name="__main__")
+    return None
+
+
+def _text(text: str, name: str, argv: list[str]) -> None:
+    sys.argv = argv
+    sys.path.insert(0, "")
+    main_module = type(sys)("__main__")
+    main_module.__dict__["__builtins__"] = __builtins__
+    sys.modules["__main__"] = main_module
+    exec(compile(text, name, "exec"), main_module.__dict__)  # noqa: S102 - it is what an interpreter does
+
+
+def _module(name: str, module: str, arguments: list[str]) -> None:
+    sys.path.insert(0, os.getcwd())
+    sys.argv = [module, *arguments]
+    top = module.split(".", maxsplit=1)[0]
+    local = os.path.exists(top) or os.path.exists(f"{top}.py")
+    if module in _LAUNCH_MODULES:
+        _launch(module, arguments)
+    elif module in {"venv", "virtualenv"}:
+        _venv(arguments)
+    elif top in _APP_SERVERS and not local:
+        _app_server(top, arguments)
+    elif not local and (said := engines.not_there(module)):
+        print(f"{sys.executable}: {said}", file=sys.stderr)
+        sys.exit(1)
+    elif not local and (top in _TOOL_MODULES or (engines.serves(module) and _ASKS & set(arguments))):
+        note.record("exec", name, "-m", module, *arguments)
+        if module == "pip" and pip.run(arguments):
+            sys.exit(1)
+    elif not local and engines.serves(module):
+        note.serve(name, ["-m", module, *arguments])
+    else:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _launch(name: str, arguments: list[str]) -> None:
+    """A launcher of several processes runs the script that it is given."""
+    note.record("exec", name, *arguments)
+    for index, argument in enumerate(arguments):
+        if argument in {"-m", "--module"} and index + 1 < len(arguments):
+            return _module("python3", arguments[index + 1], arguments[index + 2 :])
+        if argument.endswith(".py") and not argument.startswith("-"):
+            return _script(argument, arguments[index + 1 :])
+    return None
+
+
+def _app_server(name: str, arguments: list[str]) -> None:
+    """An ASGI or WSGI server: import the application for its routes, which also finds what cannot be imported."""
+    if {"-h", "--help", "--version", "--check-config"} & set(arguments):
+        return
+    sys.path.insert(0, os.getcwd())
+    folder = next((value for key, value in itertools.pairwise(arguments) if key in {"--app-dir", "--chdir"}), "")
+    if folder:
+        sys.path.insert(0, folder)
+    arguments = webservers.complete(name, arguments)
+    target = webservers.target(name, arguments)
+    routes = apps.routes_of(target) if target else ()
+    note.serve(name, [*arguments, *(f"#route {route}" for route in routes)])
+
+
+def _venv(arguments: list[str]) -> None:
+    """An environment that finds the same stubs, made in no time."""
+    note.record("exec", "venv", *arguments)
+    for folder in [argument for argument in arguments if not argument.startswith("-")][:1]:
+        bin_folder = os.path.abspath(f"{folder}/bin")
+        os.makedirs(bin_folder, exist_ok=True)
+        for program in ("python", "python3", "pip", "pip3"):
+            source = next((p for p in _search_path(program) if os.path.exists(p)), "")
+            if source and not os.path.lexists(f"{bin_folder}/{program}"):
+                os.symlink(os.path.realpath(source), f"{bin_folder}/{program}")
+        with open(f"{bin_folder}/activate", "w", encoding="utf-8") as file:
+            file.write(
+                f"VIRTUAL_ENV='{os.path.dirname(bin_folder)}'\nexport VIRTUAL_ENV\n"
+                f"PATH='{bin_folder}':\"$PATH\"\nexport PATH\ndeactivate() {{ :; }}\n"
+            )
+
+
+if __name__ == "__main__":
+    main()

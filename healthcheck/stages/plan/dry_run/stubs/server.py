@@ -1,0 +1,12 @@
+"""The process of a recorded server: says what a server says, then stays."""
+
+from __future__ import annotations
+
+import sys
+
+sys.path.insert(0, f"{sys.argv[1]}/lib")
+
+from healthcheck.stages.plan.dry_run.stubs import note
+
+if __name__ == "__main__":
+    note.serve(sys.argv[2], sys.argv[3:])

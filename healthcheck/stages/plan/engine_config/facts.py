@@ -1,0 +1,188 @@
+"""What vLLM's and vllm-ascend's own code makes of the recorded arguments, gathered once in a child process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from healthcheck.ascend import hardware, stacks
+from healthcheck.ascend.hardware import Npu
+from healthcheck.ascend.stacks import Row
+from healthcheck.stages.plan.engine_config import child, request
+from healthcheck.stages.plan.engine_config.environment import (
+    MAKE,
+    OPTION,
+    Environment,
+    Interpreter,
+    find_python,
+    look,
+)
+from healthcheck.stages.plan.engine_config.request import Question
+from healthcheck.stages.plan.records import ServerCommand
+from healthcheck.system import json_text
+from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
+
+DEFAULT_NPU = "910B3"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raised:
+    """What ended the building.
+
+    Attributes:
+        kinds: names of the error's type and of those that it derives from, nearest first.
+        raised_in: file and line as the package names it ("vllm/config/model.py:1191"), "" if unknown.
+        deliberate: a statement that raises stands there, or a declared type was not met.
+        from_stub: a stub of torch_npu was asked for a value that it does not have.
+    """
+
+    kinds: tuple[str, ...]
+    text: str
+    raised_in: str
+    deliberate: bool
+    from_stub: bool
+
+    @property
+    def kind(self) -> str:
+        """The error's own type."""
+        return next(iter(self.kinds), msg("an unnamed error"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reset:
+    """An option that the submission gave and that has another value in the configuration.
+
+    Attributes:
+        option: as it was given.
+        given, now: the two values; `now` is "" where it is unknown.
+        said: vllm-ascend's words, "" if there was no message.
+    """
+
+    option: str
+    given: str
+    now: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """How far it came: "begin", "import", "parse", "validate", "build", "layers" or "done"."""
+
+    stage: str
+    error: Raised | None
+    resets: tuple[Reset, ...] = ()
+    built: Mapping[str, bool | int | float | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Why there is no answer although there could be one, and what helps."""
+
+    seen: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineConfig:
+    """What was asked of which environment, and what it answered.
+
+    Attributes:
+        stack: the row that was chosen; "" is the default one.
+        obstacle: why the question does not arise, "" where it does.
+        trouble: why it has no answer; None with an answer.
+    """
+
+    server: ServerCommand | None
+    row: Row
+    npu: Npu
+    devices: int
+    stack: str = ""
+    environment: Environment | None = None
+    obstacle: str = ""
+    trouble: Trouble | None = None
+    answer: Answer | None = None
+
+
+def gather_engine_config(question: Question) -> EngineConfig:
+    """Ask the environment, unless nothing can come of it.
+
+    Raises:
+        UsageError: no Python is where one was named.
+    """
+    server = question.plan.server
+    row = stacks.row(question.plan.stack or stacks.DEFAULT)
+    npu = hardware.find(question.npu or DEFAULT_NPU)[0]
+    found = EngineConfig(
+        server=server, row=row, npu=npu, devices=question.devices or npu.devices, stack=question.plan.stack
+    )
+    obstacle = request.obstacle(question, npu)
+    if obstacle or server is None:
+        return replace(found, obstacle=obstacle)
+    python = find_python(question.engine_python)
+    if python is None:
+        seen = msg("no environment with vllm {vllm} and {label} was found", row.vllm[0], row.label())
+        return replace(found, trouble=Trouble(seen=seen, fix=msg("run {make}", MAKE)))
+    found = replace(found, environment=look(python))
+    unfit = _unfit(found) or _unread(server)
+    if unfit:
+        return replace(found, trouble=unfit)
+    asked = request.request(question, server, npu, row.vllm[0])
+    variables = request.variables(server, npu, found.devices)
+    told = child.run(python.path, "build_engine_config.py", asked, variables, question.deadline_s)
+    try:
+        answer = json_text.load_as(told.answer, Answer)
+    except JsonError as error:
+        seen = msg("the environment's answer cannot be read ({trouble})", told.trouble or error)
+        return replace(found, trouble=Trouble(seen=seen, fix=_again(python)))
+    if answer.stage != "done" and answer.error is None:
+        seen = msg(
+            "building came as far as its stage “{stage}”: {trouble}",
+            answer.stage,
+            told.trouble or msg("it ended without output"),
+        )
+        return replace(found, trouble=Trouble(seen=seen, fix=_again(python)))
+    return replace(found, answer=answer)
+
+
+def _unfit(found: EngineConfig) -> Trouble | None:
+    """Why the environment cannot speak for the row."""
+    environment, row = found.environment, found.row
+    if environment is None:
+        return None
+    python = environment.python
+    if environment.trouble:
+        return Trouble(
+            seen=msg("{path} ({named_by}): {trouble}", python.path, python.named_by, environment.trouble),
+            fix=_again(python),
+        )
+    if not environment.differs(row):
+        return None
+    seen = msg("{path} ({named_by}) has {label}", python.path, python.named_by, environment.label())
+    wanted = msg("vllm {vllm} and {label}", row.vllm[0], row.label())
+    versions = f"--vllm {row.vllm[0]} --vllm-ascend {row.vllm_ascend}"
+    fix = msg(
+        "name a Python with {wanted} with {option}; scripts/make_engine_config.py FOLDER {versions} makes one",
+        wanted,
+        OPTION,
+        versions,
+    )
+    return Trouble(seen=msg("{seen}, and the chosen row has {wanted}", seen, wanted), fix=fix)
+
+
+def _unread(server: ServerCommand) -> Trouble | None:
+    """Why the arguments are not known whole."""
+    if not server.unread_config:
+        return None
+    seen = msg(
+        "{unread_config} is too long to be read here, and its options belong to the question", server.unread_config
+    )
+    return Trouble(seen=seen, fix=msg("keep the file to options and their values, or verify without --deep"))
+
+
+def _again(python: Interpreter) -> str:
+    return msg(
+        "run it once more when the machine is less busy, or recreate the environment {named_by}: {make}",
+        python.named_by,
+        MAKE,
+    )

@@ -1,0 +1,90 @@
+"""What deploy.sh would launch, gathered by a dry run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from healthcheck.ascend import stacks
+from healthcheck.ascend.hardware import MIB, Devices, Family
+from healthcheck.errors import UsageError
+from healthcheck.sandbox import box
+from healthcheck.sandbox.box import Box
+from healthcheck.sandbox.job import Limits
+from healthcheck.stages.plan.dry_run.runs import DryRun
+from healthcheck.stages.plan.dry_run.stubbed_machine import Image, ShownDevices
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.repo import packages
+from healthcheck.stages.repo.facts import Submission, export
+from healthcheck.text.messages import msg
+
+_TABLES = {
+    Family.A3: "dies", Family.P310: "no-hbm", Family.B310: "no-hbm", Family.I310: "no-hbm", Family.A5: "wide",
+}  # fmt: skip
+"""Layouts of npu-smi other than that of the 910A and 910B."""
+
+
+def gather(
+    submission: Submission,
+    weights: Path,
+    *,
+    limits: Limits | None = None,
+    consent: bool = False,
+    devices: Devices | None = None,
+    sandbox: Box | None = None,
+) -> LaunchPlan:
+    """Run deploy.sh in a sandbox, under each shell that it may be run by, and with a MODEL_PATH that needs quotes.
+
+    Tell the author beforehand that the script runs. Nothing outside the sandbox is changed.
+
+    Args:
+        submission: the committed files.
+        weights: the directory that MODEL_PATH names.
+        limits: what the dry run may use; the default is enough for ordinary scripts.
+        consent: where the system has no sandbox, run the script with all that this user may do.
+        devices: the NPUs that the script sees (default: one 910B3), beside the packages of the submission's stack.
+        sandbox: what the script is run in, else the strictest that there is.
+
+    Raises:
+        UsageError: the submission or the weights cannot be read.
+        Blocked: the system has no sandbox, and there is no consent.
+        KitFailure: no sandbox can be started at all.
+    """
+    weights = weights.expanduser().resolve()
+    if not weights.is_dir():
+        raise UsageError(msg("{weights} is not a folder of weights", weights))
+    sandbox = sandbox or box.chosen(consent=consent)
+    with export(submission) as tree:
+        run = DryRun(
+            tree=tree,
+            weights=weights,
+            text=(submission.deploy_sh or b"").decode("utf-8", "replace"),
+            limits=limits or Limits(),
+            box=sandbox,
+            image=_image_of(submission.stack, devices),
+        )
+        return run.plan(submission)
+
+
+def _image_of(stack: str, devices: Devices | None) -> Image:
+    """What the stubs show of a row of the version matrix ("" is the default one) and of a machine's devices."""
+    row = stacks.row(stack or stacks.DEFAULT)
+    return Image(
+        versions=stacks.installed(row),
+        python_versions={"vllm": row.vllm[0]},
+        cuda_only=packages.cuda_only(),
+        devices=_shown(devices) if devices else ShownDevices(),
+    )
+
+
+def _shown(devices: Devices) -> ShownDevices:
+    kind = devices.kind
+    return ShownDevices(
+        count=devices.count,
+        per_card=kind.per_card,
+        name=kind.shown,
+        soc=kind.soc,
+        memory_mib=kind.memory_bytes // MIB,
+        usable_bytes=kind.usable_bytes,
+        bfloat16=kind.bfloat16,
+        table=_TABLES.get(kind.family, "hbm"),
+    )

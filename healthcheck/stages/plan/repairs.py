@@ -1,0 +1,256 @@
+"""The repairs that findings name: for a server's options, and for what deploy.sh needs and does not get."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import PurePosixPath
+
+from healthcheck import contract
+from healthcheck.stages.plan import calls
+from healthcheck.stages.plan.image import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES, STUBBED
+from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
+from healthcheck.stages.plan.script import deploy_sh
+from healthcheck.stages.plan.script.stderr import Complaint, Need
+from healthcheck.stages.plan.servers.engines import EVERYWHERE
+from healthcheck.stages.repo import packages
+from healthcheck.text.did_you_mean import hint
+from healthcheck.text.messages import msg
+
+_PORT_OPTIONS = {"lmdeploy": "--server-port", "tritonserver": "--http-port"}
+_HOST_OPTIONS = {"lmdeploy": "--server-name", "tgi": "--hostname"}
+_NAME_OPTIONS = {"llama.cpp": "--alias", "lmdeploy": "--model-name", "fastchat": "--model-names"}
+_BOUND = ("gunicorn", "hypercorn")
+_CANN = "/usr/local/Ascend/ascend-toolkit"
+"""Where the official vllm-ascend image has it. Source: its Dockerfile."""
+BASH_ONLY = {"source", "[["}
+_OUTSIDE = {
+    msg("a container engine"): ("docker", "podman", "nerdctl", "docker-compose"),
+    msg("a cluster"): ("kubectl", "srun", "sbatch"),
+    "sudo": ("sudo",),
+    msg("another user"): ("su",),
+    "conda": ("conda", "mamba", "micromamba"),
+    "bash": ("source",),
+    msg("a system manager"): ("systemctl", "service", "supervisord"),
+    msg("a terminal"): ("screen", "tmux"),
+    msg("an NVIDIA GPU"): ("nvidia-smi",),
+    msg("another machine"): ("ssh", "rsync"),
+    "MPI": ("mpirun",),
+    msg("an activated environment"): ("activate",),
+}
+_FOREIGN = {program: what for what, programs in _OUTSIDE.items() for program in programs}
+_AROUND = {"a container engine", "a terminal", "a cluster"}
+"""What launch scripts put around the server's command."""
+_SECRET = re.compile(r"(?:^|_)(?:TOKEN|KEY|SECRET|PASSWORD)$")
+_MODEL = re.compile(r"^(?:\w+_)?MODEL(?:_(?:PATH|DIR|NAME|ID))?$")
+_ENVIRONMENT = re.compile(
+    r"/(?:bin/(?:activate|python|pip)|etc/profile\.d/conda|envs/)|conda|venv|virtualenv|pyenv"
+)
+
+
+def port(server: ServerCommand) -> str:
+    """How to make this engine listen on the required port."""
+    if server.engine == "mindie":
+        return msg('set "port" to {port} in ServerConfig of MindIE\'s config.json', contract.PORT)
+    if server.option("uds") is not None:
+        return msg("remove --uds")
+    if _in_python(server):
+        return msg("write port={port} where the Python program starts it", contract.PORT)
+    if server.engine == "proxy":
+        return msg("have it listen on {port} in its configuration", contract.PORT)
+    if server.engine in _BOUND:
+        return msg("pass --bind {everywhere}:{port}", EVERYWHERE, contract.PORT)
+    return msg("pass {get} {port}", _PORT_OPTIONS.get(server.engine, "--port"), contract.PORT)
+
+
+def host(server: ServerCommand) -> str:
+    """How to make this engine listen on every interface."""
+    if server.engine == "mindie":
+        return msg(
+            'set "ipAddress" to "{everywhere}" and "allowAllZeroIpListening" to true in MindIE\'s config.json',
+            EVERYWHERE,
+        )
+    if _in_python(server):
+        return msg('write host="{everywhere}" where the Python program starts it', EVERYWHERE)
+    if server.engine in _BOUND:
+        return msg("pass --bind {everywhere}:{port}", EVERYWHERE, server.port or contract.PORT)
+    return msg("pass {get} {everywhere}", _HOST_OPTIONS.get(server.engine, "--host"), EVERYWHERE)
+
+
+def name(server: ServerCommand, option: str, model_path: str) -> str:
+    """How to serve the model under the weight path; `option` is the one that gives it another name."""
+    if server.engine == "mindie":
+        return msg('set "modelName" to the value of MODEL_PATH in MindIE\'s config.json')
+    if server.engine in {"vllm", "sglang", "lmdeploy"} and option and model_path in server.argv:
+        return msg("remove --{option} and its value", option)
+    spelled = f"--{option}" if option else _NAME_OPTIONS.get(server.engine, "--served-model-name")
+    given = msg('pass {spelled} "$MODEL_PATH"', spelled)
+    if option or server.engine not in {"vllm", "sglang"}:
+        return given
+    return msg('serve "$MODEL_PATH" itself, or {given}', given)
+
+
+def no_tls(server: ServerCommand) -> str:
+    """How to make this engine answer plain HTTP."""
+    if server.engine == "mindie":
+        return msg('set "httpsEnabled" to false in ServerConfig of MindIE\'s config.json')
+    return msg("remove --ssl-certfile and --ssl-keyfile")
+
+
+def own_model_path(number: int) -> str:
+    """What to do about a line of deploy.sh that gives MODEL_PATH another value."""
+    return msg("take line {number} out: it puts another value into the MODEL_PATH that the service sets", number)
+
+
+def _in_python(server: ServerCommand) -> bool:
+    return bool(server.argv) and server.argv[0].startswith(calls.CALL)
+
+
+def _shipped(plan: LaunchPlan, name: str) -> str:
+    return name.removeprefix(f"{plan.root}/").removeprefix("./")
+
+
+def demanded(plan: LaunchPlan, name: str) -> str:
+    """What to do about an environment variable that the service does not set."""
+    if _SECRET.search(name):
+        return msg("remove every use of {name}: the service provides no token and sends no key", name)
+    return msg("give it a default: ${{{name}:-{default}}}", name, _default(plan, name))
+
+
+def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR0911 - one return a case
+    """What deploy.sh needs, in words, and the repair."""
+    name = said.name
+    match said.kind:
+        case Need.FILE:
+            return _file(plan, said)
+        case Need.COMMAND:
+            return _command(name)
+        case Need.VARIABLE:
+            return msg("the environment variable {name}", name), demanded(plan, name)
+        case Need.ARGUMENT:
+            return msg("an argument"), _argument(plan, said)
+        case Need.MODULE:
+            return msg("the Python module {name}", name), _module(name)
+        case Need.TERMINAL:
+            return msg("a terminal"), msg("do not ask for input")
+        case Need.PERMISSION:
+            shipped = shlex.quote(_shipped(plan, name))
+            chmod = msg("chmod +x {shipped} && git update-index --chmod=+x {shipped}", shipped)
+            return msg("permission for {name}", name), msg("{chmod}, commit, or run it with sh", chmod)
+        case Need.OPTION:
+            return msg("a line's end"), msg("end the previous line with a backslash as its last character")
+        case Need.SYNTAX:
+            check = msg("sh -n deploy.sh (or bash -n) checks it without running it")
+            return msg("valid syntax"), msg("correct the syntax there; {check}", check)
+
+
+def _argument(plan: LaunchPlan, said: Complaint) -> str:
+    if not said.where:
+        return msg("pass {name} to that program in deploy.sh; the service passes no arguments", said.name)
+    default = msg(": ${{{name}:-{default}}}", said.name, _default(plan, said.name)) if said.name.isdigit() else ""
+    return msg("give it a default{default}; the service passes no arguments", default)
+
+
+def _default(plan: LaunchPlan, name: str) -> str:
+    """The value that a variable or an argument has to have, as far as its use tells it."""
+    use = rf"[\"']?\$\{{?{re.escape(name)}(?!\w)"
+    code = "\n".join(line for _, line in deploy_sh.code_lines(plan.script)).replace("\\\n", " ")
+    if re.search(rf"\s(?:--port|--server-port|-p)[\s=]+{use}", code):
+        return str(contract.PORT)
+    if re.search(rf"\s--(?:host|server-name)[\s=]+{use}", code):
+        return EVERYWHERE
+    model = rf"(?:\bvllm\s+serve\s+|\bapi_server\s+|--(?:model|model-path|served-model-name)[\s=]+|\s-m\s+){use}"
+    if name.endswith("VISIBLE_DEVICES"):
+        return "0"
+    named = _MODEL.search(name) is not None
+    return f"${contract.MODEL_PATH_VARIABLE}" if named or re.search(model, code) else "value"
+
+
+def is_foreign(name: str) -> bool:
+    """Whether the service's image has no such program, whatever the script does without it."""
+    return name.rpartition("/")[2] in _FOREIGN
+
+
+def is_environment(said: Complaint) -> bool:
+    """Whether it is a file of an environment that is to be activated."""
+    return said.kind is Need.FILE and _ENVIRONMENT.search(said.name) is not None
+
+
+def is_of_the_image(plan: LaunchPlan, said: Complaint) -> bool:
+    """Whether it is a file that the official vllm-ascend image may have, and so the service's."""
+    if said.kind is not Need.FILE:
+        return False
+    number = _line(said) or deploy_sh.find_line(plan.script, [said.name])
+    folder = deploy_sh.folder_at(plan.script, number, said.name) if number else ""
+    return is_in_the_image(str(PurePosixPath(folder, said.name)))
+
+
+def is_in_the_image(place: str) -> bool:
+    """Whether an absolute path is one where the official vllm-ascend image may have something."""
+    return place.startswith((IMAGE_SOURCES, IMAGE_PACKAGES)) or place in IMAGE_FOLDERS
+
+
+def _line(said: Complaint) -> int:
+    """The line of deploy.sh that it names; 0 for none."""
+    file, _, line = said.where.partition(":")
+    return int(line) if file == contract.ENTRY_POINT and line.isdigit() else 0
+
+
+def _is_written_to(plan: LaunchPlan, said: Complaint) -> bool:
+    """Whether the line that failed was to write the file."""
+    source = deploy_sh.line_at(plan.script, _line(said))
+    targets = re.findall(r">>?\s*[\"']?([^\s\"'&;|]+)", source)
+    base = PurePosixPath(said.name).name
+    spelled = any("$" in target or PurePosixPath(target).name == base for target in targets)
+    return "/" in said.name and ("cannot create" in said.text or (bool(targets) and spelled))
+
+
+def _module(name: str) -> str:
+    if packages.is_cuda_module(name.partition(".")[0]):
+        return msg("remove it: it is made for CUDA, which the service's image does not have")
+    return msg("commit the module {name}, or name its package in requirements.txt", name)
+
+
+def _command(name: str) -> tuple[str, str]:
+    base = name.rpartition("/")[2]
+    if base in BASH_ONLY:
+        return _FOREIGN.get(base, "bash"), msg("begin deploy.sh with #!/bin/bash")
+    what: str = msg("the program {name}", name)
+    if name in STUBBED:
+        return what, msg("keep the search path that finds {name}: add to $PATH, never replace it", name)
+    what = _FOREIGN.get(base) or what
+    fix = msg(
+        "do without {name}: the service's image has Python, CANN and torch-npu{hint}", name, hint(base, STUBBED)
+    )
+    if what in _AROUND:
+        end = contract.LAUNCH
+        fix = msg("do without {name}: deploy.sh runs in the service's image; end it with: {launch}", name, end)
+    return what, fix
+
+
+def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
+    name = _shipped(plan, said.name)
+    unshipped = next((each for each in plan.unshipped if f"{name}/".startswith(f"{each.rstrip('/')}/")), "")
+    if unshipped:
+        seen = msg("{name} is in your folder and not in the commit", name)
+        return seen, msg("git add -f {unshipped} and commit", unshipped)
+    if _ENVIRONMENT.search(name):
+        return msg("an environment at a fixed place: {name}", name), msg("remove it: use the image's own Python")
+    if is_of_the_image(plan, said):
+        fix = msg("remove it: the image of the service is not documented")
+        return msg("{name}, a place in the official vllm-ascend image", name), fix
+    if _is_written_to(plan, said):
+        made = msg("make it first: mkdir -p {folder}", shlex.quote(str(PurePosixPath(name).parent)))
+        return msg("the folder of {name}, which is not in the repository", name), made
+    if PurePosixPath(name).is_absolute():
+        fix = msg("use a path in the repository, or make the folder first")
+        if said.text.rstrip().endswith(f"can't cd to {name}") or ": cd: " in said.text:
+            fix = msg('enter the repository wherever it is: cd -- "$(dirname -- "$0")"')
+        elif name.endswith("/set_env.sh"):
+            fix = msg(
+                "source it only where it is: if [ -r {name} ]; then . {name}; fi; the image's CANN is in {cann}",
+                name,
+                _CANN,
+            )
+        return msg("{name}, which is not there at the service", name), fix
+    return msg("{name}, which is not in the repository", name), msg("commit {name}, or correct the path", name)

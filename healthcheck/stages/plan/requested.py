@@ -1,0 +1,60 @@
+"""What the submission has installed: by requirements.txt, and by the installations that were recorded."""
+
+from __future__ import annotations
+
+import re
+
+from healthcheck.stages.plan.image import STUBS_FOLDER
+from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand
+from healthcheck.stages.repo import pip_words
+
+_PLACED = re.compile(r"(?:site|dist)-packages|getsite|purelib|\.pth\b|\bsetup\.py\b")
+_LEADS_ON = re.compile(r"^\s*(?:-[ref]|--(?:requirement|editable|find-links)\b)", re.MULTILINE)
+"""A line of a list of packages that leads to packages which it does not name."""
+_FETCHES = {"git", "wget", "curl", "aria2c", "conda", "uv", "uvx", "poetry", "pipenv", "pipx", "hf", "modelscope"}
+_ASKS = {"clone", "-O", "-o", "-L", "-fsSL", "-LO", "-sSL", "sync", "install", "download", "run", "--output"}
+_HERE = re.compile(r"localhost|127\.0\.0\.1|0\.0\.0\.0")
+_SYSTEM = {"apt", "apt-get", "yum", "dnf", "apk"}
+
+
+def packages(plan: LaunchPlan) -> frozenset[str]:
+    """Their names as modules have them: lower case, underscores."""
+    return pip_words.packages(plan.required).union(*map(installed_by, plan.commands))
+
+
+def libraries() -> frozenset[str]:
+    """Modules that adapters import and that the image, or a package of requirements.txt, brings."""
+    return frozenset((STUBS_FOLDER / "libraries.txt").read_text(encoding="ascii").split())
+
+
+def brings_unknown(plan: LaunchPlan) -> bool:
+    """Whether a step was recorded, or is written, that may bring modules and programs under any name."""
+    lists = (text for command in filter(is_install, plan.commands) for text in command.texts.values())
+    return (
+        _PLACED.search(plan.script) is not None
+        or any(map(_fetches, plan.commands))
+        or any(map(_LEADS_ON.search, lists))
+    )
+
+
+def _fetches(command: RecordedCommand) -> bool:
+    words = set(command.argv[1:])
+    here = any(_HERE.search(word) for word in words)
+    return (command.program in _FETCHES and bool(_ASKS & words) and not here) or (
+        command.program in _SYSTEM and "install" in words
+    )
+
+
+def is_install(command: RecordedCommand) -> bool:
+    """Whether pip was told to install something, under whatever name it was called."""
+    return pip_words.to_install(command.program, command.argv[1:]) is not None
+
+
+def installed_by(command: RecordedCommand) -> frozenset[str]:
+    """The packages that pip was told to install, by name and by the lists of packages on its command line."""
+    words = pip_words.to_install(command.program, command.argv[1:])
+    if words is None:
+        return frozenset()
+    named = [word for word in pip_words.operands(words) if word not in command.texts]
+    lines = (line for text in command.texts.values() for line in pip_words.of_lines(text.splitlines()))
+    return pip_words.packages([*named, *lines])

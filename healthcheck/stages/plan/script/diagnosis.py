@@ -1,0 +1,300 @@
+"""Why deploy.sh ended without a server, read from its last lines, and the repair."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from healthcheck import contract
+from healthcheck.sandbox.job import KIT, EndedBy
+from healthcheck.stages.plan import calls
+from healthcheck.stages.plan.image import IMAGE_PACKAGES
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.repairs import is_of_the_image, own_model_path, remedy
+from healthcheck.stages.plan.script import deploy_sh, trace
+from healthcheck.stages.plan.script.permissions import is_refused, limits_of_the_sandbox, refused, refused_weights
+from healthcheck.stages.plan.script.stderr import TAIL_LINES, Complaint, Need, error_line, last_lines
+from healthcheck.text.messages import msg
+
+END_WITH_A_SERVER = msg("make deploy.sh end with: {launch}", contract.LAUNCH)
+LIMITS = {
+    EndedBy.TIME: (
+        msg("it was still running without a server at the time limit"),
+        msg("start the server before anything that waits or computes for long"),
+    ),
+    EndedBy.PROCESSES: (msg("it started processes without limit"), msg("remove what starts process after process")),
+    EndedBy.MEMORY: (msg("it used more memory than a start script can need"), msg("remove what takes the memory")),
+    EndedBy.OUTPUT: (msg("it printed without limit"), msg("remove what prints without limit")),
+    EndedBy.DISK: (msg("it filled the disk"), msg("remove what fills the disk; read the weights at MODEL_PATH")),
+    EndedBy.RECORDS: (msg("it ran commands without limit"), msg("remove what runs command after command")),
+    EndedBy.LOST: (
+        msg("it killed the sandbox that it ran in"),
+        msg("remove what kills processes that it did not start"),
+    ),
+}
+"""By how a dry run ended: what was seen, and the repair."""
+_WEIGHTS_MISSING = re.compile(
+    r"(?:model|weight|checkpoint|\u6a21\u578b|\u6743\u91cd).*"
+    r"(?:not found|not exist|missing|no such|\u672a\u627e\u5230|\u4e0d\u5b58\u5728)",
+    re.IGNORECASE,
+)
+_MODEL_PATH = re.compile(rf"\$\{{?{contract.MODEL_PATH_VARIABLE}\b")
+_REFUSAL = re.compile(r"^adapter: (?P<said>.+)$")
+_ABOUT_THE_MACHINE = re.compile(r"\b(?:devices?|NPUs?)\b")
+WITHOUT_NAMESPACES = msg("the sandbox has no namespaces here: programs at absolute paths are the machine's own")
+_OTHER_MACHINE = msg("the dry run shows one 910B3 of 64 GB, and the devices of the service are unknown")
+_FEW_RIGHTS = msg(
+    "the dry run has few rights outside the submission, while root in the service's image may change more"
+)
+_NOT_THE_REAL_ONE = msg("the stub of a library raised it, and the real library may not")
+_EMPTY_FOLDER = msg("the official vllm-ascend image may have that file, and its folders are empty in the dry run")
+_OF_DEVICES = re.compile(
+    r"\b(?:(?<!left on )devices?(?! or resource)|NPUs?|cards?|chips?)\b|\u5361|\u82af\u7247"
+    r"|(?<![\w.])(?:Ascend[ _-]?(?:910|310|950)\w*|910(?:[ABCP_]\w*)?|310[BP]\w*|950(?:PR|DT)\w*)(?!\w|\.\w)",
+    re.IGNORECASE | re.ASCII,
+)
+"""Words for NPUs and their kinds; ASCII, so that a Chinese character beside one ends it."""
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
+_RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b.*$")
+_CARRIAGE_RETURN = re.compile(r"(?P<file>[\w./-]+\.\w+): (?:line \d+: )?\$?'?[^\s:']*(?:\r|\\r'): ")
+"""A word with a carriage return at its end, as dash and as bash say that they do not know it."""
+_LIBRARY = re.compile(r"/stubs/(?:permissive|modules|engines|patches)\.py$")
+_COMMAND_WORD = re.compile(r"[a-z][a-z_-]*")
+_INVALID_CHOICE = re.compile(r"^vllm: error: argument subparser: invalid choice: ", re.MULTILINE)
+_NOT_THEIRS = ("<", f"{KIT}/", "/usr/lib/", "/usr/local/lib/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """The repair ("" for none), and where it is to be made ("launch.py:7"; "" is the whole of deploy.sh).
+
+    Attributes:
+        told: whether plan/self-contained says what was missing, in its words.
+        open_because: what the dry run cannot know about the service, which leaves the check unsettled; else "".
+    """
+
+    fix: str
+    where: str = ""
+    told: bool = False
+    open_because: str = ""
+
+
+def ending(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending:
+    """The first cause of the table that fits; `said` are the complaints of the run."""
+    return next(found for cause in _CAUSES if (found := cause(plan, said)))
+
+
+def _sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
+    """Nothing but the limits of a sandbox without namespaces."""
+    excused = limits_of_the_sandbox(plan, said)
+    if len(excused) < len(said) or not (excused or is_refused(plan)):
+        return None
+    return Ending(
+        fix="",
+        open_because=msg(
+            "{without_namespaces}, and this user may not change files of the machine", WITHOUT_NAMESPACES
+        ),
+    )
+
+
+def _guessed(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
+    """A program in Python that used the placeholder of a library in a decision."""
+    names = next((each.argv[2:] for each in reversed(plan.commands) if each.program == calls.GUESSED), None)
+    if names is None or any(each.kind in {Need.MODULE, Need.COMMAND, Need.ARGUMENT} for each in said):
+        return None
+    return Ending(
+        fix="", open_because=msg("a Python program depends on what {names} really does", ", ".join(names))
+    )
+
+
+def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """Of deploy.sh, or of a helper that it sources."""
+    number = next((n for n, line in enumerate(plan.script.split("\n"), 1) if "\r" in line), None)
+    helper = _CARRIAGE_RETURN.search(plan.run.stderr)
+    if number is None and helper is None:
+        return None
+    file = contract.ENTRY_POINT if number else helper["file"] if helper else ""
+    return Ending(
+        fix=msg("repair and commit: sed -i 's/\\r$//' {file} && echo '*.sh text eol=lf' >> .gitattributes", file),
+        where=deploy_sh.place(number),
+    )
+
+
+def _limit(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    if plan.run.ended_by not in LIMITS:
+        return None
+    return Ending(fix=LIMITS[plan.run.ended_by][1], where=deploy_sh.place(trace.stop(plan).line))
+
+
+def _vllm_command(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
+    """The program vllm with another command than serve, and nothing else that went wrong."""
+    called = next((each for each in reversed(plan.commands) if each.program == "vllm"), None)
+    word = next((word for word in called.argv[1:] if not word.startswith("-")), "") if called else ""
+    refused_word = _INVALID_CHOICE.search(plan.run.stderr)
+    if called is None or not (refused_word or (word and not said and not plan.run.exit_status)):
+        return None
+    if not refused_word:
+        fix = msg(
+            "write vllm serve in place of vllm {word}, which starts no server: {launch}", word, contract.LAUNCH
+        )
+    elif _COMMAND_WORD.fullmatch(word):
+        fix = msg(
+            "write vllm serve in place of vllm {word}, which vLLM does not know: {launch}", word, contract.LAUNCH
+        )
+    else:
+        fix = msg("write serve after vllm: {launch}", contract.LAUNCH)
+    return Ending(fix=fix, where=called.where)
+
+
+def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """The template's own adapter says what is wrong and, after the last colon, what to do."""
+    lines = plan.run.stderr.rstrip().splitlines()[-TAIL_LINES:]
+    found = next(filter(None, map(_REFUSAL.match, reversed(lines))), None)
+    if found is None:
+        return None
+    of_the_settings = found["said"].startswith("adapter.toml: ")
+    return Ending(
+        fix=msg("correct {found}", found["said"])
+        if of_the_settings
+        else msg("as it says: {rpartition}", found["said"].rpartition(": ")[2]),
+        where="adapter.toml",
+        open_because=_OTHER_MACHINE if _ABOUT_THE_MACHINE.search(found["said"]) else "",
+    )
+
+
+def _refused(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """A step that only root can do: that it failed here says nothing about the submission."""
+    words = last_lines(plan.run)
+    if not words or not refused(plan, words[-1]):
+        return None
+    where = deploy_sh.place(trace.stop(plan).line)
+    return Ending(fix=msg("remove that step if the server works without it"), where=where, open_because=_FEW_RIGHTS)
+
+
+def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
+    last = said[-1] if said else None
+    if not last or last.text.strip()[:200] not in last_lines(plan.run):
+        return None
+    of_the_script = last.kind in {Need.SYNTAX, Need.OPTION} or "#!" in last.name
+    return Ending(
+        fix=remedy(plan, last)[1],
+        where=last.where,
+        told=not of_the_script and last not in limits_of_the_sandbox(plan, said),
+        open_because=_EMPTY_FOLDER if is_of_the_image(plan, last) else "",
+    )
+
+
+def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """An error in Python; the real library may not raise what the stub of a library raised."""
+    lines = plan.run.stderr.rstrip().splitlines()
+    frames = list(filter(None, map(_FRAME.match, lines)))
+    raised = next((line for line in reversed(lines[-TAIL_LINES:]) if _RAISED.match(line)), "")
+    theirs = [found for found in frames if not found["file"].startswith(_NOT_THEIRS)]
+    of_a_stub = bool(frames) and _LIBRARY.search(frames[-1]["file"]) is not None
+    if not raised or not (theirs or of_a_stub):
+        return None
+    where = f"{theirs[-1]['file'].removeprefix(f'{plan.root}/')}:{theirs[-1]['line']}" if theirs else ""
+    open_because = _NOT_THE_REAL_ONE if of_a_stub else ""
+    return Ending(fix=msg("correct what raises {raised}", raised[:200]), where=where, open_because=open_because)
+
+
+def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
+    """A script that inspects the files of a library, of which the dry run has hardly any."""
+    stop = trace.stop(plan)
+    if said or not plan.run.exit_status or IMAGE_PACKAGES not in stop.text:
+        return None
+    return Ending(
+        fix=msg("remove it: the files of the service's libraries are not documented"),
+        where=deploy_sh.place(stop.line),
+        open_because=_EMPTY_FOLDER,
+    )
+
+
+def _overwritten(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """A test of MODEL_PATH after a line that gives it another value."""
+    stop = trace.stop(plan)
+    number = deploy_sh.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
+    if not plan.run.exit_status or not number or number > stop.line or not trace.asks(plan, _MODEL_PATH):
+        return None
+    return Ending(
+        fix=own_model_path(number),
+        where=deploy_sh.place(number),
+    )
+
+
+def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """A test of MODEL_PATH itself."""
+    stop = trace.stop(plan)
+    words = [line for line in last_lines(plan.run) if contract.MODEL_PATH_VARIABLE in line]
+    tests = _MODEL_PATH.search(deploy_sh.line_at(plan.script, stop.line))
+    if not words or not plan.run.exit_status or (stop.line and not tests):
+        return None
+    number = stop.line or deploy_sh.find_line(plan.script, [words[-1], contract.MODEL_PATH_VARIABLE])
+    return Ending(
+        fix=msg(
+            "correct the test that refuses MODEL_PATH: it was set to {model_path}, the folder of the weights",
+            plan.model_path,
+        ),
+        where=deploy_sh.place(number),
+    )
+
+
+def _other_devices(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
+    """A script that queried the NPUs and refused those that the dry run shows."""
+    words = last_lines(plan.run)
+    if said or not plan.run.exit_status or not trace.asked_for_devices(plan):
+        return None
+    if not (_OF_DEVICES.search(words[-1]) if words else trace.stopped_for_devices(plan)):
+        return None
+    return Ending(
+        fix=msg("accept the NPUs that are there: their number and kind at the service are not documented"),
+        open_because=_OTHER_MACHINE,
+    )
+
+
+def _read_only(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    words = last_lines(plan.run)
+    if not words or not refused_weights(plan, words[-1]):
+        return None
+    return Ending(
+        fix=msg("change a copy: cp the file to a folder of your own"),
+        open_because=msg("whether the service lets anything be written below MODEL_PATH is unknown"),
+    )
+
+
+def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    if not plan.run.exit_status:
+        return None
+    words = error_line(plan.run)
+    weights = _WEIGHTS_MISSING.search(words) is not None and plan.model_path not in words
+    rest = msg(': the weights are in "$MODEL_PATH" alone') if weights else ""
+    shown = f"{contract.MODEL_PATH_VARIABLE}=DIR {plan.run.shell} -x deploy.sh"
+    said = msg("correct the step that says “{words}”{rest}", words, rest)
+    step = said if words else msg("find the command that fails ({shown} shows them)", shown)
+    where = deploy_sh.place(trace.stop(plan).line)
+    return Ending(fix=msg("{step}, so that the script reaches: {launch}", step, contract.LAUNCH), where=where)
+
+
+def _no_server(_: LaunchPlan, __: tuple[Complaint, ...]) -> Ending | None:
+    return Ending(fix=END_WITH_A_SERVER)
+
+
+_CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...] = (
+    _sandbox,
+    _guessed,
+    _line_ends,
+    _limit,
+    _vllm_command,
+    _refusal,
+    _refused,
+    _read_only,
+    _missing,
+    _traceback,
+    _image_file,
+    _overwritten,
+    _model_path,
+    _other_devices,
+    _own_words,
+    _no_server,
+)

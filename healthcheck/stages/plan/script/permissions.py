@@ -1,0 +1,78 @@
+"""Permission errors caused by the sandbox: here the script has few rights, at the service it may be root."""
+
+from __future__ import annotations
+
+import re
+
+from healthcheck.stages.plan.image import STUBBED
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.repairs import is_of_the_image
+from healthcheck.stages.plan.script.stderr import Complaint, Need, last_lines
+
+_REFUSED = re.compile(
+    r"permission denied|operation not permitted|read-only file system|cannot modify limit|(?:only|must be) root\b"
+    r"|cannot (?:lock|open) /etc/",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(r"(?<![\w.~/-])/[^\s:'\"‘’“”,;()]*")
+_OWN = re.compile(r"(?<![\w./~-])[\w.-]+/|\bkill: ")
+"""A place relative to the submission's folder, and a process of another user's."""
+_CHANGE = re.compile(r"\b(?:creat|open|touch|remov|mov|writ|chang|set|preserv|renam|Read-only)", re.IGNORECASE)
+_CHANGES_FOLDER = re.compile(r": (?:cd|pushd): ")
+_DENIED = re.compile(r"(/[^'’\":]+)['’\"]?: Permission denied")
+_QUOTE = re.compile(r"(?:: |['‘’\"])+")
+_SHIPPED_PROGRAM = re.compile(r"[^/\s]\S*/")
+"""A path from the submission's folder: its copy may be written to, so what is refused there is to run a file."""
+
+
+def refused(plan: LaunchPlan, line: str) -> bool:
+    """Whether a line says that something was refused outside the submission and the weights."""
+    if not _REFUSED.search(line) or _OWN.search(line):
+        return False
+    places = _PLACE.findall(line)
+    own = (plan.root, plan.model_path, plan.spaced_model_path or plan.model_path)
+    return not any(f"{place}/".startswith(f"{folder}/") for place in places for folder in own)
+
+
+def refused_weights(plan: LaunchPlan, line: str) -> bool:
+    """Whether a line says that something below MODEL_PATH may not be changed."""
+    return _REFUSED.search(line) is not None and _CHANGE.search(line) is not None and plan.model_path in line
+
+
+def limits_of_the_sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> frozenset[Complaint]:
+    """Errors caused by a sandbox without namespaces, and their consequences.
+
+    It has the machine's own programs at absolute paths, not the service's; its user may write to few folders; and
+    its stubs are lost with the search path. If a `cd` failed for that, relative paths lead elsewhere.
+    """
+    excused: set[Complaint] = set()
+    if plan.observed.isolated:
+        return frozenset()
+    denied = tuple(f"{name}/" for name in _DENIED.findall(plan.run.stderr) if not _is_shipped(plan, name))
+    elsewhere = False
+    for each in said:
+        follows = f"{each.name}/".startswith(denied) or (elsewhere and not each.name.startswith("/"))
+        if (follows and each.kind in {Need.FILE, Need.PERMISSION}) or _is_limit(plan, each):
+            excused.add(each)
+            elsewhere |= _CHANGES_FOLDER.search(each.text) is not None
+    return frozenset(excused)
+
+
+def is_refused(plan: LaunchPlan) -> bool:
+    """Whether a sandbox without namespaces refused what the last words are about."""
+    lines = [line for line in last_lines(plan.run) if "Permission denied" in line]
+    ours = [line for line in lines if any(_is_shipped(plan, name) for name in _QUOTE.split(line)[1:])]
+    return not plan.observed.isolated and len(lines) > len(ours)
+
+
+def _is_shipped(plan: LaunchPlan, name: str) -> bool:
+    return name.startswith(f"{plan.root}/") or _SHIPPED_PROGRAM.match(name) is not None
+
+
+def _is_limit(plan: LaunchPlan, said: Complaint) -> bool:
+    if said.kind not in {Need.FILE, Need.COMMAND, Need.PERMISSION}:
+        return False
+    of_the_image = said.name.startswith(("/usr/bin/", "/usr/local/bin/", "/usr/local/Ascend/", "/bin/"))
+    of_the_image |= is_of_the_image(plan, said)
+    refused = said.kind is Need.PERMISSION or f"cannot create {said.name}" in said.text
+    return of_the_image or said.name in STUBBED or (refused and not _is_shipped(plan, said.name))

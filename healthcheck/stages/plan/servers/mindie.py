@@ -1,0 +1,54 @@
+"""MindIE's server, which is told everything by its configuration file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from healthcheck.core.records import JsonValue
+from healthcheck.sandbox.job import Record
+from healthcheck.stages.plan.commands import command_text
+from healthcheck.stages.plan.records import Api, Origin, PortSource, ServerCommand
+from healthcheck.stages.plan.servers import named_files
+from healthcheck.system import json_text
+from healthcheck.system.json_text import JsonError
+
+
+def server_of(record: Record, argv: tuple[str, ...], *, foreground: bool, where: str) -> ServerCommand:
+    """The server that MindIE's config.json describes as it is when the server starts."""
+    name, text = next(iter(record.texts.items()))
+    try:
+        data: JsonValue = json_text.load(text)
+    except JsonError:
+        data = None
+    server = _part(data, "ServerConfig")
+    models = _part(_part(data, "BackendConfig"), "ModelDeployConfig").get("ModelConfig")
+    model = models[0] if isinstance(models, list) and models and isinstance(models[0], dict) else {}
+    path, port, host, served = (
+        model.get("modelWeightPath"), server.get("port"), server.get("ipAddress"), model.get("modelName"),
+    )  # fmt: skip
+    tls = {"ssl-certfile": "httpsEnabled"} if server.get("httpsEnabled") is True else {}
+    return ServerCommand(
+        engine="mindie",
+        api=Api.OPENAI_CHAT,
+        argv=argv,
+        command=command_text(record.argv),
+        env=record.env,
+        cwd=record.cwd,
+        foreground=foreground,
+        model=record.paths.get(path, path) if isinstance(path, str) else None,
+        port=port if isinstance(port, int) else None,
+        port_source=PortSource(
+            kind=Origin.FILE if isinstance(port, int) else Origin.UNKNOWN,
+            text=f'"port" in {name.rpartition("/")[2]}',
+        ),
+        host=host if isinstance(host, str) else None,
+        served_names=(served,) if isinstance(served, str) else (),
+        where=where,
+        missing_variables=tuple(named_files.missing_by_variable(record)),
+        options=tls,
+    )
+
+
+def _part(value: JsonValue | Mapping[str, JsonValue], name: str) -> Mapping[str, JsonValue]:
+    found = value.get(name) if isinstance(value, Mapping) else None
+    return found if isinstance(found, dict) else {}

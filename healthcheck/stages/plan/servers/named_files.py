@@ -1,0 +1,94 @@
+"""Files and models that a server's options and environment name, beside the weights that it serves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from healthcheck.sandbox.job import Record
+from healthcheck.stages.plan.servers.options import UNRESOLVED, CommandLine
+from healthcheck.stages.plan.servers.python_path import NAMED
+
+FILE_VARIABLES = frozenset((
+    "VLLM_LOGGING_CONFIG_PATH", "RANK_TABLE_FILE", "RANKTABLEFILE", "DISAGGREGATED_PREFILL_RANK_TABLE_PATH",
+    "MOONCAKE_CONFIG_PATH", "LMCACHE_CONFIG_FILE", "MMC_LOCAL_CONFIG_PATH", "UCM_CONFIG_FILE",
+))  # fmt: skip
+"""Environment variables that name a file which a library opens."""
+_FILE_OPTIONS = {
+    "config", "chat-template", "chat-template-file", "tool-parser-plugin", "reasoning-parser-plugin", "mmproj",
+    "log-config-file",
+}  # fmt: skip
+_MODEL_OPTIONS = {
+    "tokenizer", "hf-config-path", "generation-config", "lora-modules", "speculative-config",
+    "speculative-config.model",
+}  # fmt: skip
+"""Options that name folders of models beside the one that is served."""
+_CODE_OPTIONS = {
+    "worker-cls", "worker-extension-cls", "scheduler-cls", "logits-processors", "middleware",
+    "distributed-executor-backend", "kv-transfer-config", "ec-transfer-config",
+    "kv-transfer-config.kv-connector-module-path", "ec-transfer-config.ec-connector-module-path",
+}  # fmt: skip
+"""Options of vLLM that name Python classes and modules which it imports (vllm/config, vllm/engine/arg_utils.py)."""
+_MODULE_IN_JSON = re.compile(r'"\w+_module_path"\s*:\s*"([\w.]+)"')
+_IN_JSON = re.compile(r'"(?:model|path)"\s*:\s*"([^"]*)"')
+_PATH = re.compile(r"/|\.(jinja2?|json|txt|tpl)$")
+_HUB = re.compile(r"[\w-][\w.-]*/[\w.-]+")
+_PLACEHOLDER = re.compile(
+    r"(?<![a-z])your(?![a-z])|<.+>|\{.+\}|\[(?!ngram\]).+\]|path[_-]?to[_-]|xxx|placeholder|model_?(?:path|dir)$",
+    re.IGNORECASE,
+)
+"""A name that stands for one: nobody has a model of it."""
+_DRAFT = "speculative-config"
+_OWN_DRAFTS = {"ngram", "[ngram]", "ngram_gpu", "suffix", "extract_hidden_states"}
+
+
+def missing(line: CommandLine, options: Mapping[str, str], record: Record) -> Iterator[str]:
+    """The options that name a file or a folder which was not there when the server was started.
+
+    `options` are those of the command line and of its configuration file.
+    """
+    for name in sorted(_FILE_OPTIONS & options.keys()):
+        value = options[name]
+        template = name == "chat-template" and (any(sign in value for sign in "{}\n") or not _PATH.search(value))
+        if value and not template and UNRESOLVED not in value and value not in record.paths:
+            yield line.spelled.get(name, f"--{name} {value}")
+    for name, model in _models(line, options, record):
+        if model.startswith(("/", "./", "../")) or _PLACEHOLDER.search(model):
+            yield f"--{name} {model}"
+
+
+def missing_by_variable(record: Record) -> Iterator[str]:
+    """The environment variables ("NAME=value") whose file was not there when the server was started."""
+    for name in sorted(FILE_VARIABLES & record.env.keys()):
+        value = record.env[name]
+        if value and UNRESOLVED not in value and value not in record.paths:
+            yield f"{name}={value}"
+
+
+def on_the_hub(line: CommandLine, options: Mapping[str, str], record: Record) -> Iterator[str]:
+    """The options that name a model as a hub does, and no folder that is there."""
+    for name, model in _models(line, options, record):
+        # A name with a dot and without a slash is a class of vLLM's own kind (pkg.Proposer).
+        bare = name.startswith(_DRAFT) and model not in _OWN_DRAFTS and not re.search(r"[./]", model)
+        if (_HUB.fullmatch(model) or bare) and not _PLACEHOLDER.search(model):
+            yield f"--{name} {model}"
+
+
+def code(engine: str, line: CommandLine, options: Mapping[str, str], record: Record, place: str) -> Iterator[str]:
+    """The options of vLLM that name Python code found at the place ("" for nowhere), each with the name, once."""
+    found: dict[str, None] = {}
+    for name in sorted(_CODE_OPTIONS & options.keys()) if engine == "vllm" else ():
+        for word in line.lists.get(name) or options[name].split():
+            named = _MODULE_IN_JSON.findall(options[name]) if options[name].startswith("{") else [word]
+            here = (each for each in named if NAMED.fullmatch(each) and record.modules.get(each, "") == place)
+            found |= {f"--{name} {each}": None for each in here}
+    yield from found
+
+
+def _models(line: CommandLine, options: Mapping[str, str], record: Record) -> Iterator[tuple[str, str]]:
+    """Models that are not there, with their option."""
+    for name in sorted(_MODEL_OPTIONS & options.keys()):
+        for word in line.lists.get(name) or (options[name],):
+            plain = word.partition("=")[2] if name == "lora-modules" else word
+            found = _IN_JSON.findall(word) if word.startswith("{") else [plain]
+            yield from ((name, model) for model in found if model and model not in record.paths)

@@ -1,0 +1,145 @@
+"""Reads command lines as the engines' own parsers do: abbreviations, underscores, `=`, repeated options."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+DATA = Path(__file__).parents[3] / "data"
+UNRESOLVED = "<unresolved:"
+"""Begins a word that the dry run could not determine."""
+_SWITCH = re.compile(
+    r"(no|enable|disable|enforce|skip|use|trust|allow|return|log|is)-|.*-only$|headless$|reload$|debug$"
+)
+_VALUED = re.compile(
+    r".*-(path|config|port|name|host|size|len|num|ids?|level|file|dir|format|type|parser|backend)$"
+)
+_NUMBER = re.compile(r"-\d+(\.\d*)?([eE][-+]?\d+)?$|-\.\d+$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """What is known of an engine's options: long names without dashes; `short` maps "-m" to a long name."""
+
+    switches: frozenset[str] = frozenset()
+    many: frozenset[str] = frozenset()
+    valued: frozenset[str] = frozenset()
+    short: Mapping[str, str] = field(default_factory=dict)
+
+    def full_name(self, name: str) -> str:
+        """The long name that this one is or abbreviates; itself where it is unknown or ambiguous."""
+        known = self.switches | self.many | self.valued
+        head, dot, rest = name.partition(".")
+        if head in known:
+            return name
+        found = {candidate for candidate in known if candidate.startswith(head)}
+        return f"{found.pop()}{dot}{rest}" if len(found) == 1 else name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandLine:
+    """A parsed command line.
+
+    Attributes:
+        options: the last value of each option by long name; "" for a bare switch.
+        lists: every value of an option that takes several, in order.
+        spelled: how the option stands on the command line ("--por 8000").
+        positional: the rest.
+    """
+
+    options: Mapping[str, str]
+    lists: Mapping[str, tuple[str, ...]]
+    spelled: Mapping[str, str]
+    positional: tuple[str, ...]
+
+
+def parse(argv: Sequence[str], grammar: Grammar) -> CommandLine:
+    """Parse leniently: an unknown option takes the next word as its value unless that is an option itself."""
+    options: dict[str, str] = {}
+    lists: dict[str, tuple[str, ...]] = {}
+    spelled: dict[str, str] = {}
+    positional: list[str] = []
+    rest = list(argv)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            positional += rest
+            break
+        if not _is_option(word):
+            positional.append(word)
+            continue
+        name, equals, value = _split(word, grammar)
+        taken = [value] if equals else _values(name, rest, grammar)
+        del rest[: 0 if equals else len(taken)]
+        options.pop(opposite(name), None)
+        options[name] = " ".join(taken)
+        lists[name] = tuple(taken)
+        spelled[name] = f"{word} {' '.join(taken)}".strip() if not equals else word
+    return CommandLine(options=options, lists=lists, spelled=spelled, positional=tuple(positional))
+
+
+def opposite(name: str) -> str:
+    """The name of the switch that takes this one back: of the two the last one counts."""
+    return name.removeprefix("no-") if name.startswith("no-") else f"no-{name}"
+
+
+def _is_option(word: str) -> bool:
+    return len(word) > 1 and word.startswith("-") and not _NUMBER.match(word)
+
+
+def _split(word: str, grammar: Grammar) -> tuple[str, str, str]:
+    head, equals, value = word.partition("=")
+    if head.startswith("--"):
+        return grammar.full_name(head[2:].replace("_", "-")), equals, value
+    base, dot, rest = head.partition(".")
+    if base in grammar.short:
+        return f"{grammar.short[base]}{dot}{rest}", equals, value
+    glued = next((s for s in grammar.short if len(s) == 2 and head.startswith(s) and head[2:].isdigit()), "")
+    if glued:
+        return grammar.short[glued], "=", head[2:]
+    return head.lstrip("-"), equals, value
+
+
+def _values(name: str, rest: Sequence[str], grammar: Grammar) -> list[str]:
+    """The words after an option that are its values."""
+    if name in grammar.switches:
+        return []
+    if name in grammar.many:
+        end = next((i for i, word in enumerate(rest) if _is_option(word)), len(rest))
+        return list(rest[:end])
+    known = name.split(".", maxsplit=1)[0] in grammar.valued or _VALUED.match(name)
+    if not rest or (_is_option(rest[0]) and not rest[0].startswith("-{")) or (not known and _SWITCH.match(name)):
+        return []
+    return [rest[0]]
+
+
+@lru_cache(maxsize=1)
+def vllm_grammar() -> Grammar:
+    """The options of `vllm serve` in all catalogued releases together; the flags check knows each release's own.
+
+    The sandbox asks for it too, and has the standard library only: the catalogues are read as plain JSON.
+    """
+    options = [option for path in sorted(DATA.glob("vllm-*.json")) for option in _catalogued(path)]
+    named = [(flag, option) for option in options for flag in option["flags"]]
+    names = [(flag[2:], option) for flag, option in named if flag.startswith("--")]
+    switches = frozenset(name for name, option in names if option["kind"] == "switch")
+    many = frozenset(name for name, option in names if option.get("nargs") == "+")
+    return Grammar(
+        switches=switches,
+        many=many,
+        valued=frozenset(name for name, _ in names) - switches - many,
+        short={flag: _long_name(option) for flag, option in named if not flag.startswith("--")},
+    )
+
+
+def _catalogued(path: Path) -> list[dict[str, Any]]:
+    return list(json.loads(path.read_bytes())["options"])
+
+
+def _long_name(option: Mapping[str, Any]) -> str:
+    return str(next(flag for flag in option["flags"] if flag.startswith("--"))[2:])

@@ -1,0 +1,305 @@
+"""From a recorded command to what it would serve: engine, model, port, host, names, key."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from healthcheck import contract
+from healthcheck.core.records import JsonValue
+from healthcheck.errors import KitError
+from healthcheck.sandbox.job import Record
+from healthcheck.stages.plan import calls
+from healthcheck.stages.plan.commands import NAME_CHARACTERS, command_text
+from healthcheck.stages.plan.records import Api, Origin, PortSource, ServerCommand
+from healthcheck.stages.plan.servers import mindie, named_files
+from healthcheck.stages.plan.servers.engines import EVERYWHERE, Engine, by_variable, find_engine, grammar_of
+from healthcheck.stages.plan.servers.options import UNRESOLVED, CommandLine, opposite, parse
+from healthcheck.stages.plan.servers.python_path import BESIDE
+from healthcheck.system import json_text, yaml_text
+from healthcheck.system.processes import shortened
+from healthcheck.text.messages import Message, msg
+
+_LISTEN = re.compile(r"(?:listen|bind)\s+(?:\S*:)?(\d{2,5})\b")
+_ADDRESS = re.compile(r"(.+):(\d{2,5})")
+_POOLING_TASKS = {"embed", "embedding", "classify", "score", "reward", "pooling", "encode", "token_classify"}
+_OPEN_ENDED = re.compile(r":path|<path:|\{tail|\.\*|\.\+|<unresolved:")
+"""A route that takes paths of any form, or that is unknown."""
+_ENGINE_MODULES = re.compile(r"^(LLM|AsyncLLM|AsyncLLMEngine|LLMEngine|AsyncEngineArgs|EngineArgs|Llama|Engine)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """One setting, and where it comes from."""
+
+    value: str
+    source: PortSource
+
+
+def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where: str) -> ServerCommand:
+    """The server that a record shows; `loaded` are models that the same program loaded in Python."""
+    engine, argv = find_engine(record.argv)
+    if record.argv[0].startswith(calls.CALL):
+        return _app(record, engine, foreground=foreground, loaded=loaded, where=where)
+    if engine.name == "mindie" and record.texts:
+        return mindie.server_of(record, argv, foreground=foreground, where=where)
+    routes = tuple(word.removeprefix("#route ") for word in argv if word.startswith("#route "))
+    argv = tuple(word for word in argv if not word.startswith("#route "))
+    line = parse(argv, grammar_of(engine))
+    config = _config(engine, line, record)
+    from_file = {name: given.value for name, given in config.given.items() if opposite(name) not in line.options}
+    options = {**from_file, **line.options}
+    model = _model(engine, line, options, record)
+    port, port_source = _port(engine, line, config, record)
+    return ServerCommand(
+        engine=engine.name,
+        api=_api(engine, options, routes),
+        argv=argv,
+        command=command_text(record.argv),
+        env=record.env,
+        cwd=record.cwd,
+        foreground=foreground,
+        model=_resolved(model, record) if model else next(iter(loaded), model),
+        port=port,
+        port_source=port_source,
+        host=_host(engine, options, line, record.env, unread=config.unread),
+        served_names=_names(engine, line, options, None if config.unread else model),
+        api_key=_key(engine, options, record.env),
+        where=where,
+        missing_files=tuple(named_files.missing(line, options, record)),
+        missing_variables=tuple(named_files.missing_by_variable(record)),
+        missing_code=tuple(named_files.code(engine.name, line, options, record, "")),
+        beside_code=tuple(named_files.code(engine.name, line, options, record, BESIDE)),
+        hub_names=tuple(named_files.on_the_hub(line, options, record)),
+        config_problem=config.problem,
+        unread_config=config.unread,
+        options=options,
+    )
+
+
+def _app(record: Record, engine: Engine, *, foreground: bool, loaded: Sequence[str], where: str) -> ServerCommand:
+    """A web application that the submission's own Python code runs."""
+    call = json_text.load(record.argv[1]) if len(record.argv) > 1 else {}
+    found = call if isinstance(call, dict) else {}
+    routes, given = found.get("routes"), found.get("options")
+    options = {str(k).replace("_", "-"): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
+    text = options.get("port")
+    given_port = Given(value=text or "", source=PortSource(kind=Origin.OPTION, text=f"port={text}"))
+    port, source = _number(given_port) if text else (engine.port, _default(engine))
+    shown = ", ".join(f"{name}={options[name]}" for name in ("host", "port") if name in options)[:NAME_CHARACTERS]
+    call_text = f"{engine.name if engine.programs else record.argv[0].partition(':')[2]}({shown})"
+    return ServerCommand(
+        engine=engine.name,
+        api=_api(engine, {}, tuple(map(str, routes)) if isinstance(routes, list) else ()),
+        argv=record.argv,
+        command=f"{call_text} in Python",
+        env=record.env,
+        cwd=record.cwd,
+        foreground=foreground,
+        model=next(iter(loaded), None),
+        port=port,
+        port_source=source,
+        host=options.get("host") or engine.host,
+        where=where,
+        options=options,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Config:
+    """What a --config file says.
+
+    Attributes:
+        given: its settings by their long names.
+        problem: why vLLM cannot read it, "" if it can or there is none.
+        unread: its name if only the beginning was recorded, so that what it says is unknown.
+    """
+
+    given: Mapping[str, Given] = field(default_factory=dict)
+    problem: str = ""
+    unread: str = ""
+
+
+def _config(engine: Engine, line: CommandLine, record: Record) -> _Config:
+    """Source of the problems: FlexibleArgumentParser.load_config_file of vLLM, which wants a mapping in YAML."""
+    name = line.options.get("config") or ""
+    unread = name if name in record.cut else ""
+    text = record.texts.get(name)
+    if text is None or engine.name not in {"vllm", "sglang"}:
+        return _Config(unread=unread)
+    data = {} if unread else _document(name, text)
+    given = {}
+    for key, value in data.items() if isinstance(data, dict) else ():
+        if value is not False and value is not None:
+            place = f"{name}:{_line_of(text, str(key))}"
+            source = PortSource(kind=Origin.FILE, text=place, where=place)
+            plain = grammar_of(engine).full_name(str(key).replace("_", "-"))
+            given[plain] = Given(value=_plain(value), source=source)
+    problem = ""
+    if engine.name == "vllm" and not name.endswith((".yaml", ".yml")):
+        problem = msg("{name} is not a .yaml file", name)
+    elif engine.name == "vllm" and isinstance(data, Message):
+        problem = msg("{name} {problem}", name, data)
+    elif engine.name == "vllm" and not isinstance(data, dict):
+        problem = msg("{name} holds no names with values", name)
+    return _Config(given=given, problem=problem, unread=unread)
+
+
+def _document(name: str, text: str) -> JsonValue:
+    try:
+        return json_text.load(text) if name.endswith(".json") else yaml_text.load(text)
+    except KitError as error:
+        return msg("cannot be read: {error}", error)
+
+
+def _plain(value: JsonValue) -> str:
+    if value is True:
+        return ""
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return json_text.dump_line(value).decode().strip() if isinstance(value, dict) else str(value)
+
+
+def _line_of(text: str, key: str) -> int:
+    return next((n for n, line in enumerate(text.splitlines(), 1) if line.strip(" \t\"'{,").startswith(key)), 1)
+
+
+def _model(engine: Engine, line: CommandLine, options: Mapping[str, str], record: Record) -> str | None:
+    """The model as it is given."""
+    if engine.positional_model and line.positional:
+        return line.positional[0]
+    if by_option := next(filter(None, map(options.get, engine.model_options)), None):
+        return by_option
+    if variable := by_variable(engine.model_variables, record.env):
+        return variable[1]
+    swallowed = (value for value in line.options.values() if value in record.paths and "/" in value)
+    if engine.positional_model and (stray := next(swallowed, None)):  # by an unknown switch
+        return stray
+    if any(name in options for name in engine.model_options):
+        return ""
+    return engine.default_model if engine.api is Api.OPENAI_CHAT else None
+
+
+def _resolved(model: str, record: Record) -> str:
+    if model in record.paths:
+        return record.paths[model]
+    if model.startswith(("/", "./", "../")):
+        return os.path.normpath(os.path.join(record.cwd, model))
+    return model
+
+
+def _port(engine: Engine, line: CommandLine, config: _Config, record: Record) -> tuple[int | None, PortSource]:
+    if engine.name == "vllm" and ("uds" in line.options or "uds" in config.given):
+        return None, PortSource(kind=Origin.OPTION, text=line.spelled.get("uds", "--uds"))
+    given = _given_port(engine, line, config.given, record)
+    if given is not None:
+        return _number(given)
+    if config.unread:
+        text = f"{UNRESOLVED} {config.unread} is too long to be read here>"
+        return None, PortSource(kind=Origin.UNKNOWN, text=text)
+    if engine.port is None:
+        text = msg("{name} reads it from its own configuration", engine.name)
+        return None, PortSource(kind=Origin.UNKNOWN, text=text)
+    return engine.port, _default(engine)
+
+
+def _default(engine: Engine) -> PortSource:
+    kind = Origin.UNKNOWN if engine.port is None else Origin.DEFAULT
+    return PortSource(kind=kind, text=msg("{name}'s own default", engine.name))
+
+
+def _given_port(engine: Engine, line: CommandLine, config: Mapping[str, Given], record: Record) -> Given | None:
+    for name in (*engine.port_options, *engine.bind_options):
+        if name in line.options:
+            source = PortSource(kind=Origin.OPTION, text=line.spelled[name])
+            return Given(value=line.options[name].rpartition(":")[2], source=source)
+        if name in config:
+            return config[name]
+    if engine.programs == ("-m http.server",) and any(line.positional[:1]):
+        text = line.positional[0]
+        return Given(value=text, source=PortSource(kind=Origin.OPTION, text=text))
+    listening = engine.name == "proxy" and next(map(_LISTEN.search, record.texts.values()), None)
+    if listening:
+        return Given(value=listening[1], source=PortSource(kind=Origin.FILE, text=listening[0]))
+    variable = by_variable(engine.port_variables, record.env)
+    if variable is None:
+        return None
+    bound = _ADDRESS.fullmatch(variable[1])
+    source = PortSource(kind=Origin.VARIABLE, text=f"{variable[0]}={variable[1]}")
+    return Given(value=bound[2] if bound else variable[1], source=source)
+
+
+def _number(given: Given) -> tuple[int | None, PortSource]:
+    value, source = given.value.strip(), given.source
+    text = shortened(source.text, NAME_CHARACTERS)
+    if re.fullmatch(r"\+?\d{1,5}", value):
+        return int(value), replace(source, text=text)
+    if UNRESOLVED in f"{value} {source.text}":
+        return None, replace(source, kind=Origin.UNKNOWN, text=text)
+    quoted = f"“{shortened(value, NAME_CHARACTERS)}” ({text})" if source.where else text
+    return None, replace(source, text=quoted)
+
+
+def _host(
+    engine: Engine, options: Mapping[str, str], line: CommandLine, env: Mapping[str, str], *, unread: str
+) -> str | None:
+    if given := next(filter(None, map(options.get, engine.host_options)), None):
+        return given
+    for name in engine.bind_options:
+        if name in line.options:
+            return line.options[name].rpartition(":")[0] or EVERYWHERE
+    if unread:
+        return None
+    variable = by_variable(engine.host_variables, env)
+    if variable is None:
+        return engine.host
+    bound = _ADDRESS.fullmatch(variable[1])
+    return bound[1] if bound else variable[1]
+
+
+def _names(engine: Engine, line: CommandLine, options: Mapping[str, str], model: str | None) -> tuple[str, ...]:
+    """The names under which the model is served, the engine's default included; empty where it is unknown."""
+    for name in engine.name_options:
+        if name in line.options:
+            return tuple(line.lists[name]) or ("",)
+        if name in options:
+            return tuple(options[name].split())
+    if engine.name_is == "?" or model is None:
+        return ()
+    if engine.name_is == "model":
+        return (model,)
+    return (os.path.basename(model.rstrip("/")),) if engine.name_is == "basename" else (engine.name_is,)
+
+
+def _key(engine: Engine, options: Mapping[str, str], environment: Mapping[str, str]) -> str | None:
+    variable = by_variable(engine.key_variables, environment)
+    return next((f"--{name}" for name in engine.key_options if name in options), variable and variable[0])
+
+
+def _api(engine: Engine, options: Mapping[str, str], routes: tuple[str, ...]) -> Api:
+    if {"headless", "grpc"} & options.keys() or options.get("api-server-count", "1").lstrip("-0") == "":
+        return Api.HEADLESS
+    task = options.get("task", "").lower()
+    if task in _POOLING_TASKS or options.get("runner") == "pooling" or "convert" in options:
+        return Api.EMBEDDING if options.get("convert", "embed") not in {"none", "auto"} else engine.api
+    if "is-embedding" in options or "embedding" in options or "embeddings" in options:
+        return Api.EMBEDDING
+    if routes and engine.api is Api.UNKNOWN:
+        chat = contract.CHAT_PATH in routes
+        open_ended = any(_OPEN_ENDED.search(route) for route in routes)
+        return Api.OPENAI_CHAT if chat else Api.UNKNOWN if open_ended else Api.OPENAI_OTHER
+    return engine.api
+
+
+def loaded_models(records: Sequence[Record]) -> dict[int, tuple[str, ...]]:
+    """By process: the models that its Python code loads."""
+    found: dict[int, tuple[str, ...]] = {}
+    for record in records:
+        if record.argv[0] == calls.LOADS_MODEL and len(record.argv) > 2:
+            resolved = _resolved(record.argv[2], record)
+            first = _ENGINE_MODULES.match(record.argv[1]) is not None
+            known = found.get(record.pid, ())
+            found[record.pid] = (resolved, *known) if first else (*known, resolved)
+    return found

@@ -1,0 +1,47 @@
+"""What the checks of a recorded server share: which one they are about, its line, and what stayed unresolved."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import NotApplicable, warn
+from healthcheck.core.records import Finding
+from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
+from healthcheck.stages.plan.script import deploy_sh
+from healthcheck.text.messages import msg
+
+STARTED = ("plan/starts-server",)
+SETTLED_LATER = msg("verify without --until where the NPUs are: the launch stage settles it")
+
+
+def served(plan: LaunchPlan) -> ServerCommand:
+    """The server that the checks are about."""
+    if plan.server is None:
+        raise NotApplicable(msg("deploy.sh starts no server"))
+    return plan.server
+
+
+def line_of(plan: LaunchPlan, *needles: str) -> str:
+    """The line of deploy.sh with one of the needles, else the recorded command."""
+    for needle in needles:
+        if place := deploy_sh.place_of(plan.script, [needle]):
+            return place
+    return served(plan).place
+
+
+def unresolved(plan: LaunchPlan, expected: str, what: str) -> Finding:
+    server = served(plan)
+    return warn(
+        expected=expected,
+        seen=msg("the dry run could not determine {what}; recorded: {quoted}", what, server.quoted),
+        fix=SETTLED_LATER,
+        where=server.where,
+    )
+
+
+def is_within(model: str, folder: str) -> bool:
+    """Whether the path of a model is a folder or is below it."""
+    return model == folder or model.startswith(folder.rstrip("/") + "/")
+
+
+def option_place(plan: LaunchPlan, spelled: str) -> str:
+    """The line of deploy.sh that has an option with its value, "" if none has."""
+    return deploy_sh.place_of(plan.script, [spelled, *spelled.replace("=", " ").split()])

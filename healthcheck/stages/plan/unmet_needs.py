@@ -1,0 +1,125 @@
+"""What deploy.sh asked of its environment and did not get, as its error output says it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from healthcheck.core.check import Findings, fail, warn
+from healthcheck.core.records import Finding
+from healthcheck.sandbox.job import EndedBy
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.repairs import BASH_ONLY, demanded, is_environment, is_foreign, is_of_the_image, remedy
+from healthcheck.stages.plan.script import deploy_sh, trace
+from healthcheck.stages.plan.script.permissions import limits_of_the_sandbox, refused, refused_weights
+from healthcheck.stages.plan.script.stderr import Complaint, Need, complaints
+from healthcheck.text.messages import msg
+
+EXPECTED = msg("everything that deploy.sh uses is in the repository or in the service's image")
+ARGUMENTS = ("arguments", "input")
+VARIABLE = msg("the environment variable")
+
+
+def reported(plan: LaunchPlan) -> tuple[Complaint, ...]:
+    """The complaints that the sandbox is not to blame for; those of a step that may fail only without a server."""
+    said = complaints(plan.run.stderr, plan.script)
+    if plan.server is not None:
+        said = tuple(each for each in said if not each.guarded)
+    excused = limits_of_the_sandbox(plan, said)
+    return tuple(each for each in said if each not in excused)
+
+
+def findings(plan: LaunchPlan, *kinds: Need) -> Findings:
+    """One finding for each thing of these kinds that is missing.
+
+    Other checks report refused changes of the weights (plan/starts-server), line ends and first lines.
+    """
+    seen: set[tuple[Need, str]] = set()
+    for each in _reportable(plan):
+        if each.kind in kinds and (each.kind, each.name) not in seen:
+            seen.add((each.kind, each.name))
+            yield from _missing(plan, each)
+
+
+def any_of(plan: LaunchPlan, *kinds: Need) -> bool:
+    """Whether something of these kinds is missing."""
+    return any(each.kind in kinds for each in _reportable(plan))
+
+
+def _reportable(plan: LaunchPlan) -> Iterator[Complaint]:
+    for each in reported(plan):
+        of_the_file = "#!" in each.name or r"\r" in each.name
+        if not (of_the_file or refused_weights(plan, each.text) or refused(plan, each.text)):
+            yield each
+
+
+def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
+    what, fix = remedy(plan, said)
+    serves = plan.server is not None
+    if said.kind is Need.FILE and serves and not said.where and "python" not in said.text:
+        if not deploy_sh.is_written(plan.script, said.name):
+            yield warn(expected=EXPECTED, seen=said.text, fix=msg("commit {name}, or remove its use", said.name))
+    elif is_of_the_image(plan, said) or (serves and _is_foreign_step(plan, said)):
+        yield warn(
+            expected=EXPECTED, seen=msg("it needs {what}: {text}", what, said.text), fix=fix, where=said.where
+        )
+    elif said.kind is Need.COMMAND and (said.name in BASH_ONLY or serves):
+        yield warn(
+            expected=EXPECTED,
+            seen=msg("{name} is not there: {text}", said.name, said.text),
+            fix=fix,
+            where=said.where,
+        )
+    else:
+        yield fail(
+            expected=EXPECTED, seen=msg("it needs {what}: {text}", what, said.text), fix=fix, where=said.where
+        )
+
+
+def _is_foreign_step(plan: LaunchPlan, said: Complaint) -> bool:
+    """Whether a step of the shell's failed for something outside the submission, and deploy.sh went on."""
+    if said.kind is Need.COMMAND:
+        return is_foreign(said.name)
+    outside = said.name.startswith("/") and not said.name.startswith((f"{plan.root}/", f"{plan.model_path}/"))
+    return said.kind is Need.FILE and bool(said.where) and (outside or is_environment(said))
+
+
+def usage(plan: LaunchPlan, beginnings: str | tuple[str, ...]) -> Iterator[Finding]:
+    """What a script that ended before any server seems to need, if its words or its last line tell.
+
+    `beginnings` are those of the need in words: ARGUMENTS or VARIABLE.
+    """
+    if plan.servers or plan.run.ended_by is not EndedBy.EXIT:
+        return
+    said = f"{plan.run.stdout}\n{plan.run.stderr}".strip()
+    what, line = _silent_demand(plan, said)
+    if what.startswith(beginnings):
+        yield fail(
+            expected=EXPECTED,
+            seen=msg("it ended with status {exit_status} and seems to need {what}", plan.run.exit_status, what)
+            + (msg("; it said {said}", repr(said[-200:])) if said else ""),
+            fix=demanded(plan, what.rpartition(" ")[2])
+            if what.startswith(VARIABLE)
+            else msg("give everything a default; the service passes no arguments and types nothing"),
+            where=deploy_sh.place(line),
+        )
+
+
+def _silent_demand(plan: LaunchPlan, said: str) -> tuple[str, int]:
+    """What a script that ended seems to need, and the line; ("", 0) where nothing tells it."""
+    arguments = deploy_sh.argument_line(plan.script)
+    if arguments and re.search(r"\busage\b|用法|\barguments?\b", said, re.IGNORECASE):
+        return "arguments", arguments
+    where = trace.stop(plan)
+    if plan.run.exit_status and where.line:
+        own = deploy_sh.find_line(plan.script, ["set --", "set $"])
+        all_of_them = deploy_sh.uses_all_arguments(plan.script, where.line)
+        if not own and (all_of_them or (arguments and trace.asks(plan, trace.ARGUMENTS))):
+            return "arguments", where.line
+        if trace.asks(plan, trace.INPUT):
+            return msg("input from a terminal"), where.line
+        tested = trace.tested_variable(plan)
+        if tested:
+            return msg("{variable} {tested}", VARIABLE, tested), where.line
+    tests = deploy_sh.tested_variables(plan.script)
+    return next(((msg("{variable} {name}", VARIABLE, name), line) for name, line in tests if name in said), ("", 0))

@@ -1,0 +1,127 @@
+"""What each catalogued vLLM release accepts on its command line.
+
+The data is made by scripts/make_flag_catalogue.py from the release's own parser; a release is a file
+`data/vllm-<version>.json`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import enum
+import functools
+import importlib.resources
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from healthcheck.system import json_text
+
+PREFIX, SUFFIX = "vllm-", ".json"
+
+
+class Kind(enum.Enum):
+    """What an option takes. COUNT has units (1k, 8M); JSON_OR_TEXT is JSON where it stands in braces."""
+
+    SWITCH = "switch"
+    INT = "int"
+    FLOAT = "float"
+    COUNT = "count"
+    COUNT_OR_AUTO = "count-or-auto"
+    JSON = "json"
+    JSON_OR_TEXT = "json-or-text"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option of `vllm serve`.
+
+    Attributes:
+        flags: every spelling; for a switch with a negative form, that one too.
+        nargs: None for one value, "?" for one or none, "+" for one or more.
+        optional: "None" and the empty text are accepted too.
+        keys: of a configuration object: the names that it takes.
+        range: at least, more than, at most, less than.
+        repeats: it may be given repeatedly, and every value counts.
+    """
+
+    flags: tuple[str, ...]
+    kind: Kind
+    nargs: str | None = None
+    optional: bool = False
+    choices: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    range: tuple[float | None, ...] = ()
+    repeats: bool = False
+    deprecated: bool = False
+
+    @property
+    def name(self) -> str:
+        """The first long spelling."""
+        return next((flag for flag in self.flags if flag.startswith("--")), self.flags[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalogue:
+    """The options of one vLLM release; `known` has names that it looks up after it has parsed its arguments."""
+
+    vllm: str
+    origin: str
+    made_on: str
+    known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    options: tuple[Option, ...]
+
+    def find(self, flag: str) -> Option | None:
+        """The option with exactly this spelling."""
+        return _by_flag(self.vllm).get(flag)
+
+    def starting(self, prefix: str) -> tuple[str, ...]:
+        """The long spellings that begin with a prefix, which the parser takes for an abbreviation."""
+        return tuple(flag for flag in _by_flag(self.vllm) if flag.startswith(prefix))
+
+    def like(self, flag: str) -> str:
+        """The spelling that is nearest to a flag that does not exist, "" where none is near."""
+        near = difflib.get_close_matches(flag, _by_flag(self.vllm), n=1, cutoff=0.8)
+        return near[0] if near else ""
+
+
+@functools.cache
+def versions() -> tuple[str, ...]:
+    """The releases that are catalogued, oldest first."""
+    names = (entry.name for entry in (importlib.resources.files("healthcheck") / "data").iterdir())
+    found = (name.removeprefix(PREFIX).removesuffix(SUFFIX) for name in names if name.startswith(PREFIX))
+    return tuple(sorted(found, key=_release))
+
+
+@functools.cache
+def catalogue(version: str) -> Catalogue:
+    """The catalogue of a release in `versions()`."""
+    path = importlib.resources.files("healthcheck") / "data" / f"{PREFIX}{version}{SUFFIX}"
+    return json_text.load_as(path.read_bytes(), Catalogue)
+
+
+def nearest(version: str) -> Catalogue:
+    """The catalogue of a vLLM version, or of the newest catalogued release before it, or else of the oldest."""
+    older = [each for each in versions() if _release(each) <= _release(version)]
+    return catalogue(older[-1] if older else versions()[0])
+
+
+def is_older(version: str) -> bool:
+    """Whether a release is older than every catalogued one."""
+    return _release(version) < _release(versions()[0])
+
+
+@functools.cache
+def limits(name: str) -> tuple[float | None, ...]:
+    """The limits of an option in the newest release that declares any: an older one only finds out later."""
+    declared = (catalogue(version).find(name) for version in reversed(versions()))
+    return next((option.range for option in declared if option and option.range), (None,) * 4)
+
+
+@functools.cache
+def _by_flag(version: str) -> dict[str, Option]:
+    return {flag: option for option in catalogue(version).options for flag in option.flags}
+
+
+def _release(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])

@@ -1,0 +1,252 @@
+"""Splits the arguments of `vllm serve` as vLLM's own parser does, and keeps every problem instead of the first.
+
+vLLM's parser is Python's argparse with underscores read as dashes, dotted options (`--compilation-config.mode 3`)
+and -O<level>. Abbreviations of long options are accepted where they are unambiguous.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from healthcheck.stages.plan.vllm_cli.catalogue import Catalogue, Kind, Option
+from healthcheck.text.messages import msg
+
+LEVELS = {(level,) for level in "0123"}
+NEGATIVE_NUMBER = re.compile(r"-\d+$|-\d*\.\d+$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """An option that was given.
+
+    Attributes:
+        at: its place in the argument vector.
+        written: the option as it was written.
+        flag: the spelling in the catalogue; differs from `written` for an abbreviation.
+        key: for a dotted option, what follows the first dot.
+        values: what follows it.
+    """
+
+    at: int
+    written: str
+    flag: str
+    option: Option
+    key: str = ""
+    values: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The option with its values, as it was written."""
+        return " ".join((self.written, *self.values)).rstrip()
+
+
+_LONG_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d"
+"""What word processors and chats make of two hyphens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Something that vLLM's parser, or vLLM after it, refuses.
+
+    Attributes:
+        at: the place in the argument vector.
+        flag: the option that it is about, as written, or "" for a stray word.
+        unknown: the release has no such option.
+    """
+
+    at: int
+    flag: str
+    expected: str
+    seen: str
+    fix: str
+    unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """An argument vector, split."""
+
+    model: str | None
+    arguments: tuple[Argument, ...]
+    problems: tuple[Problem, ...]
+
+    def last(self, flag: str) -> Argument | None:
+        """The one that counts, where an option is given repeatedly."""
+        return next((each for each in reversed(self.arguments) if flag in each.option.flags), None)
+
+
+def parse(argv: tuple[str, ...], catalogue: Catalogue) -> Parsed:
+    """Split an argument vector (without `vllm serve`); never raises."""
+    splitter = _Splitter(argv, catalogue)
+    splitter.split()
+    return Parsed(model=splitter.model, arguments=tuple(splitter.arguments), problems=tuple(splitter.problems))
+
+
+class _Splitter:
+    def __init__(self, argv: tuple[str, ...], catalogue: Catalogue) -> None:
+        self.argv = argv
+        self.catalogue = catalogue
+        self.model: str | None = None
+        self.arguments: list[Argument] = []
+        self.problems: list[Problem] = []
+        self._at = 0
+
+    def split(self) -> None:
+        while self._at < len(self.argv):
+            at, word = self._at, self.argv[self._at]
+            self._at += 1
+            if word == "--":
+                for stray in range(self._at, len(self.argv)):
+                    self._positional(stray)
+                return
+            if self._is_value(word):
+                self._positional(at)
+            else:
+                self._option(at, word)
+
+    def _positional(self, at: int) -> None:
+        word = self.argv[at]
+        if self.model is None:
+            self.model = word
+            return
+        before = self.arguments[-1] if self.arguments else None
+        flag = ""
+        if before and before.at == at - 1 and before.option.kind is Kind.SWITCH:
+            flag = before.written
+            expected, fix = msg("{written} alone: it is a switch", flag), msg("write {written}, or remove it", flag)
+            seen = msg("{written} {word}", flag, word)
+        elif word.startswith("-") and " " in word:
+            flag = word.split()[0]
+            expected, seen = msg("the option and its value as two words"), msg("one word “{word}”", word)
+            fix = msg('take away the quotes around both; an array needs "${args[@]}"')
+        elif word[:1] and word[0] in _LONG_DASHES:
+            expected = msg("options that begin with plain hyphens")
+            seen = msg("“{word}”, with another dash", word[:80])
+            fix = msg("write --{strip}", word.strip(_LONG_DASHES)[:80])
+        elif not word.strip():
+            expected, seen = msg("no empty argument"), msg("an empty argument, which vLLM refuses")
+            fix = msg("look for a quoted variable that is empty, or a space after a backslash")
+        else:
+            expected = msg("options and their values after the model")
+            seen = msg("the stray word “{word}”", word[:80])
+            fix = msg("remove it, or put quotes around the value that it belongs to")
+        self._refuse(at, flag, expected, seen, fix)
+
+    def _option(self, at: int, word: str) -> None:
+        written, equals, explicit = _spelled(word).partition("=")
+        short = re.match(r"-O=?(.+)$", word)
+        if short and not word.startswith("--"):
+            written, equals, explicit = "--optimization-level", "=", short.group(1)
+        elif word == "-O" and self.argv[self._at : self._at + 1] in LEVELS:
+            written = "--optimization-level"
+        flag, key = self._resolve(at, word, written)
+        option = self.catalogue.find(flag) if flag else None
+        if option is None:
+            if not equals:
+                self._values("+")
+            return
+        if flag.startswith("-") and not flag.startswith("--") and not equals and len(written) > len(flag):
+            equals, explicit = "=", written[len(flag) :]
+        values = self._taken(at, word, option, key, (explicit,) if equals else None)
+        self.arguments.append(
+            Argument(at=at, written=word.partition("=")[0], flag=flag, option=option, key=key, values=values)
+        )
+
+    def _resolve(self, at: int, word: str, written: str) -> tuple[str, str]:
+        """The catalogue's spelling of an option, and the rest after a dot; "" where there is none."""
+        if self.catalogue.find(written):
+            return written, ""
+        base, dot, key = written.partition(".")
+        candidates = self._matching(base)
+        if len(candidates) == 1:
+            return candidates[0], key
+        shown, release = word.partition("=")[0], f"vLLM {self.catalogue.vllm}"
+        if candidates:
+            expected = msg("an option of {release}, spelled out", release)
+            seen = msg("{shown} may be {named}", shown, ", ".join(sorted(candidates)[:4]))
+            self._refuse(at, shown, expected, seen, msg("write {candidates} in full", min(candidates)))
+            return "", key
+        near = self.catalogue.like(base)
+        fix = msg("did you mean {near}{dot}{key}?", near, dot, key) if near else msg("take it out")
+        expected, seen = msg("an option of {release}", release), msg("{shown}, which it does not have", shown)
+        self._refuse(at, shown, expected, seen, fix, unknown=True)
+        return "", key
+
+    def _matching(self, base: str) -> tuple[str, ...]:
+        if self.catalogue.find(base):
+            return (base,)
+        if not base.startswith("--") and self.catalogue.find(base[:2]):
+            return (base[:2],)
+        found = self.catalogue.starting(base) if len(base) > 1 and base != "--" else ()
+        return tuple(flag for flag in found if flag.startswith("--") == base.startswith("--"))
+
+    def _taken(
+        self, at: int, word: str, option: Option, key: str, explicit: tuple[str, ...] | None
+    ) -> tuple[str, ...]:
+        name = word.partition("=")[0]
+        if option.kind is Kind.SWITCH:
+            if explicit is not None:
+                alone = msg("{name} alone: it is a switch", name)
+                self._refuse(at, name, alone, word, msg("write {name}, or remove it", name))
+            return ()
+        if explicit is not None:
+            return explicit
+        if key:  # taken whatever it looks like
+            values = self.argv[self._at : self._at + 1]
+            self._at += len(values)
+        else:
+            values = self._values(option.nargs)
+        if not values and option.nargs != "?":
+            expected, fix = msg("a value after {name}", name), msg("write {name} VALUE", name)
+            self._refuse(at, name, expected, msg("nothing"), fix)
+        return values
+
+    def _values(self, nargs: str | None) -> tuple[str, ...]:
+        limit = len(self.argv) if nargs == "+" else self._at + 1
+        start = self._at
+        while self._at < min(limit, len(self.argv)) and self._next_is_value():
+            self._at += 1
+        return self.argv[start : self._at]
+
+    def _next_is_value(self) -> bool:
+        return self._at < len(self.argv) and self.argv[self._at] != "--" and self._is_value(self.argv[self._at])
+
+    def _is_value(self, word: str) -> bool:
+        """Whether argparse takes a word for a value: no dash in front, a negative number, or with a blank."""
+        if not word.startswith("-") or word == "-":
+            return True
+        written = _spelled(word).partition("=")[0]
+        if self.catalogue.find(written) or self._matching(written.partition(".")[0]):
+            return False
+        return bool(NEGATIVE_NUMBER.match(word)) or " " in word
+
+    def _refuse(self, at: int, flag: str, expected: str, seen: str, fix: str, *, unknown: bool = False) -> None:
+        self.problems.append(Problem(at=at, flag=flag, expected=expected, seen=seen, fix=fix, unknown=unknown))
+
+
+def _spelled(word: str) -> str:
+    """A word with dashes for the underscores of its option name, as vLLM rewrites it."""
+    if not word.startswith("--"):
+        return word
+    name, equals, value = word.partition("=")
+    base, dot, key = name.partition(".")
+    return base.replace("_", "-") + dot + key + equals + value
+
+
+def repeated(arguments: tuple[Argument, ...]) -> Iterator[tuple[Argument, Argument]]:
+    """Pairs of an option and a later one that overrides it with another value."""
+    seen: dict[str, Argument] = {}
+    for argument in arguments:
+        name = f"{argument.option.name}.{argument.key}" if argument.key else argument.option.name
+        before = seen.get(name)
+        if before and not argument.option.repeats and not argument.key.endswith("+") and _differ(before, argument):
+            yield before, argument
+        seen[name] = argument
+
+
+def _differ(one: Argument, other: Argument) -> bool:
+    if one.option.kind is Kind.SWITCH:
+        return one.flag.startswith("--no-") != other.flag.startswith("--no-")
+    return one.values != other.values

@@ -1,0 +1,166 @@
+"""Judges the arguments of a recorded `vllm serve` by the catalogues of several releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from healthcheck.ascend.stacks import DEFAULT, row, rows, spans
+from healthcheck.core.check import Findings, fail, note, unsettled, warn
+from healthcheck.core.records import Finding, JsonValue
+from healthcheck.stages.plan.records import ServerCommand
+from healthcheck.stages.plan.servers.options import UNRESOLVED
+from healthcheck.stages.plan.vllm_cli.catalogue import Catalogue, catalogue, is_older, nearest, versions
+from healthcheck.stages.plan.vllm_cli.grammar import Parsed, Problem, parse, repeated
+from healthcheck.stages.plan.vllm_cli.values import MAX_CHARACTERS, is_too_long, judge
+from healthcheck.text.messages import msg
+
+CONFIG, MODEL = "--config", "--model"
+_API_SERVER = "vllm.entrypoints.openai"
+"""The older way to start it, which takes --model as it stands."""
+MAX_FINDINGS = 12
+GONE = {
+    "--swap-space": msg("remove it: vLLM has no swap space any more"),
+    "--disable-log-requests": msg("remove it: requests are not logged by default"),
+    "--rope-scaling": msg("""write --hf-overrides '{"rope_scaling": …}'"""),
+    "--rope-theta": msg("""write --hf-overrides '{"rope_theta": …}'"""),
+    "--task": msg("remove it for a chat model; --runner and --convert replace it"),
+    "--device": msg("remove it: the platform is found by itself"),
+    "--enable-reasoning": msg("remove it: --reasoning-parser alone is enough"),
+    "--worker-use-ray": msg("write --distributed-executor-backend ray"),
+    "--engine-use-ray": msg("remove it"),
+    "--guided-decoding-backend": msg("""write --structured-outputs-config '{"backend": …}'"""),
+    "--speculative-model": msg("""write --speculative-config '{"model": …, "num_speculative_tokens": …}'"""),
+    "--num-speculative-tokens": msg("""write --speculative-config '{"num_speculative_tokens": …}'"""),
+    "--num-scheduler-steps": msg("remove it: there is no multi-step scheduling any more"),
+    "--multi-step-stream-outputs": msg("remove it: there is no multi-step scheduling any more"),
+    "--use-v2-block-manager": msg("remove it: there is no other one any more"),
+    "--preemption-mode": msg("remove it"),
+    "--max-seq-len-to-capture": msg("write --max-cudagraph-capture-size, or remove it"),
+    "--max-context-len-to-capture": msg("write --max-cudagraph-capture-size, or remove it"),
+    "--cuda-graph-sizes": msg("write --cudagraph-capture-sizes"),
+    "--disable-async-output-proc": msg("remove it"),
+    "--disable-mm-preprocessor-cache": msg("write --mm-processor-cache-gb 0"),
+    "--enable-prompt-adapter": msg("remove it: prompt adapters are gone"),
+    "--num-lookahead-slots": msg("remove it"),
+    "--lora-extra-vocab-size": msg("remove it"),
+    "--override-pooler-config": msg("write --pooler-config"),
+    "--full-cuda-graph": msg("""write --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY"}'"""),
+}
+"""Options of vLLM releases before those in the catalogues, and what to write today."""
+
+
+def judge_flags(server: ServerCommand, stack: str) -> Findings:
+    """The findings for a vLLM command line, by one row of the version matrix.
+
+    Args:
+        server: the command.
+        stack: the chosen row, whose vLLM alone counts. With "" it is the default row, and what the vLLM of another
+            row takes is a warning.
+    """
+    vllm = row(stack or DEFAULT).vllm[0]
+    chosen = nearest(vllm)
+    argv = whole_argv(server, chosen)  # of them, the first len(server.argv) are on the command line
+    parsed, problems = _read(argv, chosen)
+    twice = tuple(_second_model(server, parsed))
+    problems = sorted([*problems, *twice], key=lambda problem: problem.at)
+    others = [catalogue(version) for version in versions() if version != chosen.vllm]
+    elsewhere = {other.vllm: {problem.at for problem in (*_read(argv, other)[1], *twice)} for other in others}
+    possible = frozenset() if stack else frozenset(version for each in rows() for version in each.vllm)
+    for problem in problems[:MAX_FINDINGS]:
+        takers = [each for each, refused in elsewhere.items() if each in possible and problem.at not in refused]
+        if is_older(vllm) and problem.unknown and _base(problem) in GONE:
+            takers.append(msg("{vllm}, which is not catalogued, perhaps", vllm))
+        yield _finding(problem, server, chosen, takers)
+    yield from _unread(parsed, server)
+    yield from _repetitions(parsed, server)
+    newer = sorted(set().union(*elsewhere.values()) - {problem.at for problem in problems})
+    for at in newer[:MAX_FINDINGS]:
+        refusing = spans([version for version, refused in elsewhere.items() if at in refused], versions())
+        yield note(
+            msg("{argv} is an argument that vLLM {refusing} refuses", argv[at], refusing), where=server.where
+        )
+
+
+def _read(argv: tuple[str, ...], release: Catalogue) -> tuple[Parsed, list[Problem]]:
+    parsed = parse(argv, release)
+    problems = [problem for problem in (*parsed.problems, *judge(parsed, release)) if not _is_open(problem, argv)]
+    return parsed, sorted(problems, key=lambda problem: problem.at)
+
+
+def _is_open(problem: Problem, argv: tuple[str, ...]) -> bool:
+    """Whether the problem is with a value that the dry run did not find out."""
+    words = argv[problem.at : problem.at + 2]
+    return not problem.unknown and any(UNRESOLVED in word for word in words)
+
+
+def _second_model(server: ServerCommand, parsed: Parsed) -> Iterator[Problem]:
+    """`vllm serve` makes the value of --model its first word: a positional model is then one word too many."""
+    option = next((argument for argument in parsed.arguments if argument.written == MODEL), None)
+    if option and parsed.model is not None and _API_SERVER not in server.command:
+        yield Problem(
+            at=option.at,
+            flag=MODEL,
+            expected=msg("the model once"),
+            seen=msg(
+                "{model} and {model2} {values}: vLLM serves the second one, and ends with “unrecognized "
+                "arguments” for the first",
+                parsed.model[:80],
+                MODEL,
+                " ".join(option.values)[:80],
+            ),
+            fix=msg("take {model} and its value out", MODEL),
+        )
+
+
+def whole_argv(server: ServerCommand, chosen: Catalogue) -> tuple[str, ...]:
+    """The arguments, with those of a --config file that the command line does not override after them."""
+    given = parse(server.argv, chosen)
+    words = list(server.argv)
+    if any(argument.option.name == CONFIG for argument in given.arguments):
+        flags = {flag for argument in given.arguments for flag in (*argument.option.flags, argument.written)}
+        flags |= {word.partition("=")[0].replace("_", "-") for word in server.argv if word.startswith("-")}
+        named = {flag.lstrip("-") for flag in flags} | {"model"}
+        for name, value in server.options.items():
+            if name not in named:
+                words += [f"--{name}", value] if value else [f"--{name}"]
+    return tuple(words)
+
+
+def _finding(problem: Problem, server: ServerCommand, chosen: Catalogue, takers: list[str]) -> Finding:
+    gone = GONE.get(_base(problem), "") if problem.unknown else ""
+    seen = problem.seen + (msg(" (from the --config file)") if problem.at >= len(server.argv) else "")
+    evidence: dict[str, JsonValue] = {"flag": problem.flag, "vllm": chosen.vllm, "taken_by": list(takers)}
+    if takers:
+        seen += msg("; vLLM {named} takes it, and which release the service has is not documented", _named(takers))
+    say, fix = warn if takers else fail, gone or problem.fix
+    return say(expected=problem.expected, seen=seen, fix=fix, where=server.place, evidence=evidence)
+
+
+def _named(takers: list[str]) -> str:
+    catalogued = spans(takers, versions())
+    return ", ".join([*([catalogued] if catalogued else []), *(each for each in takers if each not in versions())])
+
+
+def _base(problem: Problem) -> str:
+    return problem.flag.partition(".")[0].replace("_", "-")
+
+
+def _unread(parsed: Parsed, server: ServerCommand) -> Iterator[Finding]:
+    for argument in filter(is_too_long, parsed.arguments):
+        length = max(map(len, argument.values))
+        yield unsettled(
+            expected=msg("{flag} of at most {max_characters} characters", argument.flag, MAX_CHARACTERS),
+            seen=msg("{flag} with a value of {length} characters, which is not judged", argument.flag, length),
+            fix=msg("keep the keys that differ from vLLM's defaults"),
+            where=server.place,
+        )
+
+
+def _repetitions(parsed: Parsed, server: ServerCommand) -> Iterator[Finding]:
+    for before, after in repeated(parsed.arguments):
+        yield warn(
+            expected=msg("{name} once", after.option.name),
+            seen=msg("{text}, and then {text2}: vLLM takes the last one", before.text, after.text),
+            fix=msg("keep one {name}", after.option.name),
+            where=server.place,
+        )

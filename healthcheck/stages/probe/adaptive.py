@@ -1,0 +1,136 @@
+"""Adaptive k: a problem whose majority is settled is sampled no further, and what that leaves to report.
+
+The samples of a problem are looked at in the order of its repeats, none missing, so that neither the speed of an
+answer nor the number of requests in flight moves a figure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count, takewhile
+from typing import TypeVar
+
+from healthcheck.stages.probe.grading import Grade
+from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, Sample
+from healthcheck.stages.probe.statistics.adaptive import Stopping
+from healthcheck.stages.probe.statistics.intervals import plus_two_t
+from healthcheck.stages.probe.statistics.records import Estimate
+from healthcheck.stages.probe.statistics.summary import per_problem
+from healthcheck.stages.probe.statistics.voting import maj_at_k
+from healthcheck.text.messages import Message, msg
+
+T = TypeVar("T")
+
+
+def stopping(settings: ProbeSettings) -> Stopping | None:
+    """The rule of a run; None if every problem gets all its samples."""
+    if settings.adaptive_k is None:
+        return None
+    return Stopping(n=settings.samples, error=settings.adaptive_k)
+
+
+class Majorities:
+    """Takes samples as they come, and knows which problems need no more."""
+
+    def __init__(self, rule: Stopping, problems: int) -> None:
+        """`problems` is how many there are."""
+        self._rule = rule
+        self._problems = problems
+        self._said: dict[int, dict[int, str | None]] = {}
+        self._settled: set[int] = set()
+
+    def take(self, sample: Sample, grade: Grade) -> None:
+        """One more sample; a failed request votes for nothing."""
+        said = self._said.setdefault(sample.problem, {})
+        said[sample.repeat] = grade.extracted or None
+        if self._rule.stops_at(_unbroken(said)):
+            self._settled.add(sample.problem)
+
+    def settled(self, problem: int) -> bool:
+        return problem in self._settled
+
+    @property
+    def left(self) -> tuple[int, int]:
+        """The fewest and the most samples that the open problems still need."""
+        unseen = self._problems - len({*self._said, *self._settled})
+        taken = [len(said) for problem, said in self._said.items() if problem not in self._settled]
+        least, most = self._rule.least, self._rule.n
+        fewest = sum(max(least - count, 1) for count in taken if count < most)
+        return fewest + unseen * least, sum(max(most - count, 0) for count in taken) + unseen * most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saving:
+    """What adaptive k made of a run.
+
+    Attributes:
+        rule: when it stops.
+        majority: maj@n, which at the rule's error may differ from that of all samples; None if a problem was
+            neither settled nor sampled n times.
+        early: problems that stopped before n samples.
+        sent: samples on record; late: those of them that were in flight when their problem was settled.
+        asked: samples without adaptive k.
+    """
+
+    rule: Stopping
+    majority: Estimate | None
+    early: int
+    sent: int
+    late: int
+    asked: int
+
+    @property
+    def saved(self) -> int:
+        return self.asked - self.sent
+
+    @property
+    def told(self) -> Message:
+        """A sentence for people."""
+        share = f"{100 * self.saved / self.asked:.0f} %"
+        how = msg("at an error of {error:g} %", 100 * self.rule.error) if self.rule.error else msg("for certain")
+        return msg(
+            "Adaptive k: {saved} of {asked} samples saved ({share}); {early} problems settled early "
+            "{how}. All figures but maj@{n} rest on the first {least} samples of each problem: every "
+            "problem has those, and figures over all samples would be biased.",
+            self.saved,
+            self.asked,
+            share,
+            self.early,
+            how,
+            self.rule.n,
+            self.rule.least,
+        )
+
+
+def saving(run: ProbeRun) -> Saving | None:
+    """What adaptive k made of a run; None if it was not asked for."""
+    rule = stopping(run.settings)
+    if rule is None:
+        return None
+    said: dict[int, dict[int, int]] = {problem: {} for problem in range(len(run.problems))}
+    for place, sample in enumerate(run.samples):
+        said[sample.problem][sample.repeat] = place
+    values, taken = [], []
+    for places in said.values():
+        row = _unbroken(places)
+        answers = [run.grades[place].extracted or None for place in row]
+        stop = rule.stops_at(answers)
+        if stop:
+            right = [int(run.grades[place].correct) for place in row[:stop]]
+            values.append(maj_at_k(answers[:stop], right, stop))
+            taken.append(stop)
+    whole = len(values) == len(run.problems)
+    majority = per_problem(f"maj@{rule.n} (adaptive)", values, plus_two_t(values), sum(taken)) if whole else None
+    return Saving(
+        rule=rule,
+        majority=majority,
+        early=sum(stop < rule.n for stop in taken),
+        sent=len(run.samples),
+        late=len(run.samples) - sum(taken) if whole else 0,
+        asked=len(run.problems) * rule.n,
+    )
+
+
+def _unbroken(by_repeat: dict[int, T]) -> list[T]:
+    """From repeat 0 to before the first that is missing."""
+    return [by_repeat[repeat] for repeat in takewhile(by_repeat.__contains__, count())]

@@ -1,0 +1,110 @@
+"""AISBench's report folder: its names, the order of its keys, its bytes.
+
+`files_of` is pure: relative paths to bytes. `write` puts them into a folder.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from healthcheck.core.records import JsonValue
+from healthcheck.stages.probe.aisbench import tables
+from healthcheck.stages.probe.aisbench.config_text import render
+from healthcheck.system.files import write_atomically
+
+MODEL = "vllm-api-stream-chat"
+"""AISBench's name for its stock streaming chat client; the platform's folders and columns carry it."""
+OriginPrompt: TypeAlias = "str | Sequence[Mapping[str, JsonValue]]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """One line of `predictions`: an answered request, with the names and the order of its keys.
+
+    Attributes:
+        id: the problem's index in the data set, the same on all its repeats.
+        uuid: 32 hex digits, different for each repeat.
+        origin_prompt: turns of {"role": "HUMAN" | "BOT" | "SYSTEM", "prompt": text}, or a text.
+        prediction: the server's text; reasoning, where it was separate, comes before "</think>".
+        gold: the raw answer column, for GSM8K the rationale with "#### 18", for TextVQA several persons' answers.
+    """
+
+    id: int
+    success: bool = True
+    uuid: str
+    origin_prompt: OriginPrompt
+    prediction: str
+    gold: str | Sequence[Mapping[str, JsonValue]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One line of the `_failed` file: a request that got no answer."""
+
+    id: int
+    input: OriginPrompt
+    error_info: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientReport:
+    """A run as AISBench reports it.
+
+    Attributes:
+        stamp: local time of the start, "20260326_151326".
+        pid: of the process, part of a file name.
+        dataset: the data set's abbreviation.
+        version: the prompt's digest.
+        predictions: in the order in which they came.
+        results: what `metrics.client_results` gives; None if nothing was answered.
+        config: top-level sections of the `configs` file.
+        data: what the configuration reads, texts by path from the report folder.
+    """
+
+    stamp: str
+    pid: int
+    dataset: str
+    version: str
+    predictions: tuple[Prediction, ...]
+    results: Mapping[str, float] | None
+    config: Mapping[str, JsonValue]
+    data: Mapping[str, str] = field(default_factory=dict)
+    model: str = MODEL
+    failures: tuple[Failure, ...] = ()
+
+
+def files_of(report: ClientReport) -> dict[str, bytes]:
+    """The files of a report by their path in the report folder."""
+    model, dataset = report.model, report.dataset
+    shown = (model, dataset, report.version, report.results)
+    rows = tables.table(*shown)
+    summary = f"summary/summary_{report.stamp}"
+    files = {
+        f"configs/{report.stamp}_{report.pid}.py": render(report.config),
+        f"{summary}.txt": tables.text(report.stamp, *shown),
+        f"{summary}.csv": tables.csv(rows),
+        f"{summary}.md": tables.markdown(rows),
+        **report.data,
+    }
+    for name, records in ((dataset, report.predictions), (f"{dataset}_failed", report.failures)):
+        if records:
+            files[f"predictions/{model}/{name}.jsonl"] = "".join(_line(dataset, each) for each in records)
+    if report.results is not None:
+        files[f"results/{model}/{dataset}.json"] = json.dumps(dict(report.results), ensure_ascii=False, indent=4)
+    return {name: text.encode("utf-8", "surrogatepass") for name, text in files.items()}
+
+
+def write(report: ClientReport, folder: Path) -> None:
+    """Write the report into a folder, each file whole or not at all."""
+    for name, data in files_of(report).items():
+        write_atomically(folder / name, data)
+
+
+def _line(dataset: str, record: Prediction | Failure) -> str:
+    """A line of a predictions file. `gold` is left out where it is empty, as AISBench does."""
+    written = {name: value for name, value in asdict(record).items() if value or name != "gold"}
+    return json.dumps({"data_abbr": dataset, **written}, ensure_ascii=False) + "\n"

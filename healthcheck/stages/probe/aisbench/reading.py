@@ -1,0 +1,244 @@
+"""The true figures of a task, recomputed from its predictions, problem by problem."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from healthcheck.errors import UsageError
+from healthcheck.stages.probe.aisbench.grader import NO_ANSWER, client_gold, client_grade
+from healthcheck.stages.probe.aisbench.metrics import client_results, printed, true_matrix
+from healthcheck.stages.probe.aisbench.task import MAX_REPEATS, Answered, ClientTask
+from healthcheck.stages.probe.aisbench.textvqa import client_soft
+from healthcheck.stages.probe.grading import Grade, golds, grade
+from healthcheck.stages.probe.problems import AnswerKind, Problem
+from healthcheck.stages.probe.statistics.metrics import HARD_THRESHOLD, hard
+from healthcheck.stages.probe.statistics.records import Estimate, Summary
+from healthcheck.stages.probe.statistics.summary import Scores, summarize, summarize_scores, summarize_votes
+from healthcheck.text.messages import msg
+
+MAX_SAMPLES = 300_000
+"""Of all tasks of a report; those without a prediction are there too."""
+_MOST_COUNTED = 2_000_000
+"""Samples from which printed figures are computed again and again, to explain them."""
+_PRINTED = re.compile(r"\d{1,3}\.\d\d")
+_WHOLE = re.compile(r"-?\d{1,30}")
+_LARGER_BANKS = 2_000
+"""How many problems without any prediction are tried to explain the printed figures."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graded:
+    """One sample, graded twice.
+
+    Attributes:
+        answered: None if the request has no prediction.
+        score: by the client's own rule; 0 or 1 but for a task with soft scores.
+        client_read: what the client extracted, "NULL" for nothing.
+        kit: the kit's grade; None if the answer is not a number that the kit can hold a text against.
+    """
+
+    answered: Answered | None
+    score: float
+    client_read: str
+    kit: Grade | None
+
+    @property
+    def client(self) -> bool:
+        """Right by the client's own rule."""
+        return self.score > HARD_THRESHOLD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A task, recomputed.
+
+    Attributes:
+        repeats: n.
+        grid: N × n samples, problem-major, in the order of the predictions file; a request without a prediction
+            is there as a wrong sample, as AISBench counts it.
+        emulated: what AISBench prints for these predictions; None if its grader is not known here.
+        truth: the figures of the same correctness with samples grouped by problem.
+        answered: the same without the requests that got no answer.
+        votes: maj@k, agreement@k, wrong consensus.
+        regraded: the figures by the kit's grader.
+        problems_implied: problems without any prediction that the printed figures imply, 0 if they follow
+            from the predictions as they are; None if nothing explains them.
+    """
+
+    task: ClientTask
+    repeats: int
+    grid: tuple[tuple[Graded, ...], ...]
+    emulated: dict[str, str] | None
+    truth: Summary | None
+    answered: Summary | None
+    votes: tuple[Estimate, ...]
+    regraded: Summary | None
+    problems_implied: int | None
+
+    @property
+    def unanswered(self) -> int:
+        """Requests that have no prediction."""
+        return sum(sample.answered is None for row in self.grid for sample in row)
+
+    @property
+    def samples(self) -> tuple[Graded, ...]:
+        """The samples that were answered."""
+        return tuple(sample for row in self.grid for sample in row if sample.answered is not None)
+
+
+Rule = Callable[[Answered], tuple[str, float]]
+"""What the client reads from an answer, and the score that it gives."""
+_MISSING = Graded(answered=None, score=0.0, client_read=NO_ANSWER, kit=Grade())
+
+
+def read_tasks(tasks: Iterable[ClientTask]) -> tuple[Reading, ...]:
+    """Recompute the tasks of a report.
+
+    Raises:
+        UsageError: they have more samples than any report.
+    """
+    tasks = tuple(tasks)
+    samples = sum(problems * repeats for problems, repeats in map(_size, tasks))
+    if samples > MAX_SAMPLES:
+        raise UsageError(msg(
+"the largest number (id) of a problem and the samples of each make {samples} samples; a "
+"report has at most {max_samples}", samples, MAX_SAMPLES))  # fmt: skip
+    return tuple(map(read_task, tasks))
+
+
+def read_task(task: ClientTask) -> Reading:
+    """Recompute a task. Where its predictions are missing or of an unknown kind, its dumped details are used."""
+    rule = _rule(task)
+    grid = _grid(task, rule or _by_number)
+    repeats = len(grid[0]) if grid else task.repeats or 0
+    if rule is None:
+        return Reading(
+            task=task,
+            repeats=repeats,
+            grid=grid,
+            emulated=None,
+            truth=summarize(true_matrix(task.details)) if task.details else None,
+            answered=None,
+            votes=(),
+            regraded=_regraded(grid),
+            problems_implied=0,
+        )
+    implied = _implied(task, _client_scores(grid))
+    grid += ((_MISSING,) * repeats,) * (implied or 0)
+    scores = _client_scores(grid)
+    matrix = hard(scores)
+    said = [[None if s.client_read == NO_ANSWER else s.client_read for s in row] for row in grid]
+    answered = [[s.score for s in row if s.answered] for row in grid]
+    return Reading(
+        task=task,
+        repeats=repeats,
+        grid=grid,
+        emulated=printed(client_results(matrix, scores)),
+        truth=summarize_scores(scores),
+        answered=summarize_scores([row for row in answered if row]),
+        votes=summarize_votes(matrix, said),
+        regraded=_regraded(grid),
+        problems_implied=implied,
+    )
+
+
+def _grid(task: ClientTask, rule: Rule) -> tuple[tuple[Graded, ...], ...]:
+    """The N × n samples. AISBench takes the first n of a problem, and fills up with empty ones."""
+    problems, repeats = _size(task)
+    by_problem: defaultdict[int, list[Answered]] = defaultdict(list)
+    for answer in task.answered:
+        by_problem[answer.id].append(answer)
+    questions = {answer.id: _problem(answer) for answer in {answer.id: answer for answer in task.answered}.values()}
+    rows = []
+    for problem in range(problems):
+        known: list[Answered | None] = [*by_problem[problem][:repeats]]
+        known += [None] * (repeats - len(known))
+        rows.append(tuple(_graded(answer, questions.get(problem), rule) for answer in known))
+    return tuple(rows)
+
+
+def _size(task: ClientTask) -> tuple[int, int]:
+    """How many problems there are, and samples of each; none where nothing was answered."""
+    if not task.answered:
+        return 0, 0
+    answers = Counter(answer.id for answer in task.answered)
+    repeats = task.repeats or min(MAX_REPEATS, max(answers.values()))
+    return max((*answers, *(request.id for request in task.failed))) + 1, repeats
+
+
+def _graded(answer: Answered | None, problem: Problem | None, rule: Rule) -> Graded:
+    if answer is None:
+        return _MISSING
+    read, score = rule(answer)
+    return Graded(
+        answered=answer, score=score, client_read=read, kit=grade(problem, answer.text) if problem else None
+    )
+
+
+def _problem(answered: Answered) -> Problem | None:
+    """The problem as the kit's grader wants it; None if there is no answer to hold a text against."""
+    answer = client_gold(answered.gold).strip()
+    kind = golds.kind_of(answer)
+    problem = Problem(id=f"report-{answered.id}", family="report", tier="", question="", answer=answer, kind=kind)
+    if answered.references:
+        return replace(problem, kind=AnswerKind.SOFT, references=tuple(r.answer for r in answered.references))
+    return problem if answer and kind is not AnswerKind.EXPRESSION else None
+
+
+def _rule(task: ClientTask) -> Rule | None:
+    """The client's rule: by the configuration, or where there is none by the answers; None for an unknown one."""
+    soft = any(answer.references for answer in task.answered)
+    if task.without_gold == len(task.answered):
+        return None
+    if task.evaluator.endswith("TEXTEvaluator"):
+        return _by_references if soft else None
+    if task.evaluator:
+        return _by_number if "Gsm8k" in task.evaluator else None
+    golds = [client_gold(answer.gold).strip() for answer in task.answered]
+    return _by_references if soft else _by_number if any(_WHOLE.fullmatch(gold) for gold in golds) else None
+
+
+def _by_number(answer: Answered) -> tuple[str, float]:
+    graded = client_grade(answer.text, answer.gold)
+    return graded.extracted, float(graded.correct)
+
+
+def _by_references(answer: Answered) -> tuple[str, float]:
+    return client_soft(answer.text, answer.references)
+
+
+def _client_scores(grid: Sequence[Sequence[Graded]]) -> Scores:
+    return tuple(tuple(sample.score for sample in row) for row in grid)
+
+
+def _implied(task: ClientTask, scores: Scores) -> int | None:
+    """How many problems without any prediction make the printed figures come out: 0, 1, …; None for no number."""
+    wanted = printed(task.results or {}) or dict(task.printed)
+    wanted = {name: figure for name, figure in wanted.items() if _PRINTED.fullmatch(figure)}
+    own = printed(client_results(hard(scores), scores))
+    if not wanted.keys() & own.keys():
+        return 0
+    average = next(iter(own))
+    right, repeats, counted = sum(map(sum, scores)), len(scores[0]), 0
+    for more in range(_LARGER_BANKS):
+        problems = len(scores) + more
+        rough = 100 * right / (problems * repeats)
+        if abs(rough - float(wanted.get(average, rough))) > 0.011:
+            continue
+        counted += problems * repeats
+        if counted > _MOST_COUNTED:
+            break
+        larger = (*scores, *((0.0,) * repeats,) * more)
+        figures = printed(client_results(hard(larger), larger))
+        if all(wanted.get(name, figure) == figure for name, figure in figures.items()):
+            return more
+    return None
+
+
+def _regraded(grid: Sequence[Sequence[Graded]]) -> Summary | None:
+    if not grid or any(sample.kit is None for row in grid for sample in row):
+        return None
+    return summarize_scores([[s.kit.score if s.kit else 0.0 for s in row] for row in grid])

@@ -1,0 +1,367 @@
+"""What a report does not say: failed requests, cut-off reasoning, misread answers, figures that cannot be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from healthcheck.core.check import fail, note, warn
+from healthcheck.core.records import Finding
+from healthcheck.stages.probe.aisbench.configuration import KNOWN
+from healthcheck.stages.probe.aisbench.grader import reasoning_cut_off
+from healthcheck.stages.probe.aisbench.metrics import printed
+from healthcheck.stages.probe.aisbench.reading import Graded, Reading
+from healthcheck.text.degenerate import flags
+from healthcheck.text.messages import joined, msg, plural
+
+REPEATED_START_CHARS = 10
+MOSTLY_THINKING = 0.5
+_STOCK_MAX_TOKENS = 512
+_LOOKED_AT = 400
+"""Texts that the detectors look at, evenly spread: they take milliseconds each."""
+_LOOKS = {
+    "constant": "are one character again and again",
+    "tail_loop": "end in a loop",
+    "compressible": "repeat themselves",
+    "bad_codepoints": "have characters that no one writes",
+    "mixed_scripts": "mix many scripts",
+    "implausible_words": "have no common words",
+}
+
+
+def remarks(reading: Reading) -> tuple[Finding, ...]:
+    """Everything worth knowing about a task that its summary does not show, the most severe first."""
+    return (
+        *_failures(reading),
+        *_figures(reading),
+        *_grouping(reading),
+        *_reasoning(reading),
+        *_texts(reading),
+        *_grading(reading),
+        *_repeats(reading),
+        *_damage(reading),
+        *_meaning(reading),
+    )
+
+
+def _failures(reading: Reading) -> Iterator[Finding]:
+    task = reading.task
+    common = _common(request.error for request in task.failed)
+    reasons = joined("; ", (msg("{count} × {text}", count, text) for text, count in common))
+    if not task.answered:
+        lost = bool(task.results) or any(text != "-" for text in task.printed.values())
+        yield fail(
+            expected=msg("predictions to recompute the figures from"),
+            seen=msg("there are none{asked}", ": " + reasons if reasons else "")
+            + (msg("; the summary has “-”: every request failed") if "-" in task.printed.values() else "")
+            + (msg(", though the report's own figures were made from some") if lost else ""),
+            fix=msg("download the report again")
+            if lost
+            else msg("look into logs/infer for the first error, and run `npu-adapter verify` on the repository"),
+        )
+    if reading.grid and reading.unanswered:
+        total = len(reading.grid) * reading.repeats
+        hurt = [i for i, row in enumerate(reading.grid) if any(sample.answered is None for sample in row)]
+        yield fail(
+            expected=msg(
+                "{total} predictions ({grid} problems × {repeats})", total, len(reading.grid), reading.repeats
+            ),
+            seen=msg(
+                "{unanswered} are missing, of problems {some}; {counted_as}{reasons}",
+                reading.unanswered,
+                _some(hurt),
+                _counted_as(reading),
+                msg("; errors: ") + reasons if reasons else "",
+            ),
+            fix=msg("download the report again; until then trust the column “answered requests only”")
+            if task.damaged_lines or reading.problems_implied is None
+            else msg("find out why the server did not answer; the column “answered requests only” is without them"),
+            evidence={"missing": reading.unanswered, "problems": [*hurt[:100]]},
+        )
+    elif reading.grid and task.failed:
+        yield note(
+            msg("{failed} requests failed first and were answered when the run was resumed", len(task.failed))
+        )
+
+
+def _counted_as(reading: Reading) -> str:
+    """What became of the requests without a prediction, as far as the report shows it."""
+    if reading.task.damaged_lines:
+        return msg(
+            "{damaged_lines} lines of the file cannot be read; “true” counts missing ones as wrong",
+            reading.task.damaged_lines,
+        )
+    if reading.problems_implied is None:
+        return msg("the printed figures were made with other predictions than these; “true” counts them as wrong")
+    return msg("AISBench counted them as wrong answers and shows no failures")
+
+
+def _figures(reading: Reading) -> Iterator[Finding]:
+    task = reading.task
+    if reading.problems_implied is None:
+        yield warn(
+            expected=msg("figures that follow from the predictions"),
+            seen=msg(
+                "printed {row}, but its predictions give {row2}", _row(task.printed), _row(reading.emulated or {})
+            ),
+            fix=msg(
+                "the results are older than the predictions, or files are missing: evaluate again (--mode eval)"
+            ),
+        )
+    elif reading.problems_implied:
+        yield warn(
+            expected=msg("a prediction of every problem"),
+            seen=plural(
+                "the printed figures come out only with one more problem at the end, which was not answered",
+                "the printed figures come out only with {n} more problems at the end, none of which was answered",
+                reading.problems_implied,
+                reading.problems_implied,
+            ),
+            fix=msg("find out why the server did not answer them"),
+        )
+    written = printed(task.results or {})
+    stale = {name for name in written.keys() & task.printed.keys() if written[name] != task.printed[name]}
+    if stale:
+        yield warn(
+            expected=msg("a summary of the results file"),
+            seen=msg("{stale} differ between the newest summary and results", ", ".join(sorted(stale))),
+            fix=msg("trust the results file, or better the predictions"),
+        )
+
+
+def _grouping(reading: Reading) -> Iterator[Finding]:
+    if reading.emulated is None or reading.truth is None or reading.repeats < 2:
+        return
+    n = reading.repeats
+    members = [place % len(reading.grid) for place in range(n)]
+    wrong = []
+    for name in (f"pass@{n}", f"cons@{n}"):
+        true = reading.truth.estimate(name)
+        if true and f"{100 * true.value:.2f}" != reading.emulated[name]:
+            wrong.append(
+                msg("{name} {emulated} instead of {value:.2f}", name, reading.emulated[name], 100 * true.value)
+            )
+    if wrong:
+        yield warn(
+            expected=msg("samples grouped by problem"),
+            seen=msg(
+                "groups of samples of different problems, AISBench's own error (its first group has problems "
+                "{some}): {wrong}",
+                _some(members),
+                joined("; ", wrong),
+            ),
+            fix=msg("use the true figures; average and accuracy are not affected"),
+        )
+
+
+def _reasoning(reading: Reading) -> Iterator[Finding]:
+    samples = reading.samples
+    opened = [s for s in samples if s.answered and reasoning_cut_off(s.answered.text)]
+    closed = [s for s in samples if s.answered and "</think>" in s.answered.text]
+    untagged = [s for s in samples if s.answered and s.answered.text and "</think>" not in s.answered.text]
+    limit = reading.task.setting("max_out_len")
+    where = f" (max_out_len={limit})" if limit is not None else ""
+    cut = opened or (untagged if len(closed) > MOSTLY_THINKING * len(samples) else [])
+    if cut:
+        sure = "" if opened else "probably "
+        yield warn(
+            expected=msg("an answer after the reasoning"),
+            seen=msg(
+                "{sure}{cut} of {samples} answers are reasoning that was cut off{where}; AISBench graded the "
+                "last number in it ({client} of them counted as right)",
+                sure,
+                len(cut),
+                len(samples),
+                where,
+                sum(s.client for s in cut),
+            ),
+            fix=msg("a shorter chain of thought, or more room for tokens: this is not the model's accuracy"),
+            evidence={"cut_off": len(cut), "sure": bool(opened)},
+        )
+    elif isinstance(limit, int) and limit <= _STOCK_MAX_TOKENS and closed:
+        yield note(msg("the model thinks, and had only {limit} tokens for thought and answer", limit))
+
+
+def _texts(reading: Reading) -> Iterator[Finding]:
+    texts = [s.answered for s in reading.samples if s.answered]
+    empty = sum(not answer.text.strip() for answer in texts)
+    if empty:
+        yield warn(
+            expected=msg("a text from every answered request"),
+            seen=msg(
+                "{empty} of {texts} predictions are empty though they count as successes: an error event "
+                "inside a 200 stream looks like this, and so does a first token that ends the answer",
+                empty,
+                len(texts),
+            ),
+            fix=msg("look into the server's log; check the chat template and the end-of-text token"),
+        )
+    looked_at = texts[:: max(1, len(texts) // _LOOKED_AT)]
+    broken = Counter(_LOOKS[flag] for answer in looked_at for flag in flags(answer.text) if flag in _LOOKS)
+    if broken:
+        yield warn(
+            expected=msg("text that a person could have written"),
+            seen=joined(
+                "; ",
+                (
+                    msg("{count} of {looked_at} answers {name}", count, len(looked_at), name)
+                    for name, count in broken.most_common()
+                ),
+            ),
+            fix=msg("this is how a broken deployment looks: npu-adapter explain probe/degenerate says what to try"),
+        )
+    doubled = [answer for answer in texts if _starts_twice(answer.text)]
+    if doubled:
+        start = doubled[0].text[:60]
+        yield warn(
+            expected=msg("one answer in each prediction"),
+            seen=msg(
+                "{doubled} predictions begin twice ({start}): AISBench keeps what came before a broken "
+                "connection and adds the second try to it",
+                len(doubled),
+                repr(start),
+            ),
+            fix=msg("find out why the server broke the connection"),
+        )
+
+
+def _grading(reading: Reading) -> Iterator[Finding]:
+    robbed = [s for s in reading.samples if s.kit is not None and s.kit.correct and not s.client]
+    gifted = [s for s in reading.samples if s.kit is not None and not s.kit.correct and s.client]
+    if reading.emulated is None:
+        if reading.task.answered:
+            yield _ungraded(reading)
+        return
+    if reading.task.without_gold:
+        yield warn(
+            expected=msg("the right answer beside every prediction"),
+            seen=msg("{without_gold} predictions have none (gold), and count as wrong", reading.task.without_gold),
+            fix=msg("download the report again"),
+        )
+    if robbed:
+        yield warn(
+            expected=msg("right answers counted as right"),
+            seen=msg("{robbed} right answers were graded wrong: {misread}", len(robbed), _misread(robbed)),
+            fix=msg("the client compares references as they are written: nothing in the submission can change that")
+            if any(s.answered and s.answered.references for s in robbed)
+            else msg("tell the model to write the bare number last, without separators and units"),
+            evidence={"right_but_graded_wrong": len(robbed)},
+        )
+    if gifted:
+        yield note(
+            msg("{gifted} answers were graded right that do not seem so: {misread}", len(gifted), _misread(gifted))
+        )
+
+
+def _ungraded(reading: Reading) -> Finding:
+    """Why nothing could be recomputed from the predictions that are there."""
+    if reading.task.without_gold == len(reading.task.answered):
+        return warn(
+            expected=msg("the right answer beside every prediction"),
+            seen=msg("no prediction has one (gold): nothing can be recomputed from them"),
+            fix=msg("download the report again"),
+        )
+    grader = reading.task.evaluator or msg("unknown here")
+    return note(
+        msg("the client's grader for this data set ({grader}) is not emulated: its figures stand unchecked", grader)
+    )
+
+
+def _repeats(reading: Reading) -> Iterator[Finding]:
+    n = reading.repeats
+    rows = [[s.answered.utf8 for s in row if s.answered] for row in reading.grid]
+    rows = [row for row in rows if len(row) > 1]
+    if n < 2 or not rows:
+        return
+    same = sum(len(set(row)) == 1 for row in rows)
+    temperature = reading.task.setting("generation_kwargs", "temperature")
+    why = msg(" (temperature {temperature})", temperature) if temperature is not None else ""
+    if same > 0.9 * len(rows):
+        yield warn(
+            expected=msg("{n} independent samples of each problem", n),
+            seen=msg(
+                "the same text in all samples on {same} of {rows} problems{why}: pass@{n} and cons@{n} then "
+                "say no more than the average",
+                same,
+                len(rows),
+                why,
+                n,
+            ),
+            fix=msg(
+                "nothing in the submission, if the temperature is the client's; otherwise look for a pinned seed"
+            ),
+        )
+
+
+def _damage(reading: Reading) -> Iterator[Finding]:
+    task = reading.task
+    if task.damaged_lines:
+        yield warn(
+            expected=msg("whole lines of JSON"),
+            seen=msg("{damaged_lines} lines of predictions are damaged and were passed over", task.damaged_lines),
+            fix=msg("download the report again"),
+        )
+    if task.doubled_lines:
+        yield note(msg("{doubled_lines} lines of predictions are there twice, and count once", task.doubled_lines))
+    surplus = len(task.answered) - len(reading.samples) if reading.grid else 0
+    if surplus:
+        yield note(
+            msg(
+                "{surplus} predictions are more than {repeats} of a problem: the first count",
+                surplus,
+                reading.repeats,
+            )
+        )
+    if task.missing_folders and "-" not in task.printed.values():
+        yield warn(
+            expected=msg("configs, predictions, results, summary"),
+            seen=msg("missing or empty: {missing_folders}", ", ".join(task.missing_folders)),
+            fix=msg("download the report again"),
+        )
+    for text in task.passed_over[:5]:
+        yield warn(
+            expected=msg("plain files"), seen=msg("passed over {text}", text), fix=msg("download the report again")
+        )
+    if task.summaries > 1:
+        yield note(
+            msg("{summaries} summaries: the run was resumed or evaluated again; the newest counts", task.summaries)
+        )
+
+
+def _meaning(reading: Reading) -> Iterator[Finding]:
+    if reading.task.version in KNOWN:
+        yield note(msg("version {version}: {known}", reading.task.version, KNOWN[reading.task.version]))
+
+
+def _starts_twice(text: str) -> bool:
+    """A piece of ten characters or more, and the same again, once: no loop, which would go on."""
+    again = text.find(text[:REPEATED_START_CHARS], REPEATED_START_CHARS)
+    if len(text) < 2 * REPEATED_START_CHARS or again < 0:
+        return False
+    return text[:again] == text[again : 2 * again] and text[2 * again : 3 * again] != text[:again]
+
+
+def _misread(samples: Sequence[Graded]) -> str:
+    shown = []
+    for sample in samples[:3]:
+        assert sample.answered
+        tail = sample.answered.text.strip()[-60:]
+        shown.append(msg("from {tail} it read {client_read}", repr(tail), sample.client_read))
+    return joined("; ", shown)
+
+
+def _common(texts: Iterator[str]) -> list[tuple[str, int]]:
+    return [(text[:200], count) for text, count in Counter(texts).most_common(3)]
+
+
+def _some(numbers: Sequence[int]) -> str:
+    shown = ", ".join(map(str, numbers[:8]))
+    return shown if len(numbers) <= 8 else msg("{shown} and {numbers} more", shown, len(numbers) - 8)
+
+
+def _row(figures: object) -> str:
+    return (
+        joined(", ", (msg("{name} {value}", name, value) for name, value in figures.items()))
+        if isinstance(figures, dict)
+        else ""
+    )

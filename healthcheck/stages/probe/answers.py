@@ -1,0 +1,72 @@
+"""What the checks ask of the answers of a run: how many show something, which were cut in thought or never end."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from healthcheck.stages.probe.records import ProbeRun, Sample
+from healthcheck.stages.probe.statistics.intervals import wilson
+from healthcheck.text.degenerate import flags
+from healthcheck.text.reasoning import final_text
+from healthcheck.text.redact import beginning
+
+PAGES_CHARACTERS = 4000
+"""Longer than any answer to a school problem that is not reasoned about; of other data sets nothing is known."""
+_DELIBERATES = 3
+_DELIBERATION = re.compile(
+    r"\b(?:wait|hmm+|let me|let's|okay|alternatively|I need to|I should|I think|maybe|actually|double[- ]check)\b"
+    r"|等等|等一下|嗯|让我|首先，?我|我需要|我应该|或者|另外|再检查|重新",
+    re.IGNORECASE,
+)
+_TURN_ENDED = re.compile(
+    r"<\|(?:im_end|im_start|eot_id|end|endoftext|end_of_text|user|assistant|start_header_id|eom_id|return)\|>"
+    r"|</s>|<end_of_turn>|<start_of_turn>|\[/?INST\]|<｜[^｜\n]{3,40}｜>"
+    r"|\n\s*(?:User|Human|Assistant|用户|助手)\s*[:：]"
+)
+
+
+def excerpt(text: str) -> str:
+    """The beginning of an answer, quoted."""
+    return repr(beginning(text, 80) + ("…" if len(text) > 80 else ""))
+
+
+def surely(shown: Iterable[Sample], answered: Iterable[Sample]) -> float:
+    """The lower end of the 95 % interval for the share of the answers.
+
+    The samples of a problem are often copies of each other, so each problem counts once, with the share of its
+    samples; a mean of such shares varies no more than a binomial share of as many trials.
+    """
+    asked = Counter(sample.problem for sample in answered)
+    found = Counter(sample.problem for sample in shown)
+    return wilson(sum(found[problem] / times for problem, times in asked.items()), len(asked)).low
+
+
+def reasoning(run: ProbeRun, cut: Sequence[Sample]) -> list[Sample]:
+    """Those of the cut answers that were cut in their thoughts.
+
+    A template may open `<think>` in the prompt: then the tag shows only where the thoughts ended, in other answers
+    of the run, or nowhere, and a text that deliberates is taken for thoughts. Thoughts that loop are none.
+    """
+    closed = any("</think>" in sample.text and "<think>" not in sample.text for sample in run.samples)
+    return [sample for sample in cut if _thinks(sample, closed=closed) and not _loops(sample)]
+
+
+def endless(run: ProbeRun, sample: Sample) -> bool:
+    """Whether a cut answer shows that the model does not know when to stop."""
+    answer = sample.text.rpartition("</think>")[2].partition("<think>")[0].strip()
+    long = not run.settings.dataset and len(answer) >= PAGES_CHARACTERS
+    return long or _loops(sample) or bool(_TURN_ENDED.search(answer)) or len(final_text(answer)) < len(answer)
+
+
+def _thinks(sample: Sample, *, closed: bool) -> bool:
+    if sample.reasoning or "<think>" in sample.text:
+        return "</think>" not in sample.text and not sample.text.partition("<think>")[0].strip()
+    return "</think>" not in sample.text and (closed or len(_DELIBERATION.findall(sample.text)) >= _DELIBERATES)
+
+
+def _loops(sample: Sample) -> bool:
+    return not {"constant", "tail_loop", "compressible"}.isdisjoint(
+        flags(sample.text or sample.reasoning, cut=True)
+    )

@@ -1,0 +1,102 @@
+"""The problems of a run, and the order in which their samples are sent."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from healthcheck.errors import UsageError
+from healthcheck.stages.probe.drawing import drawn
+from healthcheck.stages.probe.problems import Dice, Problem
+from healthcheck.stages.probe.records import ProbeSettings
+from healthcheck.stages.probe.request import differences
+from healthcheck.system import json_text
+from healthcheck.text.messages import joined, msg
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """One request to send: its place in dispatch order, the problem's place in the bank, which repeat."""
+
+    order: int
+    problem: int
+    repeat: int
+
+
+def bank(settings: ProbeSettings) -> tuple[Problem, ...]:
+    """The problems that the settings ask for: a sample of a data set; of a family, tiers of equal size.
+
+    Raises:
+        UsageError: no such family, or the data set cannot be read.
+    """
+    return drawn(settings).problems
+
+
+def refuse_problems(settings: ProbeSettings) -> None:
+    """Before a launch that takes long: the problems that were named can be had, and are those of the reference run.
+
+    Raises:
+        UsageError: they cannot, or are not.
+    """
+    if settings.dataset or settings.family:
+        problems, reference = bank(settings), settings.reference_run
+        allowed = reference.max_tokens if reference else settings.max_tokens  # a server may lower it yet
+        refuse_unlike(replace(settings, max_tokens=allowed), problems)
+
+
+def refuse_unlike(settings: ProbeSettings, problems: Sequence[Problem]) -> None:
+    """Make sure that a run asks what its reference run asked.
+
+    Raises:
+        UsageError: it does not; the message names each difference.
+    """
+    reference = settings.reference_run
+    if reference is None:
+        return
+    found = [
+        msg("{replace} was {before} and is {now}: use --{replace} {before}", name.replace("_", "-"), before, now)
+        for name in ("samples", "temperature", "max_tokens")
+        if (before := getattr(reference, name)) != (now := getattr(settings, name))
+    ]
+    if reference.problems_sha256 != fingerprint(problems):
+        before, now = len(reference.counts), len(problems)
+        asked = (
+            msg("it asked {before} other problems", before)
+            if before == now
+            else msg("it asked {before} problems, and not {now}", before, now)
+        )
+        repeated = msg("{folder}/configs/probe.toml has them", reference.folder)
+        advice = msg("{asked}: use its --dataset or --family, --problems and --seed ({repeated})", asked, repeated)
+        found.insert(0, advice)
+    found += [
+        msg("{name} was {before} and is {now}", each.name, each.before, each.now)
+        for each in differences(reference.request, settings.request)
+    ]
+    if found:
+        raise UsageError(
+            msg("{folder} is not a reference for this run: {found}", reference.folder, joined("; ", found))
+        )
+
+
+def fingerprint(problems: Sequence[Problem]) -> str:
+    """A digest of all that is asked and expected.
+
+    Pictures count by their problem's id: other releases of zlib compress the same picture to other bytes.
+    """
+    plain = (replace(problem, images=()) for problem in problems)
+    return hashlib.sha256(b"".join(json_text.dump_line(problem) for problem in plain)).hexdigest()
+
+
+def schedule(problems: int, samples: int, seed: int) -> tuple[Slot, ...]:
+    """Rounds over the bank, each in its own seeded order: first one sample of every problem, then the next.
+
+    The first round is one sample for each distinct problem, shuffled over the tiers: what a sequential test needs.
+    Rounds, and not problem by problem, so that a run that ends early has measured many problems rather than few.
+    """
+    pairs = [
+        (problem, repeat)
+        for repeat in range(samples)
+        for problem in Dice("schedule", seed, repeat).shuffled(range(problems))
+    ]
+    return tuple(Slot(order=order, problem=problem, repeat=repeat) for order, (problem, repeat) in enumerate(pairs))

@@ -1,0 +1,334 @@
+"""probe/accuracy: the accuracy is measured, and meets the reference or threshold if one is given."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from healthcheck import __version__, contract
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.core.records import JsonValue, Stage
+from healthcheck.stages.probe import baselines, export, figures, verdict
+from healthcheck.stages.probe.adaptive import saving
+from healthcheck.stages.probe.answers import excerpt
+from healthcheck.stages.probe.export import client_text
+from healthcheck.stages.probe.records import THE_KIT, EndedBy, ProbeRun, count_of_problems, count_of_samples
+from healthcheck.stages.probe.statistics.gate import Decision
+from healthcheck.stages.probe.statistics.records import THIS_BANK, Estimate
+from healthcheck.stages.probe.statistics.reference import Look
+from healthcheck.stages.probe.statistics.summary import ALL, accuracy_name
+from healthcheck.stages.probe.verdict import Judgement
+from healthcheck.text.messages import joined, message, msg
+
+MISREAD = 0.02
+FLOORS = ("most frequent answer", "keyword")
+"""Baselines that do not read the question. A sound model is above them."""
+GUESSED = 0.05
+"""Numbers at random, or an echo of the question, reach some percent where the right answers are all different."""
+DEGRADED = msg(
+    "measure again with another --dtype, without quantisation, with --tensor-parallel-size 1; "
+    "check the chat template"
+)
+
+
+@check(
+    "probe/accuracy",
+    "Accuracy is measured, and meets the reference if one is given",
+    stage=Stage.PROBE,
+    why="The evaluation publishes the accuracy, which deployment faults lower first.",
+    requires=("endpoint/stream",),
+)
+def accuracy(run: ProbeRun) -> Findings:
+    """Grades every answer exactly. Without --reference and --threshold the accuracy is reported, not judged. But
+    accuracy that is surely below that of the most frequent answer, or of a key word, or below 5 %, is inconclusive.
+    So is a run without any right answer.
+
+    With --reference (the accuracy of healthy weights on these problems, or the folder of their run) the probe
+    decides between healthy and degraded, with an error of 1 % each. Healthy: a loss of the margin is excluded.
+    Degraded: a loss is shown. --margin sets the margin in points; the default is what the samples asked for can
+    settle. A reference run is compared problem by problem. It must have the same problems and the same sampling,
+    must be complete, and must be sound itself. The test looks at the first sample of each problem in the order of
+    dispatch, then at each complete round. It counts failed requests as wrong, and stops when the evidence is clear.
+    Unclear evidence is inconclusive, never a pass; the line says how many more samples would settle it. With
+    --threshold T the 95 % interval of all samples decides: above T, below T, or inconclusive.
+
+    Repair of a degraded deployment: measure again with another --dtype, without quantisation, with
+    --tensor-parallel-size 1, with the chat template of the weights; npu-adapter compare shows which problems
+    flipped.
+
+    Example:
+    Healthy weights have an accuracy of .82 on these problems (--reference .82):
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port} --dtype float16   # accuracy .31: overflows of a bfloat16 model
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port} --dtype bfloat16  # accuracy .81
+    ```
+    """
+    chosen = figures.grid(run)
+    if not chosen.rows:
+        raise NotApplicable(msg("no sample of the first round is complete"))
+    summary = figures.overall(run)
+    reached = summary.estimate(accuracy_name(summary.repeats))
+    assert reached
+    tiers = joined(
+        "",
+        (
+            msg("; {tier} {correct:.1f} %", tier.tier, 100 * tier.correct / tier.samples)
+            for tier in figures.tiers(run)
+        ),
+    )
+    asked = msg("{problems}, {samples}", count_of_problems(summary.problems), count_of_samples(summary.samples))
+    yield note(msg("{said}: {asked}{tiers}", _said(reached), asked, tiers))
+    if run.settings.dataset and run.drawn_from and run.drawn_from > len(run.problems):
+        yield note(
+            msg(
+                "the problems are a random sample of the {drawn_from} in {dataset} (--seed {seed})",
+                run.drawn_from,
+                run.settings.dataset,
+                run.settings.seed,
+            )
+        )
+    if saved := saving(run):
+        yield note(saved.told)
+    elif len(chosen.flat) < len(run.samples):
+        yield note(
+            msg(
+                "{samples} more of the {samples2} samples count in no figure: their round is not complete, "
+                "or earlier requests were still unanswered at the end",
+                len(run.samples) - len(chosen.flat),
+                len(run.samples),
+            )
+        )
+    if run.stopped:
+        yield note(msg("the run ended early ({stopped}): {leaning}", message(run.stopped), _leaning(run.ended_by)))
+    yield from _baselines(run)
+    yield from _graders(run)
+    yield from _second_opinion(run)
+    if run.settings.references:
+        yield from _against_reference(run)
+    if run.settings.threshold is not None:
+        yield from _against_threshold(reached, run.settings.threshold)
+    if not run.settings.references and run.settings.threshold is None:
+        again = summary.estimate(reached.name, THIS_BANK)
+        assert again
+        yield from _unjudged(run, again)
+
+
+def _leaning(ended_by: EndedBy | None) -> str:
+    """How the end of a run biases its figures: an end that the answers decided does."""
+    match ended_by:
+        case EndedBy.EVIDENCE:
+            return msg("its figures lean to what ended it; --full takes every sample")
+        case EndedBy.FAILURES:
+            return msg("its figures lean to what ended it")
+        case EndedBy.INTERRUPT | EndedBy.KILL | None:
+            return msg("its figures are of what was answered by then")
+
+
+def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
+    """Without a reference and a threshold: a model reaches what a constant answer or one key word does.
+
+    `reached` is for these problems again, because what those reach is known for these problems.
+    """
+    said = [sample for sample in run.samples if not sample.error]
+    shares = _without_model(run)
+    floor, name = max(((shares[name], name) for name in FLOORS if name in shares), default=(0.0, ""))
+    if not said or (reached.high >= max(floor, GUESSED) and reached.value):
+        yield note(msg("measured, not judged: neither --reference nor --threshold says what would be enough"))
+        return
+    below = (
+        msg("less than {name} reaches without any model ({floor:.1f} %)", repr(name), 100 * floor)
+        if reached.high < floor
+        else msg("surely less than {guessed:.0f} %, which guesses can reach", 100 * GUESSED)
+        if reached.value
+        else msg("none right")
+    )
+    yield unsettled(
+        expected=msg("more right answers than a program gives that does not read the question"),
+        seen=msg(
+            "{said} on these problems: {below}; the first answer is {client_text}",
+            _said(reached),
+            below,
+            excerpt(client_text(said[0])),
+        ),
+        fix=msg(
+            "read the answers in predictions/: a wrong chat template or broken weights look like this; for a weak "
+            "model give --reference with a run of the same weights elsewhere, --threshold, or easier problems"
+        ),
+        evidence={"high": reached.high, "without_model": floor},
+    )
+
+
+def _baselines(run: ProbeRun) -> Findings:
+    shares = _without_model(run)
+    told = joined(", ", (msg("{name} {share:.1f} %", message(name), 100 * share) for name, share in shares.items()))
+    if told:
+        yield note(msg("without any model, on the same problems: {told}", told))
+
+
+def _without_model(run: ProbeRun) -> Mapping[str, float]:
+    return baselines.accuracies([run.problems[problem] for problem in figures.grid(run).problems])
+
+
+def _graders(run: ProbeRun) -> Findings:
+    """Who judged the answers, where it was not the kit alone."""
+    counts = Counter(grade.by for grade in run.grades if grade.by)
+    if counts:
+        told = joined("; ", (msg("{name} for {count}", name, count) for name, count in sorted(counts.items())))
+        yield note(
+            msg(
+                "graded by {the_kit} {version}; {told} of {samples} answers",
+                THE_KIT,
+                __version__,
+                told,
+                len(run.samples),
+            )
+        )
+
+
+def _second_opinion(run: ProbeRun) -> Findings:
+    differing = export.misread(run)
+    lost = [answer for answer in differing if answer.right]
+    gifts = [answer for answer in differing if not answer.right]
+    if gifts:
+        yield note(
+            msg(
+                "{gifts} of {samples} answers are wrong, but the evaluation client will call them right: it "
+                "reads {read} (right: {expected}) from …{text}",
+                len(gifts),
+                len(run.samples),
+                repr(gifts[0].read),
+                gifts[0].expected,
+                excerpt(gifts[0].text[-60:]),
+            )
+        )
+    if not lost:
+        return
+    told = msg(
+        "{lost} of {samples} answers are right, but the evaluation client will not see it: ",
+        len(lost),
+        len(run.samples),
+    )
+    seen = msg(
+        "{told}it reads {read} (right: {expected}) from …{text}",
+        told,
+        repr(lost[0].read),
+        lost[0].expected,
+        excerpt(lost[0].text[-60:]),
+    )
+    if len(lost) < MISREAD * len(run.samples):
+        yield note(seen)
+        return
+    yield warn(
+        expected=msg("answers that end in their number, written without thousands separators"),
+        seen=seen,
+        fix=msg("state the final number last and plainly (a system prompt in the chat template can ask for it)"),
+        rule=contract.CLIENT_IS_AISBENCH,
+        evidence={"misread": len(lost)},
+    )
+
+
+def _against_reference(run: ProbeRun) -> Findings:
+    judged = verdict.judge(run)
+    if judged is None:
+        asked = msg("{problems} problems × {samples}", len(run.problems), run.settings.samples)
+        yield unsettled(
+            expected=msg("a reference that {asked} samples can tell from half of it, and above the margin", asked),
+            seen=msg("the reference is {get:.2f}", run.settings.references.get(ALL, 0.0)),
+            fix=msg("ask for more problems (--problems), and for easier ones where the reference is below 0.65"),
+        )
+        return
+    question, evidence, last = judged.plan.question, judged.evidence, judged.last
+    margin, error = (
+        msg("{margin:.1f} points", 100 * question.margin),
+        msg("an error of {error:g} %", 100 * question.error),
+    )
+    measured = msg("; change {bounds}", _bounds(last)) if last else ""
+    seen = msg(
+        "{right:g} of {samples} samples right, reference {accuracy:.3f}{measured}",
+        judged.right,
+        judged.samples,
+        question.accuracy,
+        measured,
+    )
+    data: dict[str, JsonValue] = {
+        "healthy_log10_e": evidence.healthy_e, "degraded_log10_e": evidence.degraded_e, "margin": question.margin,
+    }  # fmt: skip
+    if judged.decision is Decision.HEALTHY:
+        yield note(
+            msg(
+                "healthy: a loss of {margin} or more is excluded at {error}, a smaller one is not: {seen}",
+                margin,
+                error,
+                seen,
+            ),
+            evidence=data,
+        )
+    elif judged.decision is Decision.DEGRADED:
+        lost = (
+            msg("a loss of more than {slack:.1f} points", 100 * question.slack) if question.slack else msg("a loss")
+        )
+        yield fail(
+            expected=msg("an accuracy no worse than the reference of {accuracy:.3f}", question.accuracy),
+            seen=msg("degraded: {lost} is shown at {error}: {seen}", lost, error, seen),
+            fix=DEGRADED,
+            evidence=data,
+        )
+    else:
+        yield unsettled(
+            expected=msg("a loss shown, or a loss of {margin} excluded, at {error}", margin, error),
+            seen=msg("not settled after {samples} samples: {seen}", judged.samples, seen),
+            fix=_more(judged),
+            evidence=data,
+        )
+
+
+def _bounds(last: Look) -> str:
+    low, value, high = (100 * share for share in (last.low, last.change, last.high))
+    return msg("{value:+.1f} points (bounds {low:+.1f} and {high:+.1f})", value, low, high)
+
+
+def _more(judged: Judgement) -> str:
+    question = judged.plan.question
+    if judged.more is None:
+        return msg("ask for more problems (--problems), or take all samples (--resume)")
+    problems = question.problems + judged.more // question.repeats
+    where = msg(" in the reference run and here") if question.before else ""
+    return msg(
+        "about {more} more samples would settle it if the change is as measured: --problems "
+        "{problems}{where}; or a wider --margin",
+        judged.more,
+        problems,
+        where,
+    )
+
+
+def _against_threshold(reached: Estimate, threshold: float) -> Findings:
+    if reached.high < threshold:
+        yield fail(
+            expected=msg("an accuracy of at least {threshold:.2f}", threshold),
+            seen=_said(reached),
+            fix=DEGRADED,
+        )
+    elif reached.low < threshold:
+        yield unsettled(
+            expected=msg("an interval on one side of {threshold:.2f}", threshold),
+            seen=_said(reached),
+            fix=msg("ask for more problems (--problems): the interval narrows with their number"),
+        )
+
+
+def _said(estimate: Estimate) -> str:
+    return msg(
+        "{name} {value:.2f} % ({level:.0f} % interval {low:.1f} to {high:.1f})",
+        estimate.name,
+        100 * estimate.value,
+        100 * estimate.level,
+        100 * estimate.low,
+        100 * estimate.high,
+    )

@@ -1,0 +1,98 @@
+"""probe/completes: every request of the probe gets an answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, fail, unsettled, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.probe.records import EndedBy, ProbeRun
+from healthcheck.text.messages import joined, message, msg
+
+
+@check(
+    "probe/completes",
+    "Every request of the probe is answered",
+    stage=Stage.PROBE,
+    why="The evaluation client scores a failed request as a wrong answer, and does not report the failure.",
+    rule=contract.CHAT_STREAMING,
+    requires=("endpoint/stream",),
+)
+def completes(run: ProbeRun) -> Findings:
+    """The probe streams its problems from {chat_path}, many concurrently, as the service does.
+
+    Expected: an answer to each request. The probe retries after a refused or broken connection, HTTP 429 and 5xx.
+    Requests that still fail count as wrong in the accuracy, and fail this check. The evaluation client does not
+    retry after an HTTP status other than 200, so a request that needed a retry warns.
+
+    Repair: read the server's log at the time of the failure. Common causes: the engine died (out of memory), a
+    proxy refuses or cuts streams, or the context length is too short for prompt and max_tokens (HTTP 400).
+
+    Example:
+    A proxy before the server ends each stream that is silent for a minute:
+
+    ```nginx nginx.conf
+    location /v1/ {
+        proxy_pass http://127.0.0.1:8001;
+        proxy_read_timeout 60s;
+    }
+    ```
+
+    Use instead:
+
+    ```nginx nginx.conf
+    location /v1/ {
+        proxy_pass http://127.0.0.1:8001;
+        proxy_read_timeout 1h;
+        proxy_buffering off;
+    }
+    ```
+    """
+    failed, answered = run.failed, len(run.samples) - len(run.failed)
+    if failed:
+        yield fail(
+            expected=msg("an answer to each of {samples} requests", len(run.samples)),
+            seen=msg("{failed} failed: {counted}", len(failed), _counted(sample.error for sample in failed)),
+            fix=msg("find the failure in the server's log; the first failed request is in logs/samples.jsonl"),
+            evidence={"failed": len(failed), "answered": answered, "first": failed[0].error},
+        )
+    told = run.ended_by is EndedBy.EVIDENCE or (failed and run.ended_by is EndedBy.FAILURES)
+    if run.stopped and not told:
+        yield unsettled(
+            expected=msg("{planned} samples", run.planned),
+            seen=msg("{samples} were taken: {stopped}", len(run.samples), message(run.stopped)),
+            fix=msg("while the server runs: {again}", run.again),
+        )
+    retried = [sample for sample in run.samples if sample.retried and not sample.error]
+    if retried:
+        yield warn(
+            expected=msg("an answer to the first try"),
+            seen=msg(
+                "{retried} of {samples} requests needed more than one: {counted}",
+                len(retried),
+                len(run.samples),
+                _counted(error for sample in retried for error in sample.retried),
+            ),
+            fix=msg("let the server queue requests rather than refuse them; the evaluation client does not retry"),
+            evidence={"retried": len(retried)},
+        )
+    faulty = [sample for sample in run.samples if sample.faults]
+    if faulty:
+        yield warn(
+            expected=msg("streams that the evaluation client reads without loss"),
+            seen=msg(
+                "{faulty} of {samples} streams: {counted}",
+                len(faulty),
+                len(run.samples),
+                _counted(fault for sample in faulty for fault in sample.faults),
+            ),
+            fix=msg("see endpoint/stream-framing and endpoint/stream-finish"),
+        )
+
+
+def _counted(texts: Iterator[str]) -> str:
+    """The most frequent of some texts with their numbers."""
+    common = Counter(text[:200] for text in texts).most_common(3)
+    return joined("; ", (msg("{count} × {text}", count, text) for text, count in common))

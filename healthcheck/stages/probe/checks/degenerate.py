@@ -1,0 +1,306 @@
+"""probe/degenerate: the answers are text, not garbage."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
+
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.core.records import Finding, Level, Stage
+from healthcheck.stages.probe import figures
+from healthcheck.stages.probe.answers import excerpt, surely
+from healthcheck.stages.probe.grading.statements import STRICT_TIERS
+from healthcheck.stages.probe.problems import prompt
+from healthcheck.stages.probe.records import ProbeRun, Sample
+from healthcheck.stages.probe.statistics.intervals import clopper_pearson, wilson
+from healthcheck.text.degenerate import breaks_off, dominant_script, flags
+from healthcheck.text.messages import joined, msg
+from healthcheck.text.reasoning import final_text
+
+TOLERATED = 0.05
+"""Below this rate a fault of single texts is the model's."""
+LEFT_OPEN, MOST = 0.25, 0.5
+"""A weak model loops, repeats itself or says nothing now and then. Surely above the first rate it may be either the
+model or the deployment; surely above the second it is unusable."""
+DEAF = 0.5
+CUT_SHORT, CUT_OFTEN = 0.02, 0.1
+"""Of answers that visibly break off. Less than 1 % of complete texts do, and one in four of those that were cut:
+surely above the first rate something cuts answers; surely above the second, a third of them or more."""
+NO_PREFIX_CHARACTERS = 16
+"""Batches that round otherwise part late in an answer, as a rule; temperature and races part at once."""
+_LONG_CHARACTERS = 40
+"""A shorter text may well be right for many problems, or the only way to say it."""
+_STYLE = frozenset({"constant", "tail_loop", "compressible", "implausible_words"})
+"""In a right answer these are rules of dashes, tables and round numbers."""
+_MODELS_OWN = frozenset({"tail_loop", "compressible", "empty"})
+_REFUSAL = re.compile(
+    r"\b(?:sorry|apologi[sz]e|unable|cannot|can['’]?t|can not|not able|don['’]t know|do not know|not sure|"
+    r"as an AI)\b|抱歉|对不起|對不起|无法|無法|不能|不知道",
+    re.IGNORECASE,
+)
+_GARBAGE = msg(
+    "try --dtype bfloat16, no quantisation, --enforce-eager, --tensor-parallel-size 1, in this order; "
+    "npu-adapter explain probe/degenerate says why"
+)
+_ALL_REASONING = msg(
+    "their text is all in the reasoning field: remove --reasoning-parser, or choose the one that fits"
+)
+
+
+@check(
+    "probe/degenerate",
+    "Answers are text, not garbage",
+    stage=Stage.PROBE,
+    why='A deployment that answers "!!!!" or loops starts, streams and stops like a healthy one.',
+    requires=("endpoint/stream",),
+)
+def degenerate(run: ProbeRun) -> Findings:
+    """Searches every answer for signs of a broken deployment.
+
+    empty: nothing after the reasoning. constant: one repeated character (token 0 from NaN logits looks like
+    "!!!!"). tail_loop, compressible: a repeated passage. bad_codepoints: bytes that are not text. mixed_scripts:
+    random tokens of a multilingual vocabulary. implausible_words: no short words in a long text. Also: the same
+    text for most problems; answers in another script than the question; identical samples of every problem at a
+    high temperature; different final answers to a problem at temperature 0; answers that break off in a sentence
+    although finish_reason is "stop".
+
+    Expected: each sign in at most 5 % of the answers; the samples of a problem count as one. Above that, broken
+    bytes, mixed scripts and one repeated character fail, because models do not produce them. Loops and empty
+    answers also occur with weak models: they warn up to 25 %, are inconclusive up to 50 %, and fail above. If most
+    answers have some sign, the check fails. Right answers and refusals do not count. At temperature 0 the batch of
+    a request can change the end of its answer: a warning, unless most answers differ from the first words on. Wrong
+    answers can be sound text: see probe/accuracy.
+
+    An answer breaks off if it ends in a word such as "the", an operator, a comma or an open bracket. Next to no
+    complete text does, and about one in four of those that were cut. Above 2 % the check warns; above 10 % it
+    fails, unless hardly any answer is right: the model may be too weak to write sentences. Requests with a stop
+    string are not judged.
+
+    Repair: try in this order, and keep the first that helps: --dtype bfloat16 (float16 can overflow), no
+    quantisation, --enforce-eager (no graph capture), --tensor-parallel-size 1 (no communication between NPUs). If
+    all text is in the reasoning field, remove --reasoning-parser. If answers ignore the question or are in another
+    script, first check that chat template and tokenizer belong to the weights. If they differ at temperature 0,
+    first try --max-num-seqs 1.
+
+    Example:
+    ```text an answer
+    !!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!
+    ```
+
+    Use instead:
+
+    ```text an answer
+    Seven boxes hold six pens each, so there are 7 * 6 = 42 pens. The answer is 42.
+    ```
+    """
+    answered = [(sample, place) for place, sample in enumerate(run.samples) if not sample.error]
+    if not answered:
+        raise NotApplicable(msg("no request was answered"))
+    seen: dict[str, list[Sample]] = {}
+    for sample, place in answered:
+        for name in flags(sample.text, cut=sample.finish_reason == "length"):
+            if not (name in _STYLE and run.grades[place].correct):
+                seen.setdefault(name, []).append(sample)
+    yield from _signs(seen, [sample for sample, _ in answered])
+    yield from _cut_short(run)
+    yield from _deaf(run)
+    yield from _languages(run)
+    yield from _copies(run)
+    yield from _flips(run)
+
+
+def _signs(seen: dict[str, list[Sample]], answered: Sequence[Sample]) -> Iterator[Finding]:
+    found = [_sign(name, samples, answered) for name, samples in seen.items()]
+    yield from found
+    garbage = {
+        sample.order: sample
+        for name, samples in seen.items()
+        for sample in samples
+        if name != "implausible_words" and not _client_reads(sample)
+    }
+    if surely(garbage.values(), answered) > MOST and not any(finding.level is Level.FAIL for finding in found):
+        text = next(iter(garbage.values())).text
+        yield fail(
+            expected=msg("answers that are text"),
+            seen=msg(
+                "{garbage} of {answered} answers have one of these signs, such as {text}",
+                len(garbage),
+                len(answered),
+                excerpt(text),
+            ),
+            fix=_GARBAGE,
+            evidence={"samples": len(garbage), "of": len(answered)},
+        )
+
+
+def _sign(name: str, samples: list[Sample], answered: Sequence[Sample]) -> Finding:
+    low = surely(samples, answered)
+    all_reasoning = all(map(_client_reads, samples))
+    told: Callable[..., Finding] = warn
+    if name != "implausible_words" and not all_reasoning:
+        if low > (MOST if name in _MODELS_OWN else TOLERATED):
+            told = fail
+        elif low > LEFT_OPEN:
+            told = unsettled
+    return told(
+        expected=msg("answers that are text"),
+        seen=msg(
+            "{name}: {samples} of {answered} answers, such as {text}",
+            name,
+            len(samples),
+            len(answered),
+            excerpt(samples[0].text),
+        ),
+        fix=_ALL_REASONING if all_reasoning else _GARBAGE,
+        evidence={"detector": name, "samples": len(samples), "of": len(answered), "low": low},
+    )
+
+
+def _client_reads(sample: Sample) -> bool:
+    """It is all in the reasoning field, where the evaluation client looks too when there is no other text."""
+    return bool(sample.reasoning) and not sample.text
+
+
+def _cut_short(run: ProbeRun) -> Iterator[Finding]:
+    """A right answer, or one that is stated, has said what it had to say."""
+    if run.settings.request.stop or "stop" in run.settings.request.extra_body:
+        return
+    answered = [(sample, grade) for sample, grade in zip(run.samples, run.grades, strict=True) if not sample.error]
+    cut = [
+        sample
+        for sample, grade in answered
+        if sample.finish_reason == "stop" and not grade.correct and grade.tier not in STRICT_TIERS
+        if breaks_off(sample.text)
+    ]
+    low = surely(cut, [sample for sample, _ in answered])
+    if low <= CUT_SHORT:
+        return
+    able = sum(grade.correct for _, grade in answered) >= LEFT_OPEN * len(cut)
+    told = fail if low > CUT_OFTEN and able else warn
+    yield told(
+        expected=msg("answers that end where a sentence does"),
+        seen=msg(
+            "{cut} of {answered} answers break off in a sentence, although finish_reason is “stop”, and "
+            "only about one break in four shows; one ends in {rstrip}",
+            len(cut),
+            len(answered),
+            excerpt(cut[0].text.rstrip()[-60:]),
+        ),
+        fix=msg(
+            "compare eos_token_id and stop strings in generation_config.json with the end-of-turn token of the "
+            "chat template; then look for what loses the end of a stream: a proxy, a plugin, speculative decoding"
+        ),
+        evidence={"samples": len(cut), "of": len(answered), "low": low},
+    )
+
+
+def _deaf(run: ProbeRun) -> Iterator[Finding]:
+    problems: dict[str, set[int]] = {}
+    asked = set()
+    for sample, grade in zip(run.samples, run.grades, strict=True):
+        if not sample.error and not grade.correct:
+            problems.setdefault(sample.text.strip(), set()).add(sample.problem)
+        if not sample.error:
+            asked.add(sample.problem)
+    text, same = max(problems.items(), key=lambda item: len(item[1]), default=("", set[int]()))
+    low = wilson(len(same), len(asked)).low
+    if len(same) > 1 and len(text) >= _LONG_CHARACTERS and low > TOLERATED:
+        own_way = bool(_REFUSAL.search(text)) or any(run.problems[problem].letters for problem in same)
+        told = fail if low > DEAF and not own_way else warn
+        yield told(
+            expected=msg("answers that depend on the question"),
+            seen=msg("{same} problems got the same text: {text}", len(same), excerpt(text)),
+            fix=msg(
+                "look whether the prompt reaches the model: chat template, tokenizer, a cache or a stub in front"
+            ),
+            evidence={"problems": len(same), "low": low},
+        )
+
+
+def _languages(run: ProbeRun) -> Iterator[Finding]:
+    """Own words around the question may ask for another language."""
+    if run.settings.request.system or run.settings.request.prompt:
+        return
+    asked = [dominant_script(prompt(problem)) for problem in run.problems]
+    answered = [sample for sample in run.samples if not sample.error]
+    said = [(sample, dominant_script(final_text(sample.text))) for sample in answered]
+    other = [(sample, script) for sample, script in said if script and asked[sample.problem] not in {"", script}]
+    if other and surely([sample for sample, _ in other], answered) > TOLERATED:
+        sample, script = other[0]
+        yield warn(
+            expected=msg("answers in the script of the question"),
+            seen=msg(
+                "{other} of {said} are in another ({script}), such as {text}",
+                len(other),
+                len(said),
+                script,
+                excerpt(sample.text),
+            ),
+            fix=msg(
+                "if the model knows the question's language, check that the tokenizer and the chat template are "
+                "those of the weights"
+            ),
+        )
+
+
+def _copies(run: ProbeRun) -> Iterator[Finding]:
+    """Short answers are alike because there is no other way to say them, and all of them with top_k = 1."""
+    if run.settings.request.top_k == 1:
+        return
+    rows = [row for row in figures.grid(run).rows if len(row) > 1]
+    texts = [{run.samples[place].text for place in row} for row in rows]
+    long = [row for row in texts if max(map(len, row)) >= _LONG_CHARACTERS]
+    if run.settings.temperature >= 0.3 and len(long) >= 10 and all(len(row) == 1 for row in texts):
+        yield warn(
+            expected=msg("answers that vary at temperature {temperature:g}", run.settings.temperature),
+            seen=msg("all {rows} answers to each of {rows2} problems are the same text", len(rows[0]), len(rows)),
+            fix=msg(
+                "see endpoint/sampling: a pinned seed, an ignored temperature or top_k 1 in generation_config.json "
+                "makes pass@n equal avg@n"
+            ),
+        )
+
+
+def _flips(run: ProbeRun) -> Iterator[Finding]:
+    """At temperature 0 batches of another size round otherwise, and a close decision may fall the other way."""
+    rows = [row for row in figures.grid(run).rows if len(row) > 1]
+    if run.settings.temperature > 0 or not rows:
+        return
+    flipped = [row for row in rows if len({run.grades[place].extracted for place in row}) > 1]
+    interval = clopper_pearson(len(flipped), len(rows))
+    if not flipped:
+        yield note(
+            msg(
+                "no answer of {rows} problems differs at temperature 0 (at most {high:.1f} %)",
+                len(rows),
+                100 * interval.high,
+            )
+        )
+        return
+    answers = joined(" and ", sorted({run.grades[place].extracted or msg("none") for place in flipped[0]})[:3])
+    alike = median(_common_start([run.samples[place] for place in row]) for row in flipped)
+    told = fail if interval.low > MOST and alike < NO_PREFIX_CHARACTERS else warn
+    yield told(
+        expected=msg("the same final answer every time at temperature 0"),
+        seen=msg(
+            "{flipped} of {rows} problems got different ones ({id}: {answers}); the texts are alike in "
+            "their first {alike:g} characters",
+            len(flipped),
+            len(rows),
+            run.problems[run.samples[flipped[0][0]].problem].id,
+            answers,
+            alike,
+        ),
+        fix=msg(
+            "if it matters, ask for batch-invariant kernels; where texts part at once, look for a race between "
+            "streams: try --max-num-seqs 1, --enforce-eager, --tensor-parallel-size 1"
+        ),
+        evidence={"flipped": len(flipped), "of": len(rows), "low": interval.low, "alike_characters": alike},
+    )
+
+
+def _common_start(samples: Sequence[Sample]) -> int:
+    texts = [sample.reasoning + sample.text for sample in samples]
+    parted = (at for at, signs in enumerate(zip(*texts, strict=False)) if len(set(signs)) > 1)
+    return next(parted, min(map(len, texts)))

@@ -1,0 +1,110 @@
+"""probe/truncated: answers end by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from healthcheck.core.check import Findings, NotApplicable, check, fail, unsettled, warn
+from healthcheck.core.records import Finding, Stage
+from healthcheck.stages.probe import answers
+from healthcheck.stages.probe.answers import excerpt, surely
+from healthcheck.stages.probe.records import ProbeRun, Sample
+from healthcheck.text.messages import msg
+
+NEVER_ENDS = 0.5
+_CLEARLY_FEWER = 0.5
+
+
+@check(
+    "probe/truncated",
+    "Answers end by themselves",
+    stage=Stage.PROBE,
+    why="An answer that is cut at max_tokens is scored by the last number in it.",
+    requires=("endpoint/stream",),
+)
+def truncated(run: ProbeRun) -> Findings:
+    """Counts answers with finish_reason "length": they reached max_tokens.
+
+    Expected: none. A cut answer counts as right only if its final answer was already marked. The service's
+    max_tokens is unknown; its client's default is 512. Reasoning that does not fit leaves no answer.
+
+    If most answers are cut and show no end (a loop, an end-of-turn token in the text, a follow-up question by the
+    model, pages about a school problem), the model never stops, and the check fails. If most are cut while
+    reasoning, or a verbose model needs more than max_tokens, the accuracy says nothing about the deployment, and
+    the check is inconclusive. So it is if most say "length" well before max_tokens, which endpoint/max-tokens
+    judges. The samples of a problem count as one.
+
+    Repair: for a model that reasons, raise --max-tokens here, raise the context length that deploy.sh asks for, or
+    turn reasoning off in the chat template. For a model that never stops, check eos_token_id in
+    generation_config.json and the end-of-turn token of the chat template.
+
+    Example:
+    ```json the last event of most answers
+    {"choices": [{"index": 0, "delta": {"content": " and"}, "finish_reason": "length"}]}
+    ```
+
+    Use instead:
+
+    ```json the last event of most answers
+    {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    ```
+    """
+    answered = [sample for sample in run.samples if not sample.error]
+    if not answered:
+        raise NotApplicable(msg("no request was answered"))
+    cut = [sample for sample in answered if sample.finish_reason == "length"]
+    if not cut:
+        return
+    reasoned = answers.reasoning(run, cut)
+    thoughts = {sample.order for sample in reasoned}
+    endless = [sample for sample in cut if sample.order not in thoughts and answers.endless(run, sample)]
+    going_on = thoughts.union(sample.order for sample in endless)
+    most = run.settings.max_tokens
+    early = {each.order: each for each in cut if each.order not in going_on and _ends_early(each, most)}
+    undecided: Callable[..., Finding] = unsettled if surely(cut, answered) > NEVER_ENDS else warn
+    if early:
+        yield _said_length(undecided, tuple(early.values()), len(answered), most)
+    filled = [sample for sample in cut if sample.order not in early]
+    if not filled:
+        return
+    last = filled[0].text[-60:]
+    told = fail if surely(endless, answered) > NEVER_ENDS else undecided
+    yield told(
+        expected=msg("answers that end before max_tokens"),
+        seen=msg(
+            "{filled} of {answered} were cut at max_tokens={most}{value}{value2}; one ends in {last}",
+            len(filled),
+            len(answered),
+            most,
+            msg(", {reasoned} of them while reasoning", len(reasoned)) if reasoned else "",
+            msg(", {endless} going on without end", len(endless)) if endless else "",
+            excerpt(last),
+        ),
+        fix=msg("give reasoning more room (--max-tokens, --max-model-len), or repair the end-of-turn token"),
+        evidence={"cut": len(filled), "of": len(answered), "reasoning": len(reasoned), "endless": len(endless)},
+    )
+
+
+def _ends_early(sample: Sample, max_tokens: int) -> bool:
+    return sample.completion_tokens is not None and sample.completion_tokens < _CLEARLY_FEWER * max_tokens
+
+
+def _said_length(told: Callable[..., Finding], early: Sequence[Sample], answered: int, max_tokens: int) -> Finding:
+    """Answers that say "length", though max_tokens did not cut them."""
+    first = early[0]
+    return told(
+        expected=msg('finish_reason "length" only for answers of max_tokens={max_tokens}', max_tokens),
+        seen=msg(
+            '{early} of {answered} have finish_reason "length" after fewer tokens; one after '
+            "{completion_tokens}, ending in {text}",
+            len(early),
+            answered,
+            first.completion_tokens,
+            excerpt(first.text[-60:]),
+        ),
+        fix=msg(
+            'if they ended by themselves, report "stop" (endpoint/max-tokens); if they were cut, raise the context '
+            "length, or the limit that the server itself has"
+        ),
+        evidence={"early": len(early), "of": answered},
+    )

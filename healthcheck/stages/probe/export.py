@@ -1,0 +1,225 @@
+"""A run as the evaluation client would have reported it: its files, grader and figures."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from healthcheck.core.records import JsonValue
+from healthcheck.stages.probe import figures
+from healthcheck.stages.probe.aisbench.configuration import (
+    DataSet,
+    gsm8k,
+    infer_config,
+    sections,
+    textvqa,
+    version_of,
+)
+from healthcheck.stages.probe.aisbench.grader import client_gold, client_grade
+from healthcheck.stages.probe.aisbench.layout import MODEL, ClientReport, Failure, Prediction, write
+from healthcheck.stages.probe.aisbench.metrics import client_results, printed
+from healthcheck.stages.probe.aisbench.textvqa import Reference, client_soft
+from healthcheck.stages.probe.figures import Grid
+from healthcheck.stages.probe.problems import AnswerKind, Problem
+from healthcheck.stages.probe.records import QUESTION, ProbeRun, Sample
+from healthcheck.stages.probe.request import fields, messages
+from healthcheck.stages.probe.statistics.metrics import HARD_THRESHOLD, hard
+
+_DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
+"""Answers in words, which data sets of questions have, are not for its grader of numbers."""
+_OWN_QUESTIONS = "qa"
+_ROLES = {"system": "SYSTEM", "user": "HUMAN", "assistant": "BOT"}
+NOT_EMULATED = "not emulated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misread:
+    """An answer on which the client's grader and this kit differ.
+
+    Attributes:
+        read: what the client takes for the answer.
+        right: the kit's opinion; the client's is the opposite.
+    """
+
+    text: str
+    expected: str
+    read: str
+    right: bool
+
+
+def misread(run: ProbeRun) -> tuple[Misread, ...]:
+    """The answers to number problems that the client's own grader judges differently, in dispatch order."""
+    found = []
+    for sample, grade in zip(run.samples, run.grades, strict=True):
+        problem = run.problems[sample.problem]
+        if sample.error or problem.kind is not AnswerKind.NUMBER:
+            continue
+        reading = client_reading(problem, sample)
+        if reading and (reading[1] > HARD_THRESHOLD) != grade.correct:
+            found.append(Misread(text=sample.text, expected=problem.answer, read=reading[0], right=grade.correct))
+    return tuple(found)
+
+
+def client_figures(run: ProbeRun) -> dict[str, float]:
+    """What the client would write into its results: its grader, its grouping; percent.
+
+    Empty where nothing was answered, or where its grader for such problems is not emulated.
+    """
+    return _grouped(run) if all(map(emulated, run.problems)) else {}
+
+
+def client_column(run: ProbeRun) -> dict[str, str]:
+    """The name of each of the client's figures with its text; empty if nothing was answered."""
+    return printed(client_figures(run)) or dict.fromkeys(_grouped(run), NOT_EMULATED)
+
+
+def emulated(problem: Problem) -> bool:
+    """Whether the client's grader for a problem is known: that of GSM8K for numbers, that of TextVQA.
+
+    AISBench grades a user's own questions otherwise, after a prompt of its own.
+    """
+    if problem.kind is AnswerKind.NUMBER and problem.family != _OWN_QUESTIONS:
+        return bool(_DIGITS.fullmatch(client_gold(gold(problem)).strip()))
+    return problem.kind is AnswerKind.SOFT
+
+
+def _grouped(run: ProbeRun) -> dict[str, float]:
+    """The figures in the client's grouping, by its grader or else by the kit's."""
+    rows = figures.grid(run).rows
+    if all(run.samples[place].error for row in rows for place in row):
+        return {}
+    scores = [[_client_score(run, place) for place in _answered_first(run, row)] for row in rows]
+    return client_results(hard(scores), scores)
+
+
+def _answered_first(run: ProbeRun, row: Sequence[int]) -> list[int]:
+    """The samples of a problem as the client groups them: it fills up for failed requests at the end."""
+    return sorted(row, key=lambda place: bool(run.samples[place].error))
+
+
+def finish(run: ProbeRun) -> None:
+    """Write `configs predictions results summary` in the client's manner."""
+    write(_report(run), run.folder)
+
+
+def client_text(sample: Sample) -> str:
+    """The prediction as the client stores it: reasoning, end tag, answer; or reasoning alone without the tag."""
+    if not sample.reasoning:
+        return sample.text
+    return f"{sample.reasoning}</think>{sample.text}" if sample.text else sample.reasoning
+
+
+def gold(problem: Problem) -> str:
+    """The answer column in the manner of GSM8K: a rationale that ends in "#### 18"."""
+    if problem.kind is not AnswerKind.NUMBER or "####" in problem.worked:
+        return problem.worked or problem.answer
+    return f"{problem.worked}\n#### {problem.answer}".lstrip()
+
+
+def client_reading(problem: Problem, sample: Sample) -> tuple[str, float] | None:
+    """What the client reads from an answer, and its score; None if its grader for such answers is unknown."""
+    if not emulated(problem):
+        return None
+    if problem.kind is AnswerKind.NUMBER:
+        opinion = client_grade(client_text(sample), gold(problem))
+        return opinion.extracted, float(opinion.correct)
+    persons = tuple(Reference(identity=str(i), answer=said) for i, said in enumerate(problem.references))
+    return client_soft(client_text(sample), persons)
+
+
+def _client_score(run: ProbeRun, place: int) -> float:
+    """The client's score of a sample; the kit's own where its grader is unknown."""
+    sample = run.samples[place]
+    reading = None if sample.error else client_reading(run.problems[sample.problem], sample)
+    return reading[1] if reading else run.grades[place].score
+
+
+def _report(run: ProbeRun) -> ClientReport:
+    template = _turns(run, replace(run.problems[0], question=QUESTION))
+    infer = infer_config([(str(turn["role"]), str(turn["prompt"])) for turn in template])
+    chosen = figures.grid(run)
+    ids = {problem: place for place, problem in enumerate(chosen.problems)}
+    places = sorted(chosen.flat)
+    answered = [place for place in places if not run.samples[place].error]
+    data = _data_set(run, chosen)
+    return ClientReport(
+        stamp=run.started,
+        pid=run.pid,
+        dataset=_abbreviation(run),
+        version=version_of(infer),
+        predictions=tuple(_prediction(run, place, ids) for place in answered),
+        failures=tuple(_failure(run, place, ids) for place in places if run.samples[place].error),
+        results=_grouped(run) or None,
+        config=sections(
+            dataset={"abbr": _abbreviation(run), "infer_cfg": infer, **data.config},
+            model=_model(run, chosen),
+            work_dir=str(run.folder),
+        ),
+        data=data.files,
+    )
+
+
+def _data_set(run: ProbeRun, chosen: Grid) -> DataSet:
+    """The problems of the grid as the client's data set; nothing where no one grader of it is emulated for them."""
+    problems = [run.problems[problem] for problem in chosen.problems]
+    if not problems or not all(map(emulated, run.problems)):
+        return DataSet()
+    if len({problem.kind for problem in problems}) > 1:
+        return DataSet()
+    if problems[0].kind is AnswerKind.SOFT:
+        return textvqa(_abbreviation(run), [(problem.question, _persons(problem)) for problem in problems])
+    return gsm8k(_abbreviation(run), [(problem.question, gold(problem)) for problem in problems])
+
+
+def _model(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
+    settings = run.settings
+    return {
+        "abbr": MODEL,
+        "batch_size": settings.concurrency,
+        "generation_kwargs": {
+            "ignore_eos": False,
+            "num_return_sequences": chosen.repeats or settings.samples,
+            "temperature": settings.temperature,
+            **fields(settings.request, 0),
+        },
+        "max_out_len": settings.max_tokens,
+        "model": settings.model,
+        "url": settings.url,
+    }
+
+
+def _prediction(run: ProbeRun, place: int, ids: Mapping[int, int]) -> Prediction:
+    sample = run.samples[place]
+    problem = run.problems[sample.problem]
+    identity = f"{problem.id}/{run.settings.seed}/{sample.repeat}"
+    return Prediction(
+        id=ids[sample.problem],
+        uuid=hashlib.sha256(identity.encode()).hexdigest()[:32],
+        origin_prompt=_turns(run, problem),
+        prediction=client_text(sample),
+        gold=gold(problem) if problem.kind is not AnswerKind.SOFT else _persons(problem),
+    )
+
+
+def _failure(run: ProbeRun, place: int, ids: Mapping[int, int]) -> Failure:
+    sample = run.samples[place]
+    return Failure(id=ids[sample.problem], input=_turns(run, run.problems[sample.problem]), error_info=sample.error)
+
+
+def _persons(problem: Problem) -> Sequence[dict[str, JsonValue]]:
+    """The answer column in the manner of TextVQA."""
+    return [{"answer": said, "answer_id": place} for place, said in enumerate(problem.references)]
+
+
+def _turns(run: ProbeRun, problem: Problem) -> Sequence[dict[str, JsonValue]]:
+    """What a request said, by the client's names of the roles; pictures are left out."""
+    said = messages(replace(problem, images=()), run.settings.request)
+    return [{"role": _ROLES[str(turn["role"])], "prompt": turn["content"]} for turn in said]
+
+
+def _abbreviation(run: ProbeRun) -> str:
+    name = Path(run.settings.dataset).stem if run.settings.dataset else run.settings.family
+    return "".join(character if character.isalnum() else "_" for character in name) or "problems"

@@ -1,0 +1,340 @@
+"""The probe's facts: sends the samples of a run, or what is left of them, and keeps all that comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from healthcheck.core.progress import Progress
+from healthcheck.core.records import JsonValue
+from healthcheck.errors import UsageError
+from healthcheck.stages.probe import export, verdict
+from healthcheck.stages.probe import folder as run_folder
+from healthcheck.stages.probe.adaptive import Majorities, stopping
+from healthcheck.stages.probe.bank import Slot, fingerprint, refuse_unlike, schedule
+from healthcheck.stages.probe.drawing import Drawn, drawn, shared
+from healthcheck.stages.probe.folder import Outcome
+from healthcheck.stages.probe.grading import Grade, grade
+from healthcheck.stages.probe.journal import Journal
+from healthcheck.stages.probe.layout import JOURNAL, refuse_used
+from healthcheck.stages.probe.metrics import compute_metrics
+from healthcheck.stages.probe.problems import AnswerKind, Problem
+from healthcheck.stages.probe.progress import Meter
+from healthcheck.stages.probe.records import EndedBy, Lost, ProbeRun, ProbeSettings, Sample
+from healthcheck.stages.probe.replicas import Replicas
+from healthcheck.stages.probe.request import differences, sent, text_bytes
+from healthcheck.stages.probe.sampler import Sampler, connections, replicas
+from healthcheck.stages.probe.server import describe_all
+from healthcheck.stages.probe.statistics.gate import Decision
+from healthcheck.system.json_text import plain
+from healthcheck.text.messages import Message, joined, msg
+
+__all__ = ["measure", "provenance", "resume", "stored_metrics"]
+_TEMPLATE_TOKENS = 256
+"""Room for what a chat template puts around the prompt, where the server does not say how much that is."""
+_TEMPLATE_MOST_TOKENS = 2048
+"""Where the context has so much room beside prompt and max_tokens, nothing is asked."""
+_MEASURED_SPARE = 1.25
+"""The longest prompt in bytes need not be the longest in tokens."""
+_SOURCE = ("datasets", "columns", "few_shot", "few_shot_file")
+_IDENTITY = (
+    "model",
+    "family",
+    "problems",
+    "samples",
+    "temperature",
+    "max_tokens",
+    "seed",
+    "logprobs",
+    "adaptive_k",
+)
+
+
+def measure(settings: ProbeSettings, progress: Progress, out: Path) -> ProbeRun:
+    """Run a probe from its start. An interruption (Ctrl-C) ends it early, with what was measured.
+
+    Raises:
+        UsageError: the settings cannot be used, or `out` holds a run already.
+        Blocked: no server answers at the URL, or it names no model.
+    """
+    refuse_used(out)
+    settings, chosen, server = _prepared(shared(settings))
+    problems = chosen.problems
+    settings = replace(settings, problems=len(problems))
+    refuse_unlike(settings, problems)
+    run_folder.begin(out, settings, problems, server, drawn_from=chosen.of)
+    return _collect(settings, problems, schedule(len(problems), settings.samples, settings.seed), progress, out)
+
+
+def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRun:
+    """Continue a run: the requests that are not on record or that failed are sent (again).
+
+    Raises:
+        UsageError: the folder holds no run, or the model, the parameters, the data or n are not those of that run.
+        Blocked: no server answers at the URL.
+    """
+    run = run_folder.recorded(folder)
+    settings, chosen, server = _prepared(settings)
+    problems = chosen.problems
+    changed = _changed(run.head.settings, settings) + _another(run.head.server, server, settings.model)
+    if fingerprint(problems) != fingerprint(run.problems) and not changed:
+        changed = [msg("the problems themselves (another version of the kit, or of the data set)")]
+    refuse_unlike(settings, problems)
+    if changed:
+        raise UsageError(
+            msg(
+                "{folder} cannot be continued: {changed} changed since it was started",
+                folder,
+                joined("; ", changed),
+            )
+        )
+    if settings.servers != run.head.settings.servers:
+        run_folder.move(folder, settings, server)
+    answered = {sample.order for sample in run.samples if not sample.error}
+    slots = schedule(len(problems), settings.samples, settings.seed)
+    return _collect(settings, problems, [slot for slot in slots if slot.order not in answered], progress, folder)
+
+
+def _prepared(settings: ProbeSettings) -> tuple[ProbeSettings, Drawn, dict[str, Any]]:
+    """The settings with the examples, the model and the room that there is; the problems; what the server says.
+
+    Raises:
+        UsageError: the settings cannot be used.
+        Blocked: no server answers at the URL, or it names no model.
+    """
+    _usable(settings)
+    chosen = drawn(settings)
+    settings = replace(settings, request=replace(settings.request, examples=chosen.examples))
+    server = asyncio.run(describe_all(settings))
+    settings = replace(settings, model=settings.model or str(server["model"]))
+    return asyncio.run(_fitted(settings, chosen.problems, server)), chosen, server
+
+
+def stored_metrics(run: ProbeRun) -> dict[str, JsonValue]:
+    """The figures of a run, as they were written down at its end.
+
+    Raises:
+        UsageError: they were not, or the file is damaged.
+    """
+    return run_folder.figures(run.folder)
+
+
+def provenance(run: ProbeRun) -> dict[str, JsonValue]:
+    """The problems and parameters of a run: everything that is needed to repeat it."""
+    return {
+        "server": str(run.server.get("header", "")),
+        **({"commit": run.settings.commit} if run.settings.commit else {}),
+        "probe": {
+            **{name: getattr(run.settings, name) for name in (*_IDENTITY, "url", "dataset", "concurrency")},
+            **({"replicas": [*run.settings.replicas]} if run.settings.replicas else {}),
+            **({"lost": plain(run.lost)} if run.lost else {}),
+            **{name: plain(value) for name in _SOURCE if (value := getattr(run.settings, name))},
+            "request": sent(run.settings.request),
+            "problems_sha256": fingerprint(run.problems),
+            "drawn_from": run.drawn_from,
+            "server": {**run.server},
+            "seconds": run.seconds,
+            "stopped": run.stopped,
+        },
+    }
+
+
+def _usable(settings: ProbeSettings) -> None:
+    for name in ("problems", "samples", "concurrency", "max_tokens"):
+        if getattr(settings, name) < 1:
+            raise UsageError(msg("{name} must be at least 1, not {getattr}", name, getattr(settings, name)))
+    if not 0 <= settings.temperature <= 2:
+        raise UsageError(msg("the temperature lies between 0 and 2, not at {temperature}", settings.temperature))
+    if settings.threshold is not None and not 0 <= settings.threshold <= 1:
+        raise UsageError(msg("a threshold lies between 0 and 1, not at {threshold}", settings.threshold))
+    if settings.adaptive_k is not None and settings.references:
+        raise UsageError(msg("a reference is judged by whole rounds: leave adaptive k or the reference away"))
+    for url in settings.servers:
+        if not url.startswith(("http://", "https://")):
+            raise UsageError(msg("{url} is not an http:// URL", repr(url)))
+        if settings.servers.count(url) > 1:
+            raise UsageError(msg("{url} is named twice: each server once", url))
+
+
+def _changed(before: ProbeSettings, now: ProbeSettings) -> list[Message]:
+    named = [
+        msg("{name} ({getattr}, now {getattr2})", name, repr(getattr(before, name)), repr(getattr(now, name)))
+        for name in _IDENTITY
+        if getattr(before, name) != getattr(now, name)
+    ]
+    if before.commit and now.commit != before.commit:
+        named.append(msg("commit ({commit}, now {commit2})", repr(before.commit), repr(now.commit)))
+    return named + [
+        msg("{name} ({before}, now {now})", each.name, each.before, each.now)
+        for each in differences(before.request, now.request)
+    ]
+
+
+def _another(before: Mapping[str, Any], now: Mapping[str, Any], model: str) -> list[str]:
+    """What shows that another engine, or another one's weights, would answer the rest of the run."""
+    told = {
+        "the engine's version": (_said(before, model, "version"), _said(now, model, "version")),
+        "the path of the weights": (_said(before, model, "root"), _said(now, model, "root")),
+    }
+    return [
+        msg(
+            "{name} ({map}, now {map2})", name, ", ".join(sorted(map(repr, was))), ", ".join(sorted(map(repr, is_)))
+        )
+        for name, (was, is_) in told.items()
+        if was and is_ - was
+    ]
+
+
+def _said(server: Mapping[str, Any], model: str, name: str) -> set[str]:
+    """A property of the engine or of the model, from all servers that say one."""
+    first = server.get(name) or server.get("models", {}).get(model, {}).get(name)
+    return {str(said) for said in (first, *(each[name] for each in server.get("replicas", {}).values())) if said}
+
+
+async def _fitted(settings: ProbeSettings, problems: Sequence[Problem], server: Mapping[str, Any]) -> ProbeSettings:
+    """max_tokens lowered to what the context length leaves beside the longest prompt.
+
+    The server is asked how long that is: its template may add a system prompt of thousands of tokens, and a picture
+    has no bytes to count. Where it does not say, a token is at least one byte of the prompt.
+    """
+    length = server.get("max_model_len")
+    said = {problem.id: text_bytes(problem, settings.request) for problem in problems}
+    longest = max(problems, key=lambda problem: (sum(map(len, problem.images)), said[problem.id]))
+    guessed = said[longest.id] + _TEMPLATE_TOKENS
+    if not isinstance(length, int):
+        return settings
+    if not longest.images and settings.max_tokens + guessed + _TEMPLATE_MOST_TOKENS <= length:
+        return settings
+    async with connections(settings) as line:
+        measured = await Sampler(settings, problems, _ignore).prompt_tokens(line, longest)
+    room = length - int(measured * _MEASURED_SPARE) if measured else max(length - guessed, length // 2)
+    return replace(settings, max_tokens=max(min(settings.max_tokens, room), 1))
+
+
+async def _ignore(_: Sample) -> bool:
+    return True
+
+
+@dataclass(slots=True)
+class _Keeper:
+    """Takes each sample: to disk, to the gate, to the progress line. Answers whether more is needed.
+
+    Samples are graded in the order of the journal. An expression can take seconds: a thread grades it, while the
+    event loop measures the arrival times of other streams. A plain answer is graded faster than a thread starts.
+    """
+
+    journal: Journal
+    problems: Sequence[Problem]
+    meter: Meter
+    observer: verdict.Observer | None
+    majorities: Majorities | None
+    full: bool
+    decided: bool = False
+    grades: dict[int, Grade] = field(default_factory=dict)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def keep(self, sample: Sample) -> bool:
+        self.journal.append(sample)
+        async with self.turn:
+            slow = self.problems[sample.problem].kind is AnswerKind.EXPRESSION
+            self._count(sample, await asyncio.to_thread(self._graded, sample) if slow else self._graded(sample))
+        return not self.enough
+
+    @property
+    def enough(self) -> bool:
+        """Whether the samples so far end a run that does not want all of them."""
+        return self.decided and not self.full
+
+    def wanted(self, slots: Sequence[Slot]) -> Iterator[Slot]:
+        """The slots of problems that are not settled when their turn comes."""
+        return (slot for slot in slots if not (self.majorities and self.majorities.settled(slot.problem)))
+
+    def take(self, sample: Sample) -> None:
+        """Count a sample that is on record already."""
+        self._count(sample, self._graded(sample))
+
+    def _graded(self, sample: Sample) -> Grade:
+        return grade(self.problems[sample.problem], sample.text, finish_reason=sample.finish_reason)
+
+    def _count(self, sample: Sample, graded: Grade) -> None:
+        self.grades[sample.order] = graded
+        self.meter.take(sample, graded)
+        if self.majorities:
+            self.majorities.take(sample, graded)
+        if self.observer:
+            self.decided = self.observer.take(sample, graded) is not Decision.OPEN
+
+
+def _collect(
+    settings: ProbeSettings, problems: Sequence[Problem], slots: Sequence[Slot], progress: Progress, folder: Path
+) -> ProbeRun:
+    before = run_folder.outcome_of(folder)
+    began = time.monotonic()
+    keeper = _keeper(settings, problems, progress, folder)
+    for sample in run_folder.recorded(folder).samples:
+        if not sample.error:
+            keeper.take(sample)
+    keeper.meter.start()
+    sampler = Sampler(settings, problems, keeper.keep)
+    stopped, lost = "", [*before.lost]
+
+    def lose(one: Lost) -> None:
+        lost.append(one)
+        progress.note(msg("{url} is out of the run ({why}); the other servers take its requests", one.url, one.why))
+
+    try:
+        if not keeper.enough:
+            asyncio.run(_send(sampler, settings, keeper.wanted(slots), keeper.meter, lose))
+        stopped = sampler.gave_up or (EndedBy.EVIDENCE.value if keeper.enough else "")
+    except KeyboardInterrupt:
+        stopped = EndedBy.INTERRUPT.value
+    finally:
+        keeper.journal.close()
+        seconds = round(before.seconds + time.monotonic() - began, 3)
+        run_folder.write_outcome(folder, Outcome(stopped=stopped, seconds=seconds, lost=tuple(lost)))
+    run = run_folder.load(folder, keeper.grades)
+    run_folder.write_metrics(run, compute_metrics(run))
+    export.finish(run)
+    return run
+
+
+def _keeper(settings: ProbeSettings, problems: Sequence[Problem], progress: Progress, folder: Path) -> _Keeper:
+    """Announce what the samples of the run can decide, and make what takes them."""
+    planned = verdict.plan(settings, problems)
+    if planned:
+        progress.note(planned.told)
+    elif settings.references:
+        progress.note(msg("these samples cannot tell the reference from half of it: it decides nothing"))
+    rule = stopping(settings)
+    majorities = Majorities(rule, len(problems)) if rule else None
+    every = settings.full or settings.threshold is not None  # a threshold is judged by the interval of all samples
+    return _Keeper(
+        journal=Journal(folder / JOURNAL),
+        problems=problems,
+        meter=Meter(progress, total=len(problems) * settings.samples, majorities=majorities),
+        observer=verdict.Observer(planned) if planned else None,
+        majorities=majorities,
+        full=every,
+    )
+
+
+async def _send(
+    sampler: Sampler, settings: ProbeSettings, slots: Iterator[Slot], meter: Meter, lose: Callable[[Lost], None]
+) -> None:
+    async with replicas(settings, lose) as servers:
+        ticking = asyncio.create_task(_tick(sampler, servers, meter))
+        try:
+            await sampler.run(servers, slots)
+        finally:
+            ticking.cancel()
+            meter.show(sampler.in_flight, servers.told)
+
+
+async def _tick(sampler: Sampler, servers: Replicas, meter: Meter) -> None:
+    while True:
+        meter.show(sampler.in_flight, servers.told)
+        await asyncio.sleep(0.25)

@@ -1,0 +1,231 @@
+"""The run folder: what a run was asked, what it recorded, what it found; and reading one back.
+
+configs/probe.json       the settings as used, the server, the digest of the problems
+configs/probe.toml       what was asked, for another run like it
+configs/problems.jsonl   the problems
+logs/samples.jsonl       the journal: every sample as it arrived
+logs/outcome.json        why the run ended and how long it took
+results/metrics.json     the figures
+report.json              the report, also where nothing was sampled
+configs logs predictions results summary   also as the evaluation client writes them
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from healthcheck.core.records import JsonValue
+from healthcheck.errors import UsageError, reason_of
+from healthcheck.stages.probe import journal, scoring
+from healthcheck.stages.probe.bank import fingerprint
+from healthcheck.stages.probe.grading import Grade, grade
+from healthcheck.stages.probe.layout import JOURNAL, METRICS, OUTCOME, PROBLEMS, REPORT, SETTINGS
+from healthcheck.stages.probe.problems import Problem
+from healthcheck.stages.probe.records import EndedBy, Lost, ProbeRun, ProbeSettings, Sample
+from healthcheck.system import json_text
+from healthcheck.system.files import read_bounded, write_atomically
+from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
+
+MAX_CONFIG_BYTES = 2**20
+MAX_METRICS_BYTES = 2**26
+MAX_PROBLEMS_BYTES = 2**30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """The head of a run: `fingerprint` is that of its problems, `started` the local time; the rest as in a run."""
+
+    settings: ProbeSettings
+    fingerprint: str
+    started: str
+    pid: int
+    server: Mapping[str, Any] = field(default_factory=dict)
+    drawn_from: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a run ended: why before its end, "" if it did not; seconds and lost servers over all its parts."""
+
+    stopped: str
+    seconds: float
+    lost: tuple[Lost, ...] = ()
+
+
+def begin(
+    folder: Path,
+    settings: ProbeSettings,
+    problems: Sequence[Problem],
+    server: Mapping[str, Any],
+    *,
+    drawn_from: int | None = None,
+) -> None:
+    """Write the head of a new run.
+
+    Raises:
+        UsageError: the folder cannot be written to.
+    """
+    head = Stored(
+        settings=settings,
+        fingerprint=fingerprint(problems),
+        started=time.strftime("%Y%m%d_%H%M%S"),
+        pid=os.getpid(),
+        server=server,
+        drawn_from=drawn_from,
+    )
+    _write(folder, PROBLEMS, b"".join(json_text.dump_line(problem) for problem in problems))
+    _write(folder, SETTINGS, json_text.dump(head))
+
+
+def move(folder: Path, settings: ProbeSettings, server: Mapping[str, Any]) -> None:
+    """Write down that other servers answer the rest of a run.
+
+    Raises:
+        UsageError: the folder cannot be written to.
+    """
+    head = stored(folder)
+    asked = replace(head.settings, url=settings.url, replicas=settings.replicas)
+    known = {**head.server.get("replicas", {}), **server.get("replicas", {})}
+    told = {**head.server, "replicas": known} if known else head.server
+    _write(folder, SETTINGS, json_text.dump(replace(head, settings=asked, server=told)))
+
+
+def _write(folder: Path, name: str, data: bytes) -> None:
+    try:
+        write_atomically(folder / name, data)
+    except OSError as error:
+        raise UsageError(msg("cannot write to {folder}: {reason}", folder, reason_of(error))) from error
+
+
+def stored(folder: Path) -> Stored:
+    """The head of a run.
+
+    Raises:
+        UsageError: the folder holds no run.
+    """
+    if not (folder / SETTINGS).is_file():
+        raise UsageError(msg("{folder} is not a run of `npu-adapter probe`: {instead}", folder, _instead(folder)))
+    try:
+        return json_text.load_as(read_bounded(folder / SETTINGS, MAX_CONFIG_BYTES), Stored)
+    except JsonError as error:
+        raise UsageError(
+            msg("{folder} is not a record of a probe run: {error}", folder / SETTINGS, error)
+        ) from error
+
+
+def _instead(folder: Path) -> str:
+    """What the folder holds in place of a run, and what is expected."""
+    if not folder.exists():
+        return msg("there is nothing of that name")
+    if not folder.is_dir():
+        packed = msg(", and the zip file has to be unpacked") if folder.suffix == ".zip" else ""
+        return msg("it is a file; expected is the folder that --out named{packed}", packed)
+    inside = sorted(path.parent.parent for path in folder.glob(f"*/{SETTINGS}"))
+    if inside:
+        return msg("it has no {settings}; {inside} is one", SETTINGS, inside[0])
+    if (folder / "predictions").is_dir():
+        return msg("it has no {settings}; a report of the service is for `npu-adapter read`", SETTINGS)
+    if (folder / REPORT).is_file():
+        return msg("nothing was sampled there; its {report} says why", REPORT)
+    return msg("it has no {settings}; expected is the folder that --out named", SETTINGS)
+
+
+def write_outcome(folder: Path, outcome: Outcome) -> None:
+    """Write down how the run ended."""
+    write_atomically(folder / OUTCOME, json_text.dump(outcome))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What a run recorded; no answer is graded."""
+
+    head: Stored
+    problems: tuple[Problem, ...]
+    samples: tuple[Sample, ...]
+
+
+def recorded(folder: Path) -> Recorded:
+    """A run as its folder has it.
+
+    Raises:
+        UsageError: the folder holds no run, or a file of it is damaged.
+    """
+    head = stored(folder)
+    try:
+        lines = read_bounded(folder / PROBLEMS, MAX_PROBLEMS_BYTES).splitlines()
+        problems = tuple(json_text.load_as(line, Problem) for line in lines)
+        samples = journal.read(folder / JOURNAL)
+    except JsonError as error:
+        raise UsageError(msg("{folder} is damaged: {error}", folder, error)) from error
+    if fingerprint(problems) != head.fingerprint or any(sample.problem >= len(problems) for sample in samples):
+        raise UsageError(msg("{folder}: the problems are not those that the run was started with", folder))
+    return Recorded(head=head, problems=problems, samples=samples)
+
+
+def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
+    """A run as its folder has it, graded again; `known` are grades that need not be made again, by `Sample.order`.
+
+    Raises:
+        UsageError: the folder holds no run, or a file of it is damaged.
+    """
+    found, grades = recorded(folder), known or {}
+    head, problems, samples = found.head, found.problems, found.samples
+    try:
+        outcome = outcome_of(folder)
+        scores = scoring.stored(folder)
+    except JsonError as error:
+        raise UsageError(msg("{folder} is damaged: {error}", folder, error)) from error
+    planned = len(problems) * head.settings.samples
+    return ProbeRun(
+        settings=head.settings,
+        problems=problems,
+        samples=samples,
+        grades=tuple(
+            grades.get(sample.order)
+            or grade(problems[sample.problem], sample.text, finish_reason=sample.finish_reason)
+            for sample in samples
+        ),
+        planned=planned,
+        stopped="" if len(samples) == planned else outcome.stopped,
+        seconds=outcome.seconds,
+        folder=folder,
+        started=head.started,
+        pid=head.pid,
+        server=head.server,
+        drawn_from=head.drawn_from,
+        scores=scores,
+        lost=outcome.lost,
+    )
+
+
+def outcome_of(folder: Path) -> Outcome:
+    """How the run ended; a run that left no word was killed."""
+    if not (folder / OUTCOME).exists():
+        return Outcome(stopped=EndedBy.KILL.value, seconds=0.0)
+    return json_text.load_as(read_bounded(folder / OUTCOME, MAX_CONFIG_BYTES), Outcome)
+
+
+def figures(folder: Path) -> dict[str, JsonValue]:
+    """The figures of a run.
+
+    Raises:
+        UsageError: they are not there, or the file is damaged.
+    """
+    try:
+        found = json_text.load(read_bounded(folder / METRICS, MAX_METRICS_BYTES))
+    except JsonError as error:
+        raise UsageError(msg("{folder} is damaged: {error}", folder / METRICS, error)) from error
+    if not isinstance(found, dict):
+        raise UsageError(msg("{folder} is damaged: no JSON object", folder / METRICS))
+    return found
+
+
+def write_metrics(run: ProbeRun, figures: Mapping[str, JsonValue]) -> None:
+    """Write the figures of a run beside what was recorded."""
+    write_atomically(run.folder / METRICS, json_text.dump(figures))

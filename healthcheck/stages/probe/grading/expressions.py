@@ -1,0 +1,238 @@
+r"""Answers that are expressions: points, sets, intervals, equations, roots, LaTeX.
+
+What the answer states is found here; whether it equals the gold is a matter of text, of plain numbers, and then of
+math-verify. Brackets are compared here: (3, 14) is not [3, 14].
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from healthcheck.stages.probe.grading import judge
+from healthcheck.stages.probe.grading.extract import Found
+from healthcheck.stages.probe.grading.judge import Verdict
+from healthcheck.stages.probe.grading.numbers import POWERS, Number, in_digits, normalise
+from healthcheck.stages.probe.grading.statements import statements
+
+_SIGNS = {
+    "−": "-", "–": "-", "×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "÷": r"\div ", "π": r"\pi ",
+    "∞": r"\infty ", "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "∪": r"\cup ", "∩": r"\cap ", "±": r"\pm ",
+    "∈": r"\in ", "∅": r"\emptyset ", "（": "(", "）": ")", "，": ",", "。": ".", "：": ":", "°": r"^\circ ",
+    "、": ",",
+}  # fmt: skip
+_SPAN = re.compile(r"\$\$(.{1,600}?)\$\$|\$(.{1,600}?)\$|\\\((.{1,600}?)\\\)|\\\[(.{1,600}?)\\\]", re.DOTALL)
+_SPACING = re.compile(r"(?<!\\)\\[,;:! ]|\\(?:left|right|displaystyle|quad|qquad)(?![a-z])|~")
+_PLAIN_TEXT = re.compile(r"\\(?:text|mathrm|textbf|mathbf|mbox)\s*\{\s*([^{}]*?)\s*\}")
+_JOINT = re.compile(r"\s*(?:\bor\b|\band\b|或|和|与)\s*")
+_ABOUT = re.compile(r"\s*(?:\\approx|≈|\bor about\b|\bapproximately\b).*$", re.DOTALL)
+_REMARK = re.compile(
+    r"[,，;]?\s+(?:not|which|because|since|as|where|when|with|for|so|rather|instead|and\s+not)\b.*$|[,，]?\s*(?:而不是|因为).*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_MEMBER = re.compile(r"^\s*[A-Za-z]\s*\\in\s*(?![A-Za-z])")
+_TUPLE_NAME = re.compile(r"^\s*\([a-z](?:\s*,\s*[a-z])+\)\s*=\s*")
+_NAMED = re.compile(r"^\s*(?:[A-Za-z](?:_\{?\w\}?)?|[a-z]\([a-z]\))\s*=\s*(?=[^=]+$)")
+_UNIT = re.compile(r"(?<=[\d})])\s+(?:cm|mm|km|m|kg|g|s|(?:square\s)?units?|degrees?)(?:\^\{?[23]\}?)?$")
+"""After a space: in 5m, m may be a variable."""
+_STATES = re.compile(r"(?:\b(?:is|are|be|at|gives?|equals)\b|[:：]|[是为])\s*", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z]{3,}|[\u3400-\u9fff]{2,}")
+_KNOWN_WORD = re.compile(r"\\[A-Za-z]+|\b(?:sin|cos|tan|log|sqrt|exp|begin|end|[bpv]?matrix|cases)\b")
+_CHAIN = re.compile(r"\0(?:\s*(?:,|，|or|and|或|和)\s*\0)+(?=\W*$)", re.IGNORECASE)
+"""Formulas that end a text, with nothing between them but commas and joining words."""
+_MOST_ELEMENTS = 12
+_DENIED = re.compile(r"\b(?:not|never|cannot)\b|n['’]t\b|不是|并非", re.IGNORECASE)
+
+
+def judged(answer: str, gold: str) -> tuple[Found | None, bool, str]:
+    """What an answer states, whether it equals the gold, and who said so ("" the kit itself).
+
+    Raises:
+        UsageError: math-verify is needed and not installed.
+    """
+    stated = statements(answer)
+    for statement in stated.marked:
+        if candidate := _candidate(statement.text, gold):
+            right, by = equal(candidate, gold)
+            return Found(tier=statement.tier, text=_key(gold) if right else _key(candidate)), right, by
+    candidate = "" if stated.taken_back else _unmarked(stated.rest, gold)
+    if not candidate:
+        return None, False, ""
+    right, by = equal(candidate, gold)
+    return Found(tier="last", text=_key(gold) if right else _key(candidate)), right, by
+
+
+def equal(answer: str, gold: str) -> tuple[bool, str]:
+    """Whether two expressions are equal, and who said so.
+
+    Raises:
+        UsageError: math-verify is needed and not installed.
+    """
+    answer, gold = latex(answer), latex(gold)
+    if _key(answer) == _key(gold):
+        return True, ""
+    of_answer, of_gold = _bracketed(answer), _bracketed(gold)
+    if of_gold and of_answer:
+        alike = (of_answer[0], of_answer[2]) == (of_gold[0], of_gold[2])
+        return _elements(of_answer[1], of_gold[1], unordered=of_gold[0] == r"\{") if alike else (False, "")
+    if of_gold and of_gold[0] != r"\{" and "," in answer:
+        return False, ""
+    if of_gold and of_gold[0] == r"\{" and len(parts := _split(answer)) > 1:
+        right, by = _elements(parts, of_gold[1], unordered=True)
+        return (right, by) if right else _one(answer, gold)
+    listed = (of_answer[1] if of_answer and of_answer[0] == r"\{" else _split(answer), _split(gold))
+    if not of_gold and len(listed[1]) > 1:
+        return _elements(listed[0], listed[1], unordered=True)
+    return _one(answer, gold)
+
+
+def readable(gold: str) -> bool:
+    """Whether math-verify reads an expression, each element of a list by itself.
+
+    Raises:
+        UsageError: math-verify is not installed.
+    """
+    bracketed = _bracketed(latex(gold))
+    elements = bracketed[1] if bracketed else _split(latex(gold))
+    return all(judge.compare(one, one) is Verdict.EQUAL for one in (_NAMED.sub("", one) for one in elements))
+
+
+def _elements(answers: Sequence[str], golds: Sequence[str], *, unordered: bool) -> tuple[bool, str]:
+    if len(answers) != len(golds) or len(golds) > _MOST_ELEMENTS:
+        return False, ""
+    left, by = list(answers), ""
+    for gold in golds:
+        for one in left if unordered else left[:1]:
+            right, judge_name = _one(_NAMED.sub("", one), _NAMED.sub("", gold))
+            by = by or judge_name
+            if right:
+                left.remove(one)
+                break
+        else:
+            return False, by
+    return True, by
+
+
+def _one(answer: str, gold: str) -> tuple[bool, str]:
+    if _key(answer) == _key(gold):
+        return True, ""
+    mine, its = _number(answer), _number(gold)
+    if mine and its:
+        return mine.equals(its), ""
+    verdict = judge.compare(gold, answer)
+    settled = verdict in {Verdict.EQUAL, Verdict.DIFFERENT}
+    return verdict is Verdict.EQUAL, judge.name() + ("" if settled else f" ({verdict.value})")
+
+
+def _number(text: str) -> Number | None:
+    """The number that is the whole of a text."""
+    plain = normalise(text).strip()
+    found = in_digits(plain)
+    return found[0] if len(found) == 1 and (found[0].start, found[0].end) == (0, len(plain)) else None
+
+
+def latex(text: str) -> str:
+    """An expression as math-verify reads it: signs as commands, no spacing, no unit, no full stop."""
+    for sign, command in _SIGNS.items():
+        text = text.replace(sign, command)
+    text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", lambda found: f"^{{{found.group().translate(POWERS)}}}", text)
+    text = re.sub(r"√\s*(?:\(([^()]*)\)|(\w+))", lambda found: rf"\sqrt{{{found[1] or found[2]}}}", text)
+    text = re.sub(r"(?<![\\A-Za-z])sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text).replace("**", "^")
+    text = re.sub(r"(?<![\\A-Za-z])(pi|infty)(?![A-Za-z])", r"\\\1", text)
+    text = _SPACING.sub("", text.strip().strip("$").strip())
+    text = _PLAIN_TEXT.sub(r" \1 ", text)
+    text = re.sub(r"begin\{[bpv]matrix\}", r"begin{pmatrix}", re.sub(r"end\{[bpv]matrix\}", r"end{pmatrix}", text))
+    text = _TUPLE_NAME.sub("", _MEMBER.sub("", text.strip().rstrip(".。").strip()))
+    if re.fullmatch(r"\{[^{}]*,[^{}]*\}", text):
+        text = rf"\{text[:-1]}\}}"
+    return _UNIT.sub("", text)
+
+
+def _key(text: str) -> str:
+    r"""Equal for expressions that differ in spaces and in the kind of fraction only."""
+    return re.sub(r"\s+", "", latex(text).replace(r"\dfrac", r"\frac").replace(r"\tfrac", r"\frac"))
+
+
+def _split(text: str) -> list[str]:
+    """At the commas and joining words outside all brackets."""
+    text = _JOINT.sub(",", text)
+    parts, depth = [""], 0
+    for place, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth <= 0 and not re.match(r",\d{3}(?!\d)", text[place:]):
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _bracketed(text: str) -> tuple[str, list[str], str] | None:
+    r"""Opening, elements and closing of a text that is one pair of brackets around a list: (…), [, ), \{ … \}."""
+    match = re.fullmatch(r"(\(|\[|\\\{)(.*?)(\)|\]|\\\})", text.strip(), re.DOTALL)
+    if not match or not _one_pair(match[2]):
+        return None
+    elements = _split(match[2])
+    return (match[1], elements, match[3]) if len(elements) > 1 or match[1] == r"\{" else None
+
+
+def _one_pair(inside: str) -> bool:
+    depth = 0
+    for character in inside:
+        depth += (character in "([{") - (character in ")]}")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _candidate(text: str, gold: str) -> str:
+    """The expression in a statement: its formulas where it has any, else all of it without remarks."""
+    spans = [next(filter(None, groups), "") for groups in _SPAN.findall(text)]
+    if spans:
+        outside = _SPAN.sub("\0", text)
+        opening = re.match(r"[^\w\0]*\0((?:\s*(?:,|or|and|或|和)\s*\0)*)", outside, re.IGNORECASE)
+        listed = 1 + (opening[1].count("\0") if opening else 0)
+        if not opening and len(_split(_bare(gold))) > 1 and (chain := _CHAIN.search(outside)):
+            first = outside[: chain.start()].count("\0")
+            return " , ".join(spans[first : first + chain.group().count("\0")])
+        return _ABOUT.sub("", " , ".join(spans[:listed] if opening else spans[-1:]))
+    plain = _ABOUT.sub("", _REMARK.sub("", text)).strip().rstrip("。. ")
+    if plain.endswith("$") or plain.startswith("$"):
+        plain = plain.strip("$")
+    if _worded(plain.replace(gold, " ")):
+        plain = _after_words(plain)
+    return plain if plain and not _DENIED.search(plain) else ""
+
+
+def _bare(gold: str) -> str:
+    """The elements of a set; any other expression as it is."""
+    bracketed = _bracketed(latex(gold))
+    return ",".join(bracketed[1]) if bracketed and bracketed[0] == r"\{" else latex(gold)
+
+
+def _after_words(text: str) -> str:
+    """What follows the last word that states something."""
+    places = [match.end() for match in _STATES.finditer(text)]
+    said = text[places[-1] :] if places else ""
+    return "" if _worded(said) else said.strip()
+
+
+def _worded(text: str) -> bool:
+    """Whether a text has words that belong to no formula."""
+    return bool(_WORD.search(_KNOWN_WORD.sub(" ", _JOINT.sub(" ", _PLAIN_TEXT.sub(" ", text)))))
+
+
+def _unmarked(answer: str, gold: str) -> str:
+    """The expression of an answer that marks none: all of it, its last formula, what its last sentence states."""
+    lines = [line for line in answer.strip().splitlines() if line.strip()]
+    if not lines or _DENIED.search(lines[-1]):
+        return ""
+    if len(lines) == 1 and not _worded(lines[0]):
+        return _candidate(lines[0], gold)
+    spans = [next(filter(None, groups), "") for groups in _SPAN.findall(answer)]
+    if spans:
+        return (
+            _candidate(_SPAN.sub(lambda found: found.group(), lines[-1]), gold)
+            if _SPAN.search(lines[-1])
+            else spans[-1]
+        )
+    return _after_words(lines[-1].rstrip(". 。"))

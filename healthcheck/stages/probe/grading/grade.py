@@ -1,0 +1,125 @@
+"""The grade of one answer to one problem."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from healthcheck.stages.probe.grading import choices, expressions, extract, phrases, replies
+from healthcheck.stages.probe.grading.numbers import Number, bounded, normalise
+from healthcheck.stages.probe.grading.quantities import quantities
+from healthcheck.stages.probe.grading.statements import STRICT_TIERS, whole_part
+from healthcheck.stages.probe.problems import AnswerKind, Problem
+from healthcheck.text.reasoning import final_text
+
+_OPTION = re.compile(r"^([A-J])\. (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grade:
+    """What an answer is worth.
+
+    Attributes:
+        score: 0 to 1; above one half is correct.
+        tier: the tier of the cascade that found the answer, "" if none did.
+        strict: correct, and found where the prompt asked for it. Lenient minus strict accuracy is the uncertainty
+            of grading.
+        extracted: the answer that was found, in one spelling, so that equal answers are equal texts.
+        by: who judged; "" is the kit itself.
+    """
+
+    score: float = 0.0
+    tier: str = ""
+    strict: bool = False
+    extracted: str = ""
+    by: str = ""
+
+    @property
+    def correct(self) -> bool:
+        return self.score > 0.5
+
+
+def grade(problem: Problem, text: str, *, finish_reason: str = "") -> Grade:
+    """Grade an answer in the way of its problem's kind.
+
+    An answer that was cut at max_tokens ("length") counts only where its result was marked and is surely whole: the
+    last number of an unfinished calculation is right by chance, and its last digits may be missing.
+
+    Raises:
+        UsageError: the problem asks for an expression, and what judges those is not installed.
+    """
+    answer = bounded(final_text(text))
+    cut = finish_reason == "length"
+    if not (whole_part(answer) if cut else answer):
+        return Grade()
+    graded = _by_kind(problem, whole_part(answer) if cut else answer)
+    if cut and graded.correct and not graded.strict:
+        return Grade(tier=graded.tier, extracted=graded.extracted, by=graded.by)
+    return graded
+
+
+def _by_kind(problem: Problem, answer: str) -> Grade:
+    match problem.kind:
+        case AnswerKind.NUMBER:
+            return _number(problem, answer)
+        case AnswerKind.CHOICE:
+            return _choice(problem, answer)
+        case AnswerKind.EXPRESSION:
+            return _expression(problem, answer)
+        case AnswerKind.PHRASE:
+            return _phrase(problem, answer)
+        case AnswerKind.SOFT:
+            return _soft(problem, answer)
+
+
+def _number(problem: Problem, answer: str) -> Grade:
+    """By value; where the expected answer is not a number, by words."""
+    expected = _expected(problem.answer)
+    if expected is None:
+        return _phrase(problem, answer)
+    found = extract.number(answer)
+    if found is None or found.number is None:
+        return Grade()
+    correct = found.number.equals(expected)
+    if correct or found.text == expected.canonical:  # one spelling for all right answers, another for other units
+        text = expected.canonical + ("" if correct else " in another unit")
+        found = replace(found, text=text)
+    return _judged(correct, found)
+
+
+@lru_cache(maxsize=4096)
+def _expected(answer: str) -> Number | None:
+    return next(iter(quantities(normalise(answer))), None)
+
+
+def _choice(problem: Problem, answer: str) -> Grade:
+    options = {letter: text for letter, text in _OPTION.findall(problem.question) if letter in problem.letters}
+    found = choices.choice(answer, problem.letters, options)
+    return _judged(found.text == problem.answer, found) if found else Grade()
+
+
+def _expression(problem: Problem, answer: str) -> Grade:
+    found, right, by = expressions.judged(answer, problem.answer)
+    return replace(_judged(right, found), extracted=found.text[:200], by=by) if found else Grade()
+
+
+def _phrase(problem: Problem, answer: str) -> Grade:
+    accepted = (problem.answer, *problem.references)
+    found = [one for expected in accepted if (one := phrases.said(answer, expected))]
+    right = next(
+        (one for one, expected in zip(found, accepted, strict=False) if one.text == phrases.same(expected)), None
+    )
+    if right:
+        return Grade(score=1.0, tier=right.tier, strict=right.tier != "last line", extracted=right.text)
+    return Grade(tier=found[0].tier, extracted=found[0].text[:200]) if found else Grade()
+
+
+def _judged(correct: bool, found: extract.Found) -> Grade:
+    strict = correct and found.tier in STRICT_TIERS
+    return Grade(score=float(correct), tier=found.tier, strict=strict, extracted=found.text)
+
+
+def _soft(problem: Problem, answer: str) -> Grade:
+    score = replies.soft_score(answer, problem.references or (problem.answer,))
+    return Grade(score=score, tier="soft", strict=score > 0.5, extracted=replies.vqa_form(answer)[:200])

@@ -1,0 +1,155 @@
+"""Answers in words: a name, a date, a ratio, yes or no. Case, punctuation and the words around do not count."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from healthcheck.stages.probe.grading.extract import Found
+from healthcheck.stages.probe.grading.numbers import normalise
+from healthcheck.stages.probe.grading.statements import ENDS_IN_A_QUESTION, Statement, statements
+
+_AROUND = " \t\n\"'“”‘’`*_$.。!！,，;；:：?？()（）[]{}<>「」『』、"
+_HEAD_END = re.compile(
+    r"\s*(?:[,，;；(（—。]|\s[-–]\s|\.(?=\s|$)|!(?=\s|$)|</answer>|\}\s*$"
+    r"|\s(?:which|because|since|as|not|rather|instead|in|at)\b|而不|因为|，)",
+    re.IGNORECASE,
+)
+_STATES = re.compile(
+    r"(?:\b(?:is|are|was|were|be|called|named|at|on|in|by)\b|['’]s\b|[=:：]|是|为|叫)\s*(?P<said>.+)$",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"\b(?:not|never|cannot)\b|n['’]t\b|不|并非|没有", re.IGNORECASE)
+_REMARK = re.compile(r"\b(?:let|check|that|this|it|is|was|are|i|we|me|should)\b|[\u3400-\u9fff]{7,}", re.IGNORECASE)
+_FEW = 4
+_LONGEST_LINE = 2000
+_DENIED_TAIL = re.compile(r"\s*[,，;；]\s*(?:but\s+)?(?:而)?(?:not\b|不是|并非).*$", re.IGNORECASE)
+_VERB = re.compile(
+    r"\s(?:won|wins|(?:is|was|has)\s+(?:the|an?|one|located|known|called|correct|right|where|been)\b)",
+    re.IGNORECASE,
+)
+_CHINESE_VERB = re.compile(r"(?:就|便)?[是为](?!\s*(?:错|不))[^，。]{2,}[。！]?$")
+_YES_OR_NO = re.compile(r"\W*(?P<said>yes|no)\b\s*[,.!;:—–-]", re.IGNORECASE)
+_OPPOSITE = {"yes": re.compile(r"\bno\b", re.IGNORECASE), "no": re.compile(r"\byes\b", re.IGNORECASE)}
+_PARAGRAPH = re.compile(r"\s*(?P<said>[^\n]+?)[ \t]*\n[ \t]*\n\s*(?P<rest>.+)", re.DOTALL)
+_TURNING = re.compile(
+    r"\b(?:but|however|wait|actually|no|instead|wrong|incorrect|or)\b|但|不过|不对|错|还是|或", re.IGNORECASE
+)
+_DENYING_VERB = re.compile(r"\b(?:is|was|are|were)\s+(?:not|wrong|incorrect)\b|n['’]t\b|不是|不对", re.IGNORECASE)
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+_DATE = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({'|'.join(_MONTHS)}),?\s+(\d{{4}})\b")
+_ORDINAL = re.compile(rf"\b({'|'.join(_MONTHS)})\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b")
+_DATE_IN_DIGITS = re.compile(r"(?<!\d)(\d{4})(?:-(\d{2})-(\d{2})(?!\d)|年(\d{1,2})月(\d{1,2})日)")
+_RATIO = re.compile(r"(?<=\d)\s*(?:[:：∶]|\bto\b)\s*(?=\d)")
+
+
+def said(answer: str, expected: str) -> Found | None:
+    """What an answer states in words, in one spelling; None if it states nothing.
+
+    The expected text decides only how much of a sentence is taken: of "the answer is Paris, the capital" only paris
+    where paris is expected, and so of the sentence "The capital of France is Paris."
+    """
+    wanted = same(expected)
+    stated = statements(answer)
+    for statement in stated.marked:
+        if statement.corrects and not _is_name(statement.text):
+            continue
+        if text := _stated(statement, wanted):
+            return Found(tier=statement.tier, text=text)
+    for tier, candidates in (("exact", _whole(stated.rest)), ("last line", _sentences(stated.rest))):
+        if text := next((same(one) for one in candidates if same(one) == wanted), ""):
+            return Found(tier=tier, text=text)
+    whole = same(stated.rest)
+    return Found(tier="exact", text=whole[:200]) if whole else None
+
+
+def _is_name(text: str) -> bool:
+    """Whether what follows "Wait," can be an answer: a few words, and no remark."""
+    return len(text.split()) <= _FEW and not _REMARK.search(text)
+
+
+def same(text: str) -> str:
+    """One spelling for what differs in case, quotes, markup, articles, and in how a date or ratio is written."""
+    plain = unicodedata.normalize("NFKC", normalise(text)).casefold()
+    plain = re.sub(r"\s+", " ", plain).strip(_AROUND)
+    plain = re.sub(r"^(?:the|an?)\s+(?=\S)", "", plain)
+    plain = re.sub(r"^(是|对|不是|不对)的$", r"\1", plain)
+    plain = _DATE_IN_DIGITS.sub(_date, plain)
+    plain = _RATIO.sub(":", plain)
+    plain = _DATE.sub(lambda found: f"{found[2]} {int(found[1])} {found[3]}", plain)
+    return _ORDINAL.sub(lambda found: f"{found[1]} {int(found[2])} {found[3]}", plain)
+
+
+def _date(found: re.Match[str]) -> str:
+    month = int(found[2] or found[4])
+    if not 1 <= month <= len(_MONTHS):
+        return found.group()
+    return f"{_MONTHS[month - 1]} {int(found[3] or found[5])} {found[1]}"
+
+
+def _stated(statement: Statement, wanted: str) -> str:
+    """What a marked statement says: all of it, the part before a comma or bracket, the part in brackets."""
+    text = statement.text.strip()
+    if not same(text):
+        return ""
+    bracketed = [same(part) for part in re.findall(r"[(（]([^()（）]+)[)）]", text)]
+    candidates = [same(text), *_heads(text), *bracketed]
+    return wanted if wanted in candidates else candidates[0]
+
+
+def _heads(text: str) -> Iterator[str]:
+    """The beginnings of a text, each up to a place where a remark may begin, the longest first."""
+    for end in reversed([match.start() for match in _HEAD_END.finditer(text)][:20]):
+        yield same(text[:end])
+
+
+def _whole(answer: str) -> Iterator[str]:
+    """The whole answer, its last line, its first sentence up to a remark."""
+    lines = [line for line in answer.splitlines() if line.strip()]
+    if not lines or ENDS_IN_A_QUESTION.search(lines[-1]):
+        return
+    yield answer
+    yield lines[-1]
+    yield lines[-1].rpartition(":")[2]
+    yield from _opening(answer)
+    first = lines[0][:_LONGEST_LINE]
+    if _DENYING_VERB.search(_DENIED_TAIL.sub("", first)):
+        return
+    yield from _heads(first)
+    if verb := _VERB.search(first) or (len(lines) == 1 and _CHINESE_VERB.search(first)):
+        yield first[: verb.start()]
+
+
+def _opening(answer: str) -> Iterator[str]:
+    """A yes or no that a remark follows, and a first paragraph that an explanation follows, not another answer."""
+    said = _YES_OR_NO.match(answer)
+    if said and not _OPPOSITE[said["said"].lower()].search(answer):
+        yield said["said"]
+    opening = _PARAGRAPH.match(answer[:_LONGEST_LINE])
+    if opening and _explains(opening["rest"]):
+        yield opening["said"]
+
+
+def _explains(rest: str) -> bool:
+    words = len(rest.split()) + len(re.findall(r"[\u3400-\u9fff]", rest)) // 2
+    return words > _FEW and not _TURNING.search(rest)
+
+
+def _sentences(answer: str) -> Iterator[str]:
+    """What the last sentence states at its end."""
+    parts = [part for part in re.split(r"\n|(?<=[。！？])|(?<=[.!?])\s", answer) if part.strip()]
+    last = _DENIED_TAIL.sub("", parts[-1][-_LONGEST_LINE:]) if parts else ""
+    if ENDS_IN_A_QUESTION.search(last) or _DENIED.search(last):
+        return
+    place = 0
+    for _ in range(20):
+        match = _STATES.search(last, place)
+        if not match:
+            return
+        yield match["said"]
+        yield from _heads(match["said"])
+        place = match.start("said")

@@ -1,0 +1,27 @@
+"""Where a run folder has what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from healthcheck.errors import UsageError
+from healthcheck.text.messages import msg
+
+SETTINGS = "configs/probe.json"
+PROBLEMS = "configs/problems.jsonl"
+JOURNAL = "logs/samples.jsonl"
+OUTCOME = "logs/outcome.json"
+METRICS = "results/metrics.json"
+REPORT = "report.json"
+
+
+def refuse_used(folder: Path) -> None:
+    """Make sure that a new run overwrites no other.
+
+    Raises:
+        UsageError: the folder holds a run already.
+    """
+    if (folder / SETTINGS).exists():
+        raise UsageError(
+            msg("{folder} holds a run already: continue it with --resume {folder}, or name another --out", folder)
+        )

@@ -1,0 +1,189 @@
+"""Every figure of a run, each with its interval, as JSON values: what a report shows and other programs read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+
+from healthcheck.core.records import SOFT_SCORES, JsonValue
+from healthcheck.stages.probe import baselines, export, figures, verdict
+from healthcheck.stages.probe.adaptive import saving
+from healthcheck.stages.probe.by_server import Share, shares
+from healthcheck.stages.probe.figures import Grid
+from healthcheck.stages.probe.records import CLIENT, THE_KIT, ProbeRun
+from healthcheck.stages.probe.statistics.intervals import bootstrap, plus_two_t, wilson
+from healthcheck.stages.probe.statistics.noise import corrected_avg, corrected_pass_at_k
+from healthcheck.stages.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
+from healthcheck.stages.probe.statistics.summary import ALL, accuracy_name, headline, per_problem
+from healthcheck.text.messages import msg
+
+
+def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
+    """The service's four figures on top, then the rest by subject. A run without samples has counts only."""
+    chosen = figures.grid(run)
+    counts: dict[str, JsonValue] = {
+        "samples": len(run.samples),
+        "samples in figures": len(chosen.flat),
+        "failed requests": len(run.failed),
+        "ended early": run.stopped,
+    }
+    if not chosen.rows:
+        return counts
+    summary = figures.overall(run)
+    n = summary.repeats
+    names = (accuracy_name(n), f"avg@{n}", *((f"pass@{n}", f"cons@{n}") if n > 1 else ()))
+    return {
+        **{name: _json(estimate) for name in names if (estimate := summary.estimate(name))},
+        "strict accuracy": _json(_share(msg("strict accuracy"), chosen, lambda place: run.grades[place].strict)),
+        **_without_failures(run, chosen),
+        **counts,
+        SOFT_SCORES: sum(0 < run.grades[place].score < 1 for place in chosen.flat),
+        CLIENT: {name: round(value, 10) for name, value in export.client_figures(run).items()},
+        **_weighted(run),
+        **_adaptive(run),
+        **_corrected(run, chosen, summary),
+        **_bootstrapped(run, chosen),
+        "all": _summary(summary, figures.votes(run, chosen)),
+        "tiers": {
+            tier.tier: _summary(tier, figures.votes(run, figures.of_tier(run, chosen, tier.tier)))
+            for tier in figures.tiers(run)
+        },
+        "baselines": {**baselines.accuracies([run.problems[problem] for problem in chosen.problems])},
+        "graders": {**_counted([run.grades[place].by or THE_KIT for place in chosen.flat])},
+        "verdict": _verdict(run),
+        **_servers(run),
+    }
+
+
+def _servers(run: ProbeRun) -> dict[str, JsonValue]:
+    """The answers by server, where there are several."""
+    if len(run.servers) < 2:
+        return {}
+    return {"servers": {share.server: _fields(share, but="server") for share in shares(run)}}
+
+
+def _bootstrapped(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
+    """The headline with percentile bootstrap intervals over problems, as many papers print them, if asked for."""
+    seed, resamples = run.settings.seed, run.settings.bootstrap
+    if not resamples:
+        return {}
+    estimates = headline(
+        figures.matrix(run, chosen),
+        figures.scores(run, chosen),
+        lambda values: bootstrap(values, seed=seed, resamples=resamples),
+    )
+    return {"bootstrap": {estimate.name: _json(estimate) for estimate in estimates}}
+
+
+def _weighted(run: ProbeRun) -> dict[str, JsonValue]:
+    """The answers that likelihood, the user's scores and adaptive k choose, where there are those."""
+    named = {estimate.name: _json(estimate) for estimate, _ in figures.choices(run) if estimate.name.endswith(")")}
+    source: dict[str, JsonValue] = {"scores": run.scores.source} if run.scores.values else {}
+    return {**named, **source}
+
+
+def _adaptive(run: ProbeRun) -> dict[str, JsonValue]:
+    """How many samples adaptive k saved, where that was asked for."""
+    found = saving(run)
+    if found is None:
+        return {}
+    told: dict[str, JsonValue] = {
+        "error": found.rule.error,
+        "samples": found.sent,
+        "asked": found.asked,
+        "saved": found.saved,
+        "late": found.late,
+        "problems settled early": found.early,
+        "samples of each problem in other figures": found.rule.least,
+        "said": found.told,
+    }
+    return {"adaptive k": told}
+
+
+def _corrected(run: ProbeRun, chosen: Grid, summary: Summary) -> dict[str, JsonValue]:
+    """avg@n and pass@n without the grader's errors, where their rates were given."""
+    fn, fp = run.settings.grading_noise
+    average = summary.estimate(f"avg@{summary.repeats}")
+    if not (fn or fp) or average is None:
+        return {}
+    counts = [(len(row), sum(row)) for row in figures.matrix(run, chosen)]
+    passed = corrected_pass_at_k(counts, summary.repeats, fn, fp)
+    return {
+        f"{estimate.name} without grading noise": _json(estimate)
+        for estimate in (corrected_avg(average, fn, fp), passed)
+    }
+
+
+def _verdict(run: ProbeRun) -> dict[str, JsonValue] | None:
+    judged = verdict.judge(run)
+    if judged is None:
+        return None
+    question, evidence, last = judged.plan.question, judged.evidence, judged.last
+    return {
+        "decision": judged.decision.value,
+        "problems": ALL,
+        "reference": question.accuracy,
+        "reference run": run.settings.reference_run.folder if run.settings.reference_run else None,
+        "bad": round(question.accuracy - question.margin, 10),
+        "good": round(question.accuracy - question.slack, 10),
+        "alpha": question.error,
+        "beta": question.error,
+        "margin": question.margin,
+        "settles": judged.plan.settles,
+        "needed": judged.plan.needed,
+        "samples": judged.samples,
+        "right": judged.right,
+        "healthy_log10_e": evidence.healthy_e,
+        "degraded_log10_e": evidence.degraded_e,
+        "change": None if last is None else {"value": last.change, "low": last.low, "high": last.high},
+        "more samples": judged.more,
+    }
+
+
+def _counted(names: Sequence[str]) -> Mapping[str, int]:
+    return {name: names.count(name) for name in sorted(set(names))}
+
+
+def _share(name: str, chosen: Grid, holds: Callable[[int], bool]) -> Estimate:
+    shares = [sum(holds(place) for place in row) / len(row) for row in chosen.rows]
+    return per_problem(name, shares, plus_two_t(shares), len(chosen.flat))
+
+
+def _without_failures(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
+    """Accuracy of the answered requests, where some failed; its interval is for these problems again."""
+    answered = [place for place in chosen.flat if not run.samples[place].error]
+    if not 0 < len(answered) < len(chosen.flat):
+        return {}
+    right = sum(run.grades[place].score for place in answered)
+    interval = wilson(right, len(answered))
+    estimate = Estimate(
+        name="without failures", value=right / len(answered), low=interval.low, high=interval.high,
+        level=interval.level, method=interval.method, question=THIS_BANK, problems=len(chosen.problems),
+        samples=len(answered),
+    )  # fmt: skip
+    return {estimate.name: _json(estimate)}
+
+
+def _summary(summary: Summary, votes: Sequence[Estimate]) -> dict[str, JsonValue]:
+    return {
+        "problems": summary.problems,
+        "samples": summary.samples,
+        "correct": summary.correct,
+        "figures": _by_name((*summary.estimates, *votes)),
+    }
+
+
+def _by_name(estimates: Sequence[Estimate]) -> dict[str, JsonValue]:
+    named: dict[str, JsonValue] = {}
+    for estimate in estimates:
+        name = estimate.name if estimate.question == LIKE_THESE else f"{estimate.name} ({estimate.question})"
+        named[name] = _json(estimate)
+    return named
+
+
+def _json(estimate: Estimate) -> dict[str, JsonValue]:
+    return _fields(estimate, but="name")
+
+
+def _fields(record: Estimate | Share, *, but: str) -> dict[str, JsonValue]:
+    return {field.name: getattr(record, field.name) for field in fields(record) if field.name != but}

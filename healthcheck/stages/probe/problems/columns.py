@@ -1,0 +1,183 @@
+"""The columns of a data set that it need not have: the tier of a problem, and its pictures.
+
+A picture is a data URL, or a path inside the data set's folder; no link is followed out of it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from healthcheck.errors import UsageError
+from healthcheck.stages.probe.problems.pictures import media_type
+from healthcheck.system.files import read_bounded
+from healthcheck.text.messages import msg
+
+MAX_PICTURE_BYTES = 20 * 2**20
+MAX_PICTURES = 16
+MAX_BYTES = 2**29
+"""Of all pictures of a run: its folder keeps them."""
+MAX_TIER_CHARS = 60
+WITHOUT_TIER = "no tier"
+"""The name of a row's tier where only others name one."""
+_TIER = ("tier", "category")
+_IMAGE = ("image", "images")
+_UNREAD = ("image_url", "image_path", "picture", "pictures", "img", "video", "audio")
+_RESERVED = "all"
+"""The name, in reports, of all tiers together."""
+
+
+def renamed(row: Mapping[str, object], names: Mapping[str, str], where: str) -> Mapping[str, object]:
+    """The row with the names of columns that the kit knows.
+
+    Raises:
+        UsageError: it lacks a column that is named.
+    """
+    for own, theirs in names.items():
+        if theirs not in row:
+            there = ", ".join(map(str, row)) or msg("nothing")
+            raise UsageError(
+                msg(
+                    "{where}: no {theirs}, the column for {own}, in this row (it has {there})",
+                    where,
+                    repr(theirs),
+                    own,
+                    there[:200],
+                )
+            )
+    left = {name: value for name, value in row.items() if name not in names and name not in names.values()}
+    return {**left, **{own: row[theirs] for own, theirs in names.items()}}
+
+
+def tier(row: Mapping[str, object], where: str) -> str:
+    """The tier that a row names, "" if it names none.
+
+    Raises:
+        UsageError: it is not a short text or number.
+    """
+    name = next((name for name in _TIER if name in row), "")
+    value = row.get(name)
+    if value is None or value == "":
+        return ""
+    text = " ".join(str(value).split())
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)) or not 0 < len(text) <= MAX_TIER_CHARS:
+        raise UsageError(
+            msg(
+                "{where}: its {name} is not a text of at most {max_tier_chars} characters",
+                where,
+                repr(name),
+                MAX_TIER_CHARS,
+            )
+        )
+    if text == _RESERVED:
+        raise UsageError(
+            msg(
+                "{where}: its {name} is {reserved}, as reports call all problems: name it otherwise",
+                where,
+                repr(name),
+                repr(_RESERVED),
+            )
+        )
+    return text
+
+
+def images(row: Mapping[str, object], where: str) -> tuple[str, ...]:
+    """The paths and data URLs of a row's pictures.
+
+    Raises:
+        UsageError: they are none, or stand in a column that is not read.
+    """
+    for name in _UNREAD:
+        if row.get(name):
+            raise UsageError(
+                msg(
+                    "{where}: the column {name} is not read: put pictures into the column 'image'",
+                    where,
+                    repr(name),
+                )
+            )
+    name = next((name for name in _IMAGE if row.get(name)), "")
+    value = row.get(name) if name else []
+    named = [value] if isinstance(value, str) else value
+    if not isinstance(named, list) or not all(isinstance(one, str) and one.strip() for one in named):
+        raise UsageError(
+            msg("{where}: its {name} is neither a path, nor a data URL, nor a list of them", where, repr(name))
+        )
+    if len(named) > MAX_PICTURES:
+        raise UsageError(
+            msg(
+                "{where}: {named} pictures in one row, where at most {max_pictures} are sent",
+                where,
+                len(named),
+                MAX_PICTURES,
+            )
+        )
+    return tuple(one.strip() for one in named)
+
+
+class Pictures:
+    """Reads the pictures of a data set, all together at most MAX_BYTES."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.resolve()
+        self._left = MAX_BYTES
+
+    def read(self, named: Sequence[str], where: str) -> tuple[bytes, ...]:
+        """The bytes of the pictures of a row.
+
+        Raises:
+            UsageError: one cannot be read, is too large, is outside the folder or is not an image.
+        """
+        return tuple(self._one(one, where) for one in named)
+
+    def _one(self, named: str, where: str) -> bytes:
+        picture = _decoded(named, where) if named.startswith("data:") else self._file(named, where)
+        if not media_type(picture):
+            raise UsageError(
+                msg("{where}: {named} is not a PNG, JPEG, GIF or WebP picture", where, repr(named[:80]))
+            )
+        self._left -= len(picture)
+        if self._left < 0:
+            raise UsageError(
+                msg("{where}: with this one the pictures have more than {max_bytes} MiB", where, MAX_BYTES >> 20)
+            )
+        return picture
+
+    def _file(self, named: str, where: str) -> bytes:
+        if "://" in named:
+            raise UsageError(
+                msg(
+                    "{where}: {named} is an address: nothing is downloaded; save the picture",
+                    where,
+                    repr(named[:80]),
+                )
+            )
+        try:
+            path = (self._folder / named).resolve(strict=True)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise UsageError(
+                msg("{where}: there is no picture {named} beside the data set", where, repr(named[:80]))
+            ) from error
+        if not path.is_relative_to(self._folder):
+            raise UsageError(
+                msg("{where}: the picture {named} lies outside the data set's folder", where, repr(named[:80]))
+            )
+        return read_bounded(path, MAX_PICTURE_BYTES)
+
+
+def _decoded(address: str, where: str) -> bytes:
+    head, _, data = address.partition(",")
+    if not head.endswith(";base64") or len(data) > MAX_PICTURE_BYTES * 4 // 3 + 4:
+        raise UsageError(
+            msg(
+                "{where}: a data URL is data:image/…;base64,… of at most {max_picture_bytes} MiB",
+                where,
+                MAX_PICTURE_BYTES >> 20,
+            )
+        )
+    try:
+        return base64.b64decode(data, validate=True)
+    except binascii.Error as error:
+        raise UsageError(msg("{where}: the data URL is not base64 ({error})", where, error)) from error

@@ -1,0 +1,227 @@
+"""Problems from a file that someone else wrote: read defensively, refused with the line that is wrong.
+
+GSM8K: JSON lines of {"question", "answer"}, the answer a rationale that ends in "#### 18".
+qa:    {"question", "answer"} as JSON lines or CSV; the answer a number, an expression or words.
+mcq:   {"question", "A", "B", …, "answer"} as JSON lines or CSV; the answer a letter. Or a list of choices.
+The last two are AISBench's custom data sets. Each may have a column `tier` or `category`, and a column `image`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from healthcheck.errors import UsageError
+from healthcheck.stages.probe.grading import expressions, golds, grade, judge
+from healthcheck.stages.probe.problems import columns, listed, requested
+from healthcheck.stages.probe.problems.problem import AnswerKind, Dice, Problem
+from healthcheck.stages.probe.problems.rows import rows_of
+from healthcheck.system import extras
+from healthcheck.system.files import read_text
+from healthcheck.text.messages import msg
+
+MAX_BYTES = 2**28
+_GOLD = "####"
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
+_MOST_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """Problems from a file, in the order of its rows, and how many different ones the file has."""
+
+    problems: tuple[Problem, ...]
+    of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    """A row of the file: its problem, without pictures yet, and what its column `image` says."""
+
+    place: int
+    problem: Problem
+    images: tuple[str, ...]
+
+
+def draw(path: Path, count: int, seed: int, names: Mapping[str, str] | None = None) -> Drawn:
+    """A random sample of `count` different problems of a file; all of them where it has no more.
+
+    Every row is read and checked; a file that is sorted by difficulty gives no biased figure. `names` has the
+    file's name of a column where it has another than here: {"question": "prompt"}.
+
+    Raises:
+        UsageError: it cannot be read, is empty, or a row of it is not a problem; the message names the row.
+    """
+    text = read_text(path, MAX_BYTES)
+    found: dict[tuple[str, tuple[str, ...]], _Row] = {}
+    places = list[int]()
+    again = list[tuple[_Row, _Row]]()
+    for place, fields in rows_of(path, text):
+        known = columns.renamed(fields, names or {}, f"{path}:{place}")
+        places += listed.counted(known)
+        row = _row(path, place, known)
+        first = found.setdefault((row.problem.question, row.images), row)
+        again += [(first, row)] if first is not row else []
+    listed.refuse_counted_from_one(path, places)
+    if not found:
+        raise UsageError(msg("{path} has no problems", path))
+    _refuse_without_judge(path, found.values())
+    _refuse_contradictions(path, again)
+    rows = _all_with_tiers(found.values())
+    if len(rows) > count:
+        chosen = Dice("dataset", seed).shuffled(range(len(rows)))[:count]
+        rows = [rows[place] for place in sorted(chosen)]
+    pictures = columns.Pictures(path.parent)
+    return Drawn(problems=tuple(_illustrated(path, row, pictures) for row in rows), of=len(found))
+
+
+def _illustrated(path: Path, row: _Row, pictures: columns.Pictures) -> Problem:
+    """The problem of a row with its pictures; their digest is part of its id, so that a change is noticed.
+
+    Raises:
+        UsageError: a picture cannot be sent, or the answer is an expression that math-verify does not read.
+    """
+    if row.problem.kind is AnswerKind.EXPRESSION and not expressions.readable(row.problem.answer):
+        raise UsageError(
+            msg(
+                "{path}:{place}: {package} does not read the answer {answer}: write it as LaTeX, or in plain words",
+                path,
+                row.place,
+                judge.PACKAGE,
+                repr(row.problem.answer[:80]),
+            )
+        )
+    if not row.images:
+        return row.problem
+    images = pictures.read(row.images, f"{path}:{row.place}")
+    digest = hashlib.sha256(b"".join(images)).hexdigest()[:12]
+    return replace(row.problem, id=f"{row.problem.id}/{digest}", images=images)
+
+
+def _row(path: Path, place: int, row: Mapping[str, object]) -> _Row:
+    where = f"{path}:{place}"
+    problem = _problem(where, f"{path.stem}/{place}", listed.lettered(row, where))
+    _refuse_ungradable(where, problem)
+    return _Row(
+        place=place,
+        problem=replace(problem, tier=columns.tier(row, where)),
+        images=columns.images(row, where),
+    )
+
+
+def _problem(where: str, identity: str, row: Mapping[str, object]) -> Problem:
+    question, answer = _text(where, row, "question"), _text(where, row, msg("answer"))
+    letters = listed.letters_of(row)
+    if letters and answer.strip().upper() in set(letters):
+        options = "\n".join(f"{letter}. {row[letter]}" for letter in letters)
+        return Problem(
+            id=identity, family="mcq", tier="", kind=AnswerKind.CHOICE, question=f"{question}\n{options}",
+            answer=answer.strip().upper(), letters=letters, language=_language(question),
+        )  # fmt: skip
+    if letters:
+        raise UsageError(
+            msg("{where}: the answer {answer} is none of the letters {letters}", where, repr(answer[:80]), letters)
+        )
+    _, mark, final = answer.rpartition(_GOLD)
+    if mark and not final.strip():
+        raise UsageError(msg("{where}: nothing follows the last {gold} of the answer", where, _GOLD))
+    gold = (final if mark else answer).strip()
+    return Problem(
+        id=identity, family="gsm8k" if mark else "qa", tier="", question=question, answer=gold,
+        kind=golds.kind_of(gold), worked=answer if mark else "", language=_language(question),
+    )  # fmt: skip
+
+
+def _language(question: str) -> str:
+    return "zh" if _CHINESE.search(question) else "en"
+
+
+def _refuse_ungradable(where: str, problem: Problem) -> None:
+    """A gold that is not right when it is given back, as it is or in the form that the prompt asks for."""
+    for form in (problem.answer, requested(problem)):
+        graded = grade(problem, form)
+        if not graded.correct:
+            seen = (
+                msg("{extracted} is read from it", repr(graded.extracted[:80]))
+                if graded.extracted
+                else msg("no answer is found in it")
+            )
+            raise UsageError(
+                msg(
+                    "{where}: the answer {answer} would not be graded right when a model gives it as {form}: "
+                    "{seen}. Write it as a number, as LaTeX or in plain words",
+                    where,
+                    repr(problem.answer[:80]),
+                    repr(form[:120]),
+                    seen,
+                )
+            )
+
+
+def _refuse_without_judge(path: Path, rows: Iterable[_Row]) -> None:
+    places = [row.place for row in rows if row.problem.kind is AnswerKind.EXPRESSION]
+    if places and not judge.installed():
+        named = ", ".join(map(str, places[:_MOST_NAMED])) + (" …" if len(places) > _MOST_NAMED else "")
+        raise UsageError(
+            msg(
+                "{path}: the answers of {places} rows are expressions ({named}), which {package} judges: "
+                "{install_command}",
+                path,
+                len(places),
+                named,
+                judge.PACKAGE,
+                extras.install_command(judge.PACKAGE),
+            )
+        )
+
+
+def _refuse_contradictions(path: Path, again: Iterable[tuple[_Row, _Row]]) -> None:
+    """A question that is repeated with another answer: which of them is right, nobody knows."""
+    for first, second in again:
+        before, now = first.problem.answer, second.problem.answer
+        if now != before and not grade(first.problem, now).correct:
+            raise UsageError(
+                msg(
+                    "{path}:{place}: the question of row {place2} again, but its answer is {now}, and {before} "
+                    "there: correct one of them, or remove both rows",
+                    path,
+                    second.place,
+                    first.place,
+                    repr(now[:80]),
+                    repr(before[:80]),
+                )
+            )
+
+
+def _all_with_tiers(rows: Iterable[_Row]) -> list[_Row]:
+    """The rows, each with a tier where one has: reports show the figures of a tier beside its name."""
+    rows = list(rows)
+    if not any(row.problem.tier for row in rows):
+        return rows
+    return [
+        replace(row, problem=replace(row.problem, tier=row.problem.tier or columns.WITHOUT_TIER)) for row in rows
+    ]
+
+
+def _text(where: str, row: Mapping[str, object], name: str) -> str:
+    value = row.get(name)
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool) and str(value).strip():
+        return str(value)
+    if value is None or not str(value).strip():
+        there = ", ".join(map(str, row)) or msg("nothing")
+        empty = msg("{name} is empty", repr(name)) if name in row else msg("no {name}", repr(name))
+        raise UsageError(
+            msg(
+                "{where}: {empty} in this row (it has {there}); --set columns.{name}=NAME names another column",
+                where,
+                empty,
+                there[:200],
+                name,
+            )
+        )
+    raise UsageError(
+        msg("{where}: {name} is {value}, and not one text or number", where, repr(name), repr(str(value)[:80]))
+    )

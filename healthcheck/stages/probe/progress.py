@@ -1,0 +1,86 @@
+"""The probe's progress line: done, in flight, rate, time left, the estimate so far with its interval."""
+
+from __future__ import annotations
+
+import time
+
+from healthcheck.core.progress import Progress
+from healthcheck.stages.probe.adaptive import Majorities
+from healthcheck.stages.probe.grading import Grade
+from healthcheck.stages.probe.records import Sample
+from healthcheck.stages.probe.statistics.intervals import plus_two_t
+from healthcheck.text.messages import msg
+
+_SOON_TOLD = 1.01
+
+
+class Meter:
+    """Counts samples as they arrive, and reports the progress."""
+
+    def __init__(self, progress: Progress, *, total: int, majorities: Majorities | None = None) -> None:
+        """`majorities` know which of the `total` samples need not be taken; None if all are."""
+        self._progress = progress
+        self._total = total
+        self._majorities = majorities
+        self._began = time.monotonic()
+        self._failed = 0
+        self._recorded = 0
+        self._earlier = 0
+        self._waiting: dict[int, tuple[int, float]] = {}
+        self._next = 0
+        self._by_problem: dict[int, list[float]] = {}
+        self._told_at = 0
+        self._told = ""
+
+    def take(self, sample: Sample, grade: Grade) -> None:
+        """One more sample; the estimate follows dispatch order, as quick answers are not typical answers."""
+        self._recorded += 1
+        self._failed += bool(sample.error)
+        self._waiting[sample.order] = (sample.problem, grade.score)
+        while self._next in self._waiting:
+            problem, score = self._waiting.pop(self._next)
+            self._by_problem.setdefault(problem, []).append(score)
+            self._next += 1
+
+    def start(self) -> None:
+        """Start to measure the rate: the samples so far came from an earlier part of the run."""
+        self._began, self._earlier = time.monotonic(), self._recorded
+
+    def show(self, in_flight: int, servers: str = "") -> None:
+        """Report the progress of the run; `servers` says how many there are, where there are several."""
+        low, high = self._left(in_flight)
+        at = msg("{in_flight} in flight{value}", in_flight, msg(" at {servers}", servers) if servers else "")
+        self._progress.update(self._line(at, low, high), done=self._recorded, total=self._recorded + max(high, 0))
+
+    def _left(self, in_flight: int) -> tuple[int, int]:
+        """The fewest and the most samples that are still to come."""
+        if not self._majorities:
+            return (self._total - self._recorded,) * 2
+        low, high = self._majorities.left
+        return max(low, in_flight), max(high, in_flight)
+
+    def _line(self, at: str, low: int, high: int) -> str:
+        elapsed = max(time.monotonic() - self._began, 1e-6)
+        rate = (self._recorded - self._earlier) / elapsed
+        total = _between(self._recorded + low, self._recorded + high)
+        parts = [f"{self._recorded}/{total} samples", at, f"{rate:.1f}/s"]
+        if rate:
+            parts.append(msg("{between} s left", _between(round(low / rate), round(high / rate))))
+        if self._failed:
+            parts.append(msg("{failed} failed", self._failed))
+        if accuracy := self._accuracy():
+            parts.append(accuracy)
+        return " · ".join(parts)
+
+    def _accuracy(self) -> str:
+        """The estimate so far. It looks at all problems, so it is made again after each percent of samples."""
+        if self._next > _SOON_TOLD * self._told_at:
+            values = [sum(scores) / len(scores) for scores in self._by_problem.values()]
+            interval, share = plus_two_t(values), sum(values) / len(values)
+            self._told = f"accuracy {100 * share:.1f} % ({100 * interval.low:.0f} to {100 * interval.high:.0f})"
+            self._told_at = self._next
+        return self._told
+
+
+def _between(low: int, high: int) -> str:
+    return str(low) if low == high else msg("{low} to {high}", low, high)

@@ -1,0 +1,62 @@
+"""A run as the reference of another: whether it is fit for that, and what is taken from it."""
+
+from __future__ import annotations
+
+from healthcheck.core.records import CheckResult, Level, Outcome
+from healthcheck.errors import UsageError
+from healthcheck.stages.probe import figures
+from healthcheck.stages.probe.bank import fingerprint
+from healthcheck.stages.probe.checks import checks_of
+from healthcheck.stages.probe.checks.accuracy import accuracy
+from healthcheck.stages.probe.records import ProbeRun, ReferenceRun
+from healthcheck.stages.probe.statistics.metrics import counts_of
+from healthcheck.text.messages import msg
+
+
+def reference_of(run: ProbeRun) -> ReferenceRun:
+    """What a run says as a reference.
+
+    Raises:
+        UsageError: it ended early, or its own verdict is not that of a sound deployment.
+    """
+    if run.stopped:
+        raise UsageError(
+            msg(
+                "{folder} is not a reference: it ended early ({stopped}); continue it with {again} --full",
+                run.folder,
+                run.stopped,
+                run.again,
+            )
+        )
+    if run.settings.adaptive_k is not None:
+        raise UsageError(
+            msg("{folder} is not a reference: its problems have different numbers of samples", run.folder)
+        )
+    unsound = _unsound(run)
+    if unsound:
+        against = (found.seen for found in unsound.findings if found.level in {Level.FAIL, Level.UNSETTLED})
+        said = next(against, unsound.because)
+        raise UsageError(
+            msg("{folder} is not a reference: its own {id} did not pass: {said}", run.folder, unsound.id, said)
+        )
+    chosen = figures.grid(run)
+    return ReferenceRun(
+        folder=str(run.folder),
+        problems_sha256=fingerprint(run.problems),
+        samples=run.settings.samples,
+        temperature=run.settings.temperature,
+        max_tokens=run.settings.max_tokens,
+        counts=tuple(counts_of(figures.matrix(run, chosen))),
+        request=run.settings.request,
+    )
+
+
+def _unsound(run: ProbeRun) -> CheckResult | None:
+    """The first check of a run that speaks against it. An accuracy that is low, or not settled, does not."""
+    some_right = any(grade.correct for grade in run.grades)
+    for check in checks_of(run.servers):
+        result = check.judge(run)
+        low = some_right and check is accuracy
+        if result.outcome in {Outcome.FAIL, Outcome.ERROR} or not (result.settled or low):
+            return result
+    return None

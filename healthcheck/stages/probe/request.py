@@ -1,0 +1,87 @@
+"""What each request of a run has beside the problem: the prompt around it, the fields of the body, the headers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from healthcheck.core.records import JsonValue
+from healthcheck.stages.probe.options.reading import quoted
+from healthcheck.stages.probe.problems import Problem, instruction, message, prompt
+from healthcheck.stages.probe.records import QUESTION, RequestOptions
+from healthcheck.system.json_text import plain
+from healthcheck.wire.chat import Message, user
+
+INSTRUCTION = "{instruction}"
+_EMPTY: tuple[object, ...] = (None, "", (), {})
+_NOT_COMPARED = {"headers", "headers_env", "api_key_env"}
+"""They open a door, and move no accuracy."""
+
+
+def prompt_of(problem: Problem, options: RequestOptions) -> str:
+    """The text of the user message that asks a problem."""
+    if not options.prompt:
+        return prompt(problem)
+    return options.prompt.replace(INSTRUCTION, instruction(problem)).replace(QUESTION, problem.question)
+
+
+def messages(problem: Problem, options: RequestOptions) -> list[Message]:
+    """All messages of a request: the system message, the examples, the problem."""
+    around: list[Message] = [{"content": options.system, "role": "system"}] if options.system else []
+    for example in options.examples:
+        if example.source and not problem.id.startswith(f"{example.source}/"):
+            continue
+        around += [user(example.question), {"content": example.answer, "role": "assistant"}]
+    return [*around, message(problem, prompt_of(problem, options))]
+
+
+def text_bytes(problem: Problem, options: RequestOptions) -> int:
+    """How many bytes of text the messages of a request have."""
+    said = messages(replace(problem, images=()), options)
+    return sum(len(str(turn["content"]).encode()) for turn in said)
+
+
+def fields(options: RequestOptions, repeat: int) -> dict[str, JsonValue]:
+    """The further fields of the body of a problem's sample number `repeat`, from 0."""
+    sent: dict[str, JsonValue] = {}
+    if options.top_p is not None:
+        sent["top_p"] = options.top_p
+    if options.top_k is not None:
+        sent["top_k"] = options.top_k
+    if options.stop:
+        sent["stop"] = list(options.stop)
+    if options.request_seed is not None:
+        sent["seed"] = options.request_seed + repeat
+    if options.chat_template_kwargs:
+        sent["chat_template_kwargs"] = {**options.chat_template_kwargs}
+    return {**sent, **options.extra_body}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """An option that two runs have otherwise: its name, and both values in words."""
+
+    name: str
+    before: str
+    now: str
+
+
+def differences(before: RequestOptions, now: RequestOptions) -> Iterator[Difference]:
+    """What the requests of two runs have otherwise and moves accuracy; not their headers."""
+    for each in dataclasses.fields(RequestOptions):
+        first, second = getattr(before, each.name), getattr(now, each.name)
+        if each.name not in _NOT_COMPARED and first != second:
+            yield Difference(name=each.name, before=_shown(first), now=_shown(second))
+
+
+def sent(request: RequestOptions) -> dict[str, JsonValue]:
+    """What each request had beside the problem: what was set, without secrets, examples by their number."""
+    said = {each.name: getattr(request, each.name) for each in dataclasses.fields(request)}
+    shown = {**said, "examples": len(request.examples) or None}
+    return {name: plain(value) for name, value in shown.items() if value not in _EMPTY}
+
+
+def _shown(value: object) -> str:
+    """A value of a request in words; empty ones are not sent."""
+    return "not sent" if value in _EMPTY else quoted(plain(value))

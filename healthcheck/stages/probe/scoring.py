@@ -1,0 +1,210 @@
+"""The user's own scores of a run's samples: from a column of a file, or from a command that judges them.
+
+Scores order samples (best@k) and weigh their votes (weighted maj@k); they never decide what is right.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from healthcheck.errors import UsageError, reason_of
+from healthcheck.stages.probe.problems.rows import rows_of
+from healthcheck.stages.probe.records import ProbeRun, Scores
+from healthcheck.system import json_text, processes, programs
+from healthcheck.system.files import read_bounded, read_text, write_atomically
+from healthcheck.text.messages import msg
+
+STORED = "results/scores.json"
+MAX_FILE_BYTES = 2**28
+MAX_LINE_BYTES = 100
+"""Of what a command prints for one sample."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """The file of scores: (problem, repeat, score) of each sample."""
+
+    source: str
+    scores: tuple[tuple[int, int, float], ...]
+
+
+def stored(folder: Path) -> Scores:
+    """The scores that were kept with a run; none where there are none.
+
+    Raises:
+        JsonError: the file is damaged.
+    """
+    path = folder / STORED
+    if not path.is_file():
+        return Scores()
+    kept = json_text.load_as(read_bounded(path, MAX_FILE_BYTES), _Kept)
+    return Scores(source=kept.source, values={(problem, repeat): score for problem, repeat, score in kept.scores})
+
+
+def keep(folder: Path, scores: Scores) -> None:
+    """Keep scores with their run, in place of earlier ones."""
+    values = tuple((problem, repeat, score) for (problem, repeat), score in sorted(scores.values.items()))
+    write_atomically(folder / STORED, json_text.dump_line(_Kept(source=scores.source, scores=values)))
+
+
+def from_file(run: ProbeRun, path: Path, column: str) -> Scores:
+    """Scores from JSON lines or CSV: a column, beside `problem` and `repeat` as logs/samples.jsonl has them.
+
+    Raises:
+        UsageError: it cannot be read, a row is not a score, or an answered sample has none; it names the row.
+    """
+    answered = {(sample.problem, sample.repeat) for sample in run.samples if not sample.error}
+    asked = {(sample.problem, sample.repeat) for sample in run.samples}
+    values: dict[tuple[int, int], float] = {}
+    for line, row in rows_of(path, read_text(path, MAX_FILE_BYTES)):
+        where = f"{path}:{line}"
+        if column not in row:
+            raise UsageError(
+                msg(
+                    "{where} has no column {column} (--column names another); it has {row}",
+                    where,
+                    repr(column),
+                    ", ".join(row),
+                )
+            )
+        key = _whole(row.get("problem"), where, msg("problem")), _whole(row.get("repeat"), where, "repeat")
+        if key not in asked:
+            raise UsageError(
+                msg("{where}: the run has no sample of problem {key}, repeat {key2}", where, key[0], key[1])
+            )
+        if key in values:
+            raise UsageError(
+                msg("{where}: problem {key}, repeat {key2} has a score already", where, key[0], key[1])
+            )
+        if key in answered:
+            values[key] = _number(row[column], where)
+    missing = sorted(answered - values.keys())
+    if missing:
+        problem, repeat = missing[0]
+        raise UsageError(
+            msg(
+                "{path} has no score for {missing} of {answered} answers; the first is problem {problem}, "
+                "repeat {repeat}",
+                path,
+                len(missing),
+                len(answered),
+                problem,
+                repeat,
+            )
+        )
+    return Scores(source=f"column {column} of {path.name}", values=values)
+
+
+def from_command(run: ProbeRun, command: str, timeout_s: float) -> Scores:
+    """Scores from a command of the user: samples go in as JSON lines, one number a line comes out, in their order.
+
+    It runs as any program that the user starts, in no sandbox. What it says on standard error goes to the terminal.
+
+    Raises:
+        UsageError: it cannot be started, fails, takes too long, or prints something else.
+    """
+    samples = [place for place, sample in enumerate(run.samples) if not sample.error]
+    text = _printed(_words(command), [_record(run, place) for place in samples], timeout_s)
+    lines = text.splitlines()
+    if len(lines) != len(samples):
+        raise UsageError(
+            msg("the scoring command printed {lines} lines for {samples} samples", len(lines), len(samples))
+        )
+    values = {}
+    for line, (place, said) in enumerate(zip(samples, lines, strict=True), 1):
+        sample = run.samples[place]
+        values[sample.problem, sample.repeat] = _number(
+            said.strip(), msg("line {line} of the scoring command", line)
+        )
+    return Scores(source=f"command {Path(_words(command)[0]).name}", values=values)
+
+
+def _words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(msg("the scoring command cannot be read: {error}", error)) from error
+    if not words:
+        raise UsageError(msg("the scoring command is empty"))
+    return words
+
+
+def _record(run: ProbeRun, place: int) -> Mapping[str, object]:
+    """What the command gets of a sample; the expected answer is not among it."""
+    sample, problem = run.samples[place], run.problems[run.samples[place].problem]
+    return {
+        "problem": sample.problem,
+        "repeat": sample.repeat,
+        "id": problem.id,
+        "question": problem.question,
+        "text": sample.text,
+        "reasoning": sample.reasoning,
+        "extracted": run.grades[place].extracted,
+        "finish_reason": sample.finish_reason,
+        "mean_logprob": sample.mean_logprob,
+    }
+
+
+def _printed(words: Sequence[str], records: Sequence[Mapping[str, object]], timeout_s: float) -> str:
+    """What a command prints. It reads from a file: one that prints before it has read all would block a pipe."""
+    program = str(Path(words[0]).absolute()) if os.sep in words[0] else programs.find_or_name(words[0])
+    most = MAX_LINE_BYTES * (len(records) + 1)
+    kept = bytearray()
+
+    def read(stream: IO[bytes]) -> None:
+        """Read to the end, or to more than what scores can be; then the pipe is closed, which ends the command."""
+        while len(kept) <= most and (block := os.read(stream.fileno(), 65536)):
+            kept.extend(block)
+
+    with tempfile.TemporaryFile() as given:
+        given.writelines(map(json_text.dump_line, records))
+        given.seek(0)
+        try:  # the files that the user names are beside the user
+            status = processes.ran(
+                (program, *words[1:]), read, deadline_s=timeout_s, cwd=Path.cwd(), env=os.environ, stdin=given,
+                stderr=None,
+            )  # fmt: skip
+        except OSError as error:
+            raise UsageError(
+                msg("the scoring command cannot be run: {words}: {reason}", words[0], reason_of(error))
+            ) from error
+    if len(kept) > most:
+        raise UsageError(
+            msg("the scoring command printed more than {max_line_bytes} bytes a sample", MAX_LINE_BYTES)
+        )
+    if status is None:
+        raise UsageError(msg("the scoring command did not end within {timeout_s:g} s (--timeout)", timeout_s))
+    if status:
+        raise UsageError(msg("the scoring command ended with exit status {returncode}", status))
+    return kept.decode("utf-8", "replace")
+
+
+def _whole(value: object, where: str, name: str) -> int:
+    number = _number(value, where) if value is not None else None
+    if number is None or not number.is_integer():
+        raise UsageError(
+            msg(
+                "{where}: {name} is to be a whole number, as in logs/samples.jsonl, not {value}",
+                where,
+                name,
+                repr(value),
+            )
+        )
+    return int(number)
+
+
+def _number(value: object, where: str) -> float:
+    try:
+        number = math.nan if isinstance(value, bool) or not isinstance(value, str | int | float) else float(value)
+    except (ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise UsageError(msg("{where}: a score is a number, not {value}", where, repr(str(value)[:80])))
+    return number

@@ -1,0 +1,219 @@
+"""No worse than a reference, worse, or open: looks at a run as it grows that share one error between them.
+
+The reference is an accuracy that counts as known, or a run on the same problems. Either error is shared: a quarter
+for the sequence over the first sample of each problem, which may decide after any sample; a quarter for the ends of
+the rounds but the last; one half for the end of the run. A look at the end of a round takes every problem with the
+share of its samples, whatever their correlation: Student's t for "no worse", and for "worse" the test of "nothing
+changed on these problems" (`comparison`) where there is a reference run, else t too. So each look keeps its share
+from independent samples to copies, and the sum of the shares bounds the error of the whole path.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from healthcheck.stages.probe.statistics.comparison import FEW_DIFFER, LEAST_PROBLEMS, loss_p
+from healthcheck.stages.probe.statistics.distributions import normal_quantile, sample_variance, t_quantile
+from healthcheck.stages.probe.statistics.gate import Decision, Evidence, Gate, PairedGate
+from healthcheck.stages.probe.statistics.metrics import Counts
+
+ERROR = 0.01
+POWER = 0.93
+"""How often a run without a loss would be settled if its spread were known: it is in nine of ten runs."""
+ASSUMED_ICC = 0.5
+"""Of the samples of a problem, where no reference run tells."""
+_TENTH_OF_A_POINT = 1000
+_ALMOST_SURE = 1 - 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """The question that a run answers.
+
+    Attributes:
+        accuracy: that of the reference.
+        problems, repeats: samples asked for: so many of each problem.
+        margin: the loss that "no worse" excludes, a fraction.
+        slack: the loss up to which a run is not called worse.
+        error: bound on P(no worse | a loss of the margin) and on P(worse | no loss above the slack).
+        before: (n, c) of each problem in the reference run; empty if only its accuracy is known.
+
+    Raises:
+        ValueError: not 0 <= slack < margin < accuracy, or the error is outside (0, 1).
+    """
+
+    accuracy: float
+    problems: int
+    repeats: int
+    margin: float
+    slack: float = 0.0
+    error: float = ERROR
+    before: Counts = ()
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.slack < self.margin < self.accuracy <= 1 and 0 < self.error < 1):
+            raise ValueError(f"a question needs 0 <= slack < margin < accuracy, got {self}")
+
+    @property
+    def gate(self) -> Gate | PairedGate:
+        """The sequence over the first round, at its share of the error."""
+        error = self.error / 4
+        if self.problems < LEAST_PROBLEMS:
+            error = self.error
+        elif self.repeats == 1:
+            error = self.error / 2
+        if self.before:
+            return PairedGate(margin=self.margin, slack=self.slack, error=error)
+        bad, good = round(self.accuracy - self.margin, 9), round(self.accuracy - self.slack, 9)
+        return Gate(bad=bad, good=min(good, _ALMOST_SURE), alpha=error, beta=error)
+
+    def expected(self, problem: int) -> float:
+        """The value to subtract from a sample of a problem before `gate` observes it: 0 without a reference run."""
+        if not self.before:
+            return 0.0
+        n, c = self.before[problem]
+        return c / n
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What the complete rounds of a run say.
+
+    Attributes:
+        rounds: how many.
+        change: accuracy less that of the reference.
+        low, high: bounds of the change, each at this look's share of the error.
+        spread: standard error of the change.
+        decision: HEALTHY for no worse, DEGRADED for worse.
+    """
+
+    rounds: int
+    change: float
+    low: float
+    high: float
+    spread: float
+    decision: Decision
+
+
+def look(question: Question, totals: Sequence[float], rounds: int) -> Look | None:
+    """Look at the end of a round; None for fewer problems than t needs.
+
+    Args:
+        question: what is asked.
+        totals: the sum of the scores of each problem over these rounds, in the order of the bank.
+        rounds: how many samples each problem has.
+    """
+    if question.problems < LEAST_PROBLEMS:
+        return None
+    share = _share(question, rounds)
+    changes, spread = _changes(question, totals, rounds)
+    change = math.fsum(changes) / len(changes)
+    half = t_quantile(1 - share, len(changes) - 1) * spread
+    if question.before and not question.slack:
+        worse = loss_p(question.before, [(rounds, round(total)) for total in totals]) <= share
+    else:
+        worse = change + half < -question.slack
+    decision = Decision.DEGRADED if worse else Decision.OPEN
+    if change - half > -question.margin:
+        decision = Decision.HEALTHY
+    return Look(
+        rounds=rounds,
+        change=change,
+        low=max(-1.0, change - half),
+        high=min(1.0, change + half),
+        spread=spread,
+        decision=decision,
+    )
+
+
+def settles(
+    *, accuracy: float, problems: int, repeats: int, before: Counts = (), error: float = ERROR, slack: float = 0.0
+) -> float:
+    """The smallest margin that so many samples settle in nine of ten runs without a loss; up to a tenth of a point.
+
+    From the reference run's own spread; without one, at a correlation of .5 between the samples of a problem.
+    """
+    if problems < LEAST_PROBLEMS:
+        return _settled_by_sequence(accuracy, problems, error, slack)
+    quantile = t_quantile(1 - error / 2, problems - 1) + normal_quantile(POWER)
+    exact = slack + quantile * _planned_spread(accuracy, problems, repeats, before)
+    return math.ceil(round(exact * _TENTH_OF_A_POINT, 6)) / _TENTH_OF_A_POINT
+
+
+def problems_for(question: Question) -> int:
+    """About how many problems would settle the margin, with as many samples of each."""
+    reached = settles(
+        accuracy=question.accuracy, problems=question.problems, repeats=question.repeats, before=question.before,
+        error=question.error, slack=question.slack,
+    )  # fmt: skip
+    return math.ceil(question.problems * ((reached - question.slack) / (question.margin - question.slack)) ** 2)
+
+
+def more_samples(question: Question, last: Look) -> int:
+    """About how many more samples would settle it in nine of ten runs, if the change is what was measured."""
+    quantile = normal_quantile(1 - question.error / 2) + normal_quantile(POWER)
+    distance = max(last.change + question.margin, -question.slack - last.change)
+    problems = question.problems * (quantile * last.spread / distance) ** 2
+    return max(1, math.ceil(problems - question.problems)) * question.repeats
+
+
+def _settled_by_sequence(accuracy: float, problems: int, error: float, slack: float) -> float:
+    """For few problems, where the sequence over their first samples is all there is; 1 if it settles nothing."""
+    for points in range(1, 100):
+        margin = slack + points / 100
+        if margin >= accuracy:
+            break
+        question = Question(
+            accuracy=accuracy, problems=problems, repeats=1, margin=margin, slack=slack, error=error
+        )
+        if isinstance(gate := question.gate, Gate) and _healthy(gate, accuracy, problems) >= POWER:
+            return margin
+    return 1.0
+
+
+def _healthy(gate: Gate, accuracy: float, samples: int) -> float:
+    """How often a gate ends healthy within so many independent samples: exact, by the right ones so far."""
+    ended, states = 0.0, {0: (1.0, gate.start())}
+    for _ in range(samples):
+        following: dict[int, tuple[float, Evidence]] = {}
+        for right, (mass, evidence) in states.items():
+            for score, chance in ((1, accuracy), (0, 1 - accuracy)):
+                before, seen = following.get(right + score) or (0.0, gate.observe(evidence, score))
+                following[right + score] = (before + mass * chance, seen)
+        ended += math.fsum(mass for mass, seen in following.values() if seen.decision is Decision.HEALTHY)
+        states = {right: state for right, state in following.items() if state[1].decision is Decision.OPEN}
+    return ended
+
+
+def _share(question: Question, rounds: int) -> float:
+    """The error of the look after a number of rounds."""
+    if rounds == question.repeats:
+        return question.error / 2
+    return question.error / 4 / (question.repeats - 1)
+
+
+def _changes(question: Question, totals: Sequence[float], rounds: int) -> tuple[list[float], float]:
+    """The change of each problem, and the standard error of their mean."""
+    if question.before:
+        changes = [total / rounds - c / n for total, (n, c) in zip(totals, question.before, strict=True)]
+        few = sum(map(bool, changes)) < FEW_DIFFER
+        padding: tuple[float, ...] = (-1.0, 1.0) if few else ()
+    else:
+        changes = [total / rounds - question.accuracy for total in totals]
+        padding = (-question.accuracy, 1 - question.accuracy)
+    return changes, math.sqrt(sample_variance([*changes, *padding]) / len(changes))
+
+
+def _planned_spread(accuracy: float, problems: int, repeats: int, before: Counts) -> float:
+    plain = accuracy * (1 - accuracy)
+    if not before:
+        variance = plain * (1 + (repeats - 1) * ASSUMED_ICC) / repeats
+        padding = (1 - 2 * plain) / (problems + 1)  # about what the two pseudo-problems add
+        return math.sqrt((variance + padding) / problems)
+    within = [c * (n - c) / (n * (n - 1)) if n > 1 else plain for n, c in before]
+    variance = math.fsum(v * (1 / n + 1 / repeats) for v, (n, _) in zip(within, before, strict=True)) / problems
+    differ = sum(0 < c < n if n > 1 else 2 * plain for n, c in before)
+    padding = 2 / (problems + 1) if differ - math.sqrt(differ) < FEW_DIFFER else 0.0
+    return math.sqrt((variance + padding) / problems)

@@ -1,0 +1,154 @@
+"""From a run's matrix to its figures: every metric, overall and per tier, each with its interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from healthcheck.stages.probe.statistics.intervals import Interval, Maker, plus_two_t, wilson
+from healthcheck.stages.probe.statistics.metrics import Matrix, avg_at_n, cons_at_k, hard, pass_all_k, pass_at_k
+from healthcheck.stages.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
+from healthcheck.stages.probe.statistics.voting import Answers, agreement_at_k, best_at_k, maj_at_k, wrong_consensus
+from healthcheck.text.messages import msg
+
+ALL = "all"
+MOST_VOTERS = 20
+"""With more samples a problem, counting the votes of all subsets takes too long."""
+Scores = Sequence[Sequence[float]]
+
+
+def summarize(
+    matrix: Matrix,
+    *,
+    scores: Scores | None = None,
+    tier: str = ALL,
+) -> Summary:
+    """The figures of a set of problems.
+
+    Args:
+        matrix: correctness, problem-major, N × n; rows may differ in length, then k goes to the shortest. Empty
+            rows are refused: a problem without samples is a failure to count, not to drop.
+        scores: soft scores of the same shape, where the task has them; otherwise correctness is the score.
+        tier: the name of this set.
+
+    Raises:
+        ValueError: a row is empty, or the shapes differ.
+    """
+    if any(not row for row in matrix):
+        raise ValueError("a problem without samples: count its failed requests as wrong, or leave it out by name")
+    soft = matrix if scores is None else scores
+    if [len(row) for row in soft] != [len(row) for row in matrix]:
+        raise ValueError("scores and correctness differ in shape")
+    repeats = min((len(row) for row in matrix), default=0)
+    samples = sum(len(row) for row in matrix)
+    return Summary(
+        tier=tier,
+        problems=len(matrix),
+        samples=samples,
+        correct=sum(map(sum, matrix)),
+        repeats=repeats,
+        estimates=_estimates(matrix, soft, repeats) if matrix else (),
+    )
+
+
+def summarize_tiers(matrix: Matrix, tiers: Sequence[str], *, scores: Scores) -> tuple[Summary, ...]:
+    """One summary for each tier, in the order in which the tiers first appear; `tiers[i]` is that of row i."""
+    if len(tiers) != len(matrix):
+        raise ValueError("one tier for each problem")
+    summaries = []
+    for tier in dict.fromkeys(tiers):
+        chosen = [i for i, name in enumerate(tiers) if name == tier]
+        summaries.append(summarize([matrix[i] for i in chosen], scores=[scores[i] for i in chosen], tier=tier))
+    return tuple(summaries)
+
+
+def summarize_scores(scores: Scores) -> Summary:
+    """The figures of soft scores: soft accuracy, and correctness where a score is strictly above one half."""
+    return summarize(hard(scores), scores=scores)
+
+
+def per_problem(name: str, values: Sequence[float], interval: Interval, samples: int) -> Estimate:
+    """The estimate of a metric that has one value in [0, 1] for each problem."""
+    return Estimate(
+        name=name,
+        value=math.fsum(values) / len(values),
+        low=interval.low,
+        high=interval.high,
+        level=interval.level,
+        method=interval.method,
+        question=LIKE_THESE,
+        problems=len(values),
+        samples=samples,
+    )
+
+
+def summarize_votes(
+    matrix: Matrix, answers: Sequence[Answers], *, ranks: Scores | None = None
+) -> tuple[Estimate, ...]:
+    """maj@k, agreement@k and the rate of wrong consensus, from the extracted answers; best@k where ranks are given.
+
+    k goes to n, the least number of samples of any problem; with more than MOST_VOTERS samples a problem maj@k and
+    agreement@k are left out. Beside cons@n, maj@n asks less: with two right samples of five and three different
+    wrong ones, cons is 0 and maj is 1.
+
+    Args:
+        matrix: correctness, problem-major.
+        answers: the extracted answers, same shape; None if nothing could be extracted.
+        ranks: what chooses the best sample (grading tier, mean token log-probability); higher is better.
+    """
+    if not matrix:
+        return ()
+    ks = range(1, min(len(row) for row in matrix) + 1)
+    samples = sum(len(row) for row in matrix)
+    pairs = list(zip(answers, matrix, strict=True))
+    voting = ks if max(len(row) for row in matrix) <= MOST_VOTERS else ()
+    figures = [(f"maj@{k}", [maj_at_k(said, right, k) for said, right in pairs]) for k in voting]
+    figures += [(f"agreement@{k}", [agreement_at_k(said, k) for said, _ in pairs]) for k in voting]
+    figures.append((msg("wrong consensus"), [float(wrong_consensus(said, right)) for said, right in pairs]))
+    if ranks is not None:
+        ranked = list(zip(ranks, matrix, strict=True))
+        figures += [(f"best@{k}", [best_at_k(rank, right, k) for rank, right in ranked]) for k in ks]
+    return tuple(per_problem(name, values, plus_two_t(values), samples) for name, values in figures)
+
+
+def accuracy_name(repeats: int) -> str:
+    """The service's own name for the score averaged over runs."""
+    return "accuracy" if repeats == 1 else f"accuracy ({repeats} runs average)"
+
+
+def headline(matrix: Matrix, soft: Scores, maker: Maker) -> tuple[Estimate, ...]:
+    """The service's four figures with intervals of another kind; rows are of one length."""
+    n = len(matrix[0])
+    counts = [(n, sum(row)) for row in matrix]
+    chances = ((f"pass@{n}", pass_at_k), (f"cons@{n}", cons_at_k))
+    figures = (*_averages(matrix, soft, n), *((name, [f(n, c, n) for n, c in counts]) for name, f in chances))
+    return tuple(per_problem(name, values, maker(values), n * len(counts)) for name, values in figures)
+
+
+def _averages(matrix: Matrix, soft: Scores, repeats: int) -> tuple[tuple[str, list[float]], ...]:
+    return (
+        (accuracy_name(repeats), [sum(row) / len(row) for row in soft]),
+        (f"avg@{repeats}", [avg_at_n(len(row), sum(row)) for row in matrix]),
+    )
+
+
+def _estimates(matrix: Matrix, soft: Scores, repeats: int) -> tuple[Estimate, ...]:
+    counts = [(len(row), sum(row)) for row in matrix]
+    samples = sum(n for n, _ in counts)
+    averages = _averages(matrix, soft, repeats)
+    by_k = tuple(
+        (f"{name}{k}", [metric(n, c, k) for n, c in counts])
+        for name, metric in (("pass@", pass_at_k), ("cons@", cons_at_k), ("pass^", pass_all_k))
+        for k in range(1, repeats + 1)
+    )
+    estimates = [per_problem(name, values, plus_two_t(values), samples) for name, values in (*averages, *by_k)]
+    estimates += [_again(name, values, [n for n, _ in counts]) for name, values in averages]
+    return tuple(estimates)
+
+
+def _again(name: str, values: Sequence[float], repeats: Sequence[int]) -> Estimate:
+    """The same problems sampled again. Problems weigh alike, so unequal n_i count as N² / sum(1/n_i) samples."""
+    trials = len(values) ** 2 / sum(1 / n for n in repeats)
+    interval = wilson(math.fsum(values) / len(values) * trials, trials)
+    return replace(per_problem(name, values, interval, sum(repeats)), question=THIS_BANK)

@@ -1,0 +1,90 @@
+"""Votes that weigh: the answer with the greatest sum of weights, where maj@k takes the one with the most samples.
+
+With the likelihood of a sample, exp(mean token log-probability), it is the "weighted sum, normalized" of
+Self-Consistency (Wang et al. 2022, table 1); with the score of a verifier it is weighted best-of-N (Li et al. 2022,
+step-aware verifiers). maj@k is the case of equal weights; best@k takes the highest score and counts no votes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import combinations
+
+from healthcheck.stages.probe.statistics.intervals import plus_two_t
+from healthcheck.stages.probe.statistics.metrics import Matrix
+from healthcheck.stages.probe.statistics.records import Estimate
+from healthcheck.stages.probe.statistics.summary import Scores, per_problem
+from healthcheck.stages.probe.statistics.voting import Answers, best_at_k
+
+MOST_SUBSETS = 8
+"""Up to so many samples a problem every k is counted, over all subsets; with more, k = n alone."""
+_EQUAL = 1e-9
+"""How near two sums of weights count as a tie, relative to the larger."""
+
+
+def weighted_maj_at_k(answers: Answers, correct: Sequence[int], weights: Sequence[float], k: int) -> float:
+    """P(the answer with the greatest sum of weights among k of the n samples is right), ties broken at random.
+
+    Over all k-subsets: (share of right among the answers that lead) / (number of those). An answer whose weights
+    sum to nothing never leads.
+
+    Raises:
+        ValueError: the shapes differ, k does not fit, or a weight is negative.
+    """
+    if not len(answers) == len(correct) == len(weights) or not 1 <= k <= len(answers):
+        raise ValueError(f"needs a grade and a weight for each answer, and 1 <= k <= n, got k={k}")
+    if any(not weight >= 0 for weight in weights):
+        raise ValueError("a weight is negative")
+    voters = list(zip(answers, correct, weights, strict=True))
+    shares = _shares_right(answers, correct)
+    return math.fsum(_leads(subset, shares) for subset in combinations(voters, k)) / math.comb(len(voters), k)
+
+
+def summarize_scores(
+    matrix: Matrix, answers: Sequence[Answers], scores: Scores, *, name: str
+) -> tuple[Estimate, ...]:
+    """Weighted maj@k and best@k by a score of each sample; the votes are left out where a score is negative.
+
+    Args:
+        matrix: correctness, problem-major.
+        answers: the extracted answers, same shape; None if nothing could be extracted.
+        scores: same shape; higher is better, -inf for what is never chosen before another.
+        name: what the scores are, part of the figures' names.
+    """
+    rows = list(zip(answers, matrix, scores, strict=True))
+    if not rows:
+        return ()
+    least, most = min(map(len, matrix)), max(map(len, matrix))
+    figures = []
+    if all(score >= 0 or score == -math.inf for row in scores for score in row):
+        ks = range(1, least + 1) if most <= MOST_SUBSETS else [least] if least == most else []
+        weighed = [(said, right, [max(score, 0.0) for score in row]) for said, right, row in rows]
+        figures += [(f"weighted maj@{k} ({name})", [weighted_maj_at_k(*row, k) for row in weighed]) for k in ks]
+    figures += [
+        (f"best@{k} ({name})", [best_at_k(row, right, k) for _, right, row in rows]) for k in range(1, least + 1)
+    ]
+    samples = sum(map(len, matrix))
+    return tuple(per_problem(figure, values, plus_two_t(values), samples) for figure, values in figures)
+
+
+def _shares_right(answers: Answers, correct: Sequence[int]) -> dict[str, float]:
+    """Of each answer the share of its samples that was graded right: graders see more than the extracted text."""
+    graded: defaultdict[str, list[int]] = defaultdict(list)
+    for answer, right in zip(answers, correct, strict=True):
+        if answer is not None:
+            graded[answer].append(right)
+    return {answer: sum(rights) / len(rights) for answer, rights in graded.items()}
+
+
+def _leads(subset: Sequence[tuple[str | None, int, float]], shares: dict[str, float]) -> float:
+    sums: defaultdict[str, float] = defaultdict(float)
+    for answer, _, weight in subset:
+        if answer is not None:
+            sums[answer] += weight
+    greatest = max(sums.values(), default=0.0)
+    if greatest <= 0:
+        return 0.0
+    leaders = [answer for answer, total in sums.items() if total >= greatest * (1 - _EQUAL)]
+    return sum(shares[answer] for answer in leaders) / len(leaders)

@@ -1,0 +1,217 @@
+"""Two probe runs: whether they can be compared, what changed, and on which problems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from healthcheck.errors import UsageError
+from healthcheck.stages.probe.bank import fingerprint
+from healthcheck.stages.probe.figures import Grid, grid
+from healthcheck.stages.probe.records import ProbeRun, count_of_problems
+from healthcheck.stages.probe.request import differences
+from healthcheck.stages.probe.statistics.comparison import Comparison, compare
+from healthcheck.stages.probe.statistics.metrics import counts_of
+from healthcheck.stages.probe.statistics.summary import ALL
+from healthcheck.text.messages import Message, joined, msg
+
+MUST_AGREE = ("temperature", "max_tokens")
+"""Settings that move accuracy by themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flip:
+    """A problem that most samples of one run get right and most of the other get wrong; half is neither.
+
+    Attributes:
+        lost: right in the first run, wrong in the second.
+        first, second: right samples of how many.
+        first_answer, second_answer: a sample of each run that shows the difference, the text of the server.
+    """
+
+    problem: str
+    tier: str
+    question: str
+    expected: str
+    lost: bool
+    first: tuple[int, int]
+    second: tuple[int, int]
+    first_answer: str
+    second_answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoRuns:
+    """The second run against the first.
+
+    Attributes:
+        comparisons: of all problems, then of each tier.
+        flips: lost problems first, the largest differences first.
+        caveats: what weakens the comparison without forbidding it.
+        runs: which runs these are: folder, model, samples that were compared.
+    """
+
+    comparisons: tuple[Comparison, ...]
+    flips: tuple[Flip, ...]
+    caveats: tuple[str, ...]
+    runs: tuple[str, str]
+
+
+def compare_runs(first: ProbeRun, second: ProbeRun, *, margin: float) -> TwoRuns:
+    """Compare two runs on the problems that both have samples of; a failed request is a wrong sample.
+
+    Raises:
+        UsageError: the runs are not comparable; the message says why.
+    """
+    obstacles = not_comparable(first, second)
+    if obstacles:
+        raise UsageError(msg("these runs cannot be compared: {obstacles}", joined("; ", obstacles)))
+    rows_first, rows_second = _rows(first), _rows(second)
+    shared = sorted(rows_first.keys() & rows_second.keys())
+    tiers = list(dict.fromkeys(first.problems[problem].tier for problem in shared))
+    groups = [(ALL, shared)]
+    if len(tiers) > 1:
+        groups += [(tier, [p for p in shared if first.problems[p].tier == tier]) for tier in tiers]
+    return TwoRuns(
+        comparisons=tuple(
+            compare(
+                _counts(first, rows_first, group), _counts(second, rows_second, group), margin=margin, tier=tier
+            )
+            for tier, group in groups
+        ),
+        flips=_flips(first, second, rows_first, rows_second),
+        caveats=tuple(_caveats(first, second, len(shared))),
+        runs=(_described(first), _described(second)),
+    )
+
+
+def not_comparable(first: ProbeRun, second: ProbeRun) -> tuple[str, ...]:
+    """The reasons why two runs cannot be compared; empty if they can."""
+    reasons = []
+    if fingerprint(first.problems) != fingerprint(second.problems):
+        reasons.append(
+            msg(
+                "they asked different problems ({bank}, and {bank2}): run the second one with the same "
+                "--dataset or --family, --problems and --seed",
+                _bank(first),
+                _bank(second),
+            )
+        )
+    for name in MUST_AGREE:
+        before, now = getattr(first.settings, name), getattr(second.settings, name)
+        if before != now:
+            option = name.replace("_", "-")
+            reasons.append(
+                msg(
+                    "{option} was {before} and {now}, which moves accuracy by itself: use --{option} {before}",
+                    option,
+                    before,
+                    now,
+                )
+            )
+    reasons += [
+        msg("{name} was {before} and {now}, which moves accuracy by itself", each.name, each.before, each.now)
+        for each in differences(first.settings.request, second.settings.request)
+    ]
+    for place, run in (("first", first), ("second", second)):
+        if not grid(run).rows:
+            reasons.append(
+                msg(
+                    "the {place} run ({folder}) has no complete sample: continue it with {again}",
+                    place,
+                    run.folder,
+                    run.again,
+                )
+            )
+    if not reasons and not _rows(first).keys() & _rows(second).keys():
+        reasons.append(msg("no problem has samples in both"))
+    return tuple(reasons)
+
+
+def _rows(run: ProbeRun) -> dict[int, tuple[int, ...]]:
+    chosen: Grid = grid(run)
+    return dict(zip(chosen.problems, chosen.rows, strict=True))
+
+
+def _counts(run: ProbeRun, rows: dict[int, tuple[int, ...]], problems: Sequence[int]) -> list[tuple[int, int]]:
+    return counts_of([[int(run.grades[place].correct) for place in rows[problem]] for problem in problems])
+
+
+def _flips(
+    first: ProbeRun,
+    second: ProbeRun,
+    rows_first: dict[int, tuple[int, ...]],
+    rows_second: dict[int, tuple[int, ...]],
+) -> tuple[Flip, ...]:
+    flips = []
+    for problem in sorted(rows_first.keys() & rows_second.keys()):
+        ((n1, c1),) = _counts(first, rows_first, [problem])
+        ((n2, c2),) = _counts(second, rows_second, [problem])
+        lost = 2 * c1 > n1 and 2 * c2 < n2
+        if not lost and not (2 * c1 < n1 and 2 * c2 > n2):
+            continue
+        asked = first.problems[problem]
+        flips.append(
+            Flip(
+                problem=asked.id,
+                tier=asked.tier,
+                question=asked.question,
+                expected=asked.answer,
+                lost=lost,
+                first=(c1, n1),
+                second=(c2, n2),
+                first_answer=_example(first, rows_first[problem], right=lost),
+                second_answer=_example(second, rows_second[problem], right=not lost),
+            )
+        )
+    return tuple(
+        sorted(flips, key=lambda f: (not f.lost, -abs(f.first[0] / f.first[1] - f.second[0] / f.second[1])))
+    )
+
+
+def _example(run: ProbeRun, places: Sequence[int], *, right: bool) -> str:
+    place = next((p for p in places if run.grades[p].correct == right), places[0])
+    sample = run.samples[place]
+    return msg("(request failed: {error})", sample.error) if sample.error else sample.text
+
+
+def _caveats(first: ProbeRun, second: ProbeRun, shared: int) -> list[Message]:
+    caveats = []
+    before, now = grid(first).repeats, grid(second).repeats
+    if before != now:
+        caveats.append(msg("the numbers of samples differ: {before} and {now} for each problem", before, now))
+    if shared < len(first.problems):
+        caveats.append(
+            msg("only {shared} of {problems} problems have samples in both runs", shared, len(first.problems))
+        )
+    for place, run in (("first", first), ("second", second)):
+        if run.failed:
+            caveats.append(
+                msg("{failed} requests of the {place} run failed, and count as wrong", len(run.failed), place)
+            )
+        if run.stopped:
+            caveats.append(
+                msg(
+                    "the {place} run ended early ({stopped}): its average leans to what ended it",
+                    place,
+                    run.stopped,
+                )
+            )
+    return caveats
+
+
+def _described(run: ProbeRun) -> str:
+    chosen = grid(run)
+    return msg(
+        "{name}: {model}, {problems} × {repeats}",
+        run.folder.name,
+        run.settings.model,
+        count_of_problems(len(chosen.rows)),
+        chosen.repeats,
+    )
+
+
+def _bank(run: ProbeRun) -> str:
+    settings = run.settings
+    source = settings.dataset or msg("family {family}", settings.family)
+    return msg("{problems} of {source}, seed {seed}", len(run.problems), source, settings.seed)

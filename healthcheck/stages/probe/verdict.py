@@ -1,0 +1,162 @@
+"""No worse than the reference, worse, or not settled: what a run is asked, and what it says while it grows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from healthcheck.stages.probe.grading import Grade
+from healthcheck.stages.probe.problems import Problem
+from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, Sample
+from healthcheck.stages.probe.statistics.gate import Decision, Evidence
+from healthcheck.stages.probe.statistics.reference import (
+    ERROR,
+    Look,
+    Question,
+    look,
+    more_samples,
+    problems_for,
+    settles,
+)
+from healthcheck.stages.probe.statistics.summary import ALL
+from healthcheck.text.messages import msg
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The question, and what the samples asked for can do about it.
+
+    Attributes:
+        settles: the smallest margin that they settle in nine of ten runs without a loss.
+        needed: about how many samples settle the margin of the question.
+    """
+
+    question: Question
+    settles: float
+    needed: int
+
+    @property
+    def told(self) -> str:
+        """For the terminal, before the first sample."""
+        margin, asked = 100 * self.question.margin, self.question.problems * self.question.repeats
+        error = msg("errors of {error:g} %", 100 * self.question.error)
+        if self.needed <= asked:
+            return msg(
+                "a loss of {margin:.1f} points is settled at {error} with about {needed} samples",
+                margin,
+                error,
+                self.needed,
+            )
+        return msg(
+            "a loss of {margin:.1f} points needs about {needed} samples at {error}; the {asked} asked "
+            "for settle {settles:.1f} points",
+            margin,
+            self.needed,
+            error,
+            asked,
+            100 * self.settles,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a run says of its question.
+
+    Attributes:
+        samples, right: those that were looked at, in the order of dispatch, and their score.
+        evidence: of the sequence over the first round.
+        last: the last look at complete rounds; None before the first.
+        more: about how many more samples would settle it; None if that is not known, or it is settled.
+    """
+
+    plan: Plan
+    decision: Decision
+    samples: int
+    right: float
+    evidence: Evidence
+    last: Look | None
+    more: int | None
+
+
+def plan(settings: ProbeSettings, problems: Sequence[Problem]) -> Plan | None:
+    """The question of a run; None without a reference, or where these problems cannot tell it from half of it."""
+    accuracy = settings.references.get(ALL)
+    if accuracy is None:
+        return None
+    before = settings.reference_run.counts if settings.reference_run else ()
+    margin, slack, error = settings.gate or (settings.margin, 0.0, ERROR)
+    reached = settles(
+        accuracy=accuracy, problems=len(problems), repeats=settings.samples, before=before, error=error, slack=slack
+    )
+    if margin is None and reached > accuracy / 2:
+        return None
+    try:
+        question = Question(
+            accuracy=accuracy, problems=len(problems), repeats=settings.samples,
+            margin=reached if margin is None else margin, slack=slack, error=error, before=before,
+        )  # fmt: skip
+    except ValueError:
+        return None
+    needed = problems_for(question) * settings.samples
+    return Plan(question=question, settles=reached, needed=needed)
+
+
+class Observer:
+    """Feeds the question in dispatch order while samples arrive in any order. It only grows, and decides once."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._gate = plan.question.gate
+        self._waiting: dict[int, tuple[int, float]] = {}
+        self._totals = [0.0] * plan.question.problems
+        self._seen = 0
+        self._evidence = self._gate.start()
+        self._last: Look | None = None
+        self.decision = Decision.OPEN
+
+    def take(self, sample: Sample, grade: Grade) -> Decision:
+        """The decision after one more sample; a failed request counts as wrong."""
+        question = self._plan.question
+        score = float(grade.correct) if question.before else grade.score
+        self._waiting[sample.order] = (sample.problem, score)
+        while self._seen in self._waiting and self.decision is Decision.OPEN:
+            self._count(*self._waiting.pop(self._seen))
+        return self.decision
+
+    def _count(self, problem: int, score: float) -> None:
+        question = self._plan.question
+        self._seen += 1
+        self._totals[problem] += score
+        rounds, rest = divmod(self._seen, question.problems)
+        if self._seen <= question.problems:
+            self._evidence = self._gate.observe(self._evidence, score - question.expected(problem))
+            self.decision = self._evidence.decision
+        if not rest and self.decision is Decision.OPEN:
+            self._last = look(question, self._totals, rounds)
+            self.decision = self._last.decision if self._last else Decision.OPEN
+
+    def judgement(self) -> Judgement:
+        """The observations so far."""
+        question, last = self._plan.question, self._last
+        unsettled = last is not None and self.decision is Decision.OPEN and last.spread > 0
+        return Judgement(
+            plan=self._plan,
+            decision=self.decision,
+            samples=self._seen,
+            right=math.fsum(self._totals),
+            evidence=self._evidence,
+            last=last,
+            more=more_samples(question, last) if last and unsettled else None,
+        )
+
+
+def judge(run: ProbeRun) -> Judgement | None:
+    """What a run says of its question; None if it has none."""
+    planned = plan(run.settings, run.problems)
+    if planned is None:
+        return None
+    observer = Observer(planned)
+    for sample, grade in zip(run.samples, run.grades, strict=True):
+        observer.take(sample, grade)
+    return observer.judgement()

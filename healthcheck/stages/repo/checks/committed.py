@@ -1,0 +1,82 @@
+"""repo/committed: the working copy matches the commit, which is what the service clones."""
+
+from __future__ import annotations
+
+import shlex
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, note, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.repo.facts import Submission, Uncommitted
+from healthcheck.text.messages import msg
+
+NAME = contract.ENTRY_POINT
+MAX_NAMED = 5
+
+
+@check(
+    "repo/committed",
+    "The working copy matches the commit",
+    stage=Stage.REPO,
+    why="The service clones the repository: it does not see uncommitted files.",
+)
+def committed(submission: Submission) -> Findings:
+    """The kit verifies the last commit, as a fresh clone has it, and not the files in your working copy.
+
+    The check warns if a file of the working copy differs from the commit, or if deploy.sh names a file that is not
+    committed: a repair has no effect until it is committed. Commit the changes and verify again, or undo them. Use
+    `git add -f` to commit a file that .gitignore names.
+
+    Example:
+    ```console
+    $ git status --short
+     M deploy.sh
+    ```
+
+    Use instead:
+
+    ```console
+    $ git commit --quiet --all --message "Serve on the service's port"
+    $ git status --short
+    ```
+    """
+    if submission.uncommitted is Uncommitted.NO_COMMIT:
+        yield warn(
+            expected=msg("a commit, which the service clones"),
+            seen=msg("{value}; the files of the folder were verified instead", submission.uncommitted.value),
+            fix=msg('git add -A && git commit -m "First version"'),
+        )
+    elif submission.uncommitted:
+        yield note(msg("{value}: its files were verified as they are", submission.uncommitted.value))
+    if submission.changed:
+        yield warn(
+            expected=msg("the working copy as in commit {commit}, which the service sees", submission.commit[:12]),
+            seen=msg("changed, not committed: {some}", _some(submission.changed)),
+            fix=msg("git commit -a, or git stash changes that are not for the service"),
+            evidence={"changed": list(submission.changed)},
+        )
+    needed = _named_in_deploy_sh(submission)
+    if needed:
+        force, paths = "-f " if set(needed) & set(submission.ignored) else "", shlex.join(needed[:MAX_NAMED])
+        yield warn(
+            expected=msg("every file that {name} names in the commit", NAME),
+            seen=msg(
+                "{name} names {some}, which is in the working copy but not in the commit", NAME, _some(needed)
+            ),
+            fix=msg("git add {value}{needed} && git commit", force, paths),
+        )
+
+
+def _named_in_deploy_sh(submission: Submission) -> tuple[str, ...]:
+    """Uncommitted paths that deploy.sh names as a separate word; an inference, hence a warning."""
+    text = (submission.deploy_sh or b"").decode("utf-8", "replace")
+    code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    for sign in "\"'`$(){};|&<>=\t":
+        code = code.replace(sign, " ")
+    words = {word.removeprefix("./").strip("/") for word in code.split()}
+    return tuple(path for path in (*submission.untracked, *submission.ignored) if path.strip("/") in words)
+
+
+def _some(paths: tuple[str, ...]) -> str:
+    more = len(paths) - MAX_NAMED
+    return ", ".join(paths[:MAX_NAMED]) + (msg(" and {more} more", more) if more > 0 else "")

@@ -1,0 +1,355 @@
+"""repo/deploy-sh-syntax: a shell can read deploy.sh, and reads it as its author meant it."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from dataclasses import dataclass
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.repo import bashisms, shell, shells
+from healthcheck.stages.repo.facts import Submission
+from healthcheck.stages.repo.shell import Script
+from healthcheck.text.messages import joined, msg
+
+NAME = contract.ENTRY_POINT
+BOM = b"\xef\xbb\xbf"
+WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+SHEBANG = re.compile(r"#![ \t]*(\S+)(?:[ \t]+(.*))?")
+_ALMOST_A_SHELL = re.compile(r"#!\s*\S*\b(?:ba|da|a)?sh\b")
+POSIX_SHELLS = {"sh", "dash", "ash", "busybox"}
+BASH = {"bash", "rbash"}
+OTHER_SHELLS = {"zsh", "ksh", "mksh", "fish", "csh", "tcsh"}
+TYPOGRAPHIC = re.compile("[\u00a0\u2002-\u200b\u3000\ufeff\u2018\u2019\u201c\u201d]|^[\u2013\u2014\u2212]")
+_BLANK_BEHIND = re.compile(r"(?<!\\)(?:\\\\)*\\[ \t]+$", re.MULTILINE)
+MAX_LISTED = 6
+IN_BASH = '[ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Text:
+    """deploy.sh as a shell would read it, without byte order mark and with line feeds alone."""
+
+    submission: Submission
+    data: bytes
+    script: Script
+    interpreter: str
+
+    def where(self, line: int) -> str:
+        return f"{NAME}:{line}" if line else NAME
+
+    def quoted(self, line: int) -> str:
+        lines = self.script.text.split("\n")
+        return f"“{lines[line - 1].strip()[:120]}”" if 0 < line <= len(lines) else ""
+
+    def is_comment(self, line: int) -> bool:
+        return self.script.text.split("\n")[line - 1].lstrip().startswith("#")
+
+    def parse(self, shell: str) -> shells.Parse | None:
+        return next((each for each in self.submission.parses if each.shell == shell), None)
+
+
+@check(
+    "repo/deploy-sh-syntax",
+    "A shell reads deploy.sh as intended",
+    stage=Stage.REPO,
+    rule=contract.STARTS_THE_SERVICE,
+    why="A script that the shell misreads stops, or runs other commands than its author intended.",
+    requires=("repo/deploy-sh-present",),
+)
+def deploy_sh_syntax(submission: Submission) -> Findings:
+    r"""The shells' parsers read deploy.sh (`bash -n`, `dash -n`; nothing runs), and the kit inspects its bytes.
+
+    Failures: a syntax error in the shell that the first line names; Windows line endings, which become part of
+    words; a byte order mark or UTF-16; a space after a line's final backslash, or a comment between continued
+    lines, which turn the following options into separate commands; a first line that does not name a shell; syntax
+    that dash (the sh of Debian and Ubuntu images) refuses, under #!/bin/sh.
+
+    Warnings: no #! line; no executable bit; bash syntax (arrays, [[ ]], source) in a script that the service may
+    run with `sh deploy.sh`, since its shell is not documented. A script that needs bash can start with: [ -n
+    "${BASH_VERSION:-}" ] || exec bash "$0" "$@"
+
+    `npu-adapter verify --fix` repairs line ends, the byte order mark and the executable bit.
+
+    Example:
+    ```sh deploy.sh
+    #!/bin/bash
+    exec vllm serve "$MODEL_PATH" \
+      # the service's port
+      --port {port}
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    #!/bin/bash
+    # the service's port
+    exec vllm serve "$MODEL_PATH" \
+      --port {port}
+    ```
+    """
+    data = submission.deploy_sh
+    if not data:
+        raise NotApplicable(msg("there is no {name} to read", NAME))
+    yield from _bytes(data)
+    if b"\0" in data or data.startswith(WIDE_MARKS):
+        return
+    if len(data) > shells.MAX_SCRIPT_BYTES:
+        yield warn(
+            expected=msg("a script of at most {max_script_bytes} KiB", shells.MAX_SCRIPT_BYTES // 1024),
+            seen=msg("{name} is longer; its syntax was not read", NAME),
+            fix=msg("keep only the launch in {name}, and put data into other files", NAME),
+        )
+        return
+    text = _text(submission, data)
+    for judge in (_line_ends, _first_line, _mode, _parsers, _constructs, _continuations, _typography):
+        yield from judge(text)
+
+
+def _text(submission: Submission, data: bytes) -> _Text:
+    clean = data.removeprefix(BOM).decode("utf-8", "replace").replace("\r\n", "\n")
+    first = SHEBANG.match(clean)
+    path, arguments = (first.group(1), (first.group(2) or "").split()) if first else ("", [])
+    name = path.rpartition("/")[2]
+    if name == "env":
+        name = next((word for word in arguments if not word.startswith("-") and "=" not in word), "")
+    return _Text(submission=submission, data=data, script=shell.read(clean), interpreter=name.rpartition("/")[2])
+
+
+def _bytes(data: bytes) -> Findings:
+    if data.startswith(WIDE_MARKS) or (b"\0" in data and data.count(b"\0") > len(data) // 4):
+        yield fail(
+            expected=msg("a script in UTF-8 without byte order mark"),
+            seen=msg("{name} is UTF-16: it begins with the bytes {hex}", NAME, data[:4].hex(" ")),
+            fix=msg("iconv -f UTF-16 -t UTF-8 {name} > d && mv d {name} && chmod +x {name}", NAME),
+            where=f"{NAME}:1",
+        )
+    elif b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        yield fail(
+            expected=msg("a text file"),
+            seen=msg("{name} has a NUL byte: it is binary, or damaged", NAME),
+            fix=msg("write it as a text file"),
+            where=f"{NAME}:{line}",
+        )
+    elif data.startswith(BOM):
+        yield fail(
+            expected=msg("“#!” as the first two bytes"),
+            seen=msg(
+                "a byte order mark (ef bb bf) before them: the kernel finds no interpreter, and a shell runs the "
+                "first line as a command"
+            ),
+            fix=f"sed -i '1s/^\\xef\\xbb\\xbf//' {NAME}",
+            where=f"{NAME}:1",
+        )
+
+
+def _line_ends(text: _Text) -> Findings:
+    data, mended = text.data, f"sed -i 's/\\r$//' {NAME}"
+    kept = f"{mended} && echo '*.sh text eol=lf' >> .gitattributes"
+    ending = [number for number, line in enumerate(data.split(b"\n"), 1) if line.endswith(b"\r")]
+    harmful = [number for number in ending if number == 1 or not text.is_comment(number)]
+    if b"\r" in data and b"\n" not in data:
+        yield fail(
+            expected=msg("lines that end in LF"),
+            seen=msg("lines that end in a single carriage return: a shell reads one line"),
+            fix=f"tr '\\r' '\\n' < {NAME} > d && mv d {NAME} && chmod +x {NAME}",
+            where=text.where(1),
+        )
+    elif harmful:
+        git = msg(" && git add {name} .gitattributes && git commit -m 'End lines in LF'", NAME)
+        yield fail(
+            expected=msg("lines that end in LF"),
+            seen=msg(
+                "{n} lines end in CRLF: the carriage return becomes part of the last word of each line, "
+                "and “#!/bin/sh\\r” names no program",
+                len(ending),
+            ),
+            fix=kept + (git if text.submission.commit else ""),
+            where=text.where(harmful[0]),
+        )
+    elif ending:
+        yield warn(
+            expected=msg("lines that end in LF"),
+            seen=msg("comment lines that end in CRLF"),
+            fix=mended,
+            where=text.where(ending[0]),
+        )
+    elif b"\r" not in data and text.submission.copy_has_crlf:
+        yield warn(
+            expected=msg("lines that end in LF, in the working copy and in the commit"),
+            seen=msg(
+                "{name} has LF in the commit and CRLF in the working copy: a copied or mounted working copy "
+                "does not run",
+                NAME,
+            ),
+            fix=kept,
+            where=NAME,
+        )
+
+
+def _first_line(text: _Text) -> Findings:
+    first, shell = text.script.text.split("\n", 1)[0], text.interpreter
+    shown = f"“{first[:80]}”"
+    if not first.startswith("#!"):
+        stray = "#!" in text.script.text[:200] and bool(re.match(r"\s*(#[^!].*\s*)*#!", text.script.text))
+        below = msg("“#!” is below the first line, where it is a comment")
+        yield warn(
+            expected=msg("a first line that names the shell, such as #!/bin/bash"),
+            seen=below if stray else msg("the first line is “{first}”", first[:80]),
+            fix=msg("make #!/bin/bash (or #!/bin/sh) the very first line"),
+            where=text.where(1),
+        )
+    elif shell in OTHER_SHELLS:
+        lacks = msg(
+            "“{first}”: the image may lack {interpreter}, and `bash {name}` would not use it",
+            first[:80],
+            shell,
+            NAME,
+        )
+        yield warn(
+            expected=msg("sh or bash"),
+            seen=lacks,
+            fix=msg("write the script for bash, with the first line #!/bin/bash"),
+            where=text.where(1),
+        )
+    elif shell not in POSIX_SHELLS | BASH:
+        starts = msg("make {name} a shell script that starts the other program: exec python3 launch.py", NAME)
+        yield fail(
+            expected=msg("a shell script"),
+            seen=shown,
+            fix=msg("make the first line #!/bin/bash") if _ALMOST_A_SHELL.match(first) else starts,
+            where=text.where(1),
+            rule=contract.WEIGHTS_FROM_MODEL_PATH,
+        )
+    elif re.match(r"#![ \t]*\S*/env[ \t]+[^\s-]\S*[ \t]+\S", first):
+        yield warn(
+            expected=msg("one word after env, which reads the rest of the line as one name"),
+            seen=shown,
+            fix=msg("write #!/bin/bash, and put the options into a “set” line below"),
+            where=text.where(1),
+        )
+
+
+def _mode(text: _Text) -> Findings:
+    mode = text.submission.deploy_sh_mode
+    if mode is not None and not mode & 0o111:
+        file = posixpath.normpath(text.submission.deploy_sh_link or NAME)
+        path = shlex.quote(file)
+        chmod = msg("chmod +x {file}", path)
+        # The index too, for a file system without the bit; it alone would be undone by the next git commit -a.
+        git = msg("git update-index --chmod=+x {file} && git commit -m 'Make {name} executable'", path, NAME)
+        yield warn(
+            expected=msg("the executable bit, which ./deploy.sh needs"),
+            seen=msg("mode {mode:o}", mode),
+            fix=msg("{chmod} && {git}", chmod, git) if text.submission.commit else chmod,
+            where=file,
+        )
+
+
+def _parsers(text: _Text) -> Findings:
+    """A syntax error in the script's own shell fails; one in the other shell is judged with the bash syntax."""
+    own = "bash" if text.interpreter in BASH or not text.interpreter else "dash"
+    for broken in [parse for parse in text.submission.parses if parse.accepted is None][:1]:
+        yield unsettled(
+            expected=msg("an answer from the shell's parser"),
+            seen=f"{broken.shell} -n {NAME} {broken.message}",
+            fix=msg("simplify the script"),
+        )
+    bash, dash = text.parse("bash"), text.parse("dash")
+    parse = text.parse(own) or bash or dash
+    if parse is None or text.interpreter not in POSIX_SHELLS | BASH | {""}:
+        return
+    if parse.accepted is False and not (own == "dash" and bashisms.runs_itself_in_bash(text.script)):
+        yield fail(
+            expected=msg("a script that {own} can read", own),
+            seen=msg("{shell} says: {message} {line}", parse.shell, parse.message, text.quoted(parse.line)),
+            fix=msg("make the first line #!/bin/bash: bash reads this script")
+            if own == "dash" and bash and bash.accepted
+            else msg("fix that line until `{own} -n {name}` prints nothing", own, NAME),
+            where=text.where(parse.line),
+        )
+    if bash and bash.accepted and "here-document" in bash.message:
+        yield warn(
+            expected=msg("a terminator for every here-document"),
+            seen=msg("bash says: {message}; everything below is text, not commands", bash.message),
+            fix=msg("put the terminator on its own line, without blanks"),
+            where=text.where(bash.line),
+        )
+
+
+def _constructs(text: _Text) -> Findings:
+    """Syntax that another shell than the author's does not read."""
+    guard = bashisms.runs_itself_in_bash(text.script)
+    found = [(each.line, each.what) for each in bashisms.find(text.script) if not guard or each.line < guard]
+    bash, dash = text.parse("bash"), text.parse("dash")
+    listed = joined("; ", (msg("line {line}: {what}", line, what) for line, what in found[:MAX_LISTED]))
+    line = found[0][0] if found else 0
+    refused = dash and dash.accepted is False and not guard and not (bash and bash.accepted is False)
+    if dash and refused and (text.interpreter in BASH or not text.interpreter):
+        listed += msg("{value}dash says: {message} (line {line})", "; " if listed else "", dash.message, dash.line)
+        line = line or dash.line
+    if listed and text.interpreter not in OTHER_SHELLS:
+        yield warn(
+            expected=msg(
+                "a script that reads the same under sh and bash: which one the service uses is not documented"
+            ),
+            seen=listed,
+            fix=msg("make the second line: {in_bash}", IN_BASH)
+            if text.interpreter in BASH
+            else msg("make the first line #!/bin/bash, or write it for sh"),
+            where=text.where(line),
+        )
+
+
+def _continuations(text: _Text) -> Findings:
+    script = text.script
+    code = script.without("string", "raw_string", "heredoc_body", "comment")
+    found = next((each for each in _BLANK_BEHIND.finditer(script.text) if code[each.start()] == "\\"), None)
+    if found:
+        line = script.line(found.start())
+        tell = warn if _only_prints(script, found.start()) else fail
+        yield tell(
+            expected=msg("nothing after the backslash that continues a line"),
+            seen=msg(
+                "a blank after it: {line}; the command ends there, without the lines below", text.quoted(line)
+            ),
+            fix=f"sed -i 's/\\\\[ \\t]*$/\\\\/' {NAME}",
+            where=text.where(line),
+        )
+        return
+    for command in script.commands():
+        first = command.words[0]
+        if re.match(r"--?[A-Za-z]", first.text):
+            line = script.line(first.start)
+            yield fail(
+                expected=msg("options on the line of their command, or after a line that ends in a backslash"),
+                seen=msg("{line} is a separate command: the line above does not continue", text.quoted(line)),
+                fix=msg("end the line above in a backslash, and remove comments and blank lines from the command"),
+                where=text.where(line),
+            )
+            return
+    if script.text.rstrip("\n").endswith("\\") and not script.text.endswith("\n\n"):
+        last = script.line(len(script.text.rstrip()) - 1)
+        yield note(msg("the last line ends in a backslash"), where=text.where(last))
+
+
+def _typography(text: _Text) -> Findings:
+    """Characters that word processors and chat windows substitute for quotes, dashes and blanks."""
+    signs = ((word, TYPOGRAPHIC.search(word.text)) for word in text.script.of("word"))
+    for line, sign in [(text.script.line(word.start), ord(found.group())) for word, found in signs if found][:1]:
+        yield warn(
+            expected=msg("plain \" ' - and blanks, which a shell understands"),
+            seen=msg("U+{ord:04X} in {line}: the shell reads it as a letter", sign, text.quoted(line)),
+            fix=msg("retype the character in a plain text editor"),
+            where=text.where(line),
+        )
+
+
+def _only_prints(script: Script, offset: int) -> bool:
+    """Whether the last command before an offset only prints: an extra blank in its output is harmless."""
+    before = [command for command in script.commands() if command.start <= offset]
+    return bool(before) and before[-1].name in {"echo", "printf"}

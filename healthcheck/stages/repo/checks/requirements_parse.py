@@ -1,0 +1,236 @@
+"""repo/requirements-parse: pip can read requirements.txt, and the files that it names exist."""
+
+from __future__ import annotations
+
+import difflib
+import posixpath
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from itertools import islice
+
+from healthcheck import contract
+from healthcheck.ascend.stacks import in_range
+from healthcheck.core.check import Findings, check, fail, note, warn
+from healthcheck.core.records import Finding, Stage
+from healthcheck.stages.repo import requirements
+from healthcheck.stages.repo.facts import Kind, Submission
+from healthcheck.stages.repo.installs import entries, files
+from healthcheck.stages.repo.requirements import Entry, File, Form
+from healthcheck.text.messages import msg
+
+NAME = contract.REQUIREMENTS
+MAX_FINDINGS = 20
+NO_PROJECT = ("pyproject.toml", "setup.py")
+
+
+@check(
+    "repo/requirements-parse",
+    "pip can read requirements.txt",
+    stage=Stage.REPO,
+    rule=contract.STARTS_THE_SERVICE,
+    why="A line that pip cannot read stops the installation, and the server never starts.",
+)
+def requirements_parse(submission: Submission) -> Findings:
+    """requirements.txt is optional. If it exists, pip must be able to read all of it.
+
+    The file is read by pip's rules (PEP 508 names and versions; -r, -c, -e, --hash and the other options; continued
+    lines; comments; encodings). The check fails for a line that pip refuses; an included file, local path or wheel
+    that is not in the repository; a file that includes itself; hashes on some lines only; and pins of one package
+    that no version satisfies.
+
+    Direct URLs and git addresses warn: it is not documented whether the service has network access during
+    installation, and a mirror of the package index does not hold them.
+
+    Example:
+    ```text requirements.txt
+    einops=0.8.0
+    ```
+
+    Use instead:
+
+    ```text requirements.txt
+    einops==0.8.0
+    ```
+    """
+    kind = submission.requirements_kind
+    if kind in {Kind.FOLDER, Kind.LINK_OUT, Kind.OTHER}:
+        yield fail(
+            expected=msg("a file {name}, or none", NAME),
+            seen=msg("{name} is a {value}", NAME, kind.value),
+            fix=msg("replace it with a file {name}, or remove it", NAME),
+            rule=contract.ROOT_FILES,
+        )
+        return
+    if kind is Kind.MISSING:
+        yield from _absent(submission)
+        return
+    yield from islice(_problems(submission), MAX_FINDINGS)
+
+
+def _problems(submission: Submission) -> Iterator[Finding]:
+    found = files(submission)
+    for file in found:
+        text = submission.text(file.path)
+        if file.problem or (text and text.truncated):
+            yield fail(
+                expected=msg("a text file in UTF-8 of at most 1 MiB"),
+                seen=file.problem or msg("it is longer than 1 MiB"),
+                fix=msg("rewrite {path} in UTF-8, with one requirement per line", file.path),
+                where=file.path,
+            )
+        if file.remark:
+            yield warn(
+                expected=msg("UTF-8, which every installer reads"),
+                seen=msg("{remark}: pip reads it, other installers do not", file.remark),
+                fix=msg("iconv -f UTF-16 -t UTF-8 {path} > r && mv r {path}", file.path),
+                where=file.path,
+            )
+        for entry in file.entries:
+            yield from _line(submission, entry)
+    yield from _circle(found)
+    yield from _hashes(found)
+    yield from _contradictions(submission)
+
+
+def _absent(submission: Submission) -> Findings:
+    at_root = [path for path in submission.paths if "/" not in path]
+    near = difflib.get_close_matches(NAME, [path.lower() for path in at_root], n=1, cutoff=0.85)
+    meant = next((path for path in at_root if near and path.lower() == near[0]), "")
+    if meant and meant.encode() not in (submission.deploy_sh or b""):
+        yield warn(
+            expected=msg("the name {name}, exactly", NAME),
+            seen=msg("{meant}, which is not installed", meant),
+            fix=msg("git mv {meant} {name}", meant, NAME),
+            where=meant,
+        )
+    else:
+        yield note(msg("there is no {name}, and it is optional", NAME))
+
+
+def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
+    if entry.problem:
+        yield fail(
+            expected=msg("a requirement that pip can read, such as numpy==1.26.4"),
+            seen=msg("“{quoted}”: {problem}", entry.text, entry.problem),
+            fix=msg("write name==version, or remove the line"),
+            where=entry.where,
+        )
+    elif entry.form in {Form.INCLUDE, Form.CONSTRAINT}:
+        yield from _include(submission, entry)
+    elif entry.form in {Form.PATH, Form.EDITABLE, Form.URL}:
+        yield from _direct(submission, entry)
+    if entry.ignored:
+        yield warn(
+            expected=msg("options on their own line"),
+            seen=msg("“{quoted}”: pip ignores {ignored} after a requirement", entry.text, ", ".join(entry.ignored)),
+            fix=msg("move {ignored} to its own line", entry.ignored[0]),
+            where=entry.where,
+        )
+
+
+def _include(submission: Submission, entry: Entry) -> Iterator[Finding]:
+    path = requirements.included(entry.file, entry.target)
+    if path is None and "://" in entry.target and not entry.target.startswith("file:"):
+        yield from _needs_network(entry)
+    elif path is None:
+        yield fail(
+            expected=msg("a file of the repository"),
+            seen=msg("“{quoted}” leads out of the repository: the service has only the repository", entry.text),
+            fix=msg("copy the needed lines into {name}", NAME),
+            where=entry.where,
+        )
+    elif submission.text(path) is None and not requirements.VARIABLE.search(entry.target):
+        yield fail(
+            expected=msg("a file of the repository"),
+            seen=msg("“{quoted}”: the repository has no readable file {path}", entry.text, path),
+            fix=msg("commit {path}, or remove the line", path),
+            where=entry.where,
+        )
+
+
+def _direct(submission: Submission, entry: Entry) -> Iterator[Finding]:
+    target = entry.target.partition("#")[0].partition("[")[0].strip()
+    if not target.startswith("file:") and requirements.URL.match(target):
+        yield from _needs_network(entry)
+        return
+    path = posixpath.normpath(target)
+    outside = target.startswith(("file:", "/", "~")) or path == ".." or path.startswith("../")
+    if outside:
+        yield fail(
+            expected=msg("a package index, or a file of the repository"),
+            seen=msg("“{quoted}” is a path on the author's machine", entry.text),
+            fix=msg("write {name}==version instead", entry.name or "name"),
+            where=entry.where,
+        )
+        return
+    inside = "" if path == "." else f"{path}/"
+    lacking = "pyproject.toml" if path == "." else path
+    is_project = any(f"{inside}{name}" in submission.paths for name in NO_PROJECT)
+    if path not in submission.paths and not is_project:
+        yield fail(
+            expected=msg("a file of the repository, or a folder with a pyproject.toml or setup.py"),
+            seen=msg("“{quoted}”: the repository has neither at {path}", entry.text, path),
+            fix=msg("commit {path}, or write {name}==version", lacking, entry.name or "name"),
+            where=entry.where,
+        )
+
+
+def _needs_network(entry: Entry) -> Iterator[Finding]:
+    yield warn(
+        expected=msg("packages from an index: other hosts may not be reachable from the service"),
+        seen=msg("“{quoted}” is fetched from another host", entry.text),
+        fix=msg("write name==version, or ship the package in the repository and name its path"),
+        where=entry.where,
+    )
+
+
+def _circle(found: tuple[File, ...]) -> Iterator[Finding]:
+    try:
+        TopologicalSorter({file.path: requirements.includes(file) for file in found}).prepare()
+    except CycleError as error:
+        circle = error.args[1][::-1]
+        yield fail(
+            expected=msg("files that do not include themselves"),
+            seen=" includes ".join(circle),
+            fix=msg("remove the -r line from {circle}", circle[-2]),
+            where=circle[-2],
+        )
+
+
+def _hashes(found: tuple[File, ...]) -> Iterator[Finding]:
+    lines = [entry for file in found for entry in file.entries if entry.installs and not entry.problem]
+    required = any(entry.target == "--require-hashes" for file in found for entry in file.entries)
+    if not required and not any(entry.hashes for entry in lines):
+        return
+    for entry in lines:
+        pinned = entry.form is not Form.PACKAGE or "==" in str(entry.specifier)
+        if not entry.hashes or not pinned:
+            lacks = msg("no exact version") if entry.hashes else msg("none")
+            yield fail(
+                expected=msg("a hash and an exact version for every requirement, once one of them has a hash"),
+                seen=msg("“{quoted}” has {value}", entry.text, lacks),
+                fix=msg("pip-compile --generate-hashes, or remove the hashes"),
+                where=entry.where,
+            )
+            return
+
+
+def _contradictions(submission: Submission) -> Iterator[Finding]:
+    """Exact pins that another line of the same files excludes."""
+    seen: dict[str, list[Entry]] = {}
+    for entry in entries(submission):
+        if entry.requirement and entry.form is Form.PACKAGE and not entry.requirement.marker:
+            seen.setdefault(entry.name, []).append(entry)
+    for name, lines in seen.items():
+        pins = ((entry, pin) for entry in lines for pin in entry.exact_versions)
+        pairs = (
+            (entry, other) for entry, pin in pins for other in lines if not in_range(pin, str(other.specifier))
+        )
+        for entry, other in islice(pairs, 1):
+            said = (other.text, other.where, entry.text)
+            yield fail(
+                expected=msg("one version of {name}", name),
+                seen=msg("“{quoted}” ({where}) excludes “{quoted2}”: pip installs neither", *said),
+                fix=msg("keep one of the two lines for {name}", name),
+                where=entry.where,
+            )

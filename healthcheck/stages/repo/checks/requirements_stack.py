@@ -1,0 +1,136 @@
+"""repo/requirements-stack: requirements.txt fits the versions of the image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.ascend import stacks
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.records import Finding, JsonValue, Stage
+from healthcheck.stages.repo.facts import Submission
+from healthcheck.stages.repo.installs import constrained, entries
+from healthcheck.stages.repo.packages import IMAGE, is_standard, needs_cuda, provided_part
+from healthcheck.stages.repo.requirements import Entry, Form
+from healthcheck.stages.repo.specifiers import satisfiable
+from healthcheck.text.messages import msg
+
+MAX_FINDINGS = 20
+
+
+@check(
+    "repo/requirements-stack",
+    "requirements.txt fits the versions of the image",
+    stage=Stage.REPO,
+    why="A package in another version than vLLM and vllm-ascend require can prevent them from starting.",
+    requires=("repo/requirements-parse",),
+    by_row=True,
+)
+def requirements_stack(submission: Submission) -> Findings:
+    """Compares each requirement with a row of the version matrix: the versions that vllm-ascend and vLLM require.
+
+    The row is vllm-ascend 0.23.0, unless --stack or the file names another one. The versions of the service's image
+    are not documented, so a conflict with the row warns, and the message names the rows that the line fits. It
+    fails if the file itself requires a vllm-ascend or vllm that excludes another of its lines: no image can satisfy
+    both.
+
+    A package without a version warns, because the newest version is installed: pin it. A package that needs CUDA
+    warns too. The rows, with their sources, are in healthcheck/data/stacks.json.
+
+    Example:
+    ```text requirements.txt
+    transformers==4.57.6
+    ```
+
+    Use instead:
+
+    ```text requirements.txt
+    transformers==5.5.4
+    ```
+    """
+    if submission.requirements is None:
+        raise NotApplicable(msg("there is no {requirements}", contract.REQUIREMENTS))
+    lines = [entry for entry in entries(submission) if entry.name and not provided_part(entry.name)]
+    row, declared = _row(lines, submission.stack)
+    if not lines:
+        yield note(msg("no package beyond the image is required"))
+    for entry in [entry for entry in lines if entry.name not in IMAGE][:MAX_FINDINGS]:
+        yield from _conflict(entry, row, declared)
+        if needs_cuda(entry.name):
+            yield warn(
+                expected=msg("packages that work on an NPU"),
+                seen=msg("“{quoted}” needs CUDA: it fails to build or to load", entry.text),
+                fix=msg("remove the line"),
+                where=entry.where,
+            )
+    yield from _unpinned(lines, constrained(submission))
+
+
+def _row(lines: list[Entry], stack: str) -> tuple[stacks.Row, Entry | None]:
+    """The row that the requirements name themselves, with the line that does; else the chosen row."""
+    for name in ("vllm-ascend", "vllm"):
+        for entry in lines:
+            for pin in entry.exact_versions if entry.name == name else ():
+                for row in sorted(stacks.rows(), key=lambda row: row.vllm_ascend != pin):
+                    named = (row.vllm_ascend,) if name == "vllm-ascend" else row.vllm
+                    if any(stacks.same_release(pin, version) for version in named):
+                        return row, entry
+    return stacks.row(stack), None
+
+
+def _conflict(entry: Entry, row: stacks.Row, declared: Entry | None) -> Iterator[Finding]:
+    if entry.form is not Form.PACKAGE or entry.requirement is None:
+        return
+    asked = str(entry.specifier)
+    said = stacks.statements(row, entry.name)
+    agreed = said if satisfiable([each.specifier for each in said]) else said[:1]
+    against = next((each for each in agreed if not satisfiable([asked, each.specifier])), None)
+    if against is None:
+        return
+    fitting = [each.vllm_ascend for each in stacks.rows() if _fits(entry.name, asked, each)]
+    name = entry.name
+    expected = msg("{name}{specifier}, which {by} requires", name, against.specifier, against.by)
+    fix = msg("remove the line: the image provides {name}; or write {name}{specifier}", name, agreed[0].specifier)
+    evidence: dict[str, JsonValue] = {"package": name, "asked": asked, "row": row.vllm_ascend, "fits": [*fitting]}
+    if declared is not None and against.by.split()[0] == declared.name and name != "ray":
+        yield fail(
+            expected=expected,
+            seen=msg(
+                "“{quoted}” beside “{quoted2}” ({where}): no installation has both",
+                entry.text,
+                declared.text,
+                declared.where,
+            ),
+            fix=fix,
+            where=entry.where,
+            rule=contract.PROVIDED,
+            evidence=evidence,
+        )
+        return
+    other = msg("; it fits {fitting}", ", ".join(fitting[:4])) if fitting else msg("; it fits no row of the matrix")
+    yield warn(expected=expected, seen=f"“{entry.text}”{other}", fix=fix, where=entry.where, evidence=evidence)
+
+
+def _fits(name: str, asked: str, row: stacks.Row) -> bool:
+    said = [each.specifier for each in stacks.statements(row, name)]
+    return bool(said) and satisfiable([asked, *said])
+
+
+def _unpinned(lines: list[Entry], elsewhere: frozenset[str]) -> Iterator[Finding]:
+    """`elsewhere` are the packages that a constraints file pins, or that another finding is about."""
+    loose = [
+        entry
+        for entry in lines
+        if entry.name not in {*IMAGE, *elsewhere} and not is_standard(entry.name)
+        if entry.form is Form.PACKAGE and not entry.is_limited
+    ]
+    if loose:
+        more = msg(" and {loose} more", len(loose) - 8) if len(loose) > 8 else ""
+        names = ", ".join(entry.text.split(";")[0].strip() for entry in loose[:8])
+        yield warn(
+            expected=msg("a version for every package: name==version"),
+            seen=msg("{names}{more}: the newest version is installed", names, more),
+            fix=msg("pin the tested versions, which pip freeze prints"),
+            where=loose[0].where,
+            evidence={"packages": [entry.name for entry in loose]},
+        )

@@ -1,0 +1,301 @@
+"""A commit, checked out as a fresh clone would have it, without trusting the repository that holds it.
+
+A repository's own configuration can name programs (hooks, filters, fsmonitor, ssh commands) that git runs. So none
+of it is read: a shadow repository of our own borrows only the objects, and everything happens there. The one
+command that meets the original asks for its HEAD and the place of its objects, and runs nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck.errors import UsageError, reason_of
+from healthcheck.system import files, programs
+from healthcheck.text.messages import msg
+
+TIMEOUT_S = 60.0
+MAX_FILES = 100_000
+MAX_TREE_BYTES = 2 * 1024**3
+MAX_FILE_BYTES = 64 * 1024**2
+"""A larger file is checked out as a sparse file of its size: that it is there counts, its bytes do not."""
+EXECUTABLE = "100755"
+Environment = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blob:
+    """One file of a commit. `size_bytes` is the stored size, before line ends are converted."""
+
+    path: str
+    mode: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """How a working copy differs from the commit; paths are relative to the root, folders end in a slash."""
+
+    changed: tuple[str, ...]
+    untracked: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A commit of the repository at `root`, the folder that holds its objects, and the file of its index."""
+
+    root: Path
+    hash: str
+    objects: Path
+    index: Path
+    file_modes: bool
+
+
+def head(root: Path) -> Commit | None:
+    """The commit that the repository's HEAD names; None if `root` has no repository of its own or no commit.
+
+    Raises:
+        UsageError: there is a repository, but git cannot read it.
+    """
+    if not os.path.lexists(root / ".git") or programs.find("git") is None:
+        return None
+    with tempfile.TemporaryDirectory(prefix=files.prefix()) as home:
+        base = ("--git-dir", str(root / ".git"), "--work-tree", str(root))
+        ours = environment(Path(home))
+        objects, index = (
+            run_git((*base, "rev-parse", "--git-path", name), ours, root) for name in ("objects", "index")
+        )
+        if objects.returncode:
+            why = last_line(objects.stderr)
+            raise UsageError(msg("git cannot read the repository at {root}: {last_line}", root, why))
+        found = run_git((*base, "rev-parse", "--verify", "-q", "HEAD"), ours, root)
+        if found.returncode:
+            return None
+        modes = run_git((*base, "config", "--type=bool", "core.filemode"), ours, root)
+        return Commit(
+            root=root,
+            hash=found.stdout.decode().strip(),
+            objects=Path(root, os.fsdecode(objects.stdout.rstrip(b"\n"))).resolve(),
+            index=_index_in_use(Path(root, os.fsdecode(index.stdout.rstrip(b"\n"))).resolve()),
+            file_modes=modes.stdout.strip() != b"false",
+        )
+
+
+def _index_in_use(index: Path) -> Path:
+    """The index itself, or that of a commit in progress: `git commit FILE` has its hooks look at another one."""
+    named = os.environ.get("GIT_INDEX_FILE", "")
+    other = index.parent / os.path.basename(named)
+    return other if named and other.is_file() else index
+
+
+class Shadow:
+    """A repository of our own that borrows a commit's objects, with the commit in its index."""
+
+    def __init__(self, commit: Commit, folder: Path) -> None:
+        self.commit = commit
+        self.tree = folder / "clone" / (commit.root.name or "root")
+        self._git_dir = self.tree / ".git"
+        self._environment = environment(folder)
+        self.tree.mkdir(parents=True)
+        self._run("init", "-q", "--template=", f"--object-format={'sha256' if len(commit.hash) == 64 else 'sha1'}")
+        alternates = self._git_dir / "objects" / "info" / "alternates"
+        alternates.parent.mkdir(exist_ok=True)
+        alternates.write_bytes(_quoted(os.fsencode(commit.objects)) + b"\n")
+        (self._git_dir / "shallow").write_text(commit.hash + "\n", encoding="ascii")
+        self._run("update-ref", "--no-deref", "HEAD", commit.hash)
+        self._run("read-tree", "HEAD")
+        self._read = "HEAD"
+
+    def stage(self) -> None:
+        """Take the changes of the working copy in, as `git commit -a` would; untracked files stay out."""
+        names = b"".join(os.fsencode(path) + b"\0" for path in self.changes(MAX_FILES).changed)
+        place = (*self._conversion(), "--work-tree", str(self.commit.root))
+        self._run(*place, "update-index", "--remove", "-z", "--stdin", stdin=names)
+        self._read = self._run("write-tree").decode().strip()
+
+    def take_index(self) -> None:
+        """Take in what is staged, as `git commit` would.
+
+        Raises:
+            UsageError: the index cannot be read, or has files with merge conflicts.
+        """
+        copy = self._git_dir / "staged"
+        try:
+            shutil.copyfile(self.commit.index, copy)
+        except OSError as error:
+            why = msg("cannot read the index, {index}: {reason}", self.commit.index, reason_of(error))
+            raise UsageError(why) from error
+        ours = self._environment | {"GIT_INDEX_FILE": str(copy)}
+        done = run_git(("--git-dir", str(self._git_dir), "write-tree"), ours, self.tree)
+        if done.returncode:
+            raise UsageError(msg("what is staged cannot be committed: {last_line}", last_line(done.stderr)))
+        self._read = done.stdout.decode().strip()
+        self._run("read-tree", self._read)
+
+    def blobs(self) -> tuple[Blob, ...]:
+        """The commit's files.
+
+        Raises:
+            UsageError: there are more of them, or they are larger, than is checked out.
+        """
+        listing = self._run("ls-tree", "-r", "-l", "-z", "--full-tree", self._read).split(b"\0")
+        blobs = tuple(blob for entry in listing if entry for blob in _blob(entry))
+        total = sum(min(blob.size_bytes, MAX_FILE_BYTES) for blob in blobs)
+        if len(blobs) > MAX_FILES or total > MAX_TREE_BYTES:
+            why = msg(
+                "the commit has {blobs} files and {total} bytes beside weights; at most {max_files} files "
+                "and {max_tree_bytes} bytes are checked out", len(blobs), total, MAX_FILES, MAX_TREE_BYTES,
+            )  # fmt: skip
+            raise UsageError(why)
+        return blobs
+
+    def pack(self) -> bytes:
+        """The commit with its files, and without those before it, as a pack of git."""
+        return self._run("pack-objects", "--revs", "--stdout", "-q", stdin=f"{self.commit.hash}\n".encode())
+
+    def check_out(self, blobs: Sequence[Blob], limit_bytes: int) -> None:
+        """Write the files as a clone would (line ends, modes, links), those above the limit as sparse files."""
+        small = [blob for blob in blobs if blob.size_bytes <= limit_bytes]
+        names = b"".join(os.fsencode(blob.path) + b"\0" for blob in small)
+        self._run("checkout-index", "-f", "-z", "--stdin", stdin=names)
+        for blob in blobs:
+            if blob.size_bytes > limit_bytes:
+                path = self.tree / blob.path
+                if path.parent.resolve().is_relative_to(self.tree.resolve()):
+                    sparse_file(path, blob.size_bytes, executable=blob.mode == EXECUTABLE)
+
+    def changes(self, limit: int) -> Changes:
+        """How the repository's working copy differs from the commit, at most `limit` paths of each kind.
+
+        A working copy with CRLF line ends of a file that is stored with LF counts as the same, as it does for git.
+        Files above MAX_FILE_BYTES are not compared: to read them would take minutes.
+        """
+        large = [name for name in self._run("ls-files", "-z").split(b"\0") if name and self._is_large(name)]
+        if large:
+            self._run("update-index", "-z", "--assume-unchanged", "--stdin", stdin=b"\0".join(large) + b"\0")
+        status = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", "--ignored=matching")
+        listing = self._run(
+            *self._conversion(), "--work-tree", str(self.commit.root), *status, "--untracked-files=normal"
+        )
+        found: dict[str, list[str]] = {"??": [], "!!": [], "": []}
+        for entry in listing.split(b"\0"):
+            if entry:
+                code, path = entry[:2].decode(), os.fsdecode(entry[3:])
+                found[code if code in found else ""].append(path)
+        changed, untracked, ignored = (tuple(found[code][:limit]) for code in ("", "??", "!!"))
+        return Changes(changed=changed, untracked=untracked, ignored=ignored)
+
+    def _is_large(self, name: bytes) -> bool:
+        try:
+            return os.lstat(os.path.join(os.fsencode(self.commit.root), name)).st_size > MAX_FILE_BYTES
+        except OSError:
+            return False
+
+    def _conversion(self) -> tuple[str, ...]:
+        modes = "true" if self.commit.file_modes else "false"
+        return ("-c", "core.autocrlf=input", "-c", "core.safecrlf=false", "-c", f"core.fileMode={modes}")
+
+    def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        done = run_git(("--git-dir", str(self._git_dir), *arguments), self._environment, self.tree, stdin)
+        if done.returncode:
+            why = last_line(done.stderr)
+            raise UsageError(msg("git cannot read commit {hash}: {last_line}", self.commit.hash[:12], why))
+        return done.stdout
+
+
+@contextmanager
+def shadow(commit: Commit, *, pending: bool = False, staged: bool = False) -> Iterator[Shadow]:
+    """A shadow repository in a temporary folder, which is removed afterwards.
+
+    `pending` takes the changes of the working copy in, `staged` what is staged.
+
+    Raises:
+        UsageError: git cannot read the commit.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=files.prefix()))
+    try:
+        found = Shadow(commit, folder)
+        if pending:
+            found.stage()
+        elif staged:
+            found.take_index()
+        yield found
+    finally:
+        files.remove_tree(str(folder))
+
+
+def sparse_file(path: Path, size_bytes: int, *, executable: bool) -> None:
+    """A file of that size without contents."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with path.open("xb") as file:
+        file.truncate(size_bytes)
+    path.chmod(0o755 if executable else 0o644)
+
+
+def _quoted(path: bytes) -> bytes:
+    """A path as one line, in C's quotes if the path itself has a line end."""
+    if b"\n" not in path:
+        return path
+    escaped = path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return b'"' + escaped + b'"'
+
+
+def _blob(entry: bytes) -> Iterator[Blob]:
+    facts, _, path = entry.partition(b"\t")
+    (mode, kind, hash_, size), name = facts.decode().split(), os.fsdecode(path)
+    if kind == "blob":
+        if not size.isdecimal():
+            why = msg(
+                "the repository lacks a file of its commit, {fsdecode} ({hash}): clone it whole", name, hash_[:12]
+            )
+            raise UsageError(why)
+        yield Blob(path=name, mode=mode, size_bytes=int(size))
+
+
+_WITHOUT_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+
+
+def run_git(
+    arguments: Sequence[str], variables: Environment, folder: Path, stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            (programs.find_or_name("git"), *_WITHOUT_PROGRAMS, *arguments),
+            env=variables, cwd=folder, input=stdin, capture_output=True, timeout=TIMEOUT_S, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        why = msg("git {arguments} took longer than {timeout_s:.0f} s on this repository", arguments[-1], TIMEOUT_S)
+        raise UsageError(why) from error
+    except OSError as error:
+        raise UsageError(msg("cannot run git: {reason}", reason_of(error))) from error
+
+
+def environment(home: Path) -> Environment:
+    """Nobody's configuration but ours: any owner is accepted, no transport and no prompt is possible."""
+    (home / ".gitconfig").write_text("[safe]\n\tdirectory = *\n", encoding="ascii")
+    kept = {name: os.environ[name] for name in ("TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
+    return kept | {
+        "PATH": programs.search_path(),
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "LC_ALL": "C",
+    }
+
+
+def last_line(stderr: bytes) -> str:
+    lines = stderr.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else msg("no reason given")

@@ -1,0 +1,123 @@
+"""A commit as bytes, for a machine that cannot see its repository; and back to a repository there.
+
+Nothing of the repository is run: its own configuration is not read (see `repo.git`), and a fetched one has none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from healthcheck.errors import UsageError
+from healthcheck.stages.repo import git
+from healthcheck.text.messages import msg
+from healthcheck.text.redact import without_secrets
+
+MAX_PACK_BYTES = 1024**3
+"""Of the files of a commit; a submission with more is a mistake, which `verify` in its folder explains."""
+HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+TRANSPORTS = "https:http:ssh:git:file"
+_OF_GIT = re.compile(r"GIT_(?!SSH|ASKPASS|PROXY)\w+")
+"""Variables that would lead git elsewhere; how it reaches a server is the user's business."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
+    """One commit with its files. `name` is that of the repository's folder."""
+
+    name: str
+    hash: str
+    data: bytes = field(repr=False)
+
+
+def pack(commit: git.Commit) -> Packed:
+    """The commit as bytes.
+
+    Raises:
+        UsageError: git cannot read it, or it is larger than MAX_PACK_BYTES.
+    """
+    with git.shadow(commit) as shadow:
+        size = sum(blob.size_bytes for blob in shadow.blobs())
+        if size > MAX_PACK_BYTES:
+            raise UsageError(
+                msg(
+                    "the files of commit {hash} have {size} bytes; at most {max_pack_bytes} are sent: weights do "
+                    "not belong in the repository",
+                    commit.hash[:12],
+                    size,
+                    MAX_PACK_BYTES,
+                )
+            )
+        return Packed(name=commit.root.name or "root", hash=commit.hash, data=shadow.pack())
+
+
+def unpack(packed: Packed, folder: Path) -> Path:
+    """A repository with that commit below an empty folder, checked out as a shallow clone has it.
+
+    Raises:
+        UsageError: git cannot read the pack.
+    """
+    root = folder / "repository" / packed.name
+    root.mkdir(parents=True)
+    ours = git.environment(folder)
+
+    def run(*arguments: str, stdin: bytes = b"") -> None:
+        done = git.run_git(arguments, ours, root, stdin)
+        if done.returncode:
+            why = git.last_line(done.stderr)
+            raise UsageError(msg("git cannot unpack commit {hash}: {last_line}", packed.hash[:12], why))
+
+    _init(run, packed.hash)
+    run("index-pack", "--stdin", stdin=packed.data)
+    (root / ".git" / "shallow").write_text(packed.hash + "\n", encoding="ascii")
+    run("update-ref", "--no-deref", "HEAD", packed.hash)
+    run("read-tree", "HEAD")
+    run("checkout-index", "-q", "-a", "-f")
+    return root
+
+
+def fetch(url: str, hash_: str, folder: Path) -> git.Commit:
+    """One commit of a remote repository, in a bare repository below an empty folder.
+
+    The user's own configuration of git counts (credentials, proxies, keys). User and password of the address reach
+    git in its environment: its command line can be seen by every user of the machine.
+
+    Raises:
+        UsageError: it cannot be fetched.
+    """
+    parts = urlsplit(url)
+    root = folder / (Path(parts.path).name.removesuffix(".git") or "root")
+    root.mkdir(parents=True)
+    own, _, host = parts.netloc.rpartition("@")
+    hidden = own and parts.scheme != "ssh"
+    base = f"{parts.scheme}://{host}/"
+    clean = parts._replace(netloc=host).geturl() if hidden else url
+    variables = {name: value for name, value in os.environ.items() if not _OF_GIT.fullmatch(name)}
+    variables |= {"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": TRANSPORTS, "LC_ALL": "C"}
+    if hidden:
+        whole = f"url.{parts.scheme}://{own}@{host}/.insteadOf"
+        variables |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": whole, "GIT_CONFIG_VALUE_0": base}
+
+    def run(*arguments: str) -> None:
+        done = git.run_git(arguments, variables, root)
+        if done.returncode:
+            why = git.last_line(done.stderr)
+            for secret in filter(None, (own, own.partition(":")[2] or own) if hidden else ()):
+                why = why.replace(secret, "removed")
+            place, why = without_secrets(clean), without_secrets(why)
+            raise UsageError(
+                msg("cannot fetch {hash} from {without_secrets}: {without_secrets2}", hash_[:12], place, why)
+            )
+
+    _init(run, hash_)
+    run("fetch", "-q", "--depth=1", "--no-tags", "--no-write-fetch-head", "--", clean, hash_)
+    store = root / ".git"
+    return git.Commit(root=root, hash=hash_, objects=store / "objects", index=store / "index", file_modes=True)
+
+
+def _init(run: Callable[..., None], hash_: str) -> None:
+    run("init", "-q", "--template=", f"--object-format={'sha256' if len(hash_) == 64 else 'sha1'}")

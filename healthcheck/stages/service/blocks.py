@@ -1,0 +1,194 @@
+"""The error blocks of a log: its tracebacks, each process by itself, and the lines around the last complaint."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from healthcheck.stages.service.catalogue import Failure
+
+BLOCK_LINES = 40
+_TRACEBACK = "Traceback (most recent call last)"
+_INSIDE = (" ", "\t")
+_MESSAGE_LINES = 6
+"""The most indented lines after an exception's own line that count as part of its message."""
+_EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:: |$)")
+"""The first line after a traceback's frames; an exception's name need not end in Error."""
+_UNDERLINE = re.compile(r"^[\s^~]*$")
+_CAUSED = "The above exception was the direct cause of the following exception"
+_MEANWHILE = "During handling of the above exception, another exception occurred"
+_IGNORED = "Exception ignored in"
+"""What Python says before a traceback that ended nothing."""
+_TEARDOWN = "multiprocessing/resource_tracker.py"
+"""A process that tidies up after others have died."""
+_COMPLAINT = re.compile(
+    r"\b[A-Za-z]\w*(?:Error|Exception|Failed)\b|(?i:\b(error|fatal|failed|failure|cannot|can't|could not|no such|"
+    r"not found|denied|killed|abort(ed)?|panic|segmentation fault|core dumped|unbound|invalid|unexpected|unable|"
+    r"out of memory|exception|refused|timed out|timeout|not support(ed)?|unsupported|"
+    r"has no attribute|got an unexpected)\b)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a log, numbered from 1.
+
+    Attributes:
+        process: the name of the process in its prefix; "" if there is none.
+        error: whether the prefix has the level ERROR.
+    """
+
+    number: int
+    text: str
+    process: str = ""
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBlock:
+    """What a log says about one error.
+
+    Attributes:
+        lines: all of it; of exceptions that led to each other, every traceback.
+        decisive: the part that tells the reason: the exception that others were raised from, or that was passed on.
+        passed_on: whether all of it is a wrapper around a reason that stands elsewhere.
+    """
+
+    lines: tuple[Line, ...]
+    decisive: tuple[Line, ...]
+    passed_on: bool = False
+
+    @property
+    def shown(self) -> tuple[Line, ...]:
+        """The decisive part, of a long traceback its head and its end."""
+        block = self.decisive
+        return block if len(block) <= BLOCK_LINES else (*block[:2], *block[2 - BLOCK_LINES :])
+
+
+NONE = ErrorBlock((), ())
+"""A log in which nothing looks like an error."""
+
+
+def last_error(lines: Sequence[Line], generic: Sequence[Failure]) -> ErrorBlock:
+    """The last traceback that is not a mere wrapper around another, else the last complaint with what led to it.
+
+    Blocks that say the same but for numbers (one worker like the other) count as one: the first is given.
+    """
+    blocks = [_joined(chain, generic) for chain in _chains(lines)]
+    telling = [block for block in blocks if not block.passed_on] or blocks
+    if telling:
+        said = _signature(telling[-1].decisive)
+        return next(block for block in telling if _signature(block.decisive) == said)
+    complaints = _complaints(lines)
+    if not complaints:
+        return NONE
+    complaints = [index for index in complaints if not _is_generic(lines[index : index + 1], generic)] or complaints
+    last = first = complaints[-1]
+    known = set(complaints)
+    while first - 1 in known and last - first < BLOCK_LINES:
+        first -= 1
+    told = _distinct(lines[first : last + 3])
+    return ErrorBlock(told, told, _is_generic(lines[last : last + 1], generic))
+
+
+def _complaints(lines: Sequence[Line]) -> list[int]:
+    """Where lines complain: by their words, else by their level."""
+    said = [index for index, line in enumerate(lines) if _COMPLAINT.search(line.text)]
+    return said or [index for index, line in enumerate(lines) if line.error]
+
+
+def message(block: Sequence[Line]) -> tuple[Line, ...]:
+    """What a block says: the exception of a traceback with its message and its line of code, or the whole block."""
+    if not block or _TRACEBACK not in block[0].text:
+        return tuple(block)
+    last = next((at for at in range(len(block) - 1, 0, -1) if _EXCEPTION.match(block[at].text)), 0)
+    code = next((at for at in range(last - 1, 0, -1) if not _UNDERLINE.match(block[at].text)), last)
+    return tuple(line for line in block[code:] if not _UNDERLINE.match(line.text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """One traceback, and the sentence that joins it to the one before."""
+
+    lines: tuple[Line, ...]
+    joint: str
+
+
+def _joined(chain: Sequence[_Link], generic: Sequence[Failure]) -> ErrorBlock:
+    """One block of exceptions that led to each other."""
+    at = len(chain) - 1
+    while at and (chain[at].joint == _CAUSED or _is_generic(chain[at].lines, generic)):
+        at -= 1
+    lines = tuple(line for link in chain for line in link.lines)
+    return ErrorBlock(lines, chain[at].lines, _is_generic(chain[at].lines, generic))
+
+
+def _chains(lines: Sequence[Line]) -> list[list[_Link]]:
+    """The tracebacks of all processes, those that led to each other together, in the order in which they begin."""
+    by_process: dict[str, list[Line]] = {}
+    for line in lines:
+        by_process.setdefault(line.process, []).append(line)
+    chains: list[list[_Link]] = []
+    for own in by_process.values():
+        earlier = len(chains)
+        for link in _tracebacks(own):
+            if link.joint and len(chains) > earlier:
+                chains[-1].append(link)
+            else:
+                chains.append([link])
+    return sorted(chains, key=lambda chain: chain[0].lines[0].number)
+
+
+def _tracebacks(lines: Sequence[Line]) -> Iterator[_Link]:
+    """Every traceback with its exception's message.
+
+    One that the log breaks off before its exception is none, nor is one that Python itself calls ignored.
+    """
+    index = 0
+    while index < len(lines):
+        if _TRACEBACK not in lines[index].text:
+            index += 1
+            continue
+        start, index = index, index + 1
+        while index < len(lines) and lines[index].text.startswith(_INSIDE) and _TRACEBACK not in lines[index].text:
+            index += 1
+        if index == len(lines) or _TRACEBACK in lines[index].text:
+            continue
+        index += 1
+        end = min(len(lines), index + _MESSAGE_LINES)
+        while index < end and lines[index].text.startswith(_INSIDE):
+            index += 1
+        before = lines[start - 1].text if start else ""
+        if not _ends_nothing(before, lines[start:index]):
+            joint = next((words for words in (_CAUSED, _MEANWHILE) if words in before), "")
+            yield _Link(tuple(lines[start:index]), joint)
+
+
+def _ends_nothing(before: str, block: Sequence[Line]) -> bool:
+    """Whether a traceback is of what Python does at its end."""
+    return before.startswith(_IGNORED) or any(_TEARDOWN in line.text for line in block)
+
+
+def _is_generic(block: Sequence[Line], generic: Sequence[Failure]) -> bool:
+    return any(pattern.search(_exception(block)) for failure in generic for pattern in failure.patterns)
+
+
+def _signature(block: Sequence[Line]) -> str:
+    return re.sub(r"0x[0-9a-f]+|\d+", "#", _exception(block))
+
+
+def _exception(block: Sequence[Line]) -> str:
+    """The line that names the exception."""
+    return next((line.text for line in reversed(block) if _EXCEPTION.match(line.text)), block[-1].text)
+
+
+def _distinct(lines: Sequence[Line]) -> tuple[Line, ...]:
+    seen: set[str] = set()
+    kept = []
+    for line in lines:
+        signature = re.sub(r"\d+", "#", line.text)
+        if signature not in seen:
+            seen.add(signature)
+            kept.append(line)
+    return tuple(kept[-BLOCK_LINES:])

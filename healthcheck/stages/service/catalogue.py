@@ -1,0 +1,182 @@
+"""The catalogue of known failures, from `healthcheck/data/failures.yaml`."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from healthcheck.core.check import filled
+from healthcheck.errors import KitFailure
+from healthcheck.system import json_text, yaml_text
+from healthcheck.text.messages import Message, msg
+
+FLAG = re.compile(r"(?<![\w-])--([a-z][a-z\d-]{2,60})")
+
+FILE = Path(__file__).parents[2] / "data" / "failures.yaml"
+_CLASS_OR_QUANTIFIER = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d*,?\d*\}")
+_SHORTEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A pattern, with a text that every match contains; `needle` is "" if there is none."""
+
+    expression: re.Pattern[str]
+    needle: str
+
+    def search(self, text: str, start: int = 0) -> re.Match[str] | None:
+        """Like `re.Pattern.search`, and ten times as fast if the needle is not there."""
+        return self.expression.search(text, start) if text.find(self.needle, start) >= 0 else None
+
+
+class Severity(enum.IntEnum):
+    """The meaning of a match, the most specific first.
+
+    FATAL and ERROR name a cause (an ERROR may have been survived). SYMPTOM and KIND say what the last error is, and
+    no cause: SYMPTOM what failed, in one program's words; KIND what sort of error it is. WARNING names something
+    amiss that seldom ends a launch; GENERIC is a wrapper around a reason elsewhere in the log.
+    """
+
+    FATAL = 0
+    ERROR = 1
+    SYMPTOM = 2
+    KIND = 3
+    WARNING = 4
+    GENERIC = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One known failure.
+
+    Attributes:
+        patterns: regular expressions (multi-line mode) over the log without its prefixes; any of them.
+        follows: whether another failure, in another process or further up, often leads to this one.
+        fix: the repair, with the service's port for `{port}`; `repairs.repair` words it for a repository.
+        variables: environment variables that belong to the repair, with their values.
+        sources: addresses or files that document the failure.
+        examples: log text that a pattern matches.
+    """
+
+    id: str
+    severity: Severity
+    patterns: tuple[Pattern, ...]
+    follows: bool
+    cause: str
+    fix: str
+    variables: Mapping[str, str]
+    sources: tuple[str, ...]
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalogue:
+    """The known failures, and what looks like one and is none."""
+
+    failures: tuple[Failure, ...]
+    benign: tuple[Pattern, ...]
+
+    def of(self, severity: Severity) -> tuple[Failure, ...]:
+        """The failures of one severity."""
+        return tuple(failure for failure in self.failures if failure.severity is severity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    id: str = ""
+    severity: str = ""
+    patterns: tuple[str, ...]
+    follows: bool = False
+    cause: str = ""
+    fix: str = ""
+    variables: Mapping[str, str | int] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    failures: tuple[_Entry, ...]
+    benign: tuple[_Entry, ...]
+
+
+@functools.cache
+def catalogue() -> Catalogue:
+    """The catalogue that the kit carries.
+
+    Raises:
+        KitFailure: its file is malformed.
+    """
+    try:
+        file = json_text.convert(yaml_text.load(FILE.read_text(encoding="utf-8")), _File)
+        return Catalogue(
+            failures=tuple(map(_failure, file.failures)),
+            benign=tuple(compiled(expression) for entry in file.benign for expression in entry.patterns),
+        )
+    except (OSError, yaml_text.YamlError, KeyError, ValueError, re.error) as error:
+        raise KitFailure(msg("{name} of the kit cannot be used: {error}", FILE.name, error)) from error
+
+
+def _failure(entry: _Entry) -> Failure:
+    return Failure(
+        id=entry.id,
+        severity=Severity[entry.severity.upper()],
+        patterns=tuple(map(compiled, entry.patterns)),
+        follows=entry.follows,
+        cause=message_of(entry.cause),
+        fix=message_of(filled(entry.fix)),
+        variables={name: str(value) for name, value in entry.variables.items()},
+        sources=entry.sources,
+        examples=entry.examples,
+    )
+
+
+def message_of(text: str, own: Mapping[str, str] | None = None) -> Message:
+    """A cause or a repair as a message. Its options are values: `own` has the keys of adapter.toml for them."""
+    flags = tuple(dict.fromkeys(FLAG.findall(text)))
+    if not flags:
+        return Message(text)
+    template = FLAG.sub(
+        lambda match: f"{{{match[1].replace('-', '_')}}}", text.replace("{", "{{").replace("}", "}}")
+    )
+    return Message(template, *((own or {}).get(flag, f"--{flag}") for flag in flags))
+
+
+def compiled(expression: str) -> Pattern:
+    """Compile in multi-line mode.
+
+    Raises:
+        re.error: it is not a regular expression.
+    """
+    return Pattern(re.compile(expression, re.MULTILINE), needle(expression))
+
+
+def needle(expression: str) -> str:
+    """The longest text outside groups, classes and quantifiers; "" with a flag or a top-level `|`."""
+    runs, depth, at = [""], 0, 0
+    while at < len(expression):
+        char, skipped = expression[at], _CLASS_OR_QUANTIFIER.match(expression, at)
+        at += 1
+        if skipped:
+            runs, at = [*runs[:-1], runs[-1][:-1] if char == "{" else runs[-1], ""], skipped.end()
+        elif char == "\\":
+            literal = not expression[at].isalnum() and not depth
+            runs = [*runs[:-1], runs[-1] + expression[at]] if literal else [*runs, ""]
+            at += 1
+        elif char in "()":
+            depth += 1 if char == "(" else -1
+            runs.append("")
+        elif char in "?*+":
+            runs = [*runs[:-1], runs[-1][:-1], ""]
+        elif char == "|" and not depth:
+            return ""
+        elif char in ".^$|" or depth:
+            runs.append("")
+        else:
+            runs[-1] += char
+    longest = max(runs, key=len)
+    return longest if len(longest) >= _SHORTEST and not expression.startswith("(?i") else ""

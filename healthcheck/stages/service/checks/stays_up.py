@@ -1,0 +1,90 @@
+"""service/stays-up: the server that became ready keeps serving."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, NotApplicable, check, fail
+from healthcheck.core.records import Stage
+from healthcheck.stages.service.failures import describe_exit
+from healthcheck.stages.service.records import Ended, LaunchOutcome
+from healthcheck.stages.service.repairs import repair
+from healthcheck.text.messages import joined, msg
+
+
+@check(
+    "service/stays-up",
+    "The server that became ready keeps serving",
+    stage=Stage.SERVICE,
+    why="An evaluation takes hours; answers are lost if the server dies or restarts meanwhile.",
+    rule=contract.STARTS_THE_SERVICE,
+    requires=("service/starts",),
+)
+def stays_up(ended: Ended) -> Findings:
+    """From the first answer until the end of the probe, the same processes must serve.
+
+    A server that dies under load fails the job. A server that a loop in deploy.sh restarts loses the requests in
+    progress, and takes minutes to load.
+
+    To repair: read the cause in the log. Most often it is memory (lower --max-model-len, --max-num-seqs or
+    --gpu-memory-utilization), or an operator that fails on the first long prompt.
+
+    Example:
+    ```sh deploy.sh
+    while true; do
+        vllm serve "$MODEL_PATH" --port {port} --gpu-memory-utilization 0.98
+    done
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port} --gpu-memory-utilization 0.9
+    ```
+    """
+    before = ended.stopped.before
+    if ended.launch.outcome is not LaunchOutcome.READY:
+        raise NotApplicable(msg("the service never became ready"))
+    if before.running and not before.gone and before.listeners:
+        yield from _left_alone(ended)
+        return
+    if before.restarted:
+        seen = msg("the server died and was started again: ") + joined(
+            "; ", (str(process) for process in before.gone[:3])
+        )
+    elif not before.running:
+        seen = msg("every process of the launch is gone ({describe_exit})", describe_exit(before.exit_status))
+    elif before.gone:
+        seen = "gone: " + joined("; ", (str(process) for process in before.gone[:3]))
+    else:
+        seen = msg("no process listens on port {port} any more", ended.launch.port)
+    hit = ended.diagnosis.named if ended.diagnosis else None
+    block = ended.diagnosis.block if ended.diagnosis else ()
+    said = joined(
+        "\n",
+        (
+            msg("  {name}:{number}: {text}", ended.launch.log.name, line.number, line.text)
+            for line in (hit.lines if hit else block[-8:])
+        ),
+    )
+    yield fail(
+        expected=msg("the server that became ready answers until the end"),
+        seen=seen + (f"\n{said}" if said else ""),
+        fix=repair(hit.failure, ended.launch.setup) if hit else msg("read the end of {log}", ended.launch.log),
+        where=str(ended.launch.log),
+    )
+
+
+def _left_alone(ended: Ended) -> Findings:
+    """deploy.sh ended after the first answer, and its server keeps running."""
+    status = ended.stopped.before.exit_status
+    if status is None or ended.launch.exit_status is not None:
+        return
+    yield fail(
+        expected=msg("deploy.sh runs as long as the server does"),
+        seen=msg(
+            "deploy.sh ended after the first answer ({describe_exit}), and its server kept running",
+            describe_exit(status),
+        ),
+        fix=msg("end deploy.sh in `exec vllm serve …`, without `&`"),
+        where=contract.ENTRY_POINT,
+    )

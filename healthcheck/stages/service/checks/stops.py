@@ -1,0 +1,107 @@
+"""service/stops: the server ends after SIGTERM."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.service.records import Ended, Stopped
+from healthcheck.system.processes import shortened
+from healthcheck.text.messages import joined, msg
+
+SLOW_STOP_S = 20.0
+
+
+@check(
+    "service/stops",
+    "The server ends after SIGTERM",
+    stage=Stage.SERVICE,
+    why="A job can be stopped while it runs; remaining processes block the NPUs and the port for the next job.",
+    requires=("service/port-free",),
+)
+def stops(ended: Ended) -> Findings:
+    """After SIGTERM every process of the launch must end within reasonable time, and port {port} be free again.
+
+    The kit sends SIGTERM to every process that deploy.sh started, waits, then sends SIGKILL. It also finds workers
+    that left their process group or session. The service's own way of stopping is unknown, so a server that needs
+    SIGKILL only warns. On NPUs, npu-smi must report the launch's memory as free within seconds of its last process;
+    otherwise the check warns.
+
+    To repair: end deploy.sh with `exec vllm serve …`, so that the signal reaches the server; do not trap or ignore
+    SIGTERM; do not start helpers that outlive the server.
+
+    Example:
+    ```sh deploy.sh
+    trap '' TERM
+    until vllm serve "$MODEL_PATH" --port {port}; do sleep 5; done
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port}
+    ```
+    """
+    stopped = ended.stopped
+    if not stopped.before.running and not stopped.survivors:
+        raise NotApplicable(msg("the server had already exited"))
+    strangers = {listener.process for listener in ended.launch.foreign if not ended.launch.contained}
+    holders = tuple(holder for holder in stopped.holders if holder.process not in strangers)
+    if stopped.survivors or holders:
+        left = [str(process) for process in stopped.survivors] + [
+            msg(
+                "port {port} is still held by {process}",
+                ended.launch.port,
+                holder.process or msg("an unseen process"),
+            )
+            for holder in holders
+        ]
+        yield fail(
+            expected=msg("no process left, and the port free"),
+            seen=joined("; ", left),
+            fix=msg("let deploy.sh `exec` the server, and start nothing that leaves its session or user"),
+        )
+    elif stopped.killed:
+        names = ", ".join(sorted({name for _, name in stopped.killed}))
+        yield warn(
+            expected=msg("every process ends within {grace_s:.0f} s of SIGTERM", stopped.grace_s),
+            seen=msg("SIGKILL was needed for {killed} of them: {names}", len(stopped.killed), shortened(names)),
+            fix=msg("let deploy.sh `exec` the server, and do not ignore SIGTERM"),
+        )
+    elif stopped.seconds > SLOW_STOP_S:
+        yield note(msg("the server took {seconds:.0f} s to end after SIGTERM", stopped.seconds))
+    yield from _kept(stopped)
+
+
+def _kept(stopped: Stopped) -> Findings:
+    """NPU memory that is still in use: a warning, since another process may have taken it."""
+    for kept in stopped.memory_kept:
+        holders = (
+            msg(", held by {holders}", joined(", ", kept.chip.holders[:4]))
+            if kept.chip.holders
+            else msg(", and no process is named")
+        )
+        yield warn(
+            expected=msg("the memory of {chip} free once every process has ended", kept.chip.chip),
+            seen=msg(
+                "{gib} in use {memory_waited_s:.0f} s after the end, {gib2} before the launch{holders} "
+                "(npu-smi info)",
+                _gib(kept.chip.used_bytes),
+                stopped.memory_waited_s,
+                _gib(kept.before_bytes),
+                holders,
+            ),
+            fix=msg(
+                "let deploy.sh start the server itself, not through a daemon or container; to free memory that no "
+                "process holds, reset the chip (npu-smi set -t reset)"
+            ),
+            evidence={
+                "chip": kept.chip.chip,
+                "before_bytes": kept.before_bytes,
+                "after_bytes": kept.chip.used_bytes,
+                "holders": list(kept.chip.holders),
+            },
+        )
+
+
+def _gib(size_bytes: int) -> str:
+    return f"{size_bytes / 2**30:.1f} GiB"

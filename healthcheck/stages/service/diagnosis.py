@@ -1,0 +1,231 @@
+"""From a log of any length to what it proves of a failure: a cause, possible causes, or what the last error says.
+
+The log is read in windows that overlap, so memory stays bounded whatever its length, and a pattern may span lines.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from healthcheck.errors import UsageError, reason_of
+from healthcheck.stages.service.blocks import Line, last_error
+from healthcheck.stages.service.catalogue import Catalogue, Failure, Pattern, Severity, catalogue
+from healthcheck.stages.service.evidence import Hit, judged, searched
+from healthcheck.stages.service.text import (
+    is_error,
+    last_success,
+    plain,
+    process,
+    without_prefixes,
+    without_quiet_lines,
+    without_warnings,
+)
+from healthcheck.text.messages import msg
+from healthcheck.text.redact import without_secrets
+
+WINDOW_BYTES = 2**20
+OVERLAP_BYTES = 2**14
+"""Longer than any text that one pattern may span."""
+KEPT_LINES = 2000
+"""Of the end of the log, for the last error block: lines that are not empty and neither INFO nor DEBUG."""
+LINE_CHARACTERS = 600
+END_LINES = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """The diagnosis of a log; its lines are redacted.
+
+    Attributes:
+        cause: the known failure that the last error, or all that it points to, shows; None if none is certain.
+        candidates: known failures of which each may be the cause, where none is certain.
+        kind: what the last error says of itself, where it shows no known failure.
+        others: further known failures in the log, in its order; those that the server survived among them.
+        block: the last error block of the log, without repetitions and prefixes.
+        end: the last lines of the log that are neither INFO nor DEBUG.
+        lines: how many lines the log has.
+    """
+
+    cause: Hit | None
+    candidates: tuple[Hit, ...]
+    kind: Hit | None
+    others: tuple[Hit, ...]
+    block: tuple[Line, ...]
+    end: tuple[Line, ...]
+    lines: int
+
+    @property
+    def named(self) -> Hit | None:
+        """The cause, or else the kind of the last error where nothing competes with it."""
+        return self.cause or (None if self.candidates else self.kind)
+
+    @property
+    def telling(self) -> tuple[Line, ...]:
+        """What to read: the lines that show the cause, or the last error block where no cause is certain."""
+        return self.cause.lines if self.cause else self.block
+
+
+@dataclass(slots=True, kw_only=True)
+class _Reading:
+    """What was read of a log so far.
+
+    Attributes:
+        passed: the last line by which the server had started or answered.
+        survived: what was found before it.
+    """
+
+    hits: dict[str, Hit] = field(default_factory=dict)
+    survived: dict[str, Hit] = field(default_factory=dict)
+    tail: list[Line] = field(default_factory=list)
+    end: list[Line] = field(default_factory=list)
+    lines: int = 0
+    passed: int = 0
+
+
+def diagnose(log: Path) -> Diagnosis:
+    """Read a log file.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    try:
+        handle = os.open(log, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        with open(handle, "rb") as stream:
+            kind = os.fstat(handle).st_mode
+            if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
+                raise UsageError(
+                    msg(
+                        "{log} is {value}, not a log file",
+                        log,
+                        msg("a folder") if stat.S_ISDIR(kind) else msg("a device"),
+                    )
+                )
+            os.set_blocking(handle, True)
+            return diagnose_stream(stream)
+    except OSError as error:
+        raise UsageError(msg("cannot read {log}: {reason}", log, reason_of(error))) from error
+
+
+def diagnose_stream(stream: BinaryIO, known: Catalogue | None = None) -> Diagnosis:
+    """Read a log from an open stream, in bounded memory."""
+    known = known or catalogue()
+    reading = _Reading()
+    for first_line, fresh_line, raw in _windows(stream):
+        _read(reading, known, raw, first_line, fresh_line)
+    fresh = [line for line in reading.tail if line.number > reading.passed]
+    block = last_error(fresh, known.of(Severity.GENERIC))
+    ordered = sorted(reading.hits.values(), key=lambda hit: hit.lines[0].number)
+    verdict = judged(ordered, block, fresh, known)
+    chosen = {hit.failure.id for hit in (verdict.cause, verdict.kind, *verdict.candidates) if hit}
+    found = sorted({**reading.hits, **reading.survived}.values(), key=lambda hit: hit.lines[0].number)
+    return Diagnosis(
+        cause=_shown(verdict.cause) if verdict.cause else None,
+        candidates=tuple(map(_shown, verdict.candidates)),
+        kind=_shown(verdict.kind) if verdict.kind else None,
+        others=tuple(_shown(hit) for hit in found if hit.failure.id not in chosen),
+        block=_redacted(block.shown),
+        end=_redacted(tuple(reading.end)),
+        lines=reading.lines,
+    )
+
+
+def _read(reading: _Reading, known: Catalogue, raw: str, first_line: int, fresh_line: int) -> None:
+    """Take one window into what was read so far."""
+    reached = last_success(raw)
+    if reached >= 0:
+        reading.passed = max(reading.passed, first_line + reached)
+        before = {id_ for id_, hit in reading.hits.items() if hit.lines[0].number <= reading.passed}
+        reading.survived |= {id_: reading.hits.pop(id_) for id_ in before}
+    loud = without_quiet_lines(raw)
+    text = _without_benign(without_prefixes(loud), known)
+    errors = _without_benign(without_prefixes(without_warnings(loud)), known)
+    for failure in known.failures:
+        if failure.severity in {Severity.SYMPTOM, Severity.KIND}:
+            continue
+        _look_for(failure, reading, errors if failure.severity <= Severity.ERROR else text, first_line)
+    fresh = _numbered(errors, raw, first_line, fresh_line)
+    reading.tail = (_complete(reading.tail, fresh_line) + fresh)[-KEPT_LINES:]
+    fresh = _numbered(without_prefixes(loud), raw, first_line, fresh_line)
+    reading.end = (_complete(reading.end, fresh_line) + fresh)[-END_LINES:]
+    reading.lines = first_line + text.count("\n") - text.endswith("\n")
+
+
+def _look_for(failure: Failure, reading: _Reading, text: str, first_line: int) -> None:
+    """Search a window, what comes after the server last ran apart from what is before."""
+    over = _offset(text, reading.passed - first_line + 1)
+    if failure.id not in reading.survived and over and (hit := searched(failure, text[:over], first_line)):
+        reading.survived[failure.id] = hit
+    start = max(first_line, reading.passed + 1)
+    if failure.id not in reading.hits and (hit := searched(failure, text[over:], start)):
+        reading.hits[failure.id] = hit
+
+
+def _complete(lines: list[Line], fresh_line: int) -> list[Line]:
+    """The lines without the one at which a window ended: the next window has all of it."""
+    return lines[:-1] if lines and lines[-1].number >= fresh_line else lines
+
+
+def _offset(text: str, lines: int) -> int:
+    """Where the text goes on after so many of its lines."""
+    at = 0
+    for _ in range(lines):
+        at = text.find("\n", at) + 1
+        if not at:
+            return len(text)
+    return at
+
+
+def _windows(stream: BinaryIO) -> Iterator[tuple[int, int, str]]:
+    """Windows of the stream: the number of the first line, that of the first line not seen before, the text."""
+    carried, first_line, fresh_line = b"", 1, 1
+    while data := stream.read(WINDOW_BYTES):
+        window = carried + data
+        yield first_line, fresh_line, plain(window.decode("utf-8", "replace"))
+        cut = max(0, len(window) - OVERLAP_BYTES)
+        line_end = window.find(b"\n", cut)
+        cut = line_end + 1 if line_end >= 0 else cut
+        fresh_line = first_line + window.count(b"\n")
+        first_line += window.count(b"\n", 0, cut)
+        carried = window[cut:]
+
+
+def _without_benign(text: str, known: Catalogue) -> str:
+    """The text with the lines emptied that only look like a failure."""
+    for pattern in known.benign:
+        text = _emptied(text, pattern)
+    return text
+
+
+def _emptied(text: str, pattern: Pattern) -> str:
+    kept, at = [], 0
+    while match := pattern.search(text, at):
+        kept.append(text[at : text.rfind("\n", at, match.start()) + 1 or at])
+        end = text.find("\n", match.end())
+        at = end if end >= 0 else len(text)
+    return "".join((*kept, text[at:]))
+
+
+def _numbered(text: str, raw: str, first_line: int, fresh_line: int) -> list[Line]:
+    """The last lines of a window that are not empty and were not in the one before, with the processes in `raw`."""
+    lines, decorated = text.split("\n"), raw.split("\n")
+    fresh = range(max(0, fresh_line - first_line), len(lines))
+    last = islice((at for at in reversed(fresh) if lines[at] and not lines[at].isspace()), KEPT_LINES)
+    return [
+        Line(first_line + at, lines[at][:LINE_CHARACTERS].rstrip(), process(decorated[at]), is_error(decorated[at]))
+        for at in reversed(list(last))
+    ]
+
+
+def _shown(hit: Hit) -> Hit:
+    return replace(hit, lines=_redacted(hit.lines))
+
+
+def _redacted(lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    """Each line by itself; a secret that goes on over several lines is a key in PEM, and no log's."""
+    return tuple(replace(line, text=without_secrets(line.text)) for line in lines)

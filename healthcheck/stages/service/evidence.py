@@ -1,0 +1,153 @@
+"""What the error lines of a log prove: one cause, several possible ones, or the kind of the last error alone.
+
+A cause is named if the last error shows it, or if the last error is one that follows from others and the log holds
+one cause. Everything else that is known is a possibility at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+
+from healthcheck.stages.service.blocks import ErrorBlock, Line, message
+from healthcheck.stages.service.catalogue import Catalogue, Failure, Severity
+
+AROUND = 5
+"""How many lines before and after an error block are still about it: CANN writes beside the traceback."""
+_SHOWN_LINES = 5
+_LINE_CHARACTERS = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A known failure at its first place in the log: the matching lines with their numbers, counted from 1."""
+
+    failure: Failure
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """A cause, or possible causes; the kind of the last error if it shows no cause."""
+
+    cause: Hit | None = None
+    candidates: tuple[Hit, ...] = ()
+    kind: Hit | None = None
+
+
+def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known: Catalogue) -> Verdict:
+    """What is proved.
+
+    Args:
+        hits: what was found anywhere since the server last ran, in the order of the log.
+        block: its last error.
+        lines: its last lines.
+        known: the catalogue.
+    """
+    near = _near(block, lines)
+    numbers = {line.number for line in (*near, *block.lines)}
+    around = (
+        *_inside(near, known),
+        *(hit for hit in hits if hit.failure.severity <= Severity.ERROR and _at(hit) in numbers),
+    )
+    best = _best(tuple(_inside(block.lines, known))) or _best(around)
+    kind = None if best else _kind(known, block, near)
+    last = best or kind
+    rivals = _elsewhere(hits, numbers, last)
+    passed_on = last.failure.follows if last else block.passed_on or not block.lines
+    if not rivals:
+        return Verdict(cause=best or _warning(hits, block), kind=kind)
+    if passed_on and len(rivals) == 1:
+        return Verdict(cause=rivals[0])
+    return Verdict(candidates=(*rivals, best) if best else rivals, kind=kind)
+
+
+def searched(failure: Failure, text: str, first_line: int) -> Hit | None:
+    """The first place of a failure in a text whose first line has that number."""
+    found = [match for pattern in failure.patterns if (match := pattern.search(text))]
+    if not found:
+        return None
+    match = min(found, key=lambda match: match.start())
+    start = text.rfind("\n", 0, match.start()) + 1
+    end = text.find("\n", match.end())
+    number = first_line + text.count("\n", 0, start)
+    shown = text[start : end if end >= 0 else len(text)].split("\n")
+    lines = [
+        Line(number=number + offset, text=line[:_LINE_CHARACTERS].strip())
+        for offset, line in enumerate(shown)
+        if line.strip()
+    ]
+    return Hit(failure=failure, lines=tuple(lines[:_SHOWN_LINES]))
+
+
+def _near(block: ErrorBlock, lines: Sequence[Line]) -> tuple[Line, ...]:
+    """The block's lines, and those of any process around it; every line if none looks like an error."""
+    if not block.lines:
+        return tuple(lines)
+    first, last = block.lines[0].number - AROUND, block.lines[-1].number + AROUND
+    return tuple(line for line in lines if first <= line.number <= last)
+
+
+def _inside(lines: Sequence[Line], known: Catalogue) -> Iterator[Hit]:
+    """The causes that these lines show."""
+    for failure in known.failures:
+        if failure.severity <= Severity.ERROR and (hit := _among(failure, lines)):
+            yield hit
+
+
+def _at(hit: Hit) -> int:
+    return hit.lines[0].number
+
+
+def _among(failure: Failure, lines: Sequence[Line]) -> Hit | None:
+    hit = searched(failure, "\n".join(line.text for line in lines), 1)
+    if not hit:
+        return None
+    return replace(hit, lines=tuple(replace(line, number=lines[line.number - 1].number) for line in hit.lines))
+
+
+def _best(hits: Sequence[Hit]) -> Hit | None:
+    """The most telling of the causes in one block: no consequence, then what ends a program, then the first."""
+    return min(hits, key=lambda hit: (hit.failure.follows, hit.failure.severity, hit.lines[0].number), default=None)
+
+
+def _elsewhere(hits: Sequence[Hit], shown: AbstractSet[int], last: Hit | None) -> tuple[Hit, ...]:
+    """Causes in other places of the log, that end a program and do not follow from others; one of each place."""
+    kept: list[Hit] = []
+    end = -AROUND
+    for hit in hits:
+        root = hit.failure.severity is Severity.FATAL and not hit.failure.follows
+        if not root or _at(hit) in shown or (last and hit.failure.id == last.failure.id):
+            continue
+        if _at(hit) > end + AROUND:
+            kept.append(hit)
+        end = hit.lines[-1].number
+    return tuple(kept)
+
+
+def _warning(hits: Sequence[Hit], block: ErrorBlock) -> Hit | None:
+    """A warning, if the log has no other error."""
+    warnings = [hit for hit in hits if hit.failure.severity is Severity.WARNING]
+    shown = {line.number for hit in warnings for line in hit.lines}
+    return warnings[0] if warnings and all(line.number in shown for line in block.lines) else None
+
+
+def _kind(known: Catalogue, block: ErrorBlock, near: Sequence[Line]) -> Hit | None:
+    """What the last error says of itself: a symptom that it shows, else its kind, by its own words alone."""
+    symptoms = known.of(Severity.SYMPTOM)
+    return (
+        _last(symptoms, block.lines)
+        or _last(symptoms, near)
+        or _first(known.of(Severity.KIND), message(block.decisive))
+    )
+
+
+def _last(failures: Sequence[Failure], lines: Sequence[Line]) -> Hit | None:
+    """What is said last; what follows from other errors only if nothing else is said."""
+    hits = [hit for failure in failures if (hit := _among(failure, lines))]
+    return max(hits, key=lambda hit: (not hit.failure.follows, _at(hit)), default=None)
+
+
+def _first(failures: Sequence[Failure], lines: Sequence[Line]) -> Hit | None:
+    return next((hit for failure in failures if (hit := _among(failure, lines))), None)

@@ -1,0 +1,319 @@
+"""Findings for a launch that did not become ready: the symptom, the cause, and the repair."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+
+from healthcheck import contract
+from healthcheck.core.check import fail, unsettled
+from healthcheck.core.records import Finding
+from healthcheck.stages.service import provided
+from healthcheck.stages.service.blocks import Line
+from healthcheck.stages.service.diagnosis import Diagnosis
+from healthcheck.stages.service.records import Launch, LaunchOutcome
+from healthcheck.stages.service.repairs import Setup, repair
+from healthcheck.system.processes import Listener, shortened
+from healthcheck.text.messages import joined, msg
+
+SHOWN_LINES = 12
+LINE_CHARACTERS = 300
+
+
+def explain(launch: Launch) -> Finding:
+    """The finding for a launch that is not ready."""
+    expected = msg("a streamed answer from {chat_path} on port {port}", contract.CHAT_PATH, launch.port)
+    seen, fix = _WORDS[launch.outcome](launch)
+    quoted = launch.diagnosis.telling[-SHOWN_LINES:] if launch.diagnosis else ()
+    if launch.diagnosis and not launch.not_here:
+        said, repairs = _diagnosed(launch.diagnosis, launch.setup)
+        seen, fix = seen + said, repairs or fix
+    if launch.not_here:
+        seen += msg(
+            ". This machine has {not_here}; the service's image has it, so that this failure says "
+            "nothing about the submission{quote}",
+            ", ".join(launch.not_here),
+            _quote(launch, quoted),
+        )
+        return unsettled(expected=expected, seen=seen, fix=provided.INSTEAD, evidence=_evidence(launch))
+    seen += _quote(launch, quoted)
+    if launch.outcome in {LaunchOutcome.PORT_TAKEN, LaunchOutcome.INTERRUPTED} or _lost_the_port(launch):
+        return unsettled(expected=expected, seen=seen, fix=fix)
+    rule = contract.LISTENS_ON_PORT if launch.outcome is LaunchOutcome.OTHER_PORT else None
+    return fail(expected=expected, seen=seen, fix=fix, where=str(launch.log), rule=rule, evidence=_evidence(launch))
+
+
+def _diagnosed(diagnosis: Diagnosis, setup: Setup) -> tuple[str, str]:
+    """What the log says, to go on with after what was seen, and the repair; both "" if none of it is known."""
+    hits = diagnosis.candidates or tuple(hit for hit in (diagnosis.named,) if hit)
+    if not hits:
+        return "", ""
+    said = joined(msg("; or: "), [hit.failure.cause for hit in hits])
+    fixes = joined(
+        " Or: ",
+        (msg("{repair} (source: {sources})", repair(hit.failure, setup), hit.failure.sources[0]) for hit in hits),
+    )
+    if diagnosis.candidates:
+        return msg(". Possible causes, of which the log proves none: {said}", said), fixes
+    return (
+        msg(". Cause: {said}", said) if diagnosis.cause else msg(". The last error of the log: {said}", said)
+    ), fixes
+
+
+def describe_exit(status: int | None) -> str:
+    """An exit status in words; negative, or 128 and more as shells report it, for a signal."""
+    if status is None:
+        return msg("still running")
+    number = -status if status < 0 else status - 128
+    if status < 0 or status > 128:
+        try:
+            name = signal.Signals(number).name
+        except ValueError:
+            return msg("exit status {status}", status)
+        return (
+            msg("killed by {name}", name)
+            if status < 0
+            else msg("exit status {status}, that is {name}", status, name)
+        )
+    known = {126: msg(": not executable"), 127: msg(": command not found")}
+    return msg("exit status {status}{get}", status, known.get(status, ""))
+
+
+def place(listener: Listener) -> str:
+    """Address and port as a URL has them."""
+    address = f"[{listener.address}]" if ":" in listener.address else listener.address
+    return f"{address}:{listener.port}"
+
+
+def _quote(launch: Launch, lines: tuple[Line, ...]) -> str:
+    if lines:
+        name = (launch.diagnosed or launch.log).name
+        return joined("", (msg("\n  {name}:{number}: {cut}", name, line.number, _cut(line.text)) for line in lines))
+    if launch.log_tail:
+        return msg("\nthe end of the log:") + "".join(
+            f"\n  {_cut(line)}" for line in launch.log_tail[-SHOWN_LINES:]
+        )
+    return msg("\nthe log is empty") if launch.pid else ""
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1] + "…"
+
+
+def _evidence(launch: Launch) -> dict[str, str | int | float | None]:
+    hit = launch.diagnosis.cause if launch.diagnosis else None
+    kind = launch.diagnosis.kind if launch.diagnosis else None
+    return {
+        "outcome": launch.outcome.value,
+        "exit_status": launch.exit_status,
+        "seconds": round(launch.seconds, 1),
+        "deadline_s": launch.deadline_s,
+        "cause": hit.failure.id if hit else "",
+        "kind": kind.failure.id if kind else "",
+        "line": hit.lines[0].number if hit else None,
+        "http_status": launch.answer.status if launch.answer else None,
+        "log": str(launch.log),
+    }
+
+
+def _not_started(launch: Launch) -> tuple[str, str]:
+    return (
+        msg("`{command}` could not be run: {failure}", " ".join(launch.command), launch.failure),
+        msg(
+            "name a shell that is there in the first line of deploy.sh: #!/bin/sh or #!/bin/bash, with LF line ends"
+        ),
+    )
+
+
+def _exited(launch: Launch) -> tuple[str, str]:
+    after = msg("after {seconds:.0f} s", launch.seconds)
+    if launch.exit_status == 0:
+        return (
+            msg(
+                "deploy.sh ended {after} with exit status 0 and left no process: no server was started, or "
+                "it ended",
+                after,
+            ),
+            msg("end deploy.sh in `exec vllm serve …` so that it runs as long as the server does"),
+        )
+    memory = _memory(launch)
+    left = msg(", {processes} processes left behind", len(launch.processes)) if launch.processes else ""
+    seen = msg(
+        "deploy.sh ended {after} while loading ({describe_exit}{left}){memory}",
+        after,
+        describe_exit(launch.exit_status),
+        left,
+        memory,
+    )
+    if memory:
+        return (
+            seen,
+            msg(
+                "make it fit: fewer or smaller processes, a shorter --max-model-len, or a machine with more memory"
+            ),
+        )
+    block = launch.diagnosis.block if launch.diagnosis else ()
+    said = msg("fix its last error, “{cut}”; ", _cut(block[-1].text)) if block else ""
+    return seen, msg("{said}read the last lines of the log in {log}", said, launch.log)
+
+
+def _memory(launch: Launch) -> str:
+    killed = launch.exit_status in {-signal.SIGKILL, 128 + signal.SIGKILL}
+    if launch.oom_kills:
+        return msg("; the kernel killed {oom_kills} processes meanwhile because memory ran out", launch.oom_kills)
+    if killed:
+        return msg("; SIGKILL comes from outside: the memory limit of a container, or somebody's kill -9")
+    return ""
+
+
+def _backgrounded(launch: Launch) -> tuple[str, str]:
+    after = msg("{seconds:.0f} s after the start", launch.seconds)
+    return (
+        msg("deploy.sh ended with exit status 0 and left a process in the background, which died {after}", after),
+        msg(
+            "end deploy.sh in `exec vllm serve …`, without `&` and without nohup, and let its output go to the log"
+        ),
+    )
+
+
+def _restarting(launch: Launch) -> tuple[str, str]:
+    command, times = launch.restarted
+    return (
+        msg(
+            "a restart loop: `{command}` was started {times} times in {seconds:.0f} s, and died",
+            shortened(command),
+            times,
+            launch.seconds,
+        ),
+        msg("start the server once, with `exec`; a loop only hides why it dies"),
+    )
+
+
+def _answers_wrongly(launch: Launch) -> tuple[str, str]:
+    answer = launch.answer
+    if answer is None:
+        return msg("the server's answers are wrong"), msg("read the log in {log}", launch.log)
+    seen = msg(
+        "{request} (model {model}) was answered with HTTP {status}: {text}",
+        f"POST {contract.CHAT_PATH}",
+        repr(launch.model),
+        answer.status,
+        answer.text,
+    )
+    if answer.status == 200:
+        return seen, msg('stream the answer (text/event-stream) when the request has "stream": true')
+    fixes = {
+        400: msg("read why it refuses; a missing chat template belongs to the weights, or to --chat-template"),
+        401: msg("start the server without an API key"),
+        403: msg("start the server without an API key"),
+        404: msg(
+            "serve {chat_path}, and the model under the weight path: no --served-model-name", contract.CHAT_PATH
+        ),
+        405: msg("serve POST {chat_path}", contract.CHAT_PATH),
+        422: msg("accept the evaluation client's fields: it sends num_return_sequences and ignore_eos"),
+    }
+    return seen, fixes.get(answer.status, msg("read the server's traceback in {log}", launch.log))
+
+
+def _other_port(launch: Launch) -> tuple[str, str]:
+    ports = ", ".join(sorted({place(listener) for listener in launch.other_ports}))
+    return (
+        msg("nobody listens on port {port}; what deploy.sh started listens on {ports}", launch.port, ports),
+        msg("start the server with --host 0.0.0.0 --port {port}", launch.port),
+    )
+
+
+def _silent(launch: Launch) -> tuple[str, str]:
+    return (
+        msg(
+            "{unanswered}, and for minutes no process has done anything: no output, no CPU time, no I/O",
+            _unanswered(launch),
+        ),
+        msg("find out what the server waits for (py-spy dump --pid PID): a lock, the network, another rank")
+        if launch.listeners
+        else msg("see what deploy.sh waits for: input, a lock, the network, another rank"),
+    )
+
+
+def _timed_out(launch: Launch) -> tuple[str, str]:
+    limit = msg(
+        "{deadline_s:.0f} s after the start (the kit's deadline; the service's is unknown)", launch.deadline_s
+    )
+    fix = msg("read in the log what it is busy with; if a start takes this long, raise --deadline")
+    if launch.listeners and not (launch.answer and launch.answer.status):
+        owner = launch.listeners[0].process
+        fix = msg(
+            "let only the model server open port {port}, by `exec vllm serve …`: {owner} does not "
+            "answer; if a start takes this long, raise --deadline",
+            launch.port,
+            owner or "its owner",
+        )
+    return f"{_unanswered(launch)}, {limit}", fix
+
+
+def _unanswered(launch: Launch) -> str:
+    ended = (
+        msg("; deploy.sh itself has ended, and left processes in the background") if launch.exit_status == 0 else ""
+    )
+    if launch.listeners:
+        answer = f": {launch.answer.text}" if launch.answer else ""
+        status = f" HTTP {launch.answer.status}" if launch.answer and launch.answer.status else ""
+        where = place(launch.listeners[0])
+        return msg(
+            "port {port} is open ({where}) and no chat is answered{status}{answer}{ended}",
+            launch.port,
+            where,
+            status,
+            answer,
+            ended,
+        )
+    if launch.other_ports:
+        return _other_port(launch)[0] + ended
+    return msg("nobody listens on port {port}{ended}", launch.port, ended)
+
+
+def _foreign(launch: Launch) -> tuple[str, str]:
+    owner = launch.foreign[0].process if launch.foreign else None
+    where = place(launch.foreign[0]) if launch.foreign else msg("port {port}", launch.port)
+    seen = msg("{owner} listens on {where} and was not started by deploy.sh", owner or "a process", where)
+    if not launch.contained:
+        return (
+            msg("{seen}: it took the port meanwhile, or a daemon started it for deploy.sh", seen),
+            msg("stop that process and run again; if it is your server, let deploy.sh itself start it"),
+        )
+    return (
+        msg("{seen}: it runs in a container", seen),
+        msg("let deploy.sh start the server itself, in the foreground: not through docker or another daemon"),
+    )
+
+
+def _lost_the_port(launch: Launch) -> bool:
+    """Somebody else's process on this machine got there first, which may have nothing to do with deploy.sh."""
+    died = launch.outcome is LaunchOutcome.EXITED and launch.exit_status != 0
+    return (
+        bool(launch.foreign) and not launch.contained and (died or launch.outcome is LaunchOutcome.FOREIGN_LISTENER)
+    )
+
+
+def _port_taken(launch: Launch) -> tuple[str, str]:
+    owners = "; ".join(holder.owner for holder in launch.holders)
+    return msg("port {port} is taken by {owners}", launch.port, owners), msg("stop it and run again")
+
+
+def _interrupted(launch: Launch) -> tuple[str, str]:
+    return msg("the launch was interrupted after {seconds:.0f} s", launch.seconds), msg("run it again")
+
+
+_WORDS: dict[LaunchOutcome, Callable[[Launch], tuple[str, str]]] = {
+    LaunchOutcome.NOT_STARTED: _not_started,
+    LaunchOutcome.EXITED: _exited,
+    LaunchOutcome.BACKGROUNDED: _backgrounded,
+    LaunchOutcome.RESTARTING: _restarting,
+    LaunchOutcome.ANSWERS_WRONGLY: _answers_wrongly,
+    LaunchOutcome.OTHER_PORT: _other_port,
+    LaunchOutcome.SILENT: _silent,
+    LaunchOutcome.TIMED_OUT: _timed_out,
+    LaunchOutcome.PORT_TAKEN: _port_taken,
+    LaunchOutcome.FOREIGN_LISTENER: _foreign,
+    LaunchOutcome.INTERRUPTED: _interrupted,
+}

@@ -1,0 +1,154 @@
+"""Is the server ready? Only a correct streamed completion says so: ports and model lists answer before it works."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck.contract import MODELS_PATH
+from healthcheck.stages.service.records import Answer
+from healthcheck.system.processes import Listener, shortened
+from healthcheck.text.messages import msg
+from healthcheck.text.redact import beginning
+from healthcheck.wire.chat import Completion, request_body, user
+from healthcheck.wire.client import Client, Exchange, Limits
+from healthcheck.wire.models import model_cards
+
+QUESTION = "Say hello."
+LIST_S = 30.0
+FIRST_EVENT_S = 900.0
+"""The first answer may compile kernels for minutes; the launch's own deadline cuts it short."""
+LOADING = frozenset({0, 425, 429, 502, 503, 504})
+"""Responses of a server that is still starting; any other refusal is final once it has lasted a while."""
+_EVERYWHERE = frozenset({"0.0.0.0", "::", "::ffff:0.0.0.0"})  # noqa: S104
+
+
+def base_url(listeners: tuple[Listener, ...], port: int) -> str:
+    """The address of the server for this machine: loopback if it listens there, else its own address."""
+    addresses = [listener.address for listener in listeners]
+    version_4 = [address for address in addresses if address.removeprefix("::ffff:").startswith("127.")]
+    if not addresses or version_4 or (_EVERYWHERE & set(addresses) and _accepts("127.0.0.1", port)):
+        return f"http://127.0.0.1:{port}"
+    address = "::1" if {"::", "::1"} & set(addresses) else addresses[0]
+    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt: whether the server is ready, the model name that was sent, and its answer if it is not.
+
+    `listed`: the server listed this name; a gateway without a backend lists none yet.
+    """
+
+    ready: bool
+    model: str
+    answer: Answer
+    listed: bool
+
+
+def model_list(url: str) -> Exchange:
+    """The response to a request for the model list: a working server sends it immediately."""
+    return Client(url, Limits(total_s=LIST_S)).models()
+
+
+def attempt(url: str, weights: Path, listed: Exchange) -> Attempt:
+    """Send one short streamed chat as the evaluation client does, with a name of the server's model list."""
+    named = next((str(card["id"]) for card in model_cards(listed.body)), "")
+    model = named or str(weights)
+    limits = Limits(first_event_s=FIRST_EVENT_S, between_events_s=300, total_s=FIRST_EVENT_S + 300)
+    body = request_body([user(QUESTION)], model=model, max_tokens=16, temperature=0.01)
+    chat = Client(url, limits).chat(body)
+    if chat.status == 0 and listed.status:
+        answer = Answer(status=0, text=f"{chat.error}; GET {MODELS_PATH}: {listed.status}")
+    else:
+        answer = Answer(status=chat.status, text=_words(chat))
+    return Attempt(ready=is_answer(chat), model=model, answer=answer, listed=bool(named))
+
+
+def speaks_http(listeners: tuple[Listener, ...], port: int) -> bool:
+    """Whether a server on the port answers a request for the model list, whatever it says."""
+    there = tuple(listener for listener in listeners if listener.port == port)
+    return Client(base_url(there, port), Limits(connect_s=10, total_s=10)).models().status != 0
+
+
+def is_answer(chat: Exchange) -> bool:
+    """Whether this is a streamed completion from a working model; finer faults are for the endpoint stage."""
+    completion = chat.completion
+    if chat.status != 200 or chat.error or completion is None or completion.error:
+        return False
+    return bool(completion.deltas or completion.finish_reason)
+
+
+class Attempts:
+    """Tries in the background, one at a time, so that a server that hangs does not hide that it has died."""
+
+    def __init__(self, weights: Path) -> None:
+        self._weights = weights
+        self._thread: threading.Thread | None = None
+        self._listed: Exchange | None = None
+        self._result: Attempt | None = None
+
+    def begin(self, url: str) -> None:
+        """Start a try unless one is under way."""
+        if self._thread is None:
+            self._listed = None
+            self._thread = threading.Thread(target=self._run, args=(url,), daemon=True)
+            self._thread.start()
+
+    @property
+    def under_way(self) -> bool:
+        return self._thread is not None
+
+    def heard(self) -> str:
+        """The server's response so far to the current attempt, in words."""
+        listed = self._listed
+        if listed is None or not listed.status:
+            return msg("nothing at all comes, to GET {models_path} neither", MODELS_PATH)
+        return msg(
+            "GET {models_path} was answered with HTTP {status}, and to the chat nothing comes",
+            MODELS_PATH,
+            listed.status,
+        )
+
+    def take(self) -> Attempt | None:
+        """The result of the try, once it is there."""
+        if self._thread is None or self._thread.is_alive():
+            return None
+        self._thread, result, self._result = None, self._result, None
+        return result
+
+    def _run(self, url: str) -> None:
+        self._listed = listed = model_list(url)
+        self._result = attempt(url, self._weights, listed)
+
+
+def _accepts(address: str, port: int) -> bool:
+    try:
+        with socket.create_connection((address, port), timeout=2):
+            return True
+    except OSError:
+        return False
+
+
+def _words(chat: Exchange) -> str:
+    if chat.status == 0:
+        return shortened(chat.error, 300)
+    kind = chat.headers.get("content-type", "no content type")
+    if chat.completion is not None and "event-stream" in kind:
+        return _stream_words(chat, chat.completion)
+    return f"{kind}: {_begins(chat, 500)}"
+
+
+def _stream_words(chat: Exchange, completion: Completion) -> str:
+    if completion.error:
+        return msg("an error inside the stream: {error}", beginning(completion.error, 400))
+    if chat.error:
+        return msg("a stream that broke off: {error}", shortened(chat.error, 300))
+    return msg("a stream without an answer: {chat}", repr(_begins(chat, 400)))
+
+
+def _begins(chat: Exchange, limit: int) -> str:
+    text = " ".join(chat.body[:8000].decode("utf-8", "replace").split())
+    return shortened(beginning(text, limit + 1), limit)

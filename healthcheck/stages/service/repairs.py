@@ -1,0 +1,88 @@
+"""The repair of a known failure, in the words of the repository that was launched.
+
+An option of the server is changed in adapter.toml where the repository has one, and in deploy.sh elsewhere. A
+variable that the committed files set already is not recommended again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck import contract
+from healthcheck.errors import UsageError
+from healthcheck.stages.service.catalogue import FLAG, Failure, message_of
+from healthcheck.system import files
+from healthcheck.text.messages import Message, msg
+
+SETTINGS = "adapter.toml"
+PACKAGE = "adapter"
+_MOST_BYTES = 2**18
+_MOST_FILES = 40
+_KEY = re.compile(r"^#? ?([a-z]\w{1,60}) = ", re.MULTILINE)
+_VARIABLE = re.compile(r"""(?<![\w$])(?:["']([A-Z][A-Z\d_]{3,80})["']|([A-Z][A-Z\d_]{3,80})=)""")
+_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+_NOT_THE_SERVERS = frozenset({"break-system-packages", "help", "host", "port", "shm-size", "until"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What a repository decides for its launch.
+
+    Attributes:
+        keys: the options that adapter.toml names, commented out or not; None if there is no adapter.toml.
+        variables: the environment variables that deploy.sh and the package `adapter` name.
+    """
+
+    keys: frozenset[str] | None = None
+    variables: frozenset[str] = frozenset()
+
+
+UNKNOWN = Setup()
+"""A launch whose repository is not there."""
+
+
+def setup_of(repository: Path) -> Setup:
+    """Read adapter.toml, deploy.sh and the package `adapter`; links and what cannot be read count as absent."""
+    settings = _text(repository / SETTINGS)
+    package = repository / PACKAGE
+    modules = () if package.is_symlink() else sorted(package.glob("*.py"))[:_MOST_FILES]
+    sources = (repository / contract.ENTRY_POINT, *modules)
+    code = "\n".join(_COMMENT.sub("", _text(path) or "") for path in sources)
+    return Setup(
+        keys=None if settings is None else frozenset(_KEY.findall(settings)),
+        variables=frozenset(quoted or assigned for quoted, assigned in _VARIABLE.findall(code)),
+    )
+
+
+def repair(failure: Failure, setup: Setup = UNKNOWN) -> str:
+    """What to do about the failure, in one paragraph."""
+    exports = [f"{name}={value}" for name, value in failure.variables.items() if name not in setup.variables]
+    said = failure.fix if setup.keys is None else _by_keys(failure.fix, setup.keys)
+    return msg("{said} In deploy.sh, export {exports}.", said, " and ".join(exports)) if exports else said
+
+
+def _by_keys(text: str, keys: frozenset[str]) -> Message:
+    """The text with keys of adapter.toml in the place of options; the last sentences say which file that is."""
+    flags = tuple(dict.fromkeys(flag for flag in FLAG.findall(text) if flag not in _NOT_THE_SERVERS))
+    own = {flag: flag.replace("-", "_") for flag in flags if flag.replace("-", "_") in keys}
+    others = [f"--{flag}" for flag in flags if flag not in own]
+    said = message_of(text, own)
+    if own:
+        said = msg("{said} In adapter.toml, set {listed}.", said, _listed(tuple(own.values())))
+    return msg("{said} In adapter.toml, add {listed} to extra_args.", said, _listed(others)) if others else said
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else msg("{words} or {words2}", ", ".join(words[:-1]), words[-1])
+
+
+def _text(path: Path) -> str | None:
+    if path.is_symlink():
+        return None
+    try:
+        return files.read_bounded(path, _MOST_BYTES).decode("utf-8", "replace")
+    except UsageError:
+        return None

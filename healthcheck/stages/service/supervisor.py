@@ -1,0 +1,183 @@
+"""The kit's side of the guardian: starts it, receives the state of deploy.sh, and tells it to stop."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import select
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck.core.records import JsonValue
+from healthcheck.errors import KitFailure
+from healthcheck.system import processes, programs
+from healthcheck.system.json_text import JsonError, dump_line, load
+from healthcheck.system.processes import Process
+from healthcheck.text.messages import msg
+
+MARKER = "NPU_ADAPTER_LAUNCH"
+"""Set in the environment of deploy.sh: its value identifies the processes of the launch."""
+STARTING_S = 60.0
+"""For a bare Python on a machine that is busy loading; the end of its output is noticed at once."""
+ORPHAN_GRACE_S = 5.0
+"""The grace of processes when the kit is gone: whoever killed it wants them to end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How the processes of a launch were ended.
+
+    Attributes:
+        killed: names of those that SIGTERM did not end within the grace period, by pid.
+        survivors: those that even SIGKILL did not end.
+        seconds: from the request to the end of the last process.
+    """
+
+    killed: Mapping[int, str]
+    survivors: tuple[Process, ...]
+    seconds: float
+
+
+class Supervisor:
+    """deploy.sh and everything below it.
+
+    Attributes:
+        pid: deploy.sh's process, None before it runs.
+        failure: why it could not be started, "" if it could.
+        exit_status: its exit status, negative for a signal, None while it runs.
+    """
+
+    def __init__(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path) -> None:
+        self.pid: int | None = None
+        self.failure = ""
+        self.exit_status: int | None = None
+        self._ended: dict[str, JsonValue] | None = None
+        self._held = b""
+        self._token = secrets.token_hex(8)
+        self._known: dict[int, Process] = {}
+        self._guardian = subprocess.Popen(
+            [programs.python(), "-I", "-S", str(Path(__file__).with_name("guardian.py")), str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+        assert self._guardian.stdin is not None
+        assert self._guardian.stdout is not None
+        self._requests, self._answers = self._guardian.stdin, self._guardian.stdout
+        try:
+            self._start(argv, cwd, env, log)
+        except BaseException:
+            self.stop(0)
+            raise
+
+    def _start(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], log: Path) -> None:
+        launch = {
+            "argv": list(argv),
+            "cwd": str(cwd),
+            "env": {**env, MARKER: self._token},
+            "log": str(log),
+            "grace_s": ORPHAN_GRACE_S,
+        }
+        self._tell(dump_line(launch))
+        while self.pid is None and not self.failure and self._hear(STARTING_S):
+            pass
+        if self.pid is None and not self.failure:
+            raise KitFailure(msg("the process that supervises deploy.sh did not start"))
+
+    @property
+    def lost(self) -> bool:
+        """Whether the guardian itself was killed; deploy.sh dies with it."""
+        return self._guardian.poll() is not None
+
+    def poll(self) -> None:
+        """Read the messages of the guardian."""
+        while self._hear(0):
+            pass
+
+    def tree(self) -> tuple[Process, ...]:
+        """The living processes of the launch, deploy.sh's own first."""
+        below = processes.descendants(self._guardian.pid)
+        if not below and self.lost:
+            below = processes.marked(MARKER, self._token)
+        self._known |= {found.pid: found for found in below}
+        return below
+
+    def stop(self, grace_s: float) -> Ending:
+        """End every process of the launch: SIGTERM, `grace_s` seconds, SIGKILL. A Ctrl-C cuts the grace short."""
+        began = time.monotonic()
+        self.tree()
+        try:
+            self._tell(f"stop {grace_s}\n".encode())
+            self._await_end(grace_s + 15)
+        except KeyboardInterrupt:
+            self._tell(b"kill\n")
+            self._await_end(15)
+            raise
+        finally:
+            survivors = self._sweep()
+        killed = (self._ended or {}).get("killed")
+        return Ending(
+            killed={int(pid): str(name) for pid, name in killed.items()} if isinstance(killed, dict) else {},
+            survivors=survivors,
+            seconds=time.monotonic() - began,
+        )
+
+    def _await_end(self, limit_s: float) -> None:
+        end = time.monotonic() + limit_s
+        while self._ended is None and time.monotonic() < end and self._guardian.poll() is None:
+            self._hear(0.2)
+        self.poll()
+
+    def _sweep(self) -> tuple[Process, ...]:
+        """Let the guardian end, and kill what it left: it may have been killed itself."""
+        with contextlib.suppress(BrokenPipeError):
+            self._requests.close()
+        try:
+            self._guardian.wait(ORPHAN_GRACE_S + 15)
+        except subprocess.TimeoutExpired:
+            self._guardian.kill()
+            self._guardian.wait()
+        self._answers.close()
+        left = {found.pid: found for found in processes.marked(MARKER, self._token)} | self._known
+        return processes.kill(tuple(left.values()))
+
+    def _tell(self, data: bytes) -> None:
+        try:
+            if not self._requests.closed:
+                self._requests.write(data)
+                self._requests.flush()
+        except BrokenPipeError:
+            pass  # it is gone: _sweep does its work
+
+    def _hear(self, wait_s: float) -> bool:
+        """Take in one batch of the guardian's lines; False if there is none within the wait."""
+        if self._answers.closed or not select.select([self._answers], [], [], wait_s)[0]:
+            return False
+        data = os.read(self._answers.fileno(), 65536)
+        *lines, self._held = (self._held + data).split(b"\n")
+        for line in lines:
+            self._take(line)
+        return bool(data)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            event = load(line)
+        except JsonError:
+            return
+        if not isinstance(event, dict):
+            return
+        status, pid = event.get("status"), event.get("pid")
+        if event.get("event") == "started" and isinstance(pid, int):
+            self.pid = pid
+        elif event.get("event") == "failed":
+            self.failure = str(event.get("text"))
+        elif event.get("event") == "exited" and isinstance(status, int):
+            self.exit_status = status
+        elif event.get("event") == "ended":
+            self._ended = event

@@ -1,0 +1,78 @@
+"""Weights that are not here yet: their configuration, and the size that their index announces."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+from healthcheck.errors import Blocked, UsageError
+from healthcheck.stages.weights.documents import child, integer
+from healthcheck.stages.weights.facts import MAX_INDEX_BYTES, Weights
+from healthcheck.stages.weights.inventory import MAIN_INDEX
+from healthcheck.text.messages import msg
+
+CONFIG = "config.json"
+BESIDE = (MAIN_INDEX, "generation_config.json", "quant_model_description.json", "params.json")
+CLIENTS = ("huggingface_hub", "modelscope")
+
+
+def gather(config: Path, folder: Path) -> None:
+    """Copy a configuration, and what describes the weights beside it, into a folder that stands for the weights.
+
+    Raises:
+        UsageError: there is no such file.
+    """
+    if not config.is_file():
+        raise UsageError(msg("--weights-config {config} is not a file: name the config.json of the model", config))
+    shutil.copyfile(config, folder / CONFIG)
+    for name in BESIDE:
+        beside = config.with_name(name)
+        if beside.is_file() and beside.stat().st_size <= MAX_INDEX_BYTES:
+            shutil.copyfile(beside, folder / name)
+
+
+def download(model: str, folder: Path) -> None:
+    """Download the same files of a model, by the client of a model hub that is installed.
+
+    Raises:
+        UsageError: no client is installed.
+        Blocked: the hub does not give them.
+    """
+    fetch = _client()
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            fetch(model, local_dir=str(folder), allow_patterns=[CONFIG, *BESIDE])
+    except Exception as error:  # each client has errors of its own
+        raise Blocked(
+            msg("the configuration of {model} cannot be downloaded: {split}", model, " ".join(str(error).split()))
+        ) from error
+    if not (folder / CONFIG).is_file():
+        raise Blocked(msg("{model} has no {config} at its hub", model, CONFIG))
+
+
+def _client() -> Callable[..., object]:
+    for name in CLIENTS:
+        if importlib.util.find_spec(name):
+            return cast("Callable[..., object]", importlib.import_module(name).snapshot_download)
+    raise UsageError(
+        msg(
+            "--model-id needs one of {clients}, and neither is installed: download the model's {config} "
+            "and {main_index} yourself, and give --weights-config {config}",
+            " and ".join(CLIENTS),
+            CONFIG,
+            MAIN_INDEX,
+        )
+    )
+
+
+def announced(weights: Weights) -> Weights:
+    """The weights with the size that the index announces; 0 if there is none."""
+    index = next((index for index in weights.indices if index.name == MAIN_INDEX), None)
+    size = integer(child(index.value, "metadata").get("total_size")) if index else None
+    return replace(weights, announced_bytes=max(size or 0, 0))

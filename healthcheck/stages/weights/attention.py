@@ -1,0 +1,139 @@
+"""What vllm-ascend makes of --attention-backend and --kv-cache-dtype: findings of plan/options-suit-chip."""
+
+from __future__ import annotations
+
+from healthcheck.ascend import schemes
+from healthcheck.ascend.hardware import Family, Npu
+from healthcheck.ascend.schemes import Attention
+from healthcheck.core.check import Findings, fail, unsettled, warn
+from healthcheck.stages.plan.checks.one_machine import SETTINGS
+from healthcheck.stages.plan.vllm_cli.catalogue import nearest
+from healthcheck.stages.weights.documents import text_of
+from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.load import read_load
+from healthcheck.stages.weights.memory import latent_rank
+from healthcheck.text.messages import msg
+
+BACKEND, CACHE = "attention-backend", "kv-cache-dtype"
+CHOSEN_BY_ITSELF = {"", "auto", "none"}
+IN_16_BITS = {"", "auto", "bfloat16", "float16"}
+BATCH_INVARIANT = "VLLM_BATCH_INVARIANT"
+WITH_FP8_ATTENTION = {Family.A5}
+SEEN_TO_FAIL = {Family.A2, Family.A3}
+"""Source: vllm-ascend issue 8102, a Qwen3 on a 910B2, and a maintainer there: no FP8 on an A3 either."""
+
+
+def judge_attention(facts: WeightsFacts) -> Findings:
+    """Findings for the two options; none for a release of which nothing is known."""
+    registry = schemes.registry(facts.row.vllm_ascend)
+    if registry is not None:
+        yield from _backend(facts, registry.attention)
+        yield from _cache(facts, registry.attention)
+
+
+def is_asked(facts: WeightsFacts) -> bool:
+    """Whether one of the options is there."""
+    return any(facts.option(name) is not None for name in (BACKEND, CACHE))
+
+
+def _backend(facts: WeightsFacts, attention: Attention) -> Findings:
+    named = facts.option(BACKEND) or ""
+    known = nearest(facts.row.vllm[0]).known.get(f"--{BACKEND}", ())
+    if (
+        named.lower() in CHOSEN_BY_ITSELF
+        or not attention.backend
+        or named.upper() not in (known or {named.upper()})
+    ):
+        return
+    server = facts.server
+    flash = attention.backend == "flash-attn" and named.upper() == "FLASH_ATTN"
+    if flash and server and server.env.get(BATCH_INVARIANT, "0") not in {"", "0"}:
+        report, expected = unsettled, msg("no --{backend}, for {label}", BACKEND, facts.row.label())
+        seen = msg(
+            "--{backend} {named} with {batch_invariant}: the release ends with “flash_attn_npu_v3 is not "
+            "installed”, unless the image has that package",
+            BACKEND,
+            shown(named, 40),
+            BATCH_INVARIANT,
+        )
+    else:
+        report, expected = warn, msg("no --{backend}: vllm-ascend has an attention of its own", BACKEND)
+        seen = msg("--{backend} {named}: {label} does not use it", BACKEND, shown(named, 40), facts.row.label())
+    fix = msg("leave --{backend} out", BACKEND)
+    yield report(expected=expected, seen=seen, fix=fix, where=_place(facts, BACKEND))
+
+
+def _cache(facts: WeightsFacts, attention: Attention) -> Findings:
+    named = (facts.option(CACHE) or "").lower()
+    if named in IN_16_BITS or (_is_sparse(facts) and attention.sparse_keeps_dtype):
+        return
+    if named == "int8" and attention.needs_scales and _brings_scales(facts):
+        return
+    chip = facts.chip
+    seen, sure = _end(facts, attention, named, chip)
+    report = fail if sure else unsettled
+    yield report(
+        expected=msg(
+            "no --{cache} {named}, for {label} on a {label2}",
+            CACHE,
+            shown(named, 40),
+            facts.row.label(),
+            chip.label,
+        ),
+        seen=seen,
+        fix=msg("leave --{cache} out", CACHE),
+        where=_place(facts, CACHE),
+    )
+
+
+def _place(facts: WeightsFacts, option: str) -> str:
+    """The line of adapter.toml that names the option (among extra_args), else the command."""
+    lines = enumerate(facts.plan.settings.splitlines() if facts.plan else (), 1)
+    found = (at for at, line in lines if f"--{option}" in line and not line.lstrip().startswith("#"))
+    return next((f"{SETTINGS}:{at}" for at in found), facts.place)
+
+
+def _end(facts: WeightsFacts, attention: Attention, named: str, chip: Npu) -> tuple[str, bool]:
+    """What the server ends with, and whether it is sure that it does."""
+    given = msg("--{cache} {named}", CACHE, shown(named, 40))
+    plain = not read_load(facts).quantization
+    own_rules = _is_latent(facts) or _is_sparse(facts)
+    if named == "fp8" and attention.fp8_needs_950 and chip.family not in WITH_FP8_ATTENTION and not _is_v4(facts):
+        seen = msg("{given}: the release takes it on a 950 alone, and ends with an AssertionError elsewhere", given)
+    elif attention.needs_scales and plain and not own_rules and named != "mxfp8":
+        seen = msg(
+            "{given}, and weights without scales for the cache: the release ends with “KV quantization "
+            "is configured via `--kv-cache-dtype` upon service startup, and the corresponding quantized "
+            "weights are required”",
+            given,
+        )
+    elif attention.writes_16_bits and plain and not own_rules and chip.family in SEEN_TO_FAIL:
+        seen = msg(
+            "{given}: the release writes the cache with an operator that takes 16 bits alone, and ends "
+            "with “ReshapeAndCacheOperation setup failed!” (vllm-ascend issue 8102)",
+            given,
+        )
+    else:
+        return msg("{given}: whether the release takes it on this chip, for this model, is not known", given), False
+    return seen, True
+
+
+def _brings_scales(facts: WeightsFacts) -> bool:
+    """ModelSlim's weights with scales of an int8 cache, for models with ordinary attention."""
+    if _is_latent(facts) or _is_sparse(facts):
+        return False
+    return text_of(facts.weights.description.value.get("kv_cache_type")) == "C8"
+
+
+def _is_sparse(facts: WeightsFacts) -> bool:
+    return facts.weights.text_config.get("index_topk") is not None
+
+
+def _is_latent(facts: WeightsFacts) -> bool:
+    return latent_rank(facts.weights.text_config) is not None
+
+
+def _is_v4(facts: WeightsFacts) -> bool:
+    """DeepSeek-V4, for which the release may replace the format before it looks at it."""
+    return text_of(facts.weights.text_config.get("model_type")).startswith("deepseek_v4")

@@ -1,0 +1,51 @@
+"""The checks of the weights stage in order, each in a module that is named after its id."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Check
+from healthcheck.stages.weights.checks.complete import complete
+from healthcheck.stages.weights.checks.config import config
+from healthcheck.stages.weights.checks.matches_config import matches_config
+from healthcheck.stages.weights.checks.pickle import pickle
+from healthcheck.stages.weights.checks.plan_fits_hardware import plan_fits_hardware
+from healthcheck.stages.weights.checks.plan_options_suit_chip import plan_options_suit_chip
+from healthcheck.stages.weights.checks.plan_options_suit_weights import plan_options_suit_weights
+from healthcheck.stages.weights.checks.present import present
+from healthcheck.stages.weights.checks.processor import processor
+from healthcheck.stages.weights.checks.quantization_scheme import quantization_scheme
+from healthcheck.stages.weights.checks.remote_code import remote_code
+from healthcheck.stages.weights.checks.safetensors import safetensors
+from healthcheck.stages.weights.checks.size_limit import size_limit
+from healthcheck.stages.weights.checks.task_matches_weights import task_matches_weights
+from healthcheck.stages.weights.checks.task_supported import task_supported
+from healthcheck.stages.weights.checks.tokenizer import tokenizer
+from healthcheck.stages.weights.facts import WeightsFacts
+
+AHEAD: tuple[Check[WeightsFacts], ...] = (
+    size_limit,
+    config,
+    quantization_scheme,
+    plan_fits_hardware,
+    plan_options_suit_chip,
+    task_supported,
+    task_matches_weights,
+)
+"""Those that need the configuration of the weights and not the weights."""
+CHECKS: tuple[Check[WeightsFacts], ...] = (
+    present,
+    size_limit,
+    complete,
+    safetensors,
+    config,
+    matches_config,
+    processor,
+    tokenizer,
+    pickle,
+    remote_code,
+    quantization_scheme,
+    plan_fits_hardware,
+    plan_options_suit_chip,
+    plan_options_suit_weights,
+    task_supported,
+    task_matches_weights,
+)

@@ -1,0 +1,323 @@
+"""weights/complete: every file of the weights is present and complete."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from healthcheck.core.check import Findings, check, fail, note, unsettled, warn
+from healthcheck.core.records import Finding, Stage
+from healthcheck.stages.weights.documents import Document, child
+from healthcheck.stages.weights.facts import Weights, WeightsFacts
+from healthcheck.stages.weights.folder import Entry, shown
+from healthcheck.stages.weights.inventory import (
+    MAIN_INDEX,
+    SHARD,
+    Format,
+    format_of,
+    is_partial,
+    missing_numbers,
+    of_format,
+    unfinished_target,
+)
+from healthcheck.stages.weights.words import gigabytes, some
+from healthcheck.text.messages import msg
+
+AGAIN = msg("download the file again, to the end")
+READ = re.compile(
+    r"config\w*\.json$|\.index\.json$|^(tokenizer|vocab|added_tokens|special_tokens|quant_model_|chat_template|tekken|params|modules)"
+    r"|^merges\.txt$|\.(model|tiktoken|jinja|py)$"
+)
+MAY_BE_EMPTY = (".py", ".jinja")
+
+
+@check(
+    "weights/complete",
+    "Every file of the weights is present and complete",
+    stage=Stage.WEIGHTS,
+    why="The engine stops at the first missing or truncated shard, often after minutes of loading.",
+    requires=("weights/present",),
+)
+def complete(facts: WeightsFacts) -> Findings:
+    """Every shard that an index (model.safetensors.index.json) or a numbered name (model-00002-of-00005) implies
+    must be in the folder, be as long as its header says, and hold the tensors that the index assigns to it.
+
+    Usual causes: an interrupted download (files that end in .incomplete, .aria2, .part, or that are too short); a
+    clone without Git LFS, which has text files of 130 bytes in place of the weights; links into another folder,
+    which are not part of the weights repository.
+
+    To repair: run the download again (huggingface-cli download, modelscope download, git lfs pull) until it fetches
+    nothing more, and delete the partial files.
+
+    Example:
+    ```text files
+    config.json
+    model-00001-of-00003.safetensors
+    model-00003-of-00003.safetensors
+    ```
+
+    Use instead:
+
+    ```text files
+    config.json
+    model-00001-of-00003.safetensors
+    model-00002-of-00003.safetensors
+    model-00003-of-00003.safetensors
+    ```
+    """
+    weights = facts.weights
+    yield from _pointers(weights)
+    yield from _unusable(weights)
+    yield from _empty(weights)
+    yield from _cut_off(weights)
+    for index in weights.indices:
+        yield from _index(weights, index)
+    yield from _numbered(weights)
+    yield from _remains(weights)
+    yield from _holes(weights)
+
+
+def _needed(entry: Entry) -> bool:
+    """Whether an engine would read the file: weights, configurations, tokenizers and code at the top level."""
+    return entry.at_top and (format_of(entry.name) is not None or READ.search(entry.name) is not None)
+
+
+def _pointers(weights: Weights) -> Iterator[Finding]:
+    sizes = weights.pointers
+    needed = [e.name for e in weights.files if e.name in sizes and _needed(e)]
+    if needed:
+        whole = sum(size or 0 for size in sizes.values())
+        yield fail(
+            expected=msg("the files themselves"),
+            seen=msg(
+                "{sizes} Git LFS pointers in their place ({gigabytes} are missing): {needed}",
+                len(sizes),
+                gigabytes(whole),
+                some(needed),
+            ),
+            fix=msg(
+                "git lfs install && git lfs pull in the weights repository, or download them with its own client"
+            ),
+            where=shown(needed[0]),
+        )
+    elif sizes:
+        yield warn(
+            expected=msg("the files themselves"),
+            seen=msg("Git LFS pointers in place of {sizes}", some(list(sizes))),
+            fix=msg("git lfs pull, or delete what the model does not need"),
+        )
+
+
+def _unusable(weights: Weights) -> Iterator[Finding]:
+    for entry in [entry for entry in weights.files if entry.problem][:20]:
+        name, needed = shown(entry.name), _needed(entry)
+        if entry.problem.startswith("cannot be read"):
+            report, where = unsettled if needed else warn, ""
+            fix = msg("make it readable: chmod a+r {name}", name)
+        elif needed:
+            report, where, fix = fail, name, msg("put the file itself there")
+        else:
+            report, where, fix = warn, "", msg("put the file itself there, or delete the name")
+        yield report(
+            expected=msg("a regular file in the weights folder"),
+            seen=msg("{name} {problem}", name, entry.problem),
+            fix=fix,
+            where=where,
+        )
+    for folder in weights.folder.unlisted[:5]:
+        yield warn(expected=msg("a folder that can be listed"), seen=folder, fix=msg("make it readable"))
+
+
+def _empty(weights: Weights) -> Iterator[Finding]:
+    empty = [
+        entry.name
+        for entry in weights.files
+        if not entry.size_bytes
+        and not entry.problem
+        and not is_partial(entry.name)
+        and _needed(entry)
+        and not entry.name.lower().endswith(MAY_BE_EMPTY)
+    ]
+    if empty:
+        yield fail(
+            expected=msg("files with content"),
+            seen=msg("0 bytes: {empty}", some(empty)),
+            fix=AGAIN,
+            where=shown(empty[0]),
+        )
+
+
+def _cut_off(weights: Weights) -> Iterator[Finding]:
+    for shard in weights.loaded:
+        if shard.cut_off and shard.entry.size_bytes and shard.entry.name not in weights.pointers:
+            header, name = shard.header, shown(shard.entry.name)
+            whole = msg("{file_bytes:,} bytes", header.file_bytes) if header else msg("at least its own header")
+            seen = msg("{name} has {size_bytes:,}", name, shard.entry.size_bytes)
+            yield fail(expected=whole, seen=seen, fix=AGAIN, where=name)
+    for pickled in weights.pickles:
+        name = shown(pickled.entry.name)
+        if pickled.cut_off:
+            seen = msg("{name} is a zip file (as torch.save writes it) without its end", name)
+            yield fail(expected=msg("a whole zip file"), seen=seen, fix=AGAIN, where=name)
+        elif pickled.foreign and pickled.entry.size_bytes and _is_loaded(weights, pickled.entry.name):
+            seen = msg("{name} is neither a pickle nor a zip file with one in it", name)
+            yield fail(expected=msg("what torch.save writes"), seen=seen, fix=AGAIN, where=name)
+
+
+def _is_loaded(weights: Weights, name: str) -> bool:
+    """Whether an engine would take it for the weights."""
+    return name.startswith("pytorch_model") and not weights.loaded and name not in weights.pointers
+
+
+def _index(weights: Weights, index: Document) -> Iterator[Finding]:
+    weight_map = child(index.value, "weight_map")
+    if index.error or not weight_map:
+        seen = index.error or msg("has no weight_map with entries")
+        report = fail if index.name == MAIN_INDEX else warn
+        yield report(
+            expected=msg('an index: {"weight_map": {tensor: file}}'),
+            seen=msg("{name} {seen}", shown(index.name), seen),
+            fix=msg("take it from the model's original repository again"),
+            where=shown(index.name),
+        )
+        return
+    strange = [name for name in weight_map.values() if not _is_inside(name)]
+    if strange:
+        yield fail(
+            expected=msg("names of files in the weights folder"),
+            seen=msg(
+                "{name} names {strange}, which leads out of it or is not a name",
+                shown(index.name),
+                repr(shown(str(strange[0]))),
+            ),
+            fix=msg("take the index from the model's original repository again"),
+            where=shown(index.name),
+        )
+        return
+    named = sorted({str(name) for name in weight_map.values()})
+    missing = [name for name in named if not weights.folder.has(name)]
+    if missing:
+        yield _missing(weights, index, named, missing)
+    yield from _tensors(weights, index, {key: str(name) for key, name in weight_map.items()})
+    if index.name == MAIN_INDEX:
+        yield from _beside(weights, set(named))
+
+
+def _is_inside(name: object) -> bool:
+    if not isinstance(name, str) or not name or "\0" in name or "\\" in name:
+        return False
+    return not name.startswith(("/", "~")) and ".." not in name.split("/")
+
+
+def _missing(weights: Weights, index: Document, named: list[str], missing: list[str]) -> Finding:
+    remains = [e.name for e in weights.files if is_partial(e.name)]
+    also = msg("; remains of a download: {remains}", some(remains, 3)) if remains else ""
+    seen = msg("{missing} of {named} are missing: {missing2}{also}", len(missing), len(named), some(missing), also)
+    spare = index.name != MAIN_INDEX and missing == named
+    if spare and of_format(weights.files, Format.SAFETENSORS):
+        return note(
+            msg(
+                "{name} names files that are not there; the engine loads the safetensors instead", shown(index.name)
+            )
+        )
+    return fail(
+        expected=msg("the {named} files that {name} names", len(named), shown(index.name)),
+        seen=seen,
+        fix=msg("download the missing files"),
+        where=shown(index.name),
+    )
+
+
+def _tensors(weights: Weights, index: Document, weight_map: dict[str, str]) -> Iterator[Finding]:
+    shards = {shard.entry.name: shard.header.tensors for shard in weights.shards if shard.header}
+    held = {file: {tensor.name for tensor in tensors} for file, tensors in shards.items()}
+    absent = [name for name, file in weight_map.items() if file in held and name not in held[file]]
+    if absent:
+        name = absent[0]
+        yield fail(
+            expected=msg("each tensor in the file that {name} names for it", shown(index.name)),
+            seen=msg(
+                "{absent} are not there, {name} not in {weight_map} for one",
+                len(absent),
+                repr(shown(name, 80)),
+                shown(weight_map[name]),
+            ),
+            fix=msg("index and shards are of different downloads: download all of them again"),
+            where=shown(index.name),
+        )
+
+
+def _beside(weights: Weights, named: set[str]) -> Iterator[Finding]:
+    """Safetensors that the index does not name: vLLM does not load them."""
+    others = [e.name for e in of_format(weights.files, Format.SAFETENSORS) if e.name not in named]
+    stems = {found["stem"] for name in named if (found := SHARD.match(name))}
+    mixed = [name for name in others if (found := SHARD.match(name)) and found["stem"] in stems]
+    if mixed:
+        yield warn(
+            expected=msg("only the shards that {main_index} names", MAIN_INDEX),
+            seen=msg("shards of another set beside them, which are not loaded: {mixed}", some(mixed)),
+            fix=msg("delete the set that does not belong to the model"),
+        )
+    elif others:
+        yield note(msg("{main_index} does not name {others}: vLLM does not load them", MAIN_INDEX, some(others)))
+
+
+def _numbered(weights: Weights) -> Iterator[Finding]:
+    """Numbered shards without an index that would name them."""
+    indexed = {str(name) for index in weights.indices for name in child(index.value, "weight_map").values()}
+    names = [
+        entry.name
+        for entry in of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF)
+        if not entry.problem and entry.name not in indexed
+    ]
+    main = any(index.name == MAIN_INDEX for index in weights.indices)
+    for pattern, missing in missing_numbers(names).items():
+        if main and pattern.endswith(".safetensors"):
+            continue
+        seen = msg("{missing} are missing: {missing2}", len(missing), some(missing))
+        yield fail(
+            expected=msg("all of {pattern}", shown(pattern)), seen=seen, fix=msg("download the missing files")
+        )
+
+
+def _remains(weights: Weights) -> Iterator[Finding]:
+    remains = [entry for entry in weights.files if is_partial(entry.name)]
+    names = [entry.name for entry in remains if entry.name.lower().endswith(".aria2")]
+    running = [name for name in names if weights.folder.has(unfinished_target(name))]
+    if running:
+        yield fail(
+            expected=msg("finished downloads"),
+            seen=msg(
+                "{running}: aria2 has not finished the file of that name, though it may have its full size",
+                some(running),
+            ),
+            fix=msg("run aria2c again until the .aria2 file is gone"),
+            where=shown(running[0]),
+        )
+    others = [entry for entry in remains if entry.name not in running]
+    if others:
+        size = gigabytes(sum(entry.size_bytes for entry in others))
+        yield warn(
+            expected=msg("no remains of interrupted downloads"),
+            seen=msg(
+                "{name} ({size}, which count towards the limit)", some([entry.name for entry in others]), size
+            ),
+            fix=msg("finish the download, then delete them"),
+        )
+
+
+def _holes(weights: Weights) -> Iterator[Finding]:
+    files = of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF)
+    sparse = [e for e in files if e.size_bytes > 10**6 and e.allocated_bytes < e.size_bytes // 2]
+    if sparse:
+        on_disk = gigabytes(sum(entry.allocated_bytes for entry in sparse))
+        whole = gigabytes(sum(entry.size_bytes for entry in sparse))
+        yield note(
+            msg(
+                "{name}: {on_disk} on the disk of {whole}: files with holes, as an unfinished download "
+                "leaves them, or a file system that compresses",
+                some([entry.name for entry in sparse], 3),
+                on_disk,
+                whole,
+            )
+        )

@@ -1,0 +1,91 @@
+"""weights/matches-config: the tensors are those that config.json describes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from healthcheck.core.check import Findings, NotApplicable, check, fail
+from healthcheck.core.records import Finding, Stage
+from healthcheck.stages.weights.documents import integer, text_of, words
+from healthcheck.stages.weights.facts import Weights, WeightsFacts
+from healthcheck.stages.weights.inventory import Format
+from healthcheck.stages.weights.words import some
+from healthcheck.text.messages import msg, plural
+
+_LAYER = re.compile(r"^(?:model\.|language_model\.|thinker\.)+layers\.(\d{1,6})\.")
+_NORM = re.compile(r"^(?:model\.|language_model\.|thinker\.)+layers\.\d{1,6}\.input_layernorm\.weight$")
+_EMBEDDING = re.compile(r"^model\.embed_tokens\.weight$")
+_OWN_LAYOUT = {"longcat_flash", "nemotron-nas", "mllama"}
+"""Model types whose layers are numbered or whose vocabulary is counted in another way."""
+
+
+@check(
+    "weights/matches-config",
+    "The tensors are those that config.json describes",
+    stage=Stage.WEIGHTS,
+    why="The engine builds the model from config.json and refuses tensors that are missing or have another shape.",
+    requires=("weights/complete", "weights/safetensors", "weights/config"),
+)
+def matches_config(facts: WeightsFacts) -> Findings:
+    """Compares the number of layers and the vocabulary size in config.json with the safetensors headers. A layer
+    without tensors, or an embedding whose rows differ from "vocab_size", stops the engine while it loads.
+
+    Usual causes: the configuration of another size of the model, a partly saved checkpoint, or tokens that were
+    added without saving the configuration again.
+
+    To repair: take config.json and weights from the same checkpoint, or save both with model.save_pretrained.
+
+    Example:
+    ```json config.json
+    {"architectures": ["Qwen3ForCausalLM"], "hidden_size": 64, "vocab_size": 151936}
+    ```
+
+    ```json header of model.safetensors
+    {"model.embed_tokens.weight": {"dtype": "BF16", "shape": [151669, 64], "data_offsets": [0, 19413632]}}
+    ```
+
+    Use instead:
+
+    ```json config.json
+    {"architectures": ["Qwen3ForCausalLM"], "hidden_size": 64, "vocab_size": 151669}
+    ```
+    """
+    weights = facts.weights
+    tensors = {tensor.name: tensor for tensor in weights.tensors}
+    if not tensors or weights.formats() != {Format.SAFETENSORS}:
+        raise NotApplicable(msg("there are no safetensors headers to compare with"))
+    if text_of(weights.config.value.get("model_type")) in _OWN_LAYOUT:
+        raise NotApplicable(msg("this architecture counts layers and tokens in its own way"))
+    hidden = integer(weights.text_config.get("hidden_size"))
+    if any(_NORM.match(name) and tensor.shape == (hidden,) for name, tensor in tensors.items()):
+        yield from _layers(weights, set(tensors))
+    embedding = next((tensor for name, tensor in tensors.items() if _EMBEDDING.match(name)), None)
+    vocabulary = integer(weights.text_config.get("vocab_size"))
+    plain = all(name.endswith("ForCausalLM") for name in words(weights.config.value.get("architectures")))
+    if embedding and vocabulary and plain and len(embedding.shape) == 2 and embedding.shape[1] == hidden:
+        rows = embedding.shape[0]
+        if rows != vocabulary:
+            yield fail(
+                expected=msg("an embedding of {vocabulary:,} tokens (vocab_size in config.json)", vocabulary),
+                seen=msg("{name} has {rows:,} rows", embedding.name, rows),
+                fix=msg(
+                    'set "vocab_size" to {rows} in config.json, as save_pretrained writes it after a change', rows
+                ),
+                where="config.json",
+            )
+
+
+def _layers(weights: Weights, names: set[str]) -> Iterator[Finding]:
+    count = integer(weights.text_config.get("num_hidden_layers"))
+    found = {int(match[1]) for name in names if (match := _LAYER.match(name))}
+    missing = [number for number in range(min(count or 0, 10_000)) if number not in found]
+    if missing:
+        yield fail(
+            expected=msg("tensors of {count} layers (num_hidden_layers in config.json)", count),
+            seen=plural(
+                "none of layer {layers}", "none of layers {layers}", len(missing), some(list(map(str, missing)))
+            ),
+            fix=msg("take config.json and all weights from the same checkpoint"),
+            where="config.json",
+        )

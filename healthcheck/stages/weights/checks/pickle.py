@@ -1,0 +1,79 @@
+"""weights/pickle: a pickle can run code while it is loaded."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.inventory import Format
+from healthcheck.stages.weights.words import gigabytes, some
+from healthcheck.text.messages import msg
+
+
+@check(
+    "weights/pickle",
+    "No weights are pickles",
+    stage=Stage.WEIGHTS,
+    why="A pickle is a program: loading an untrusted one runs its code.",
+    requires=("weights/present",),
+)
+def pickle(facts: WeightsFacts) -> Findings:
+    """Files that torch.save wrote (.bin, .pt, .pth, .ckpt) hold a pickle, and unpickling calls whatever the pickle
+    names. Engines load them with restrictions and refuse unknown names; they also load slower than safetensors,
+    and need the memory twice. The kit never unpickles: it reads the names that a pickle would call.
+
+    Beside safetensors, pickles are not loaded; they only count towards the size limit.
+
+    To repair: write the weights again with model.save_pretrained(folder), which writes safetensors today, and
+    delete the pickles.
+
+    Example:
+    ```text files
+    config.json
+    pytorch_model.bin
+    ```
+
+    Use instead:
+
+    ```text files
+    config.json
+    model.safetensors
+    ```
+    """
+    pickles = facts.weights.pickles
+    if not pickles:
+        raise NotApplicable(msg("there are no pickles"))
+    names = [pickled.entry.name for pickled in pickles]
+    size = gigabytes(sum(pickled.entry.size_bytes for pickled in pickles))
+    for pickled in pickles:
+        if pickled.dangerous:
+            yield fail(
+                expected=msg("a pickle of tensors"),
+                seen=msg(
+                    "{name} calls {dangerous} when it is loaded",
+                    shown(pickled.entry.name),
+                    ", ".join(pickled.dangerous[:3]),
+                ),
+                fix=msg("do not load this file; take the weights from a source that you trust, as safetensors"),
+                where=shown(pickled.entry.name),
+            )
+    if Format.SAFETENSORS in facts.weights.formats():
+        yield note(
+            msg(
+                "{names} ({size}) beside safetensors: not loaded, but counted; they can be deleted",
+                some(names),
+                size,
+            )
+        )
+        return
+    calls = sorted(
+        {call for pickled in pickles for call in pickled.calls if not call.startswith(("torch.", "collections."))}
+    )
+    also = msg("; beyond tensors it names {calls}", some(calls, 3)) if calls else ""
+    yield warn(
+        expected="safetensors",
+        seen=msg("pickles only: {names} ({size}){also}", some(names), size, also),
+        fix=msg("write them again as safetensors: model.save_pretrained(folder)"),
+        where=shown(names[0]),
+    )

@@ -1,0 +1,358 @@
+"""plan/fits-hardware: what deploy.sh would launch fits the devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from healthcheck.ascend import hardware
+from healthcheck.ascend.hardware import GIB, Family, Npu
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.core.records import Finding, JsonValue, Stage
+from healthcheck.stages.weights import memory
+from healthcheck.stages.weights.demand import Demand, longest_context, read_demand
+from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.inventory import MAIN_INDEX
+from healthcheck.stages.weights.memory import Shape
+from healthcheck.stages.weights.quantization import judge_quantization
+from healthcheck.stages.weights.settings import in_settings
+from healthcheck.text.messages import joined, msg
+
+MAX_DIGITS = 9
+"""No machine has a device with a longer number."""
+KIND_SIZES = (1, 2, 4, 8, 16)
+
+
+@check(
+    "plan/fits-hardware",
+    "The model fits the devices",
+    stage=Stage.WEIGHTS,
+    why="The engine of a model that does not fit stops while it loads, or while it reserves the cache.",
+    requires=("weights/present", "weights/config"),
+    by_row=True,
+)
+def plan_fits_hardware(facts: WeightsFacts) -> Findings:
+    """Each device holds its part of the weights, about 2 GiB of working memory, and the key-value cache: at least
+    one sequence of --max-model-len tokens has to fit in what --gpu-memory-utilization leaves, or vLLM does not
+    start. Weights are divided by tensor and pipeline parallel size; with --enable-expert-parallel, routed experts
+    also by the data parallel size. The tensor parallel size has to divide the attention heads, and the key-value
+    heads or be a multiple of them. 310P and 910A compute in float16 only; W8A8 weights fail with float16 on a 910B.
+
+    Which methods of quantisation load depends on the row of the version matrix (--stack): ModelSlim's in every
+    release, compressed-tensors from 0.12.0rc1 on, FP8 from 0.21.0rc1 on, and not AWQ, GPTQ or bitsandbytes; which
+    schemes of them run on which chip is judged by weights/quantization-scheme. ModelSlim weights need
+    `--quantization ascend`, which only 0.15.0rc1 and releases from 0.17.0rc1 on find out by themselves. FP8 weights
+    count 16 bits a number where the release expands them: from 0.27.1rc1 on, on all chips but the 950.
+
+    Which NPUs the service has is not documented (910B4 with 32 GB and 910B with 64 GB have been seen). With --npu
+    KIND and --npus N the check judges those devices; without them it lists which devices would fit.
+
+    To repair: lower --max-model-len, raise --tensor-parallel-size, or quantize the weights; in a repository with an
+    adapter.toml these are its keys max_model_len and tensor_parallel_size.
+
+    Example:
+    ```json config.json
+    {
+      "architectures": ["Qwen3ForCausalLM"],
+      "model_type": "qwen3",
+      "hidden_size": 4096,
+      "num_attention_heads": 32,
+      "num_key_value_heads": 8,
+      "num_hidden_layers": 36
+    }
+    ```
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port} --tensor-parallel-size 3
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port} --tensor-parallel-size 4
+    ```
+    """
+    if facts.engine not in {"", "vllm", "unknown", "sglang"}:
+        raise NotApplicable(msg("how {engine} uses memory is not known here", facts.engine))
+    if facts.weights.announced_bytes == 0:
+        yield unsettled(
+            expected=msg("the size of the weights"),
+            seen=msg("the weights are not here, and no {main_index} says how large they are", MAIN_INDEX),
+            fix=msg("put {main_index} beside the configuration, or download the weights", MAIN_INDEX),
+        )
+        return
+    demand = read_demand(facts)
+    for finding in _misfits(facts, demand):
+        yield in_settings(finding, facts.plan)
+
+
+def _misfits(facts: WeightsFacts, demand: Demand) -> Findings:
+    yield from _heads(facts, demand)
+    yield from _length(facts, demand)
+    yield from _visible(facts, demand)
+    yield from judge_quantization(facts, demand.load)
+    kinds = hardware.find(facts.npu) if facts.npu else ()
+    if facts.npu and not kinds:
+        yield warn(
+            expected=msg("one of {label}", ", ".join(kind.label for kind in hardware.KINDS)),
+            seen=f"--npu {shown(facts.npu)}",
+            fix=msg("name a kind of that list"),
+        )
+    if kinds:
+        yield from _on(facts, demand, kinds[0])
+    else:
+        yield from _anywhere(demand)
+
+
+def _heads(facts: WeightsFacts, demand: Demand) -> Findings:
+    shape, tensor = demand.shape, demand.layout.tensor
+    if shape is None or tensor == 1:
+        return
+    fitting = [str(size) for size in KIND_SIZES if _divides(shape, size)]
+    if shape.heads % tensor:
+        seen = msg("{heads} attention heads, --tensor-parallel-size {tensor}", shape.heads, tensor)
+    elif not _kv_fits(shape, tensor):
+        seen = msg("{kv_heads} key-value heads, --tensor-parallel-size {tensor}", shape.kv_heads, tensor)
+    else:
+        return
+    yield fail(
+        expected=msg("a tensor parallel size that divides the heads (vLLM refuses others)"),
+        seen=seen,
+        fix=msg("use --tensor-parallel-size {fitting}", joined(" or ", fitting)),
+        where=facts.where,
+    )
+
+
+def _length(facts: WeightsFacts, demand: Demand) -> Findings:
+    limit, server = longest_context(facts, demand.shape), facts.server
+    if server is None or limit is None or demand.context is None or demand.context <= limit:
+        return
+    if server.env.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "0") in {"", "0"}:
+        yield fail(
+            expected=msg("at most the {limit:,} tokens that the model is made for (vLLM refuses more)", limit),
+            seen=msg("{context:,} tokens ({context_source})", demand.context, demand.context_source),
+            fix=msg("pass --max-model-len {limit}", limit),
+            where=server.where,
+        )
+
+
+def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
+    """The devices that deploy.sh makes visible to the engine."""
+    listed = facts.server.env.get("ASCEND_RT_VISIBLE_DEVICES", "") if facts.server else ""
+    numbers = [part.strip() for part in listed.split(",") if part.strip()]
+    known = bool(numbers) and all(number.isdecimal() for number in numbers)
+    ids = [int(number[:MAX_DIGITS]) for number in numbers] if known else []
+    set_ = f"ASCEND_RT_VISIBLE_DEVICES={shown(listed)}"
+    unset = msg("leave ASCEND_RT_VISIBLE_DEVICES unset: the service decides which devices there are")
+    if 0 < len(numbers) < demand.layout.devices:
+        yield fail(
+            expected=msg("{devices} devices, for tensor × pipeline × data parallel size", demand.layout.devices),
+            seen=f"{set_}: {len(numbers)}",
+            fix=unset,
+            where=facts.where,
+        )
+    elif ids != sorted(set(ids)):
+        yield fail(
+            expected=msg("devices in ascending order, each once (CANN refuses others with error 107001)"),
+            seen=set_,
+            fix=unset,
+            where=facts.where,
+        )
+    elif ids and ids[-1] >= len(ids):
+        yield warn(
+            expected=msg("devices that the service has: how many and which ones is not documented"),
+            seen=msg(
+                "ASCEND_RT_VISIBLE_DEVICES={listed}, so at least {ids} devices are needed",
+                shown(listed),
+                ids[-1] + 1,
+            ),
+            fix=unset,
+            where=facts.where,
+        )
+
+
+def _kv_fits(shape: Shape, tensor: int) -> bool:
+    """Source: vLLM's QKVParallelLinear: key-value heads are divided, or replicated if there are fewer."""
+    if shape.latent:
+        return True
+    return shape.kv_heads % tensor == 0 if shape.kv_heads >= tensor else tensor % shape.kv_heads == 0
+
+
+def _divides(shape: Shape, tensor: int) -> bool:
+    return shape.heads % tensor == 0 and _kv_fits(shape, tensor)
+
+
+def _largest(shape: Shape | None, npus: int) -> int:
+    """The largest tensor parallel size on so many devices that the heads allow."""
+    return max(size for size in KIND_SIZES if size <= npus and (shape is None or _divides(shape, size)))
+
+
+def _numbers(demand: Demand, npu: Npu, report: Callable[..., Finding]) -> Findings:
+    load = demand.load
+    if not npu.bfloat16 and load.dtype in {"bfloat16", "float32"}:
+        yield report(
+            expected=msg("float16: a {label} computes in nothing else", npu.label),
+            seen=msg("{dtype} ({dtype_source})", load.dtype, load.dtype_source),
+            fix=msg("pass --dtype float16"),
+        )
+    int8 = "I8" in load.stored[:1] or "w8a8" in load.quantization_source.lower()
+    if npu.family is Family.A2 and load.dtype == "float16" and int8 and load.quantization == "ascend":
+        yield report(
+            expected=msg("bfloat16 for W8A8 weights on a {label}", npu.label),
+            seen=msg("float16 ({dtype_source}): the quantized matrix product fails with it", load.dtype_source),
+            fix=msg("pass --dtype bfloat16, or remove --dtype"),
+        )
+
+
+def _on(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
+    if not npu.served:
+        yield fail(
+            expected=msg("an NPU that vllm-ascend supports (910B, 910C, 310P, 950)"),
+            seen=f"--npu {npu.label}",
+            fix=msg("use another machine; on this one serve with MindIE"),
+        )
+    yield from _numbers(demand, npu, fail)
+    npus = facts.npus or demand.layout.devices
+    if demand.layout.devices > npus:
+        yield fail(
+            expected=msg("at most --npus {npus}", npus),
+            seen=msg("{devices} needed: tensor × pipeline × data parallel size", demand.layout.devices),
+            fix=msg("use --tensor-parallel-size {largest} and no other parallelism", _largest(demand.shape, npus)),
+        )
+    yield _verdict(facts, demand, npu, npus)
+
+
+def _room(demand: Demand, npu: Npu) -> int:
+    """Bytes that are left for the cache on a device beside the weights, before working memory."""
+    weights = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, demand.layout)
+    return int(npu.usable_bytes * demand.utilization) - weights
+
+
+def _longest(demand: Demand, npu: Npu) -> int | None:
+    """The longest sequence that fits beside working memory; None if it cannot be reckoned."""
+    if demand.shape is None or demand.context is None:
+        return None
+    room = _room(demand, npu) - memory.OVERHEAD_BYTES
+    return memory.longest_sequence(demand.shape, room, demand.layout, demand.context)
+
+
+def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Finding:
+    layout, shape = demand.layout, demand.shape
+    weights = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, layout)
+    room = _room(demand, npu)
+    kind = f"{npu.label}{hardware.doubt(facts.npu or npu.name)}"
+    have = msg(
+        "{usable_bytes:.1f} GiB × {utilization:g} on a {kind}", npu.usable_bytes / GIB, demand.utilization, kind
+    )
+    evidence: dict[str, JsonValue] = {
+        "weights_bytes_per_device": weights,
+        "room_bytes": room,
+        "npu": npu.name,
+        "devices": layout.devices,
+    }
+    if room <= 0:
+        return fail(
+            expected=msg("weights that fit a device ({have})", have),
+            seen=msg("{weights:.1f} GiB of weights on each of {devices} devices", weights / GIB, layout.devices),
+            fix=_spread(demand, npu, npus),
+            evidence=evidence,
+        )
+    if shape is None or demand.context is None:
+        return note(
+            msg("weights take {weights:.1f} GiB of {have}; the cache cannot be reckoned", weights / GIB, have),
+            evidence=evidence,
+        )
+    cache = memory.cache_per_sequence(shape, demand.context, layout)
+    evidence |= {"cache_bytes_per_sequence": cache, "context": demand.context}
+    safe = memory.longest_sequence(shape, room - memory.OVERHEAD_BYTES, layout, demand.context)
+    parts = msg(
+        "weights {weights:.1f} GiB, cache of one sequence of {context:,} tokens ({context_source}) "
+        "{cache:.1f} GiB, working memory about {overhead_bytes:.0f} GiB; {have}",
+        weights / GIB,
+        demand.context,
+        demand.context_source,
+        cache / GIB,
+        memory.OVERHEAD_BYTES / GIB,
+        have,
+    )
+    if safe >= demand.context:
+        many = (room - memory.OVERHEAD_BYTES) // max(cache, 1)
+        return note(
+            msg("fits: {parts}; room for about {many:,} full sequences at a time", parts, many), evidence=evidence
+        )
+    report = fail if cache > room else warn
+    return report(
+        expected=msg("weights and the cache of one sequence on each device"),
+        seen=parts,
+        fix=_shorter(demand, npu, npus, safe),
+        evidence=evidence,
+    )
+
+
+def _shorter(demand: Demand, npu: Npu, npus: int, longest: int) -> str:
+    return msg("pass --max-model-len {longest}", longest) if longest >= 1024 else _spread(demand, npu, npus)
+
+
+def _spread(demand: Demand, npu: Npu, npus: int) -> str:
+    """Expert parallelism if that is enough, or the smallest tensor parallel size that would hold the model."""
+    shape, parallel = demand.shape, replace(demand.layout, experts=True)
+    spread = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, parallel)
+    enough = spread + memory.OVERHEAD_BYTES < npu.usable_bytes * demand.utilization
+    if enough and demand.layout.data > 1 and not demand.layout.experts and npu.family is not Family.P310:
+        return msg("pass --enable-expert-parallel, which divides the experts by the data parallel size, too")
+    for size in KIND_SIZES:
+        heads_fit = shape is None or _divides(shape, size)
+        weights = demand.load.total_bytes // size
+        if heads_fit and weights + memory.OVERHEAD_BYTES < npu.usable_bytes * demand.utilization:
+            more = "" if size <= npus else msg(" on {size} devices (--npus {size})", size)
+            return msg("use --tensor-parallel-size {size}{more}, or quantize the weights", size, more)
+    return msg("quantize the weights, or choose a smaller model")
+
+
+def _anywhere(demand: Demand) -> Findings:
+    """For no named kind: which usual devices would fit, and a warning if none does."""
+    kinds = [hardware.find(name)[0] for name in hardware.USUAL]
+    yield from _numbers(demand, kinds[0], warn)
+    devices = demand.layout.devices
+    needs = f"{devices} NPUs" if devices > 1 else msg("one NPU")
+    largest = max(kinds, key=lambda kind: kind.usable_bytes)
+    if _room(demand, largest) <= 0:
+        yield warn(
+            expected=msg(
+                "weights that fit {needs} of up to {memory_bytes:.0f} GiB", needs, largest.memory_bytes / GIB
+            ),
+            seen=msg("{total_bytes:.1f} GiB of weights", demand.load.total_bytes / GIB),
+            fix=_spread(demand, largest, devices),
+        )
+        return
+    longest = _longest(demand, largest)
+    if longest is not None and demand.context is not None and longest < demand.context:
+        yield warn(
+            expected=msg(
+                "room for one sequence of {context:,} tokens ({context_source}) on {needs}",
+                demand.context,
+                demand.context_source,
+                needs,
+            ),
+            seen=msg("room for {longest:,} on a {label}, the largest of the usual kinds", longest, largest.label),
+            fix=_shorter(demand, largest, devices, longest),
+        )
+    lines = [_line(demand, kind) for kind in kinds]
+    yield note(
+        msg("deploy.sh needs {needs}; which ones the service has is unknown. {lines}", needs, joined("; ", lines))
+    )
+
+
+def _line(demand: Demand, kind: Npu) -> str:
+    name = f"{kind.name} ({kind.memory_bytes / GIB:.0f} GiB)"
+    longest = _longest(demand, kind)
+    if _room(demand, kind) <= 0:
+        return msg("{name}: {value}", name, msg("the weights do not fit"))
+    if longest is None:
+        return msg("{name}: {value}", name, msg("the weights fit"))
+    if longest == demand.context:
+        return msg("{name}: fits with {context:,} tokens ({context_source})", name, longest, demand.context_source)
+    if not longest:
+        return msg("{name}: too small", name)
+    return msg("{name}: fits with --max-model-len {longest}, not {context:,}", name, longest, demand.context)

@@ -1,0 +1,144 @@
+"""plan/options-suit-chip: the options are ones that the release takes on the chip."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck.ascend import stacks
+from healthcheck.ascend.hardware import Family
+from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.core.records import Finding, Level, Stage
+from healthcheck.stages.weights.attention import is_asked, judge_attention
+from healthcheck.stages.weights.demand import read_layout
+from healthcheck.stages.weights.documents import text_of
+from healthcheck.stages.weights.experts import has_experts
+from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.settings import in_settings
+from healthcheck.system import json_text
+from healthcheck.text.messages import msg
+
+TABLE = Path(__file__).parents[3] / "data" / "chip-options.json"
+
+
+class Model(enum.Enum):
+    """The launches that a rule is about."""
+
+    EXPERTS = "experts-over-devices"
+    STATE = "state-in-32-bits"
+    STATE_AND_EXPERTS = "state-in-32-bits-and-experts"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionRule:
+    """One rule.
+
+    Attributes:
+        chips: families by the name that vllm-ascend gives them.
+        releases: a specifier of vllm-ascend releases.
+        option: its long name; `value` is the one that it has to have, None if it must be absent.
+        level: FAIL or WARN.
+        because: what happens otherwise.
+    """
+
+    chips: tuple[Family, ...]
+    releases: str
+    model: Model
+    option: str
+    value: str | None
+    level: Level
+    because: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    rules: tuple[OptionRule, ...]
+
+
+@check(
+    "plan/options-suit-chip",
+    "The options suit the chip",
+    stage=Stage.WEIGHTS,
+    why="vllm-ascend refuses some options on some chips, and needs others there, when the model is loaded.",
+    requires=("weights/present", "weights/config"),
+    by_row=True,
+)
+def plan_options_suit_chip(facts: WeightsFacts) -> Findings:
+    """A few options of vLLM work on some Ascend chips and not on others, in some releases of vllm-ascend. The kit
+    has a table of them with their sources (`healthcheck/data/chip-options.json`); it is asked for the chip of --npu
+    and the row of --stack.
+
+    On a 310P, releases from 0.21.0rc1 to 0.23.0.post1 end with “Expert Parallel is not supported on 310P” if a
+    mixture of experts runs on several devices with --enable-expert-parallel. Models with linear attention whose
+    config.json asks for a state in 32 bits (mamba_ssm_dtype, in Qwen3.5 and Qwen3.6) need
+    `--mamba-ssm-cache-dtype float16` there; with experts, it is a warning, as one tutorial leaves the option out.
+
+    --kv-cache-dtype with another format than 16 bits (fp8, fp8_e5m2, int8 …) needs a 950, or weights that bring
+    scales for the cache, or both: what a release does is read from its source. Elsewhere the server ends, at the
+    latest with the first request. Where the source does not settle it (models with latent or sparse attention,
+    quantised weights), the check is inconclusive. --attention-backend is a warning: vllm-ascend has an attention of
+    its own and does not use the one that is named.
+
+    To repair: take the option out, or give it, as the finding says. The example is one for `--npu 310P3-Duo`.
+
+    Example:
+    ```json config.json
+    {
+      "architectures": ["Qwen3_5ForConditionalGeneration"],
+      "model_type": "qwen3_5",
+      "text_config": {"mamba_ssm_dtype": "float32"}
+    }
+    ```
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port} --dtype float16
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port} --dtype float16 --mamba-ssm-cache-dtype float16
+    ```
+    """
+    if facts.plan is None or facts.engine not in {"vllm", "unknown"}:
+        raise NotApplicable(msg("no command line of vLLM is known"))
+    chip = facts.chip
+    rules = _rules_of(chip.family, facts.row.vllm_ascend)
+    if not rules and not is_asked(facts):
+        raise NotApplicable(msg("{label} has no such option on a {label2}", facts.row.label(), chip.label))
+    for rule in rules:
+        if facts.option(rule.option) != rule.value and _is_meant(rule.model, facts):
+            yield in_settings(_broken(facts, rule, chip.label), facts.plan)
+    if facts.engine == "vllm":
+        yield from judge_attention(facts)
+
+
+def _broken(facts: WeightsFacts, rule: OptionRule, chip: str) -> Finding:
+    given = facts.option(rule.option)
+    spelled = f"--{rule.option} {given or ''}".rstrip() if given is not None else msg("no --{option}", rule.option)
+    wanted = msg("--{option} {value}", rule.option, rule.value) if rule.value else msg("no --{option}", rule.option)
+    report = fail if rule.level is Level.FAIL else warn
+    return report(
+        expected=msg("{wanted}, for {label} on a {chip}", wanted, facts.row.label(), chip),
+        seen=msg("{spelled}: {because}", spelled, rule.because),
+        fix=msg("pass {wanted}", wanted) if rule.value else msg("leave --{option} out", rule.option),
+        where=facts.where,
+        evidence={"source": rule.source},
+    )
+
+
+def _rules_of(family: Family, release: str) -> tuple[OptionRule, ...]:
+    """The rules for a chip in a release."""
+    rules = json_text.load_as(TABLE.read_bytes(), _Table).rules
+    return tuple(rule for rule in rules if family in rule.chips and stacks.in_range(release, rule.releases))
+
+
+def _is_meant(model: Model, facts: WeightsFacts) -> bool:
+    config = facts.weights.text_config
+    if model is Model.EXPERTS:
+        layout = read_layout(facts)
+        return has_experts(config) and layout.tensor * layout.data > 1
+    in_32_bits = text_of(config.get("mamba_ssm_dtype")) not in {"", "float16"}
+    return in_32_bits and has_experts(config) == (model is Model.STATE_AND_EXPERTS)

@@ -1,0 +1,214 @@
+"""plan/options-suit-weights: the weights have what the server's options ask of them."""
+
+from __future__ import annotations
+
+import re
+
+from healthcheck.ascend import stacks
+from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.core.records import Stage
+from healthcheck.errors import KitError
+from healthcheck.stages.weights.documents import JsonObject, integer, text_of, words
+from healthcheck.stages.weights.experts import is_dense
+from healthcheck.stages.weights.facts import Weights, WeightsFacts
+from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.settings import in_settings
+from healthcheck.system import json_text
+from healthcheck.text.messages import msg
+
+EXPERTS, FORMAT, LOAD, TOKENIZER = "enable-expert-parallel", "config-format", "load-format", "tokenizer-mode"
+MISTRAL = "mistral"
+NOT_OF_MISTRAL = msg("leave --config-format mistral, --load-format mistral and --tokenizer-mode mistral out")
+LAST_WITHOUT = "0.23.0"
+BY_PATTERN = re.compile(r"tekken\.json|tokenizer\.(?:mm\.)?model\.v.*")
+"""Source: find_tokenizer_file of vllm/transformers_utils/tokenizers/mistral.py, 0.11.0."""
+BY_SUFFIX = re.compile(r"tekken\.json|[^.]+\.model(?:\.v\d+(?:m\d+)?)?")
+"""Source: get_one_valid_tokenizer_file of mistral-common, which vLLM asks from 0.12.0 on."""
+FIRST_BY_SUFFIX = "0.12.0"
+OPTION = "speculative-config"
+WITH_MTP = frozenset((
+    "deepseek_v3", "deepseek_v32", "deepseek_v4", "ernie4_5_moe", "exaone4_5", "exaone_moe", "gemma4_assistant",
+    "gemma4_unified_assistant", "glm_moe_dsa", "hy_v3", "intern_s2_preview", "longcat_flash", "nemotron_h",
+    "nemotron_h_puzzle", "pangu_ultra_moe", "qwen3_5", "qwen3_5_moe", "qwen3_next", "step3p5", "step3p7",
+    "Glm4MoeForCausalLM", "Glm4MoeLiteForCausalLM", "GlmOcrForConditionalGeneration", "MiMoForCausalLM",
+    "MiMoV2FlashForCausalLM", "MiMoV2ForCausalLM", "MiMoV2OmniForCausalLM", "NemotronH_Super_Omni_Reasoning_V3",
+    "Step3p5ForCausalLM", "Step3p7ForConditionalGeneration",
+))  # fmt: skip
+"""model_type or architecture. Source: SpeculativeConfig.hf_config_override (vllm/config/speculative.py), 0.23.0."""
+WITH_MTP_LATER = frozenset((
+    "bailing_hybrid", "deepseek_v41", "dots3_note", "glm5_next", "glm5_next_text", "hy_v4", "inkling_mm_model",
+    "inkling_model", "interns2_mobius", "kimi_k3", "longcat_flash_ngram", "minimax_m3_vl", "qwen3_5_moe_text",
+    "qwen3_5_text", "qwen4_exp", "qwen4_exp_text", "BailingMoeV2_5ForCausalLM", "BailingMoeV3ForCausalLM",
+    "BailingMoeV3VLForConditionalGeneration", "MiniMaxM3SparseForConditionalGeneration",
+    "NemotronH_Omni_Reasoning_V3",
+))  # fmt: skip
+"""Those that vLLM 0.29.0 to 0.32.0 and vllm-ascend 0.30.0rc2 add; which release was the first is not known here."""
+_LAYER = re.compile(r"\.layers\.(\d{1,6})\.")
+_OF_MTP = re.compile(r"mtp|nextn|(?:^|\.)(?:eh_proj|enorm|hnorm)\.", re.IGNORECASE)
+
+
+@check(
+    "plan/options-suit-weights",
+    "The weights have what the options ask for",
+    stage=Stage.WEIGHTS,
+    why="vLLM ends while it builds its configuration if an option asks for a part that the model does not have.",
+    requires=("weights/present",),
+    by_row=True,
+)
+def plan_options_suit_weights(facts: WeightsFacts) -> Findings:
+    """Some options presume a kind of weights, and come along when a script is copied from another model's recipe:
+
+    - --enable-expert-parallel needs a mixture of experts. vLLM counts num_experts, n_routed_experts,
+      num_local_experts or moe_num_experts of config.json, and refuses a dense model.
+    - --config-format mistral reads params.json, and --load-format mistral the files consolidated*.safetensors;
+      weights in Hugging Face's format have neither.
+    - --tokenizer-mode mistral reads tekken.json or a SentencePiece model (tokenizer.model.v3), and vLLM ends with
+      “No tokenizer file found” if there is only a tokenizer.json.
+    - --speculative-config with an MTP method and no other model drafts with the model's own layers for multi-token
+      prediction (DeepSeek-V3, Qwen3-Next, Qwen3.5, GLM-4.5, MiMo and others). vLLM refuses other models; weights
+      from which these layers were taken out, as some quantised ones, warn.
+
+    To repair: leave the option out.
+
+    Example:
+    ```json config.json
+    {"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3"}
+    ```
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port} --enable-expert-parallel
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port}
+    ```
+    """
+    if facts.engine != "vllm":
+        raise NotApplicable(msg("no server of vLLM is known"))
+    for finding in (*_experts(facts), *_mistral(facts), *_tokenizer(facts), *_mtp(facts)):
+        yield in_settings(finding, facts.plan)
+
+
+def _experts(facts: WeightsFacts) -> Findings:
+    weights = facts.weights
+    given = facts.option(EXPERTS) is not None and facts.option(FORMAT) != MISTRAL
+    if given and weights.config.good and not facts.option("hf-overrides") and is_dense(weights):
+        yield fail(
+            expected=msg("a mixture of experts for --{experts}", EXPERTS),
+            seen=msg(
+                "{model}, and no number of experts in config.json: vLLM ends with “Number of experts in the "
+                "model must be greater than 0 when expert parallelism is enabled”",
+                _model(facts),
+            ),
+            fix=msg("leave --{experts} out", EXPERTS),
+            where=facts.place,
+        )
+
+
+def _mistral(facts: WeightsFacts) -> Findings:
+    weights = facts.weights
+    if facts.option(FORMAT) == MISTRAL and not weights.params.present:
+        yield fail(
+            expected=msg("params.json in the weights, for --config-format mistral"),
+            seen=msg("no such file: vLLM ends with “Failed to load mistral 'params.json' config”"),
+            fix=NOT_OF_MISTRAL,
+            where=facts.place,
+        )
+    if facts.option(LOAD) == MISTRAL and not weights.consolidated:
+        yield fail(
+            expected=msg("consolidated*.safetensors in the weights, for --load-format mistral"),
+            seen=msg("no such file: vLLM ends with “Cannot find any model weights”"),
+            fix=NOT_OF_MISTRAL,
+            where=facts.place,
+        )
+
+
+def _tokenizer(facts: WeightsFacts) -> Findings:
+    served = facts.server.model if facts.server else None
+    elsewhere = facts.option("tokenizer") not in {None, served}
+    if facts.option(TOKENIZER) != MISTRAL or elsewhere or facts.option("skip-tokenizer-init") is not None:
+        return
+    old = stacks.is_older(facts.row.vllm[0], FIRST_BY_SUFFIX)
+    taken = BY_PATTERN if old else BY_SUFFIX
+    if any(entry.at_top and taken.fullmatch(entry.name) for entry in facts.weights.files):
+        return
+    error = msg("Found 0 files matching the pattern") if old else msg("No tokenizer file found")
+    yield fail(
+        expected=msg("tekken.json or tokenizer.model.v3 in the weights, for --tokenizer-mode mistral"),
+        seen=msg("no such file: vLLM {vllm} ends with “{error}”", facts.row.vllm[0], error),
+        fix=msg("leave --tokenizer-mode mistral out, or add the tekken.json of the model's publisher"),
+        where=facts.place,
+    )
+
+
+def _mtp(facts: WeightsFacts) -> Findings:
+    config = _speculative(facts)
+    weights, names = facts.weights, _names_of(facts.weights)
+    if not weights.config.good or not _drafts_for_itself(facts, config):
+        return
+    method = msg('--{option} with the method "{get}"', OPTION, shown(str(config.get("method")), 40))
+    vllm = facts.row.vllm[0]
+    old = not stacks.is_older(LAST_WITHOUT, vllm)
+    if not names & (WITH_MTP if old else WITH_MTP | WITH_MTP_LATER):
+        later = bool(names & WITH_MTP_LATER)
+        report = warn if later and facts.row.vllm_ascend == stacks.DEFAULT else fail
+        yield report(
+            expected=msg("a model with layers for multi-token prediction (MTP), for {method}", method),
+            seen=msg(
+                "{model}: vLLM {vllm} knows no MTP of it, and ends with NotImplementedError", _model(facts), vllm
+            )
+            + (msg("; a later release does") if later else ""),
+            fix=msg("leave --{option} out", OPTION),
+            where=facts.place,
+        )
+    elif not _has_mtp_tensors(weights):
+        yield warn(
+            expected=msg(
+                "tensors of the layers for multi-token prediction (MTP) in the weights, for {method}", method
+            ),
+            seen=msg("none in the safetensors files"),
+            fix=msg("leave --{option} out, or submit the weights with these layers", OPTION),
+            where=facts.place,
+        )
+
+
+def _model(facts: WeightsFacts) -> str:
+    kind = shown(str(facts.weights.config.value.get("model_type")), 60)
+    return msg('"model_type": "{kind}" in config.json', kind)
+
+
+def _speculative(facts: WeightsFacts) -> JsonObject:
+    """--speculative-config with its dotted keys; empty where it is absent or not JSON."""
+    try:
+        value = json_text.load((facts.option(OPTION) or "{}").encode())
+    except KitError:
+        value = {}
+    config: JsonObject = {**value} if isinstance(value, dict) else {}
+    for key in ("method", "model"):
+        dotted = facts.option(f"{OPTION}.{key}")
+        if dotted is not None:
+            config[key] = dotted
+    return config
+
+
+def _drafts_for_itself(facts: WeightsFacts, config: JsonObject) -> bool:
+    """Whether the served model is its own draft model: an MTP method without another one."""
+    model = text_of(config.get("model"))
+    own = not model or (facts.plan is not None and model == facts.plan.model_path)
+    return own and text_of(config.get("method")).endswith("mtp")
+
+
+def _names_of(weights: Weights) -> frozenset[str]:
+    """What vLLM knows a model with MTP by: its type and its first architecture."""
+    config = weights.config.value
+    return frozenset((text_of(config.get("model_type")), *words(config.get("architectures"))[:1]))
+
+
+def _has_mtp_tensors(weights: Weights) -> bool:
+    """Whether a file that is loaded has a tensor of an MTP layer; True where no header could be read."""
+    names = [tensor.name for tensor in weights.tensors]
+    layers = integer(weights.text_config.get("num_hidden_layers")) or 0
+    beyond = (int(found[1]) >= layers for name in names if (found := _LAYER.search(name)))
+    return not names or any(map(_OF_MTP.search, names)) or (layers > 0 and any(beyond))

@@ -1,0 +1,119 @@
+"""weights/present: there are weights."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, fail
+from healthcheck.core.records import Stage
+from healthcheck.stages.weights.facts import Weights, WeightsFacts
+from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.inventory import Format, format_of, is_partial, of_format
+from healthcheck.stages.weights.words import some
+from healthcheck.text.messages import msg
+
+SERVED = msg("*.safetensors (or *.bin, *.gguf) files")
+
+
+@check(
+    "weights/present",
+    "The folder holds a model",
+    stage=Stage.WEIGHTS,
+    rule=contract.WEIGHTS_FROM_MODEL_PATH,
+    why="The service downloads the weights repository to $MODEL_PATH, from which the server loads it.",
+)
+def present(facts: WeightsFacts) -> Findings:
+    """The folder that MODEL_PATH will name must hold a complete model: weights, configuration and tokenizer, at its
+    top level.
+
+    Engines do not look into subfolders. A folder of the Hugging Face cache (models--org--name) holds blobs and
+    snapshots: the model is in snapshots/<revision>. A LoRA adapter (adapter_config.json) must be merged into its
+    base model first. Engines that serve chat completions do not load formats of other frameworks (ONNX, OM,
+    TensorFlow).
+
+    To repair: pass the folder that contains config.json as --weights, or move the files to the top of the weights
+    repository.
+
+    Example:
+    ```text files
+    Qwen3-8B/config.json
+    Qwen3-8B/model.safetensors
+    Qwen3-8B/tokenizer.json
+    Qwen3-8B/tokenizer_config.json
+    ```
+
+    Use instead:
+
+    ```text files
+    config.json
+    model.safetensors
+    tokenizer.json
+    tokenizer_config.json
+    ```
+    """
+    weights = facts.weights
+    yield from _no_folder(facts)
+    a_pipeline = weights.diffusers_index.present
+    if of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF, top=not a_pipeline):
+        return
+    if weights.adapter_config.present:
+        base = weights.adapter_config.value.get("base_model_name_or_path")
+        yield fail(
+            expected=msg("a whole model"),
+            seen=msg("adapter_config.json: a LoRA adapter of {base}, without the base model", repr(base)),
+            fix=msg("merge the adapter into its base model (peft: merge_and_unload) and submit the result"),
+            where="adapter_config.json",
+        )
+        return
+    seen, fix = _why_absent(weights, [entry.name for entry in weights.files])
+    yield fail(expected=msg("{served} at the top of {path}", SERVED, weights.folder.path), seen=seen, fix=fix)
+
+
+def _no_folder(facts: WeightsFacts) -> Findings:
+    """A failure if deploy.sh serves a folder inside MODEL_PATH that the weights do not have."""
+    below = facts.plan.served_below if facts.plan else ""
+    whole = facts.weights.whole
+    real = whole.real_name(below)
+    if not below or "<unresolved" in below or real == "." or whole.has_folder(real):
+        return
+    entry = whole.entry(below)
+    if entry is None or format_of(below) is not Format.GGUF:
+        what = (entry.problem or msg("is one file")) if entry else msg("is not there")
+        yield fail(
+            expected=msg("a folder of the weights, or MODEL_PATH itself"),
+            seen=msg("deploy.sh serves {below} below it, which {what}", repr(shown(below)), what),
+            fix=msg('name "$MODEL_PATH" as the model'),
+            where=facts.where,
+        )
+
+
+def _why_absent(weights: Weights, names: list[str]) -> tuple[str, str]:
+    """What is there in the place of weights, and what helps."""
+    if not names:
+        return (
+            msg("the folder is empty"),
+            msg("download the weights into it, or give the folder that holds them"),
+        )
+    deeper = of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF, top=False)
+    if deeper:
+        folders = sorted({entry.name.rpartition("/")[0] for entry in deeper})
+        snapshot = next((folder for folder in folders if "snapshots/" in folder), folders[0])
+        return (
+            msg("weights only in {folders}", some(folders)),
+            msg("give the folder {snapshot} below it, or move its files to the top", repr(shown(snapshot))),
+        )
+    partial = [name for name in names if is_partial(name)]
+    if partial:
+        return (
+            msg("only remains of a download: {partial}", some(partial)),
+            msg("download the weights again, to the end"),
+        )
+    foreign = of_format(weights.files, Format.FOREIGN, top=False)
+    if foreign:
+        return (
+            msg("weights of other frameworks only: {name}", some([entry.name for entry in foreign])),
+            msg("submit the safetensors weights of the model"),
+        )
+    return (
+        msg("no weights among {names} files: {names2}", len(names), some(names)),
+        msg("download the weights; a clone without Git LFS does not contain them"),
+    )

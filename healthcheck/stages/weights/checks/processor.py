@@ -1,0 +1,83 @@
+"""weights/processor: a model of images or sounds has the files that prepare them."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, NotApplicable, check, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.weights.documents import text_of
+from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.tokenizer import PROCESSOR_FILES
+from healthcheck.system import json_text
+from healthcheck.text.messages import msg
+
+_WITH_PROCESSOR = {
+    "aya_vision", "gemma3", "gemma3n", "gemma4", "glm4v", "glm4v_moe", "idefics3", "internvl", "kimi_vl", "llama4",
+    "llava", "llava_next", "llava_onevision", "minicpmo", "minicpmv", "mllama", "paligemma", "phi3_v", "phi4mm",
+    "pixtral", "qwen2_5_omni", "qwen2_5_vl", "qwen2_audio", "qwen2_vl", "qwen3_5", "qwen3_5_moe",
+    "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe", "smolvlm",
+}  # fmt: skip
+"""Model types whose images and sounds vLLM has prepared by the processor of the transformers library."""
+
+
+@check(
+    "weights/processor",
+    "A model that takes images or audio has its processor",
+    stage=Stage.WEIGHTS,
+    why="The engine prepares images and audio with the model's processor, and does not start without one.",
+    requires=("weights/config",),
+)
+def processor(facts: WeightsFacts) -> Findings:
+    """A model that takes images or audio comes with a processor: preprocessor_config.json, or processor_config.json
+    as newer releases of transformers write it. vLLM loads it at the start, even if only text is sent.
+
+    Training often saves the model and the tokenizer but not the processor. A missing one warns, since some models
+    have their own processor: the launch settles it.
+
+    To repair: copy the file from the model that was trained, or save it with processor.save_pretrained(folder).
+
+    Example:
+    ```json config.json
+    {"architectures": ["Qwen2_5_VLForConditionalGeneration"], "model_type": "qwen2_5_vl"}
+    ```
+
+    ```text files
+    config.json
+    model.safetensors
+    tokenizer.json
+    tokenizer_config.json
+    ```
+
+    Use instead:
+
+    ```text files
+    config.json
+    model.safetensors
+    preprocessor_config.json
+    tokenizer.json
+    tokenizer_config.json
+    ```
+    """
+    weights = facts.weights
+    model_type = text_of(weights.config.value.get("model_type"))
+    if model_type not in _WITH_PROCESSOR:
+        raise NotApplicable(msg("the model takes text alone, or brings its own way to prepare the rest"))
+    if _text_alone(facts) or facts.engine in {"llama.cpp", "mindie"}:
+        raise NotApplicable(msg("deploy.sh switches everything but text off, or the engine has its own way"))
+    if weights.consolidated or weights.tokenizer.processor:
+        return
+    yield warn(
+        expected=msg("{processor_files}, as {model_type} models have it", " or ".join(PROCESSOR_FILES), model_type),
+        seen=msg("neither is in the folder"),
+        fix=msg("copy preprocessor_config.json from the original model, or save it with processor.save_pretrained"),
+        where="config.json",
+    )
+
+
+def _text_alone(facts: WeightsFacts) -> bool:
+    if facts.option("language-model-only") is not None:
+        return True
+    try:
+        limits = json_text.load(facts.option("limit-mm-per-prompt") or "null")
+    except json_text.JsonError:
+        return False
+    return isinstance(limits, dict) and bool(limits) and not any(limits.values())

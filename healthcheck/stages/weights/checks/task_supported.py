@@ -1,0 +1,102 @@
+"""task/supported: the task is one that the service evaluates."""
+
+from __future__ import annotations
+
+import difflib
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, fail, note, unsettled, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.task import CODES, named_tasks, task_of
+from healthcheck.text.messages import msg
+
+
+@check(
+    "task/supported",
+    "The task is one that the service evaluates",
+    stage=Stage.WEIGHTS,
+    rule=contract.TASK_TYPES,
+    why="Other tasks have no evaluation.",
+)
+def task_supported(facts: WeightsFacts) -> Findings:
+    """The service evaluates these tasks, spelled exactly so: {tasks}. The kit takes
+    the task from --task, else from pipeline_tag in the front matter of the weights' README.md, else from that of
+    the adapter repository, else from the architecture. Where two of them name different tasks, that is a warning:
+    the service evaluates the task of the selected weights.
+
+    To repair: name one of these codes with --task and in both front matters (pipeline_tag: text-generation).
+    Models of other tasks, such as embedding models, cannot be evaluated.
+
+    Example:
+    ```yaml README.md
+    ---
+    pipeline_tag: text2text-generation
+    ---
+    ```
+
+    Use instead:
+
+    ```yaml README.md
+    ---
+    pipeline_tag: text-generation
+    ---
+    ```
+    """
+    code, source = task_of(facts)
+    if facts.weights.card.error:
+        yield warn(
+            expected=msg("a model card whose front matter is YAML"),
+            seen=msg("README.md of the weights: {error}", shown(facts.weights.card.error)),
+            fix=msg("repair the lines between the two --- at the top of README.md"),
+            where="README.md",
+        )
+    if not source:
+        yield unsettled(
+            expected=msg("one of {codes}", ", ".join(CODES)),
+            seen=msg(
+                "no task was given, no model card names one, and the weights are {value}",
+                facts.nature().family.value,
+            ),
+            fix=msg("give the task with --task"),
+        )
+    elif code not in CODES:
+        yield fail(
+            expected=msg("one of {codes}", ", ".join(CODES)),
+            seen=msg("“{code}” ({source})", shown(code), source),
+            fix=_fix(code),
+            where="README.md" if "README" in source else "",
+        )
+    elif source == "the architecture":
+        yield note(msg("no task was given; the architecture suggests {code}", code))
+    yield from _contradictions(facts)
+
+
+def _contradictions(facts: WeightsFacts) -> Findings:
+    """Warns of each other source that names another task than the one that is judged."""
+    (code, source), *others = [*named_tasks(facts), ("", "")]
+    for other, where in others:
+        if other and other != code:
+            yield warn(
+                expected=msg("one task everywhere; {code} is judged ({source})", shown(code), source),
+                seen=msg("“{other}” ({where})", shown(other), where),
+                fix=msg("name the same task in both: {agreement}", _agreement(code, other)),
+                where="README.md" if "repository" in where else "",
+            )
+
+
+def _agreement(code: str, other: str) -> str:
+    known = [each for each in (code, other) if each in CODES]
+    choice = msg(", whichever the weights are for") if len(known) != 1 else ""
+    return f"pipeline_tag: {' or '.join(map(shown, known or CODES))}{choice}"
+
+
+def _fix(code: str) -> str:
+    plain = code.strip().lower().replace("_", "-").replace(" ", "-")
+    near = difflib.get_close_matches(plain, CODES, n=1, cutoff=0.8)
+    if near:
+        return msg("did you mean {near}?", near[0])
+    return msg(
+        "choose weights of a task that the service evaluates, or correct the code if the model does one of them"
+    )

@@ -1,0 +1,317 @@
+"""weights/tokenizer: the tokenizer, and the chat template without which no chat request is answered."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.core.records import Finding, JsonValue, Stage
+from healthcheck.errors import UsageError
+from healthcheck.stages.repo.facts import Submission
+from healthcheck.stages.weights.documents import text_of, words
+from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.folder import Unreadable, shown
+from healthcheck.stages.weights.inventory import Format
+from healthcheck.stages.weights.nature import Family
+from healthcheck.stages.weights.render import Rendered, render
+from healthcheck.stages.weights.tokenizer import JSON_FILE, MAX_TEMPLATE_BYTES, Template, decoded
+from healthcheck.stages.weights.words import broken
+from healthcheck.system.files import read_bounded
+from healthcheck.text.messages import mapped, msg
+
+ORIGINAL = msg("take the file from the model's original repository")
+OWN_ENCODING = {
+    "DeepseekV32ForCausalLM", "DeepseekV4ForCausalLM", "DeepseekV4ForConditionalGeneration",
+    "DeepseekV41ForCausalLM",
+    "Grok1ForCausalLM", "MoonshotKimiaForCausalLM", "KimiK3ForConditionalGeneration", "InklingForCausalLM",
+    "InklingForConditionalGeneration", "QwenVLForConditionalGeneration",
+}  # fmt: skip
+"""Architectures whose prompts vLLM writes in code. Source: vllm/config/model.py (tokenizer_mode), 0.23 and 0.32."""
+OWN_MODES = {"mistral", "deepseek_v32", "deepseek_v4", "deepseek_v41", "grok2", "kimi_audio", "kimi_k3", "inkling"}
+FALLBACKS = {
+    "blip-2", "clip", "deepseek_ocr", "deepseek_ocr2", "unlimited-ocr", "unlimited_ocr", "deepseek_vl_v2",
+    "minicpmv", "minicpmv4_6", "minicpmv4_7", "paligemma", "siglip", "siglip2",
+}  # fmt: skip
+"""Model types for which vLLM brings a template. Source: vllm/transformers_utils/chat_templates/registry.py."""
+OTHERS_TEMPLATES = {"llama.cpp", "lmdeploy", "mindie", "sglang"}
+"""Engines that bring chat templates of their own for many models."""
+TURNS = ("user", "assistant", "user", "assistant", "user", "assistant", "user", "assistant", "user")
+"""The roles of the evaluation client's stock prompt: four worked examples and the question, no system message."""
+
+
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def _marker(number: int) -> str:
+    return f"turn {number} asks: 6*7?"
+
+
+def _conversation(roles: tuple[str, ...], *, parts: bool) -> list[dict[str, JsonValue]]:
+    contents = ((role, _marker(number)) for number, role in enumerate(roles))
+    return [
+        {"role": role, "content": [{"type": "text", "text": content}] if parts else content}
+        for role, content in contents
+    ]
+
+
+@check(
+    "weights/tokenizer",
+    "The tokenizer exists, and its chat template renders",
+    stage=Stage.WEIGHTS,
+    rule=contract.CHAT_REQUIRED,
+    why="Without a chat template the engine answers every chat request with an error.",
+    requires=("weights/present",),
+)
+def tokenizer(facts: WeightsFacts) -> Findings:
+    """The engine needs a vocabulary (tokenizer.json, tokenizer.model, vocab.json …) and a chat template: without
+    one it answers chat requests with an error. The kit searches the template as the engine does: the
+    --chat-template option of deploy.sh, chat_template.jinja, chat_template.json (of a processor), "chat_template"
+    in tokenizer_config.json. For some architectures the engine has its own encoding.
+
+    The template is rendered as transformers renders it, in a sandboxed child process with limits. A conversation
+    like the evaluation client's (nine messages, user and assistant in turn, no system message) must render; an
+    error with a system message only warns.
+
+    To repair: copy tokenizer files and chat_template.jinja from the instruction-tuned original (base models have no
+    template), or ship a template and pass it with --chat-template.
+
+    Example:
+    ```json tokenizer_config.json
+    {"eos_token": "<|im_end|>"}
+    ```
+
+    Use instead:
+
+    ```json tokenizer_config.json
+    {"eos_token": "<|im_end|>"}
+    ```
+
+    ```jinja chat_template.jinja
+    {% for message in messages %}<|im_start|>{{ message.role }}
+    {{ message.content }}<|im_end|>
+    {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+    {% endif %}
+    ```
+    """
+    weights, read = facts.weights, facts.weights.tokenizer
+    if weights.formats() == {Format.GGUF} and not read.vocabularies:
+        raise NotApplicable(msg("a GGUF file carries its own tokenizer and chat template"))
+    if facts.nature().family not in {Family.GENERATES, Family.UNKNOWN}:
+        raise NotApplicable(msg("the weights are not a chat model (see task/matches-weights)"))
+    yield from _files(facts)
+    yield from _template(facts)
+
+
+def _files(facts: WeightsFacts) -> Findings:
+    read = facts.weights.tokenizer
+    own_code = "AutoTokenizer" in str(read.config.value.get("auto_map") or "")
+    elsewhere = facts.option("tokenizer")
+    if not read.vocabularies and elsewhere:
+        yield warn(
+            expected=msg("a tokenizer in the weights folder"),
+            seen=msg("none; deploy.sh takes it from --tokenizer {elsewhere}", shown(elsewhere)),
+            fix=msg("copy the tokenizer into the weights: the service provides nothing but $MODEL_PATH"),
+        )
+    elif elsewhere and _is_on_a_hub(facts, elsewhere):
+        yield warn(
+            expected=msg("the tokenizer of the weights"),
+            seen=msg(
+                "--tokenizer {elsewhere}, fetched from a hub: whether the service reaches one while the "
+                "server starts is not documented",
+                shown(elsewhere),
+            ),
+            fix=msg("remove --tokenizer, or put that tokenizer into the weights folder"),
+        )
+    elif not read.vocabularies and not own_code:
+        yield fail(
+            expected=msg("tokenizer.json, tokenizer.model or another vocabulary"),
+            seen=msg("none of them is in the folder"),
+            fix=msg("copy the tokenizer files of the model's original repository into the weights folder"),
+        )
+    elif read.vocabularies == ("vocab.json",) and not facts.weights.folder.has("merges.txt"):
+        yield fail(
+            expected=msg("a whole BPE tokenizer"),
+            seen=msg("vocab.json without merges.txt"),
+            fix=msg("copy merges.txt or tokenizer.json beside it"),
+        )
+    if read.error:
+        yield fail(
+            expected=msg("a tokenizer in JSON"),
+            seen=msg("tokenizer.json {problem}", mapped(read.error, lambda text: shown(text, 300))),
+            fix=ORIGINAL,
+            where="tokenizer.json",
+        )
+    for document in (read.config, read.special_tokens):
+        if document.error:
+            yield broken(document)
+
+
+def _is_on_a_hub(facts: WeightsFacts, name: str) -> bool:
+    """Whether an option names "organisation/model", and not a folder of the repository."""
+    shipped = facts.submission.paths if facts.submission else ()
+    return (
+        name.count("/") == 1 and name[0] not in "/.~" and not any(path.startswith(f"{name}/") for path in shipped)
+    )
+
+
+def _template(facts: WeightsFacts) -> Findings:
+    flagged = facts.option("chat-template")
+    if _encoded_by_engine(facts) and not flagged:
+        yield note(msg("vLLM encodes the conversations of this model in code, whatever its chat template"))
+        return
+    template = _flagged(facts, flagged) if flagged else next(iter(facts.weights.tokenizer.templates), None)
+    if template is None:
+        yield from _without(facts)
+    elif template.error:
+        report = unsettled if flagged and "not shipped" in template.error else fail
+        yield report(
+            expected=msg("a chat template"),
+            seen=msg("{source} {error}", template.source, template.error),
+            fix=msg("{original}, or write the template into chat_template.jinja", ORIGINAL),
+            where="" if flagged else template.source.partition(",")[0],
+        )
+    else:
+        if template.source == JSON_FILE and not facts.weights.tokenizer.processor:
+            yield warn(
+                expected=msg("chat_template.jinja, or chat_template in tokenizer_config.json"),
+                seen=msg(
+                    "only {json_file}, which is read for models with a processor, and this one has none", JSON_FILE
+                ),
+                fix=msg("copy the template of {json_file} into chat_template.jinja", JSON_FILE),
+                where=JSON_FILE,
+            )
+        yield from _rendering(facts, template)
+
+
+def _encoded_by_engine(facts: WeightsFacts) -> bool:
+    if facts.engine not in {"", "unknown", "vllm"}:
+        return False
+    architectures = words(facts.weights.config.value.get("architectures"))
+    return bool(set(architectures) & OWN_ENCODING) or facts.option("tokenizer-mode") in OWN_MODES
+
+
+def _without(facts: WeightsFacts) -> Findings:
+    weights = facts.weights
+    if "tekken.json" in weights.tokenizer.vocabularies and weights.consolidated:
+        yield note(msg("no chat template: Mistral's own tokenizer encodes conversations"))
+    elif text_of(weights.config.value.get("model_type")) in FALLBACKS:
+        yield note(msg("no chat template: vLLM brings one for this model type"))
+    elif facts.engine in OTHERS_TEMPLATES:
+        yield warn(
+            expected=msg("a chat template with the weights"),
+            seen=msg("none; {engine} may know one for this model by its name", facts.engine),
+            fix=msg("pass one with the engine's own --chat-template option, so that nothing is guessed"),
+        )
+    else:
+        yield fail(
+            expected=msg(
+                "chat_template.jinja, chat_template in tokenizer_config.json, or --chat-template in deploy.sh"
+            ),
+            seen=msg("none of them: every chat request would be answered with an error"),
+            fix=msg(
+                "take the tokenizer files of the instruction-tuned model, or ship a template with --chat-template"
+            ),
+            where="tokenizer_config.json",
+        )
+
+
+def _flagged(facts: WeightsFacts, value: str) -> Template:
+    """The template that --chat-template names: a file of the weights or of the repository, or the text itself."""
+    source = f"--chat-template {shown(value, 80)}"
+    if "{{" in value or "{%" in value or "\n" in value:
+        return Template(source="--chat-template", text=value)
+    if facts.engine in OTHERS_TEMPLATES:
+        return Template(source=source, text="{% for m in messages %}{{ m['content'] }}{% endfor %}")
+    plan, server = facts.plan, facts.server
+    assert plan
+    assert server
+    path = os.path.normpath(os.path.join(server.cwd, value))
+    try:
+        if path.startswith(plan.model_path + "/"):
+            name = os.path.relpath(path, plan.model_path)
+            return decoded(source, facts.weights.folder.read(name, MAX_TEMPLATE_BYTES))
+        if facts.submission and plan.root and path.startswith(plan.root + "/"):
+            return _shipped(facts.submission, source, os.path.relpath(path, plan.root))
+    except (Unreadable, UsageError) as error:
+        return Template(source=source, error=str(error))
+    return Template(source=source, error=msg("names a file that is not shipped with the repository or the weights"))
+
+
+def _shipped(submission: Submission, source: str, name: str) -> Template:
+    path = (submission.root / name).resolve()
+    if name not in submission.paths or not path.is_relative_to(submission.root):
+        return Template(source=source, error=msg("names {name}, which is not in the repository", shown(name)))
+    return decoded(source, read_bounded(path, MAX_TEMPLATE_BYTES))
+
+
+def _rendering(facts: WeightsFacts, template: Template) -> Findings:
+    with_system = ("system", *TURNS[:3])
+    conversations = [_conversation(roles, parts=parts) for roles in (TURNS, with_system) for parts in (False, True)]
+    variables: dict[str, JsonValue] = {**facts.weights.tokenizer.tokens, **_arguments(facts)}
+    plain, plain_parts, system, system_parts = render(template.text, conversations, variables)
+    chat = _better(plain, plain_parts)
+    where = template.source.partition(",")[0]
+    if chat.error or _marker(8) not in chat.text or _HALF.search(chat.text):
+        yield fail(
+            expected=msg("a rendering of a conversation like the evaluation client's: nine messages, no system"),
+            seen=msg("{source} {complaint}", template.source, _complaint(chat)),
+            fix=msg("{original}, or repair the template: it is rendered for every request", ORIGINAL),
+            where=where,
+        )
+        return
+    yield from _dropped(template, chat)
+    if (refused := _better(system, system_parts)).error:
+        yield warn(
+            expected=msg("a template that also takes a system message"),
+            seen=msg(
+                "with one, {source} {complaint} (the client's stock prompt has none)",
+                template.source,
+                _complaint(refused),
+            ),
+            fix=msg("have the template put a system message in front of the first user message"),
+            where=where,
+        )
+
+
+def _arguments(facts: WeightsFacts) -> dict[str, JsonValue]:
+    """The template's variables that deploy.sh sets."""
+    try:
+        value = json.loads(facts.option("default-chat-template-kwargs", "chat-template-kwargs") or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    reserved = {"messages", "tools", "documents", "add_generation_prompt"}
+    return {name: item for name, item in value.items() if name not in reserved} if isinstance(value, dict) else {}
+
+
+def _better(plain: Rendered, parts: Rendered) -> Rendered:
+    """Engines pass text to a template, or a list of parts if it iterates over the content."""
+    last = "asks: 6*7?"
+    fits = not plain.error and last in plain.text
+    return plain if fits or parts.error or last not in parts.text else parts
+
+
+def _complaint(rendered: Rendered) -> str:
+    if rendered.error and rendered.ended:
+        return msg("raises {error}", shown(rendered.error, 200))
+    if rendered.error:
+        return shown(rendered.error, 200)
+    if not rendered.text.strip():
+        return msg("renders to nothing")
+    if half := _HALF.search(rendered.text):
+        return msg("renders half of a character (U+{ord:04X}), which no tokenizer takes", ord(half[0]))
+    return msg("leaves out the last user message: {text}", shown(rendered.text[-120:]))
+
+
+def _dropped(template: Template, chat: Rendered) -> Iterator[Finding]:
+    lost = [str(number) for number in range(len(TURNS)) if _marker(number) not in chat.text]
+    if lost:
+        yield warn(
+            expected=msg("all nine messages in the prompt"),
+            seen=msg("{source} leaves out message {lost} (counted from 0)", template.source, ", ".join(lost)),
+            fix=msg("have the template render every message: the client's worked examples are in the earlier ones"),
+            where=template.source.partition(",")[0],
+        )

@@ -1,0 +1,114 @@
+"""The JSON documents of a weights folder, read as transformers reads them: Python's json, UTF-8, no BOM."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import cast
+
+from healthcheck.core.records import JsonValue
+from healthcheck.stages.weights.folder import Folder, Unreadable, shown
+from healthcheck.text.messages import msg
+
+JsonObject = dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A JSON object from a file.
+
+    Attributes:
+        name: the file's name in the folder.
+        present: the folder has this name.
+        error: why it is not a JSON object, "" if it is one.
+        value: the object, empty if it is absent or broken.
+    """
+
+    name: str
+    present: bool
+    error: str
+    value: JsonObject
+
+    @property
+    def good(self) -> bool:
+        return self.present and not self.error
+
+
+def read_document(folder: Folder, name: str, limit: int) -> Document:
+    """A JSON object of the folder; an unreadable one is a document with an error."""
+    if folder.entry(name) is None:
+        return Document(name=name, present=False, error="", value={})
+    try:
+        value = parse_object(folder.read(name, limit))
+    except (Unreadable, DocumentError) as error:
+        return Document(name=name, present=True, error=str(error), value={})
+    return Document(name=name, present=True, error="", value=value)
+
+
+class DocumentError(ValueError):
+    """The bytes are not a JSON object; the text says where."""
+
+
+def parse_object(data: bytes) -> JsonObject:
+    """Parse a JSON object. NaN and Infinity are taken, as Python and so transformers takes them.
+
+    Raises:
+        DocumentError: it is not a JSON object.
+    """
+    value = parse(data)
+    if not isinstance(value, dict):
+        raise DocumentError(msg("is JSON, but a {name} and no object", type(value).__name__))
+    return value
+
+
+def parse(data: bytes) -> JsonValue:
+    """Parse JSON.
+
+    Raises:
+        DocumentError: it is not JSON.
+    """
+    if not data:
+        raise DocumentError(msg("is empty"))
+    try:
+        return cast("JsonValue", json.loads(data.decode("utf-8")))
+    except UnicodeDecodeError as error:
+        raise DocumentError(
+            msg("is not UTF-8 at byte {start} ({data})", error.start, repr(data[error.start : error.start + 4]))
+        ) from error
+    except json.JSONDecodeError as error:
+        around = shown(error.doc[max(0, error.pos - 20) : error.pos + 20])
+        where = msg("line {line}, column {column}", error.lineno, error.colno)
+        raise DocumentError(
+            msg("is not JSON: {error} at {where}, near “{around}”", error.msg, where, around)
+        ) from error
+    except RecursionError as error:
+        raise DocumentError(msg("is nested too deeply to be read")) from error
+    except ValueError as error:
+        raise DocumentError(msg("is not JSON: {error}", shown(str(error)))) from error
+
+
+def text_of(value: JsonValue) -> str:
+    """The value if it is text, else ""."""
+    return value if isinstance(value, str) else ""
+
+
+def integer(value: JsonValue) -> int | None:
+    """The value if it is a whole number, else None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def positive(value: JsonObject, *names: str) -> int | None:
+    """The first of the keys that holds a whole number above zero, and below any that means no limit."""
+    found = (integer(value.get(name)) for name in names)
+    return next((number for number in found if number is not None and 0 < number < 2**40), None)
+
+
+def child(value: JsonObject, *names: str) -> JsonObject:
+    """The object below the first of the names that holds one, else an empty one."""
+    return next((found for name in names if isinstance(found := value.get(name), dict)), {})
+
+
+def words(value: JsonValue) -> tuple[str, ...]:
+    """The texts of a list, or a text alone."""
+    items = value if isinstance(value, list) else [value]
+    return tuple(item for item in items if isinstance(item, str))

@@ -1,0 +1,72 @@
+"""Routed experts by the configuration: for weights whose files do not name them."""
+
+from __future__ import annotations
+
+from healthcheck.stages.weights.documents import JsonObject, child, integer, positive, text_of, words
+from healthcheck.stages.weights.facts import Weights
+
+EXPERTS = ("n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts", "num_routed_experts")
+WIDTHS = ("moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size", "intermediate_size")
+MATRICES = 3
+"""Of an expert: gate, up and down projection."""
+NUMBER_BYTES = (2.0, 1.0, 0.5)
+MAX_LAYERS = 10_000
+BY_DEFAULT = frozenset((
+    "afmoe", "aria", "aria_text", "axk1", "axk2", "cohere2_moe", "deepseek_ocr2", "deepseek_v2", "deepseek_v3",
+    "deepseek_v32", "deepseek_v4", "doge", "exaone_moe", "flex_olmo", "glm5_next", "glm_moe_dsa", "gpt_oss",
+    "hy_v3", "hy_v4", "inkling_mm_model", "jamba", "jetmoe", "kimi_k25", "kimi_linear", "laguna", "llama4",
+    "llama4_text", "longcat_flash", "mellum", "mimo_v2_flash", "minimax", "minimax_m2", "minimax_m3_vl", "mistral4",
+    "mixtral", "nemotron_h", "nemotron_h_omni", "olmoe", "phimoe", "qwen3_next", "qwen4_exp", "solar_open",
+    "step3p5", "step3p7", "zaya",
+))  # fmt: skip
+"""Types of models whose configuration class has experts even if config.json names none (transformers 5.19)."""
+BLOCKS = "block_configs"
+
+
+def has_experts(config: JsonObject) -> bool:
+    """Whether the (text) configuration is of a mixture of experts."""
+    return (positive(config, *EXPERTS) or 0) > 1
+
+
+def is_dense(weights: Weights) -> bool:
+    """Whether vLLM finds no experts: no number of them, and no type of a model that has some by default.
+
+    Source: get_num_experts of vllm/transformers_utils/model_arch_config_convertor.py.
+    """
+    config = weights.config.value
+    parts = (config, weights.text_config, child(config, "thinker_config"))
+    kinds = {text_of(part.get("model_type")) for part in parts}
+    names = "".join((*kinds, *words(config.get("architectures")))).lower()
+    named = any(part.get(name) for part in parts for name in (*EXPERTS, BLOCKS))
+    by_default = bool(kinds & BY_DEFAULT) or "moe" in names or "auto_map" in config
+    return not named and not by_default
+
+
+def expert_parameters(config: JsonObject) -> int:
+    """Parameters of all routed experts; 0 for a dense model or where the configuration does not say enough."""
+    count, width = positive(config, *EXPERTS), positive(config, *WIDTHS)
+    hidden, layers = integer(config.get("hidden_size")), integer(config.get("num_hidden_layers"))
+    if not count or count < 2 or not width or not hidden or not layers or not 0 < layers <= MAX_LAYERS:
+        return 0
+    return _sparse_layers(config, layers) * count * MATRICES * hidden * width
+
+
+def estimated_bytes(config: JsonObject, total_bytes: int) -> int:
+    """Bytes of the experts in files of `total_bytes`: in the widest number format in which they fit into those."""
+    parameters = expert_parameters(config)
+    sizes = (int(parameters * width) for width in NUMBER_BYTES)
+    return next((size for size in sizes if size <= total_bytes), 0)
+
+
+def _sparse_layers(config: JsonObject, layers: int) -> int:
+    kinds = words(config.get("mlp_layer_types"))
+    if len(kinds) == layers:
+        return layers - kinds.count("dense")
+    listed = config.get("moe_layer_freq")
+    if isinstance(listed, list) and len(listed) == layers:
+        return layers - listed.count(0)
+    first = integer(config.get("first_k_dense_replace")) or 0
+    every = positive(config, "decoder_sparse_step", "moe_layer_freq", "interleave_moe_layer_step") or 1
+    dense = config.get("mlp_only_layers")
+    without = len(dense) if isinstance(dense, list) else 0
+    return max((layers - first) // every - without, 0)

@@ -1,0 +1,322 @@
+"""Gathers the names, sizes, headers and documents of a weights folder, once; no tensor is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck import contract
+from healthcheck.ascend import hardware, stacks
+from healthcheck.ascend.hardware import Npu
+from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
+from healthcheck.stages.repo.facts import Submission
+from healthcheck.stages.repo.model_card import Card, read_card
+from healthcheck.stages.weights import registry, safetensors
+from healthcheck.stages.weights.documents import Document, JsonObject, child, read_document, text_of
+from healthcheck.stages.weights.folder import Entry, Folder, Unreadable, list_folder
+from healthcheck.stages.weights.inventory import MAIN_INDEX, Format, of_format
+from healthcheck.stages.weights.nature import Family, Nature, architecture_nature, modalities
+from healthcheck.stages.weights.pickles import Pickled, inspect
+from healthcheck.stages.weights.registry import Release
+from healthcheck.stages.weights.tokenizer import Tokenizer, read_tokenizer
+from healthcheck.text.messages import msg
+
+MAX_CONFIG_BYTES = 8 * 1024**2
+MAX_INDEX_BYTES = 32 * 1024**2
+MAX_CARD_BYTES = 256 * 1024
+DESCRIPTION = "quant_model_description.json"
+MAX_HEADERS = 2_000
+LFS_HEAD = b"version https://git-lfs.github.com/spec/"
+XET_HEAD = b"# xet version "
+MAX_POINTER_BYTES = 1024
+MAX_POINTERS_READ = 4_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """A safetensors file: its header, or why there is none.
+
+    Attributes:
+        cut_off: the file is shorter than its header says.
+        unread: the header is longer than the limit here, so nothing is known about it.
+    """
+
+    entry: Entry
+    header: safetensors.Header | None = None
+    error: str = ""
+    cut_off: bool = False
+    unread: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """A weights folder.
+
+    Attributes:
+        folder: the files of the model that is served, each once, with sizes.
+        whole: everything that is uploaded: the same folder, or the one that it is below.
+        config: config.json.
+        params: params.json, the configuration of Mistral's own format.
+        indices: every *.index.json at the top.
+        shards: the safetensors files at the top, with their headers.
+        pickles: the files of torch's format at the top.
+        pointers: names of files that are Git LFS pointers, with the size that they claim for the real file.
+        description: quant_model_description.json, as ModelSlim writes it.
+        card: the front matter of the folder's README.md.
+        announced_bytes: what an index says of weights that are not here, 0 if none does; None: they are here.
+    """
+
+    folder: Folder
+    whole: Folder
+    config: Document
+    params: Document
+    generation_config: Document
+    adapter_config: Document
+    diffusers_index: Document
+    modules: Document
+    description: Document
+    indices: tuple[Document, ...]
+    shards: tuple[Shard, ...]
+    pickles: tuple[Pickled, ...]
+    pointers: Mapping[str, int | None]
+    tokenizer: Tokenizer
+    card: Card
+    announced_bytes: int | None = None
+
+    @property
+    def files(self) -> tuple[Entry, ...]:
+        return self.folder.entries
+
+    @property
+    def total_bytes(self) -> int:
+        return self.whole.total_bytes
+
+    @property
+    def text_config(self) -> JsonObject:
+        """The part of config.json that describes the language model: nested in a multimodal one."""
+        config = self.config.value
+        inner = child(config, "thinker_config") or config
+        return child(inner, "text_config", "llm_config", "language_config") or inner
+
+    @property
+    def quantization_config(self) -> JsonObject:
+        """quantization_config of config.json, or of the language model's part of it."""
+        return child(self.config.value, "quantization_config") or child(self.text_config, "quantization_config")
+
+    @property
+    def consolidated(self) -> bool:
+        """Whether there are weights in Mistral's own format."""
+        return any(entry.at_top and entry.name.startswith("consolidated") for entry in self.files)
+
+    @property
+    def tensors(self) -> Iterator[safetensors.Tensor]:
+        """Those of the files that vLLM loads, as far as their headers could be read."""
+        return (tensor for shard in self.loaded if shard.header for tensor in shard.header.tensors)
+
+    @property
+    def loaded(self) -> tuple[Shard, ...]:
+        """The safetensors files that vLLM loads: those of the main index if there is one, else all."""
+        index = next((index for index in self.indices if index.name == MAIN_INDEX and index.good), None)
+        weight_map = index.value.get("weight_map") if index else None
+        if not isinstance(weight_map, dict):
+            return self.shards
+        named = set(map(str, weight_map.values()))
+        return tuple(shard for shard in self.shards if shard.entry.name in named) or self.shards
+
+    def formats(self) -> frozenset[Format]:
+        """The formats of the weights that an engine finds at the top of the folder."""
+        return frozenset(each for each in Format if of_format(self.files, each))
+
+
+def survey(folder: Path, below: str = "") -> Weights:
+    """Survey a weights folder; `below` is the subfolder that is served, "" for the folder itself.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    whole = list_folder(folder)
+    inside = whole.real_name(below) if below else ""
+    listed = list_folder(folder / inside) if inside and whole.has_folder(inside) else whole
+    indices = [e.name for e in listed.entries if e.at_top and e.name.endswith(".index.json")][:8]
+    return Weights(
+        folder=listed,
+        whole=whole,
+        config=read_document(listed, "config.json", MAX_CONFIG_BYTES),
+        params=read_document(listed, "params.json", MAX_CONFIG_BYTES),
+        generation_config=read_document(listed, "generation_config.json", MAX_CONFIG_BYTES),
+        adapter_config=read_document(listed, "adapter_config.json", MAX_CONFIG_BYTES),
+        diffusers_index=read_document(listed, "model_index.json", MAX_CONFIG_BYTES),
+        modules=read_document(listed, "modules.json", MAX_CONFIG_BYTES),
+        description=read_document(listed, DESCRIPTION, MAX_INDEX_BYTES),
+        indices=tuple(read_document(listed, name, MAX_INDEX_BYTES) for name in indices),
+        shards=tuple(_shards(listed)),
+        pickles=tuple(inspect(listed, of_format(listed.entries, Format.PICKLE))),
+        pointers=dict(_pointers(listed)),
+        tokenizer=read_tokenizer(listed),
+        card=_card(listed),
+    )
+
+
+def _shards(folder: Folder) -> Iterator[Shard]:
+    entries = of_format(folder.entries, Format.SAFETENSORS)
+    for entry in entries[:MAX_HEADERS]:
+        if entry.problem:
+            yield Shard(entry=entry, error=entry.problem)
+            continue
+        try:
+            header = _header(folder, entry)
+            yield Shard(entry=entry, header=header, cut_off=header.file_bytes > entry.size_bytes)
+        except (Unreadable, safetensors.FormatError) as error:
+            cut_off, unread = (
+                isinstance(error, safetensors.CutOffError),
+                isinstance(error, safetensors.TooLongError),
+            )
+            yield Shard(entry=entry, error=str(error), cut_off=cut_off, unread=unread)
+
+
+def _header(folder: Folder, entry: Entry) -> safetensors.Header:
+    prefix = folder.read_range(entry, 0, 64)
+    length = safetensors.header_length(prefix, entry.size_bytes)
+    if length > safetensors.MAX_READ_BYTES:
+        raise safetensors.TooLongError(
+            msg(
+                "has a header of {length:,} bytes, of which at most {max_read_bytes:,} are read here",
+                length,
+                safetensors.MAX_READ_BYTES,
+            )
+        )
+    data = folder.read_range(entry, safetensors.LENGTH_BYTES, length)
+    return safetensors.parse_header(data, entry.size_bytes)
+
+
+def _pointers(folder: Folder) -> Iterator[tuple[str, int | None]]:
+    small = [e for e in folder.entries if 0 < e.size_bytes <= MAX_POINTER_BYTES and not e.problem]
+    for entry in small[:MAX_POINTERS_READ]:
+        try:
+            data = folder.read_range(entry, 0, MAX_POINTER_BYTES)
+        except Unreadable:
+            continue
+        if data.startswith((LFS_HEAD, XET_HEAD)):
+            sizes = [line[5:].strip() for line in data.splitlines() if line.startswith(b"size ")]
+            yield entry.name, int(sizes[0]) if sizes and sizes[0].isdigit() and len(sizes[0]) < 20 else None
+
+
+def _card(folder: Folder) -> Card:
+    try:
+        entry = folder.entry("README.md")
+        return read_card(folder.read_range(entry, 0, MAX_CARD_BYTES) if entry and not entry.problem else None)
+    except Unreadable:
+        return Card()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightsFacts:
+    """The facts of the weights stage.
+
+    Attributes:
+        weights: the folder.
+        plan: what deploy.sh would launch, None if that is unknown.
+        submission: the repository, None if there is none.
+        task: the task code that the author gave (a contract.Task or any text), None if none was given.
+        limit_bytes: the weight limit.
+        npu: the kind of NPU that the author named ("910B4"), None if unknown; `npus` how many.
+    """
+
+    weights: Weights
+    plan: LaunchPlan | None = None
+    submission: Submission | None = None
+    task: contract.Task | str | None = None
+    limit_bytes: int = contract.MAX_WEIGHT_BYTES
+    npu: str | None = None
+    npus: int | None = None
+
+    @property
+    def row(self) -> stacks.Row:
+        """The row of the version matrix to judge by."""
+        chosen = (self.plan.stack if self.plan else "") or (self.submission.stack if self.submission else "")
+        return stacks.row(chosen or stacks.DEFAULT)
+
+    @property
+    def chosen_vllm(self) -> str:
+        """The vLLM release of the row that the author chose; "" if the default one is assumed."""
+        return "" if self.row.vllm_ascend == stacks.DEFAULT else self.row.vllm[0]
+
+    @property
+    def chip(self) -> Npu:
+        """The kind of NPU to judge by: the named one, else the one that is assumed."""
+        return (hardware.find(self.npu or "") or hardware.find(hardware.ASSUMED))[0]
+
+    @property
+    def server(self) -> ServerCommand | None:
+        """The server that deploy.sh would launch, None if it is unknown."""
+        return self.plan.server if self.plan else None
+
+    @property
+    def engine(self) -> str:
+        """The engine of the plan, "" if it is unknown."""
+        return self.server.engine if self.server else ""
+
+    @property
+    def where(self) -> str:
+        """The line of deploy.sh that starts the server, "" if it is unknown."""
+        return self.server.where if self.server else ""
+
+    @property
+    def place(self) -> str:
+        """The same, else the server's command."""
+        return self.server.place if self.server else ""
+
+    def option(self, *names: str) -> str | None:
+        """An option of the server's command line by any of its long names; None if it is absent or unknown."""
+        server = self.server
+        values = (server.option(name) for name in names) if server else ()
+        return next((value for value in values if value is not None), None)
+
+    def releases(self) -> tuple[Release, ...]:
+        """The vLLM releases to look models up in: the assumed one, then the catalogued ones, the newest first.
+
+        The assumed one is the chosen one, else the installed one, else the default row's. Of a release that is not
+        catalogued the next older one is taken, or else the oldest.
+        """
+        newest_first = registry.releases()[::-1]
+        wanted = self.chosen_vllm or stacks.row().vllm[0]
+        fitting = (release for release in newest_first if not stacks.is_older(wanted, release.vllm))
+        here = None if self.chosen_vllm else registry.installed()
+        assumed = here or next(fitting, newest_first[-1])
+        return (assumed, *(row for row in newest_first if row.vllm != assumed.vllm))
+
+    def nature(self) -> Nature:
+        """The kind of model."""
+        config = self.weights.config
+        if config.good and (config.value.get("architectures") or config.value.get("model_type")):
+            return _with_pooling(architecture_nature(config.value, self.releases()), self.weights)
+        return _nature_by_files(self.weights)
+
+
+def _nature_by_files(weights: Weights) -> Nature:
+    """The kind of a model whose config.json does not say it, by the other files."""
+    if weights.adapter_config.present and not weights.config.present:
+        return Nature(family=Family.ADAPTS, because=msg("adapter_config.json, and no config.json beside it"))
+    if weights.diffusers_index.present or weights.config.value.get("_diffusers_version"):
+        named = text_of(weights.diffusers_index.value.get("_class_name")) or msg("of diffusers")
+        return Nature(family=Family.DIFFUSES, because=msg("a pipeline {named}, or a part of one", named))
+    if weights.params.good:
+        takes, makes = modalities(weights.params.value)
+        return Nature(
+            family=Family.GENERATES, takes=takes, makes=makes, because=msg("params.json (Mistral's format)")
+        )
+    if Format.GGUF in weights.formats():
+        return Nature(family=Family.GENERATES, because=msg("a GGUF file"), sure=False)
+    return Nature(family=Family.UNKNOWN, because=msg("no readable configuration"), sure=False)
+
+
+def _with_pooling(nature: Nature, weights: Weights) -> Nature:
+    """A sentence-transformers description makes any architecture an embedding model: vLLM then serves no chat."""
+    if nature.family is not Family.GENERATES or not weights.modules.present:
+        return nature
+    entry = weights.folder.entry("modules.json")
+    text = weights.folder.read_range(entry, 0, MAX_CARD_BYTES) if entry and not entry.problem else b""
+    if b"sentence_transformers.models.Pooling" not in text:
+        return nature
+    return Nature(family=Family.EMBEDS, because="modules.json: sentence_transformers.models.Pooling")

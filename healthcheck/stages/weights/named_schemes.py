@@ -1,0 +1,166 @@
+"""The quantization schemes that a weights folder names, layer by layer, in vllm-ascend's words."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from healthcheck.ascend.schemes import IN_GROUPS
+from healthcheck.stages.weights.documents import JsonObject, child, integer, text_of, words
+from healthcheck.stages.weights.experts import has_experts
+from healthcheck.stages.weights.facts import DESCRIPTION, Weights
+from healthcheck.stages.weights.folder import shown
+from healthcheck.text.messages import msg
+
+EXPERTS = ".experts."
+MOST = 20
+"""Schemes that are judged: real weights name three or four."""
+QUANTIZED = (".weight_packed", ".weight_scale")
+"""Tensors that compressed-tensors stores for a quantised layer alone."""
+WITH_ACTIVATIONS = {
+    "naive-quantized",
+    "int-quantized",
+    "float-quantized",
+    "nvfp4-pack-quantized",
+    "mixed-precision",
+}
+"""Formats of compressed-tensors of which vLLM reads how activations are quantised; of others only the weights."""
+MICRO = {("mxfp8-quantized", 8): "W8A8_MXFP8", ("mxfp4-pack-quantized", 4): "W4A4_MXFP4"}
+
+
+class Layer(enum.Enum):
+    """The kinds of layers that vllm-ascend has schemes for, by the name in its registry."""
+
+    LINEAR = "linear"
+    EXPERTS = "moe"
+
+    @property
+    def words(self) -> str:
+        return msg("routed experts") if self is Layer.EXPERTS else msg("linear layers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A scheme of some layers.
+
+    Attributes:
+        scheme: its name in vllm-ascend's registry; "" if no release has a name for it.
+        quoted: what the weights say, as the file has it.
+        where: the file.
+        sure: False if it is not known that the scheme is one of this kind of layer.
+    """
+
+    scheme: str
+    layer: Layer
+    quoted: str
+    where: str
+    sure: bool = True
+
+
+def by_modelslim(description: JsonObject) -> tuple[Named, ...]:
+    """The schemes of quant_model_description.json, each with the first layer that has it."""
+    found: dict[tuple[str, Layer], str] = {}
+    for key, value in description.items():
+        scheme = text_of(value)
+        if scheme and scheme != "FLOAT" and _is_layer(key):
+            layer = Layer.EXPERTS if EXPERTS in key else Layer.LINEAR
+            found.setdefault((scheme, layer), f'"{shown(key, 120)}": "{shown(scheme, 60)}"')
+            if len(found) == MOST:
+                break
+    return tuple(
+        Named(scheme=scheme, layer=layer, quoted=quoted, where=DESCRIPTION)
+        for (scheme, layer), quoted in found.items()
+    )
+
+
+def _is_layer(key: str) -> bool:
+    """Whether the key is of a layer's weight; norms are in the description too, and drafts are not loaded."""
+    module, _, tensor = key.rpartition(".")
+    norm = "norm" in module.rpartition(".")[2]
+    return tensor in {"weight", "weight_packed"} and not norm and "mtp" not in module.split(".")
+
+
+def by_method(weights: Weights, method: str) -> tuple[Named, ...]:
+    """The schemes of a quantization_config whose method has one scheme for all layers."""
+    scheme = "FP8" if method in {"fp8", "deepseek_v4_fp8"} else "W8A8_MXFP8"
+    layers = (Layer.LINEAR, Layer.EXPERTS) if has_experts(weights.text_config) else (Layer.LINEAR,)
+    quoted = f'"quant_method": "{shown(method)}"'
+    return tuple(Named(scheme=scheme, layer=layer, quoted=quoted, where="config.json") for layer in layers)
+
+
+def by_compressed_tensors(weights: Weights) -> Iterator[Named]:
+    """The schemes of the groups of a compressed-tensors configuration."""
+    config = weights.quantization_config
+    listed = itertools.islice(child(config, "config_groups").items(), MOST)
+    groups = {name: group for name, group in listed if isinstance(group, dict)}
+    layers = quantized_layers(weights)
+    one = len({_scheme(group, config) for group in groups.values()}) == 1
+    for name, group in groups.items():
+        quoted = f'"{shown(name)}": {_said(group)}'
+        meant = layers if one else _targeted(group, layers)
+        for layer in meant:
+            sure = one or len(meant) == 1
+            yield Named(scheme=_scheme(group, config), layer=layer, quoted=quoted, where="config.json", sure=sure)
+        if one:
+            return
+
+
+def quantized_layers(weights: Weights) -> tuple[Layer, ...]:
+    """The kinds of layers with quantised tensors, by the headers of the files; else by the configuration."""
+    stored = (tensor.name for tensor in weights.tensors if tensor.name.endswith(QUANTIZED))
+    found = {Layer.EXPERTS if EXPERTS in name else Layer.LINEAR for name in stored}
+    if found:
+        return tuple(layer for layer in Layer if layer in found)
+    return (Layer.LINEAR, Layer.EXPERTS) if has_experts(weights.text_config) else (Layer.LINEAR,)
+
+
+def _targeted(group: JsonObject, layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
+    """The kinds of layers that one group of several names; patterns of strangers are not run here."""
+    targets = words(group.get("targets"))
+    if targets and all("expert" in target and "shared" not in target for target in targets):
+        return (Layer.EXPERTS,)
+    if targets and all("attn" in target or "shared" in target for target in targets):
+        return (Layer.LINEAR,)
+    return layers
+
+
+def _scheme(group: JsonObject, config: JsonObject) -> str:
+    """The name that vllm-ascend's configuration class for compressed-tensors comes to; "" for none."""
+    kind = text_of(group.get("format")) or text_of(config.get("format"))
+    weights, activations = child(group, "weights"), child(group, "input_activations")
+    bits = integer(weights.get("num_bits")) or 0
+    if activations and (kind, bits) in MICRO:
+        return MICRO[kind, bits]
+    if kind not in WITH_ACTIVATIONS or not activations:
+        four = bits == 4 and weights.get("type", "int") == "int" and weights.get("strategy") == "group"
+        return "W4A16" if four and weights.get("dynamic") is not True else ""
+    return _of_both(bits, weights, activations)
+
+
+def _of_both(bits: int, weights: JsonObject, activations: JsonObject) -> str:
+    symmetric = weights.get("symmetric", True) is True and activations.get("symmetric", True) is True
+    strategies = (text_of(weights.get("strategy")), text_of(activations.get("strategy")))
+    dynamic = activations.get("dynamic") is True
+    if not symmetric or activations.get("num_bits") != 8:
+        return ""
+    if bits == 4 and dynamic and strategies[0] in {"channel", "group"} and strategies[1] == "token":
+        return f"W4A8_DYNAMIC {IN_GROUPS}" if strategies[0] == "group" else "W4A8_DYNAMIC"
+    if bits == 8 and dynamic and strategies == ("channel", "token"):
+        return "W8A8FP8_DYNAMIC" if weights.get("type") == "float" else "W8A8_DYNAMIC"
+    integers = weights.get("type", "int") == "int"
+    return "W8A8" if bits == 8 and integers and not dynamic and strategies == ("channel", "tensor") else ""
+
+
+def _said(group: Mapping[str, object]) -> str:
+    """What a group says of its numbers: "weights 4 bits int by group, activations as they are"."""
+    return f"weights {_numbers(group.get('weights'))}, activations {_numbers(group.get('input_activations'))}"
+
+
+def _numbers(arguments: object) -> str:
+    if not isinstance(arguments, dict):
+        return msg("as they are")
+    kind, by = text_of(arguments.get("type")) or "int", text_of(arguments.get("strategy")) or "tensor"
+    when = " dynamic" if arguments.get("dynamic") is True else ""
+    return f"{integer(arguments.get('num_bits')) or '?'} bits {shown(kind, 20)} by {shown(by, 20)}{when}"

@@ -1,0 +1,129 @@
+"""Findings of plan/fits-hardware for quantised weights: the release loads them, and deploy.sh has the option."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from healthcheck.ascend import schemes, stacks
+from healthcheck.core.check import Findings, fail, note, warn
+from healthcheck.core.records import Finding
+from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.load import Load, fp8_beside_schemes
+from healthcheck.text.messages import msg
+
+MODELSLIM = "ascend"
+
+
+def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
+    """Findings for the weights' method and the option --quantization; SGLang has methods of its own."""
+    if facts.engine == "sglang":
+        return
+    flag = (facts.option("quantization") or "").lower()
+    if flag == MODELSLIM and load.quantization != MODELSLIM:
+        yield fail(
+            expected=msg("quant_model_description.json, as ModelSlim writes it, for --quantization ascend"),
+            seen=msg("{quantization_source}", load.quantization_source or msg("weights without quantization")),
+            fix=msg("leave --quantization out, or submit ModelSlim weights"),
+        )
+    elif flag and load.quantization and flag != load.quantization and not _converts(flag, load.quantization):
+        # Source for the failure: ModelConfig._verify_quantization compares with quantization_config of config.json.
+        report = fail if load.quantization_source.startswith("quantization_config") else warn
+        yield report(
+            expected=msg(
+                "--quantization {quantization}, or none: it is read from {quantization_source}",
+                load.quantization,
+                load.quantization_source,
+            ),
+            seen=f"--quantization {shown(flag)}",
+            fix=msg("leave --quantization out"),
+        )
+    elif flag and flag != MODELSLIM and not load.quantization:
+        yield _nothing_to_load(facts, flag)
+    row = facts.row
+    if load.quantization and load.quantization not in row.quantizations and not fp8_beside_schemes(facts):
+        yield _not_loaded(facts, load)
+    elif load.quantization == MODELSLIM and facts.engine == "vllm" and not flag:
+        yield from _not_told(facts, load)
+
+
+def _nothing_to_load(facts: WeightsFacts, flag: str) -> Finding:
+    """A method named for plain weights: Ascend's platform refuses it, or its class finds no description of them.
+
+    Source: verify_quantization of vllm/platforms/interface.py, and get_quant_config of
+    vllm/model_executor/model_loader/weight_utils.py with the classes in vllm_ascend/quantization. Of "mxfp8", which
+    newer releases may apply to plain weights while they load, nothing is known.
+    """
+    row = facts.row
+    known = any(flag in each.methods for each in schemes.registries())
+    seen = msg("--quantization {flag}, and weights that are not quantised", shown(flag))
+    if flag not in row.quantizations:
+        seen += msg(
+            ": {label} ends with “{flag} quantization is currently not supported in npu”", row.label(), shown(flag)
+        )
+        report = _severity(facts) if known else fail
+    else:
+        seen += msg(": there is no description of the numbers that it could read")
+        report = warn if flag == "mxfp8" else fail
+    return report(
+        expected=msg(
+            "no --quantization, or weights of a method of {label}: {quantizations}",
+            row.label(),
+            ", ".join(row.quantizations),
+        ),
+        seen=seen,
+        fix=msg("leave --quantization out, or submit ModelSlim weights"),
+        where=facts.place,
+    )
+
+
+def _converts(flag: str, method: str) -> bool:
+    """Whether one name is a variant of the other, as awq_marlin is of awq."""
+    return flag.startswith(method) or method.startswith(flag)
+
+
+def _severity(facts: WeightsFacts) -> Callable[..., Finding]:
+    """A failure if the user named the devices or the release, a warning if they are assumed."""
+    return fail if facts.npu or facts.row.vllm_ascend != stacks.DEFAULT else warn
+
+
+def _not_loaded(facts: WeightsFacts, load: Load) -> Finding:
+    row = facts.row
+    takers = [each.vllm_ascend for each in schemes.registries() if load.quantization in each.methods]
+    later = msg("; {takers} is the first that does", takers[-1]) if takers else ""
+    return _severity(facts)(
+        expected=msg("a method that {label} loads: {quantizations}", row.label(), ", ".join(row.quantizations)),
+        seen=msg(
+            "{quantization} ({quantization_source}){later}",
+            shown(load.quantization),
+            load.quantization_source,
+            later,
+        ),
+        fix=msg("submit the weights unquantized, or quantize them with ModelSlim (W8A8)"),
+        where="config.json",
+    )
+
+
+def _not_told(facts: WeightsFacts, load: Load) -> Findings:
+    """Releases that do not look for ModelSlim's description by themselves take the weights for plain ones.
+
+    A "quantization_config" in config.json without a method makes them look (override_quantization_method).
+    """
+    label = facts.row.label()
+    if facts.row.detects_modelslim:
+        yield note(
+            msg(
+                "{quantization_source} is found by {label} itself; releases before 0.17.0rc1 need "
+                "--quantization ascend",
+                load.quantization_source,
+                label,
+            ),
+            where=facts.where,
+        )
+    elif not facts.weights.quantization_config:
+        yield fail(
+            expected=msg("--quantization ascend: {label} does not recognise ModelSlim weights by itself", label),
+            seen=msg("{quantization_source}, and no --quantization", load.quantization_source),
+            fix=msg("add to the command: --quantization ascend"),
+            where=facts.where,
+        )

@@ -1,0 +1,117 @@
+"""The models that vLLM can serve: its registry, read from its source, and the catalogue of releases."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import importlib.util
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from healthcheck.system import json_text
+
+CATALOGUE = Path(__file__).parents[2] / "data" / "architectures.json"
+REGISTRY_FILE = "model_executor/models/registry.py"
+GENERATING = ("text_generation", "multimodal", "transformers_supported", "transformers_backend")
+DRAFT = "speculative_decoding"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """The model registry of one vLLM release, and the transformers release that goes with it.
+
+    Attributes:
+        groups: architectures by the registry's own groups.
+        removed: architecture → the last vLLM release that served it.
+        plugins: architecture → the plug-in that serves it.
+        transcription_only: architectures that answer /v1/audio/transcriptions and no chat.
+        model_types: what AutoConfig knows without remote code, vLLM's own configuration classes included.
+        tokenizers: tokenizer classes that AutoTokenizer knows without remote code.
+        causal: architectures of the transformers library that generate text: vLLM's fallback may serve them.
+    """
+
+    vllm: str
+    transformers: str
+    groups: Mapping[str, frozenset[str]]
+    removed: Mapping[str, str]
+    plugins: Mapping[str, str]
+    transcription_only: frozenset[str]
+    model_types: frozenset[str]
+    tokenizers: frozenset[str]
+    causal: frozenset[str]
+
+    def groups_of(self, architecture: str) -> tuple[str, ...]:
+        """The registry's groups that list the architecture."""
+        return tuple(name for name, members in self.groups.items() if architecture in members)
+
+    def generates(self, architecture: str) -> bool:
+        """Whether vLLM generates text with it by default: the first group that lists it decides."""
+        return any(name in GENERATING for name in self.groups_of(architecture))
+
+
+def parse_registry(source: str) -> tuple[dict[str, frozenset[str]], dict[str, str], dict[str, str]]:
+    """Groups, removed architectures and plug-ins of a registry.py, by its syntax tree: nothing is imported.
+
+    Raises:
+        SyntaxError: it is not Python.
+    """
+    groups: dict[str, frozenset[str]] = {}
+    removed: dict[str, str] = {}
+    plugins: dict[str, str] = {}
+    for name, value in _assignments(ast.parse(source)):
+        if not isinstance(value, ast.Dict) or not name.endswith("_MODELS"):
+            continue
+        pairs = dict(_pairs(value))
+        if name == "_PREVIOUSLY_SUPPORTED_MODELS":
+            removed = {key: text for key, text in pairs.items() if text}
+        elif name == "_OOT_SUPPORTED_MODELS":
+            plugins = {key: text for key, text in pairs.items() if text}
+        elif name != "_VLLM_MODELS":
+            groups[name.removeprefix("_").removesuffix("_MODELS").lower()] = frozenset(pairs)
+    return groups, removed, plugins
+
+
+def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            yield node.targets[0].id, node.value
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+            yield node.target.id, node.value
+
+
+def _pairs(value: ast.Dict) -> Iterator[tuple[str, str]]:
+    for key, item in zip(value.keys, value.values, strict=True):
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            text = item.value if isinstance(item, ast.Constant) and isinstance(item.value, str) else ""
+            yield key.value, text
+
+
+@cache
+def releases() -> tuple[Release, ...]:
+    """The catalogued releases, oldest first."""
+    return json_text.load_as(CATALOGUE.read_bytes(), _Catalogue).releases
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Catalogue:
+    releases: tuple[Release, ...]
+
+
+@cache
+def installed() -> Release | None:
+    """The vLLM that is installed beside the kit, its registry read and not imported; None if there is none.
+
+    Model types and tokenizers, which the registry does not list, are those of the newest catalogued release.
+    """
+    spec = importlib.util.find_spec("vllm")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        try:
+            groups, removed, plugins = parse_registry((Path(folder) / REGISTRY_FILE).read_text("utf-8"))
+            version = importlib.metadata.version("vllm").partition("+")[0]
+        except (OSError, SyntaxError, ValueError, importlib.metadata.PackageNotFoundError):
+            continue
+        like = next((row for row in releases() if row.vllm == version), releases()[-1])
+        return replace(like, vllm=version, groups=groups, removed=removed, plugins=plugins)
+    return None

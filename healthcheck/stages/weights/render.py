@@ -1,0 +1,68 @@
+"""Has a chat template rendered in a child process with limits: a template is a program that others wrote."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from healthcheck.core.records import JsonValue
+from healthcheck.system import programs
+from healthcheck.text.messages import msg
+
+CPU_S = 3
+WALL_S = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """One conversation as the template renders it.
+
+    Attributes:
+        text: the rendering, or its first part if it is long.
+        error: the error that the template raised, "" if it raised none.
+        ended: False if the limits ended it.
+    """
+
+    text: str = ""
+    error: str = ""
+    ended: bool = True
+
+
+def render(
+    template: str, conversations: Sequence[Sequence[Mapping[str, JsonValue]]], variables: Mapping[str, JsonValue]
+) -> tuple[Rendered, ...]:
+    """Render each conversation with one template, in a child process of at most CPU_S seconds."""
+    request = json.dumps(
+        {"template": template, "conversations": conversations, "variables": dict(variables), "cpu_s": CPU_S}
+    )
+    try:
+        child = subprocess.run(
+            programs.isolated("healthcheck.stages.weights.render_child", folders=_libraries()),
+            input=request.encode("utf-8", "surrogatepass"),
+            capture_output=True,
+            timeout=WALL_S,
+            env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"},
+            cwd="/",
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        why = msg("did not end within {wall_s} s", WALL_S)
+    else:
+        if not child.returncode:
+            return tuple(Rendered(**row) for row in json.loads(child.stdout))
+        reason = child.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
+        why = msg("could not be rendered: {reason}", reason[0][:300])
+        if child.returncode < 0:
+            why = msg("did not end within {cpu_s} s of computing", CPU_S)
+    return tuple(Rendered(error=why, ended=False) for _ in conversations)
+
+
+def _libraries() -> tuple[str, ...]:
+    """The folders in which Jinja and its dependencies are installed."""
+    found = (importlib.util.find_spec(name) for name in ("jinja2", "markupsafe"))
+    origins = (spec.origin for spec in found if spec and spec.origin)
+    return tuple(dict.fromkeys(os.path.dirname(os.path.dirname(origin)) for origin in origins))

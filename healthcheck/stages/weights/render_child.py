@@ -1,0 +1,85 @@
+"""The child that renders a chat template as transformers does. Run by `render`, under its limits.
+
+The environment is that of transformers' chat_template_utils: an immutable sandbox, trim_blocks, lstrip_blocks,
+loop controls, the generation tag, raise_exception, strftime_now, and a tojson that leaves HTML characters alone.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from datetime import datetime
+
+import jinja2
+import jinja2.ext
+import jinja2.nodes
+import jinja2.parser
+import jinja2.sandbox
+
+from healthcheck.core.records import JsonValue
+
+MEMORY_BYTES = 512 * 1024**2
+MAX_TEXT = 50_000
+
+
+class Generation(jinja2.ext.Extension):
+    """The tag that marks the assistant's own text; it changes nothing in the rendering."""
+
+    tags = {"generation"}  # noqa: RUF012 - as jinja2 declares it
+
+    def parse(self, parser: jinja2.parser.Parser) -> list[jinja2.nodes.Node]:
+        """The statements between the tags."""
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
+def main() -> None:
+    """The child: reads a request from standard input, writes the renderings to standard output."""
+    request = json.load(sys.stdin)
+    resource.setrlimit(resource.RLIMIT_CPU, (request["cpu_s"], request["cpu_s"]))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    _limit_memory()
+    rows = [_row(request["template"], messages, request["variables"]) for messages in request["conversations"]]
+    sys.stdout.write(json.dumps(rows))
+
+
+def _limit_memory() -> None:
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    limit = MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(hard, MEMORY_BYTES)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def _row(template: str, messages: list[JsonValue], variables: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    try:
+        parts: list[str] = []
+        length = 0
+        for part in _compiled(template).generate(
+            messages=messages, tools=None, documents=None, add_generation_prompt=True, **variables
+        ):
+            length += len(part)
+            if length > 64 * MAX_TEXT:
+                return {"error": f"writes more than {length:,} characters for a short conversation", "ended": False}
+            parts.append(part)
+    except MemoryError:
+        return {"error": f"needs more than {MEMORY_BYTES // 1024**2} MiB of memory", "ended": False}
+    except Exception as error:  # noqa: BLE001 - whatever a template raises is its own error
+        return {"error": f"{type(error).__name__}: {error}"[:1000]}
+    return {"text": "".join(parts)[:MAX_TEXT]}
+
+
+def _compiled(template: str) -> jinja2.Template:
+    def raise_exception(message: str) -> None:
+        raise jinja2.exceptions.TemplateError(message)
+
+    def tojson(value: JsonValue, ensure_ascii: bool = False, **layout: int | bool | None) -> str:
+        return json.dumps(value, ensure_ascii=ensure_ascii, **layout)  # type: ignore[arg-type]
+
+    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, jinja2.ext.loopcontrols]
+    )
+    environment.filters["tojson"] = tojson
+    environment.globals["raise_exception"] = raise_exception
+    environment.globals["strftime_now"] = lambda layout: datetime.now().astimezone().strftime(layout)
+    return environment.from_string(template)

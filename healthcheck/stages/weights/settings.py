@@ -1,0 +1,48 @@
+"""Repairs in the words of a repository that takes its options from adapter.toml."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from healthcheck.core.records import Finding
+from healthcheck.stages.plan.checks.one_machine import SETTINGS
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.text.messages import joined, msg
+
+_GIVES = re.compile(r"(?:use|pass|add to the command:) --(?P<option>[a-z-]+) (?P<value>\w+(?: or \d+)*)")
+_PLANNED = re.compile(r"\badapter\b")
+_LEAVES = re.compile(r"leave --(?P<option>[a-z-]+) out\b")
+
+
+def in_settings(finding: Finding, plan: LaunchPlan | None) -> Finding:
+    """The finding; its repair names the key of adapter.toml if that file, not deploy.sh, has the option."""
+    if plan is None or not plan.settings.strip() or (plan.script and not _PLANNED.search(plan.script)):
+        return finding
+
+    given, left = _GIVES.search(finding.fix), _LEAVES.search(finding.fix)
+    match = given or left
+    if match is None or _is_spelled_out(plan, match):
+        return finding
+    key = match["option"].replace("-", "_")
+    said = msg("leave {key} out of {file}", key, _place(plan, key))
+    if given:
+        value = given["value"] if given["value"][0].isdigit() else f'"{given["value"]}"'
+        said = msg("write {key} = {value} in {file}", key, joined(" or ", value.split(" or ")), _place(plan, key))
+    whole = match[0] == finding.fix
+    return replace(finding, fix=said if whole else msg("{fix} ({said})", finding.fix, said))
+
+
+def _is_spelled_out(plan: LaunchPlan, match: re.Match[str]) -> bool:
+    option = match["option"]
+    return f"--{option}" in plan.script or f"--{option.replace('-', '_')}" in plan.script
+
+
+def _place(plan: LaunchPlan, key: str) -> str:
+    """The line that sets the key, else the one that has it commented out."""
+    lines = plan.settings.splitlines()
+    for pattern in (rf"\s*{key}\s*=", rf"\s*#\s*{key}\s*="):
+        found = next((at for at, line in enumerate(lines, 1) if re.match(pattern, line)), 0)
+        if found:
+            return f"{SETTINGS}:{found}"
+    return SETTINGS

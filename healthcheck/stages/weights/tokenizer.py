@@ -1,0 +1,167 @@
+"""The tokenizer files of a weights folder, and the chat templates that come with them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from healthcheck.core.records import JsonValue
+from healthcheck.stages.weights.documents import Document, JsonObject, read_document, text_of
+from healthcheck.stages.weights.folder import Folder, Unreadable
+from healthcheck.system import json_text
+from healthcheck.text.messages import msg
+
+MAX_TOKENIZER_BYTES = 192 * 1024**2
+MAX_CONFIG_BYTES = 16 * 1024**2
+MAX_TEMPLATE_BYTES = 1024**2
+JINJA_FILE = "chat_template.jinja"
+JSON_FILE = "chat_template.json"
+PROCESSOR_FILES = ("preprocessor_config.json", "processor_config.json")
+VOCABULARY = re.compile(
+    r"^(tokenizer\.(json|model|tok\.json)|tekken\.json|spiece\.model|sentencepiece\.bpe\.model|vocab\.(json|txt))\Z"
+    r"|\.(tiktoken|spm|bpe)\Z|tokenizer\.model\.v"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A chat template and its file; `error` says why it cannot be used, "" if it can."""
+
+    source: str
+    text: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tokenizer:
+    """The tokenizer files of a folder.
+
+    Attributes:
+        vocabularies: the files that hold a vocabulary.
+        error: why tokenizer.json is not a tokenizer, "" if it is one or is absent.
+        config: tokenizer_config.json.
+        templates: the chat templates, the one that an engine takes first in front.
+        tokens: special tokens by name (bos_token …), as a template is given them.
+        processor: there is a processor, as multimodal models have one.
+    """
+
+    vocabularies: tuple[str, ...]
+    error: str
+    config: Document
+    special_tokens: Document
+    templates: tuple[Template, ...]
+    tokens: dict[str, str]
+    processor: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Model:
+    type: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TokenizerJson:
+    model: _Model
+
+
+def read_tokenizer(folder: Folder) -> Tokenizer:
+    """Read the tokenizer files; what cannot be read is said in the record."""
+    config = read_document(folder, "tokenizer_config.json", MAX_CONFIG_BYTES)
+    special = read_document(folder, "special_tokens_map.json", MAX_CONFIG_BYTES)
+    return Tokenizer(
+        vocabularies=tuple(e.name for e in folder.entries if e.at_top and VOCABULARY.search(e.name)),
+        error=_tokenizer_error(folder),
+        config=config,
+        special_tokens=special,
+        templates=_templates(folder, config.value),
+        tokens=_tokens(config.value, special.value),
+        processor=_has_processor(folder),
+    )
+
+
+def _tokenizer_error(folder: Folder) -> str:
+    if folder.entry("tokenizer.json") is None:
+        return ""
+    try:
+        json_text.load_as(folder.read("tokenizer.json", MAX_TOKENIZER_BYTES), _TokenizerJson)
+    except Unreadable as error:
+        return str(error)
+    except json_text.JsonError as error:
+        return msg("is not a tokenizer: {error}", error)
+    return ""
+
+
+def _templates(folder: Folder, config: JsonObject) -> tuple[Template, ...]:
+    """Source of the order: vLLM uses a processor's template first; transformers prefers the .jinja file."""
+    own = [_from_file(folder), *_from_config(config)]
+    in_order = [*own[:1], _from_json(folder), *own[1:]] if _has_processor(folder) else [*own, _from_json(folder)]
+    return tuple(template for template in in_order if template)
+
+
+def _has_processor(folder: Folder) -> bool:
+    return any(folder.has(name) for name in PROCESSOR_FILES)
+
+
+def _from_file(folder: Folder) -> Template | None:
+    if folder.entry(JINJA_FILE) is None:
+        return None
+    try:
+        return decoded(JINJA_FILE, folder.read(JINJA_FILE, MAX_TEMPLATE_BYTES))
+    except Unreadable as error:
+        return Template(source=JINJA_FILE, error=str(error))
+
+
+def decoded(source: str, data: bytes) -> Template:
+    """A template from the bytes of a file."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return Template(source=source, error=msg("is not UTF-8 (byte {start})", error.start))
+    return Template(source=source, text=text, error="" if text.strip() else msg("is empty"))
+
+
+def _from_json(folder: Folder) -> Template | None:
+    document = read_document(folder, JSON_FILE, MAX_CONFIG_BYTES)
+    if not document.present:
+        return None
+    text = text_of(document.value.get("chat_template"))
+    return Template(
+        source=JSON_FILE, text=text, error=document.error or ("" if text else msg('has no "chat_template" text'))
+    )
+
+
+def _from_config(config: JsonObject) -> list[Template]:
+    source = "tokenizer_config.json"
+    value = config.get("chat_template")
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [
+            Template(source=source, text=value, error="" if value.strip() else msg("has an empty chat_template"))
+        ]
+    named = _named(value)
+    if "default" in named:
+        return [Template(source=msg("{source}, template default", source), text=named["default"])]
+    names = ", ".join(sorted(named)) or "none"
+    return [
+        Template(
+            source=source, error=msg('has a list of chat templates and none is named "default" ({names})', names)
+        )
+    ]
+
+
+def _named(value: JsonValue) -> dict[str, str]:
+    if isinstance(value, dict):
+        return {name: text for name, text in value.items() if isinstance(text, str)}
+    items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return {text_of(item.get("name")): text_of(item.get("template")) for item in items if item.get("template")}
+
+
+def _tokens(*sources: JsonObject) -> dict[str, str]:
+    tokens = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
+    for source in sources:
+        for name, value in source.items():
+            text = text_of(value.get("content") if isinstance(value, dict) else value)
+            if name.endswith("_token") and text:
+                tokens[name] = text
+    return tokens

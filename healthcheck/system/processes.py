@@ -1,0 +1,309 @@
+"""Processes and the ports that they listen on, as far as this user may see them. The one user of psutil."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import psutil
+
+from healthcheck.text.messages import msg
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """A process as it was when it was looked at.
+
+    Attributes:
+        command: its command line, or its name if the command line is empty or may not be read.
+        user: who runs it, "" if that may not be read.
+        started_s: its start in seconds since the epoch; with the pid, this names a process for good.
+    """
+
+    pid: int
+    command: str = ""
+    user: str = ""
+    started_s: float = 0.0
+
+    def same(self, other: Process | None) -> bool:
+        """Whether this is the same process; its command line may have changed meanwhile."""
+        return other is not None and self.pid == other.pid and abs(self.started_s - other.started_s) < 1
+
+    def __str__(self) -> str:
+        command = shortened(self.command) or msg("its command line may not be read")
+        if not self.user:
+            return msg("process {pid} ({command})", self.pid, command)
+        return msg("process {pid} of user {user} ({command})", self.pid, self.user, command)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener:
+    """A TCP socket on a local port; `process` is None if its owner may not be seen."""
+
+    address: str
+    port: int
+    process: Process | None = None
+    listening: bool = True
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        return self.address.removeprefix("::ffff:").startswith("127.") or self.address == "::1"
+
+    @property
+    def owner(self) -> str:
+        """Whose it is, in words."""
+        return str(self.process or msg("a process that this user may not see"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """The resources that a group of processes has used: CPU seconds, and bytes read and written."""
+
+    cpu_s: float = 0.0
+    io_bytes: int = 0
+
+
+def shortened(text: str, limit: int = 160) -> str:
+    """The text on one line of at most `limit` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def process(pid: int) -> Process | None:
+    """The process with this id; None if there is none, or only a dead one that waits for its parent."""
+    try:
+        found = psutil.Process(pid)
+        if found.status() == psutil.STATUS_ZOMBIE:
+            return None
+        return _read(found)
+    except psutil.Error:
+        return None
+
+
+def in_container(pid: int) -> bool:
+    """Whether the process sees another file system than this one does; False if that may not be known."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/mnt") != os.readlink("/proc/self/ns/mnt")
+    except OSError:
+        return False
+
+
+def descendants(pid: int) -> tuple[Process, ...]:
+    """The living processes below this one, children before grandchildren."""
+    try:
+        below = psutil.Process(pid).children(recursive=True)
+    except psutil.Error:
+        return ()
+    return tuple(found for child in below if (found := process(child.pid)))
+
+
+def marked(variable: str, value: str) -> tuple[Process, ...]:
+    """The living processes that were started with this environment variable, as far as they may be read."""
+    found = []
+    for candidate in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if candidate.environ().get(variable) == value and (seen := process(candidate.pid)):
+                found.append(seen)
+    return tuple(found)
+
+
+def listeners() -> tuple[Listener, ...]:
+    """Every TCP socket that listens on this machine (in this network namespace), IPv4 and IPv6."""
+    return tuple(
+        Listener(address=found.laddr.ip, port=found.laddr.port, process=process(found.pid) if found.pid else None)
+        for found in psutil.net_connections(kind="tcp")
+        if found.status == psutil.CONN_LISTEN and found.laddr
+    )
+
+
+def holders(port: int) -> tuple[Listener, ...]:
+    """The sockets that keep a server from listening on the port, listening ones first.
+
+    A closed connection in TIME_WAIT is none: servers bind with SO_REUSEADDR. A socket that is bound and does not
+    listen yet is in no table, so a trial bind finds it; its owner is then unknown.
+    """
+    found = tuple(listener for listener in listeners() if listener.port == port)
+    if found:
+        return found
+    blocked = [address for address in ("0.0.0.0", "::") if not _can_bind(address, port)]  # noqa: S104
+    if not blocked:
+        return ()
+    passing = {psutil.CONN_TIME_WAIT, psutil.CONN_LISTEN}
+    connected = tuple(
+        Listener(
+            address=entry.laddr.ip,
+            port=port,
+            process=process(entry.pid) if entry.pid else None,
+            listening=False,
+        )
+        for entry in psutil.net_connections(kind="tcp")
+        if entry.laddr and entry.laddr.port == port and entry.status not in passing
+    )
+    return connected or tuple(Listener(address=address, port=port, listening=False) for address in blocked)
+
+
+def outputs(pids: Iterable[int]) -> tuple[Path, ...]:
+    """The files into which these processes write their standard output and error."""
+    found: dict[Path, None] = {}
+    for pid in pids:
+        for descriptor in (1, 2):
+            with contextlib.suppress(OSError):
+                target = Path(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
+                if target.is_file():
+                    found[target] = None
+    return tuple(found)
+
+
+def activity(pids: Iterable[int]) -> Activity:
+    """CPU time and I/O of these processes so far; values that may not be read count as 0.
+
+    Bytes are those of system calls and those that came from storage: mapped files show in the latter only.
+    """
+    cpu_s, io_bytes = 0.0, 0
+    for pid in pids:
+        with contextlib.suppress(psutil.Error, OSError):
+            found = psutil.Process(pid)
+            times = found.cpu_times()
+            cpu_s += times.user + times.system
+            counters = found.io_counters()
+            io_bytes += counters.read_chars + counters.write_chars + counters.read_bytes
+    return Activity(cpu_s=cpu_s, io_bytes=io_bytes)
+
+
+def kill(victims: Collection[Process], wait_s: float = 20.0) -> tuple[Process, ...]:
+    """SIGKILL these very processes (a reused pid is spared); gives those that are still there after the wait.
+
+    They are looked at once more when the wait is over, as this process may not have run during all of it.
+    """
+    for victim in victims:
+        with contextlib.suppress(psutil.Error):
+            if victim.same(process(victim.pid)):
+                psutil.Process(victim.pid).kill()
+    end = time.monotonic() + wait_s
+    left = tuple(victims)
+    while left:
+        over = time.monotonic() >= end
+        left = tuple(victim for victim in left if victim.same(process(victim.pid)))
+        if over:
+            break
+        time.sleep(0.02 if left else 0)
+    return left
+
+
+def wait_or_kill(child: subprocess.Popen[bytes], deadline_s: float) -> bool:
+    """Wait for the leader of a session, then kill what is left of its group; whether it ended by itself in time.
+
+    One that hangs in a driver cannot be killed, and is not waited for without end.
+    """
+    try:
+        child.wait(deadline_s)
+    except subprocess.TimeoutExpired:
+        return False
+    else:
+        return True
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(2)
+
+
+def started(
+    command: Sequence[str],
+    *,
+    cwd: str | os.PathLike[str],
+    env: Mapping[str, str],
+    stdin: int | IO[bytes] = subprocess.DEVNULL,
+    stderr: int | None = subprocess.PIPE,
+) -> subprocess.Popen[bytes]:
+    """Start a program, its standard output a pipe, as the leader of a new session.
+
+    A signal meanwhile takes the program along: by itself, Popen forgets a child that it has not returned yet.
+
+    Raises:
+        OSError: it cannot be run.
+    """
+    kept: list[int] = []
+    here = threading.current_thread() is threading.main_thread()
+    handlers = {number: handler for number in _ENDING if callable(handler := signal.getsignal(number)) and here}
+    for number in handlers:
+        signal.signal(number, lambda received, _: kept.append(received))
+    process: subprocess.Popen[bytes] | None = None
+    try:
+        process = subprocess.Popen(
+            command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, cwd=cwd, env=env, start_new_session=True
+        )
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if kept:
+            if process is not None:
+                wait_or_kill(process, 0)
+                for stream in filter(None, (process.stdout, process.stderr)):
+                    stream.close()
+            signal.raise_signal(kept[0])
+    return process
+
+
+def ran(
+    command: Sequence[str],
+    read: Callable[[IO[bytes]], None],
+    *,
+    deadline_s: float,
+    cwd: str | os.PathLike[str],
+    env: Mapping[str, str],
+    stdin: int | IO[bytes] = subprocess.DEVNULL,
+    stderr: int | None = subprocess.STDOUT,
+) -> int | None:
+    """Run a program in a session of its own while `read` has what it prints; its status, None past the deadline.
+
+    Raises:
+        OSError: it cannot be run.
+    """
+    process = started(command, cwd=cwd, env=env, stdin=stdin, stderr=stderr)
+    reader = threading.Thread(target=_reading, args=(process.stdout, read), daemon=True)
+    reader.start()
+    in_time = wait_or_kill(process, deadline_s)
+    reader.join(2)
+    return process.returncode if in_time else None
+
+
+def _reading(stream: IO[bytes], read: Callable[[IO[bytes]], None]) -> None:
+    with contextlib.suppress(OSError, ValueError), stream:
+        read(stream)
+
+
+def _read(found: psutil.Process) -> Process:
+    command = user = ""
+    with contextlib.suppress(psutil.AccessDenied, OSError):
+        command = " ".join(found.cmdline())
+    with contextlib.suppress(psutil.AccessDenied, OSError):
+        user = found.username()
+    return Process(pid=found.pid, command=command or found.name(), user=user, started_s=found.create_time())
+
+
+def _can_bind(address: str, port: int) -> bool:
+    """Whether a server could bind there now; a machine without that address family counts as free."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                trial.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            trial.bind((address, port))
+    except OSError as error:
+        return error.errno != errno.EADDRINUSE
+    return True

@@ -1,0 +1,88 @@
+"""TOML, read with bounds. The one user of tomllib, whose time and memory grow with the square of a key's length."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from healthcheck.errors import UsageError
+from healthcheck.text.messages import msg
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+MAX_KEY_PARTS = 32
+"""Files have half a dozen."""
+MAX_DEPTH = 100
+"""Arrays and inline tables in each other; Python's own reader gives up at some hundreds, others end the process."""
+MAX_PARTS = 100_000
+"""Parts of keys, arrays and tables of a document: each costs up to a thousand bytes."""
+MAX_KEY_CHARS = 10_000
+"""Outside quotation marks; Python refuses numbers of half as many digits."""
+_APART = re.compile(r'""".*?(?:"{3,5}|\Z)|\'\'\'.*?(?:\'{3,5}|\Z)|"[^"\n]*"?|\'[^\'\n]*\'?|#[^\n]*', re.DOTALL)
+"""Strings and comments. What does not end goes on to the end of the line or text, so that nothing is read twice."""
+_PIECE = re.compile(r"[^,={}\[\]\n]+")
+_BRACKET = re.compile(r"[{}\[\]]")
+
+
+class TomlError(UsageError):
+    """The text is not TOML; the message names its file."""
+
+
+class TomlBoundError(TomlError):
+    """The text may be TOML, but is beyond the bounds."""
+
+
+def load(data: bytes | str, name: str) -> dict[str, object]:
+    """Parse a TOML document; `name` is its file, for messages.
+
+    Raises:
+        TomlBoundError: it is more than is read.
+        TomlError: it is not TOML.
+    """
+    try:
+        text = data if isinstance(data, str) else data.decode("utf-8")
+        _check_bounds(text, name)
+        return tomllib.loads(text)
+    except ValueError as error:  # UnicodeDecodeError, TOMLDecodeError, and a number of thousands of digits
+        raise TomlError(msg("{name} is not TOML: {error}", name, error)) from error
+
+
+def _check_bounds(text: str, name: str) -> None:
+    text = text.replace("\\\\", "__").replace('\\"', "__")  # of what is left, every quotation mark counts
+    bare = _APART.sub(lambda found: '""' + "\n" * found[0].count("\n"), text)
+    if bare.count(".") + bare.count("[") + bare.count("{") > MAX_PARTS:
+        raise TomlBoundError(
+            msg("{name} has more than {max_parts} tables, arrays and dots, and is not read", name, MAX_PARTS)
+        )
+    for piece in _PIECE.finditer(bare):
+        if piece[0].count(".") >= MAX_KEY_PARTS or len(piece[0].strip()) > MAX_KEY_CHARS:
+            raise TomlBoundError(
+                msg(
+                    "{name} has a key of more than {max_key_parts} parts or {max_key_chars} characters in line "
+                    "{line}, and is not read",
+                    name,
+                    MAX_KEY_PARTS,
+                    MAX_KEY_CHARS,
+                    _line(bare, piece),
+                )
+            )
+    depth = 0
+    for bracket in _BRACKET.finditer(bare):
+        depth += 1 if bracket[0] in "[{" else -1
+        if depth > MAX_DEPTH:
+            line = _line(bare, bracket)
+            raise TomlError(
+                msg(
+                    "{name} is not TOML: more than {max_depth} arrays and tables in each other in line {line}",
+                    name,
+                    MAX_DEPTH,
+                    line,
+                )
+            )
+
+
+def _line(text: str, found: re.Match[str]) -> int:
+    return text.count("\n", 0, found.start()) + 1

@@ -1,0 +1,290 @@
+"""Signs of a broken deployment in a single text: pure functions, each with its measured limits.
+
+Much that is healthy looks odd: rules of dashes, tables, matrices of zeros, JSON, base64, lists in many scripts, a
+sentence said six times. A loop that a model ends by itself is told from one that only max_tokens ended: `cut` says
+which it was. docs/healthy-servers.md has the rates on texts that nobody wrote for this kit. Random words and digits
+are not seen: that is what the accuracy is for.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import pairwise
+
+from healthcheck.text.reasoning import final_text
+
+CONSTANT_LEAST_CHARS = 16
+DRAWN_LEAST_CHARS = 400
+"""The shortest run of a drawing character: rules, tables, rows of emoji, matrices of zeros and ones."""
+DRAWN_CUT_LEAST_CHARS = 120
+"""The same for an answer that max_tokens cut."""
+ENCODED_DISTINCT = 12
+"""With this many other characters beside the frequent one, a text is base64 and not constant."""
+CONSTANT_SHARE = 0.6
+CONSTANT_DISTINCT = 3
+LOOP_WINDOW_CHARS = 4000
+CUT_LOOP = (48, 4)
+"""Characters and repeats of a loop that max_tokens ended."""
+ENDED_LOOP = (200, 8)
+"""Of one that the model ended itself, and of one without a letter in it: a rule, the last rows of a matrix."""
+COMPRESSIBLE_LEAST_BYTES = 400
+COMPRESSIBLE_RATIO = 8.0
+COMPRESSIBLE_DATA_RATIO = 24.0
+"""Running text reaches 7 with zlib at level 9, its white space collapsed; JSON 12, hexadecimal dumps 20."""
+RUNNING_SHARE = 0.85
+"""The least share of letters among the characters of running text, without white space."""
+BAD_SHARE = 0.005
+BAD_LEAST = 2
+SCRIPTS = 4
+SCRIPT_LEAST_EACH = 2
+SCRIPT_LEAST_LETTERS = 20
+SCRIPT_LEAST_BORDERS = 3
+WORDS_LEAST = 30
+LANGUAGE_LEAST_LETTERS = 12
+WORDS_SHARE = 0.04
+BROKEN_LEAST_WORDS = 4
+WORDS_RUNNING = 0.75
+"""The least share of words among the parts between white space."""
+
+_SMALL_WORDS = frozenset(
+    re.findall(
+        r"\w{2,}",
+        # English
+        "the of and to a in is that it for as with on are be this was by at from or an have has had not he she "
+        "they you we i his her their its my your so if then than there which who what how many much each all one "
+        "more most no can will would do does did but into out up about after left now total number answer "
+        # German, Dutch, Swedish, Danish, Norwegian
+        "der die das und ist zu den mit von für auf ein eine nicht sie es im dem auch sich wird werden oder wenn "
+        "het een van en dat niet te zijn voor met op aan door wordt om als je deze de uw "
+        "och att som för på med av den är till inte det kan ett om du eller i "
+        "at og der til er på af for ikke kan en som med det har å "
+        # French, Spanish, Portuguese, Galician, Italian, Catalan, Romanian
+        "le la les des du est et un une dans pour que qui sur pas par ce se vous avec ou au aux votre plus "
+        "el los las una por con para del se su lo es al como no si más este o y "
+        "os as um uma em do da dos das não para com se ao na no ou seu e é mais "
+        "il di che per gli della non si sono delle nel con alla i è "
+        "els amb i per les del a una és que no o la "
+        "și în la de cu un o pe care nu pentru sau din este "
+        # Polish, Czech, Slovak, Slovenian, Croatian, Serbian
+        "na nie do się jest że to lub po dla oraz jak od przez może który aby ten tego są być przy "
+        "na se je že do pro nebo to po jako při není by pokud které který může být jsou jsem tak ale "
+        "in za ne v na je da se ali z s kot so lahko ki če "
+        "na je za da se od ne ili su što kako bi može koji ako "
+        # Hungarian, Finnish, Estonian, Latvian, Lithuanian, Turkish
+        "a az és egy hogy nem is vagy meg ha van ezt csak "
+        "ja on ei se että tai voi kun jos ovat joka kuin voit sen ole "
+        "un ir ar no lai vai ja kas par uz ko nav "
+        "ir į su kad ar iš yra jei tai kaip "
+        "ve bir bu için ile da de olarak veya olan değil her "
+        # Indonesian, Vietnamese, Esperanto
+        "yang dan di untuk dengan ini dari atau pada dalam anda ke adalah tidak "
+        "là và của có được cho các trong không một này để bạn với khi "
+        "la kaj de en estas por al ne kiu mi li ke",
+    )
+)
+_CHINESE = frozenset(
+    "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里"
+    "共多少还每所用答案因此元题算又再给分几数剩总加减乘除這個們來為國說時會對後過發還請"
+)
+_BLANK_LINES = re.compile(r"\n\s*\n")
+_KANA = re.compile(r"[\u3040-\u30ff]")
+_WORD = re.compile(r"[(\"'“‘*_]*([^\W\d_]+(?:['’-][^\W\d_]+)*)[.,;:!?…)\"'”’*_]*")
+_DRAWN_RUN = re.compile(r"((?:[^\w\s!?]|[\d_]))\1{3,199}(?!\1)")
+"""A run of one drawing character, no longer than in rules, tables and rows of emoji."""
+_SHOUTED = "!?\ufffd"
+"""Characters that nobody draws with, and that token 0 and broken bytes become."""
+_LEADS_ON = frozenset(
+    re.findall(
+        r"\w+",
+        "the an of and or is are was were be from for at into than which whose if because but we they our your "
+        "my every per when while since would could should must between",
+    )
+)
+"""Words that hardly ever end a text; "in", "to" or "with" do."""
+_LEADS_ON_IN_CHINESE = tuple(re.findall(r"\w+", "因为 所以 如果 但是 而且 并且 或者 以及 等于 答案是 我们 然后"))
+"""Single characters do end a text: the sum is 和, "yes" is 是."""
+_LEADS_ON_SIGN = re.compile(r"(?:[,、，(（\[{“「《]|(?<=\s)[=+×÷*-])$")
+_OPENING, _CLOSING = "([{（【「《", ")]}）】」》"
+_JAPANESE_AND_CHINESE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "KATAKANA-HIRAGANA", "IDEOGRAPHIC"})
+
+
+def empty(text: str) -> bool:
+    """Nothing is left after the reasoning; an unclosed `<think>` leaves nothing."""
+    return not final_text(text)
+
+
+def constant(text: str, cut: bool = False) -> bool:
+    """One character makes up most of it, or it has next to no different ones: "!!!!!!", token 0 again and again.
+
+    `cut` says that max_tokens ended it, and not the model.
+    """
+    body = text.rstrip()
+    body = body.rstrip(body[-1]) if cut and body else body
+    counts = Counter("".join(_DRAWN_RUN.sub(r"\1", body).split())) + Counter("".join(text[len(body) :].split()))
+    total = counts.total()
+    if total < CONSTANT_LEAST_CHARS:
+        return False
+    common, times = counts.most_common(1)[0]
+    if times <= CONSTANT_SHARE * total and len(counts) > CONSTANT_DISTINCT:
+        return False
+    if common.isalpha():  # a short word again and again is a loop, which a weak model may end
+        return times > CONSTANT_SHARE * total and len(counts) <= ENCODED_DISTINCT
+    drawn = DRAWN_CUT_LEAST_CHARS if cut else DRAWN_LEAST_CHARS
+    return total >= (CONSTANT_LEAST_CHARS if common in _SHOUTED else drawn)
+
+
+def tail_loop(text: str, cut: bool = False) -> bool:
+    """It ends in a short piece that is repeated; `cut` says that max_tokens ended it, and not the model.
+
+    The smallest period of each prefix of the reversed tail, by the prefix function of Knuth, Morris and Pratt.
+    """
+    tail = text.rstrip()[-LOOP_WINDOW_CHARS:][::-1]
+    lettered = next((n for n, sign in enumerate(tail, 1) if sign.isalpha() or sign in _SHOUTED), len(tail) + 1)
+    borders = [0] * len(tail)
+    border = 0
+    for place in range(1, len(tail)):
+        while border and tail[place] != tail[border]:
+            border = borders[border - 1]
+        border += tail[place] == tail[border]
+        borders[place] = border
+        length = place + 1
+        chars, repeats = CUT_LOOP if cut and lettered <= length - border else ENDED_LOOP
+        if length >= max(chars, repeats * (length - border)):
+            return True
+    return False
+
+
+def compressible(text: str) -> bool:
+    """It shrinks as no language does: loops that vary a little, and loops before a changed ending."""
+    plain = " ".join(text.split())
+    data = plain.encode("utf-8", "replace")
+    if len(data) < COMPRESSIBLE_LEAST_BYTES:
+        return False
+    ratio = len(data) / len(zlib.compress(data, 9))
+    return ratio > COMPRESSIBLE_DATA_RATIO or (ratio > COMPRESSIBLE_RATIO and _runs(plain))
+
+
+def bad_codepoints(text: str) -> bool:
+    """Replacement, control, private or unassigned characters; one that max_tokens cut in half is not a sign."""
+    whole = text.rstrip("\ufffd")
+    bad = sum(count for character, count in Counter(whole).items() if _is_bad(character))
+    return bad >= BAD_LEAST and bad > BAD_SHARE * len(whole)
+
+
+def mixed_scripts(text: str) -> bool:
+    """Letters of four or more scripts, with no more than a space between: random tokens of many languages.
+
+    A list of greetings in ten scripts has a comma, a line or words of the main script between any two of them.
+    """
+    scripts = _scripts(text)
+    total = scripts.total()
+    if total < SCRIPT_LEAST_LETTERS or sum(n >= SCRIPT_LEAST_EACH for n in scripts.values()) < SCRIPTS:
+        return False
+    main = scripts.most_common(1)[0][0]
+    neighbours = pairwise(_script(character) for character in text.replace(" ", ""))
+    borders = [{one, other} for one, other in neighbours if one and other and one != other]
+    return sum(main not in border for border in borders) >= SCRIPT_LEAST_BORDERS
+
+
+def implausible_words(text: str) -> bool:
+    """Long running text without the small words of a language in Latin letters, or frequent signs of Chinese."""
+    signs = re.findall(r"[\u4e00-\u9fff]", text)
+    if len(signs) >= WORDS_LEAST:
+        return not _KANA.search(text) and sum(sign in _CHINESE for sign in signs) < WORDS_SHARE * len(signs)
+    if dominant_script(text) != "LATIN":
+        return False
+    pieces = text.split()
+    words = [word.group(1).lower() for piece in pieces if (word := _WORD.fullmatch(piece))]
+    if len(words) < max(WORDS_LEAST, WORDS_RUNNING * len(pieces)):
+        return False
+    return sum(word in _SMALL_WORDS for word in words) < WORDS_SHARE * len(words)
+
+
+def breaks_off(text: str) -> bool:
+    """It ends where no sentence, formula or block of code does: "of the", "3 + 4 =", a comma, an open bracket.
+
+    So do about one in four texts that are cut between two words, and next to no complete one.
+    """
+    body = final_text(text).rstrip()
+    words = body.split()
+    if not words:
+        return False
+    paragraph = _BLANK_LINES.split(body)[-1].replace("\x1b[", "")
+    return (
+        bool(_LEADS_ON_SIGN.search(body))
+        or body.endswith(_LEADS_ON_IN_CHINESE)
+        or (len(words) >= BROKEN_LEAST_WORDS and words[-1].lower() in _LEADS_ON)
+        or sum(map(paragraph.count, _OPENING)) > sum(map(paragraph.count, _CLOSING))
+        or body.count("```") % 2 == 1
+    )
+
+
+def dominant_script(text: str) -> str:
+    """The script of more than half of the letters ("LATIN", "CJK", …); "" if there is none or there are few."""
+    scripts = _scripts(text)
+    total = scripts.total()
+    if total < LANGUAGE_LEAST_LETTERS:
+        return ""
+    script, letters = scripts.most_common(1)[0]
+    return script if 2 * letters > total else ""
+
+
+DETECTORS: dict[str, Callable[[str], bool]] = {
+    "empty": empty,
+    "compressible": compressible,
+    "bad_codepoints": bad_codepoints,
+    "mixed_scripts": mixed_scripts,
+    "implausible_words": implausible_words,
+}
+
+ENDING_DETECTORS: dict[str, Callable[[str, bool], bool]] = {"constant": constant, "tail_loop": tail_loop}
+"""Those to which it matters whether max_tokens ended the text."""
+
+
+@lru_cache(maxsize=2**17)  # figures and checks ask for all answers of a run one after the other
+def flags(text: str, *, cut: bool = False) -> tuple[str, ...]:
+    """The names of the detectors that a text sets off; `cut`: max_tokens ended it (finish_reason "length").
+
+    A cut text is never "empty": its thoughts had no room to end.
+    """
+    names = [name for name, detector in DETECTORS.items() if detector(text) and not (cut and detector is empty)]
+    names += [name for name, detector in ENDING_DETECTORS.items() if detector(text, cut)]
+    return tuple(names)
+
+
+@lru_cache(maxsize=4096)
+def _is_bad(character: str) -> bool:
+    if character in "\n\r\t\f\v\x1b" or "\U0001f000" <= character <= "\U0001faff":
+        return False
+    return character == "\ufffd" or unicodedata.category(character) in {"Co", "Cn", "Cs", "Cc"}
+
+
+@lru_cache(maxsize=4096)
+def _script(character: str) -> str:
+    """The script of a letter, "" for anything else; the scripts that Chinese or Japanese text mixes are one."""
+    if not character.isalpha():
+        return ""
+    first = unicodedata.name(character, "").partition(" ")[0]
+    if first in {"MATHEMATICAL", "FULLWIDTH", "MODIFIER", "MICRO", "DOUBLE-STRUCK", "SCRIPT"}:
+        return ""
+    return "CJK" if first in _JAPANESE_AND_CHINESE or first == "HALFWIDTH" else first
+
+
+def _scripts(text: str) -> Counter[str]:
+    """How many letters of each script a text has."""
+    scripts: Counter[str] = Counter()
+    for character, count in Counter(text).items():
+        if script := _script(character):
+            scripts[script] += count
+    return scripts
+
+
+def _runs(text: str) -> bool:
+    """Whether it is running text rather than data, code or a table."""
+    kinds = Counter(unicodedata.category(character)[0] for character in text if not character.isspace())
+    return kinds["L"] + kinds["M"] >= RUNNING_SHARE * max(kinds.total(), 1)

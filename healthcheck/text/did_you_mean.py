@@ -1,0 +1,20 @@
+"""The nearest known name to one that is not known, for the end of a sentence."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from healthcheck.text.messages import joined, msg
+
+_MOST = 3
+_LEAST_BEGINNING = 3
+
+
+def hint(given: str, known: Iterable[str]) -> str:
+    """A "did you mean" question, beginning with a semicolon; empty if nothing is near."""
+    names = list(known)
+    long = len(given) >= _LEAST_BEGINNING
+    begun = [name for name in names if long and (name.startswith(given) or f"/{given}" in name)]
+    near = begun[:_MOST] or difflib.get_close_matches(given, names, n=_MOST, cutoff=0.7)
+    return msg("; did you mean {near}?", joined(" or ", near)) if near else ""

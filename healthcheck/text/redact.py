@@ -1,0 +1,171 @@
+"""Removes secrets from quoted text: log lines, command lines, addresses, answers of servers.
+
+A report is passed around; the logs that it quotes were not written for that. Names are kept, values go. What is no
+secret stays readable: counts of tokens, special tokens (<eos>), references ($HF_TOKEN).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from healthcheck.text.messages import Message
+from healthcheck.text.secret_shapes import REMOVED, SHAPES
+
+Value = TypeVar("Value")
+Redact = Callable[[str], str]
+
+_TELLING_CHARACTERS = 8
+"""A value shorter than this is not looked for by itself: it may be part of any word."""
+_LONGEST_SECRET = 8000
+"""Characters that are read after the place of a cut; a private key of 4096 bits has 3,300."""
+_PART = re.compile(r"key|secret|pass|pwd|pat|auth|token|cookie|credential|signature|contrase", re.IGNORECASE)
+"""What each name of a secret has in it: most texts have none of these."""
+_END_OF_NAME = (
+    r"(?:(?<=[\w.-])keys?|secrets?|pass(?:words?|wd|phrase|code)?|pwd|(?:(?<![a-z])|(?-i:(?=[AP])))(?:auth|pat)"
+    r"|authorization|token|cookie|credentials?|signature|contrase[n\u00f1]a)(?:[_-]?\d{1,2})?"
+)
+_NAME = re.compile(rf"[\w.-]*{_END_OF_NAME}", re.IGNORECASE)
+_HARMLESS = re.compile(
+    r"(?i)(?:\w*\.)*(?:(?:(?:bos|cls|eos|mask|pad|sep|unk|audio|image|video|special|begin|end|first|last|new|next|start"
+    r"|stop)_|\w*per_)token|(?:missing|mismatched|unexpected)_keys?|tiktoken|no[-_](?:api[-_]key|auth))"
+)
+"""Names of special tokens, counts, weights, a package and checks that end as those of secrets do."""
+_WORD = re.compile(r"[Aa]uth|[Cc]redentials?|[Pp]ass|PASS|[Pp]at|[Ss]ignature|[Tt]oken")
+"""A name that may be a word of a sentence, or what a server calls a part of a text: "unexpected token: newline"."""
+_PAIR = re.compile(
+    rf"(?<![\w.-])(?P<name>[\w.-]{{0,100}}{_END_OF_NAME})(?P<sep>[\"']?,?\s{{1,20}}[\"']?value[\"']?\s?[:=]\s?"
+    r"|\\?[\"']?\]?[ \t]{0,9}(?::?==?>?|:-?)[ \t]{0,9}|\\?[\"'],[ \t]?(?=b?\\?[\"'])|[ \t]+)"
+    r"(?:(?:basic|bearer|token|digest|negotiate)[ \t]+)?(?:b?\\?(?P<quote>[\"'])|(?P<list>[\[(]))?",
+    re.IGNORECASE,
+)
+_QUOTED = {quote: re.compile(rf"(?:[^{quote}\\\n]|\\[^{quote}\n])+") for quote in ('"', "'")}
+_LISTED = re.compile(r"[^\])\n]+")
+_BARE = re.compile(r"(?![)}\]](?:[\s\"'/,;:.)}\]]|\Z))(?:[^\s\"'\\&|]|\\(?![\s\"'nrt]))*[^\s\"'\\&|,;(){}\[\]`]")
+_TELLING_BEGINNING = 80
+"""Characters of a value that tell whether it is a secret: a long value behind many names costs no more."""
+_NOTHING = re.compile(
+    r"(?i)(?:removed|value|none|null|nil|true|false|undefined|-?\d{1,2}(?:\.\d+)?|\*+|%\w*%)?|[<$].*"
+)
+"""What is a secret under no name: no value, a small number, a reference, a placeholder."""
+_LIKELY = re.compile(r"(?=\S*\d)[\w.=~+/-]{8,}")
+_PREPOSITIONS = frozenset({"and", "from", "in", "is", "of", "or", "to", "with"})
+"""What follows an option that is mentioned, not passed."""
+_SHELL_SAYS = re.compile(
+    r"unbound variable|readonly variable|parameter (?:not set|null)|is not set|[\w./-]{0,80}\.sh: (?:line )?\d+: "
+)
+"""Behind the name of a variable: "HF_TOKEN: unbound variable"."""
+
+
+def beginning(text: str, limit: int) -> str:
+    """The first characters of a text without secrets: half a secret, cut off for a message, has no shape."""
+    return without_secrets(text[: limit + _LONGEST_SECRET])[:limit]
+
+
+def without_secrets(text: str) -> str:
+    """The text with "removed" in place of each value that has the shape, or the name, of a secret."""
+    return _keeping_messages(text, _without_secrets)
+
+
+def _keeping_messages(text: str, redact: Redact) -> str:
+    """The redacted text; a message keeps its template where redacting its values alone hides as much."""
+    plain = redact(text)
+    if not isinstance(text, Message):
+        return plain
+    shown = text.mapped(redact)
+    return shown if shown == plain else plain
+
+
+def _without_secrets(text: str) -> str:
+    for shape in SHAPES:
+        text = shape.sub(rf"\1{REMOVED}", text)
+    if not _PART.search(text):
+        return text
+    kept, taken = [], 0
+    for pair in _PAIR.finditer(text):
+        start, end = _secret_behind(pair) if pair.end() >= taken else (0, 0)
+        if start > taken:
+            kept += [text[taken:start], REMOVED]
+        taken = max(taken, end)
+    return "".join((*kept, text[taken:]))
+
+
+def _secret_behind(pair: re.Match[str]) -> tuple[int, int]:
+    """Where the secret of a name stands, (0, 0) where there is none."""
+    pattern = _QUOTED[pair["quote"]] if pair["quote"] else _LISTED if pair["list"] else _BARE
+    begins = pattern.match(pair.string, pair.end(), pair.end() + _TELLING_BEGINNING)
+    if begins is None or _is_spoken_of(pair, begins[0]):
+        return 0, 0
+    is_assigned = "=" in pair["sep"] and _WORD.fullmatch(pair["name"]) and not _NOTHING.fullmatch(begins[0])
+    value = pattern.match(pair.string, pair.end()) if is_assigned or _is_secret(pair["name"], begins[0]) else None
+    return value.span() if value else (0, 0)
+
+
+def _is_spoken_of(pair: re.Match[str], word: str) -> bool:
+    """Whether a sentence or a shell mentions the name, so that the word behind it has another meaning."""
+    name, separator = pair["name"], pair["sep"]
+    if _SHELL_SAYS.match(pair.string, pair.end()):
+        return True
+    if pair.string.endswith("${", 0, pair.start()) and word.startswith("?"):
+        return True
+    if not name.startswith("-"):
+        return separator.isspace()
+    if separator.strip() == ":":
+        return not _LIKELY.match(word)  # no command line has a colon there
+    return "=" not in separator and (word.startswith("-") or word in _PREPOSITIONS)
+
+
+def _is_secret(name: str, value: str) -> bool:
+    if _NOTHING.fullmatch(value) or not says_secret(name):
+        return False
+    if name.lower() in {"pwd", "oldpwd"}:
+        return not value.startswith(("/", "~", "."))
+    return not _WORD.fullmatch(name) or _LIKELY.match(value) is not None
+
+
+def says_secret(name: str) -> bool:
+    """Whether this is what a secret is called: api_key, --token, HF_TOKEN, password."""
+    return bool(_NAME.fullmatch(name)) and not _HARMLESS.fullmatch(name)
+
+
+def redactor(variables: Mapping[str, str]) -> Redact:
+    """A function that also removes the values of those variables whose names say that they are secrets."""
+    values = {
+        value
+        for name, value in variables.items()
+        if _is_secret(name, value) and len(value) >= _TELLING_CHARACTERS and not value.startswith("/")
+    }
+    longest_first = sorted(values, key=len, reverse=True)
+    known = re.compile("|".join(re.escape(value) for value in longest_first) or r"(?!)")
+    return lambda text: _keeping_messages(text, lambda part: _without_secrets(known.sub(REMOVED, part)))
+
+
+def redacted(value: Value, redact: Redact) -> Value:
+    """The same record or JSON value with every text in it redacted, and every text under the name of a secret."""
+    shown: Value = _redacted(value, redact)
+    return shown
+
+
+def _redacted(value: Any, redact: Redact) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {redact(name): _redacted_after(name, item, redact) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        options = ("", *(item if isinstance(item, str) and item.startswith("-") else "" for item in value))
+        return type(value)(
+            _redacted_after(option, item, redact) for option, item in zip(options, value, strict=False)
+        )
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{each.name: _redacted(getattr(value, each.name), redact) for each in fields(value)})
+    return value
+
+
+def _redacted_after(name: str, item: Any, redact: Redact) -> Any:
+    """The value of a name, or what follows an option; another option does not."""
+    if not isinstance(item, str) or item.startswith("-"):
+        return _redacted(item, redact)
+    is_secret = says_secret(name) if name.startswith("-") else _is_secret(name, item)
+    return REMOVED if is_secret else redact(item)

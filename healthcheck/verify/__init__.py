@@ -1,0 +1,1 @@
+"""A verification: the request, the order of the stages, what ran, the repairs."""

@@ -1,0 +1,133 @@
+"""Every check that there is, in the order in which they run, each with the page that explains it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from healthcheck.contract import Rule, Status
+from healthcheck.core.check import Check, Facts, filled
+from healthcheck.errors import UsageError
+from healthcheck.numerics import checks as numerics
+from healthcheck.runner import checks as runner
+from healthcheck.stages.endpoint import checks as endpoint
+from healthcheck.stages.plan import checks as plan
+from healthcheck.stages.plan.deep import DEEP_CHECKS
+from healthcheck.stages.probe import checks as probe
+from healthcheck.stages.repo import checks as repo
+from healthcheck.stages.service import checks as service
+from healthcheck.stages.weights import checks as weights
+from healthcheck.text.did_you_mean import hint
+from healthcheck.text.language import Translate, translated
+from healthcheck.text.messages import Message, msg
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The documentation of a check.
+
+    Attributes:
+        written: the text as it is translated, with names for what the contract says.
+        source: the file that declares the check.
+    """
+
+    id: str
+    title: str
+    stage: str
+    why: str
+    rule: Rule | None
+    requires: tuple[str, ...]
+    written: str
+    source: str
+
+    @property
+    def body(self) -> str:
+        """The text."""
+        return filled(self.written)
+
+    def ruled(self, rule: str) -> Message:
+        """The check's rule under its heading: the service's own rule, or an inference about the service."""
+        documented = self.rule is not None and self.rule.status is Status.DOCUMENTED
+        return (
+            msg("The service's rule: {rule}", rule)
+            if documented
+            else msg("Inferred about the service: {rule}", rule)
+        )
+
+
+def pages() -> tuple[Page, ...]:
+    """The pages of all checks, stage by stage."""
+    return (
+        *map(_page, repo.CHECKS),
+        *map(_page, plan.CHECKS),
+        *map(_page, plan.SUMMARIES),
+        *map(_page, DEEP_CHECKS),
+        *map(_page, weights.CHECKS),
+        *map(_page, service.PORT_CHECKS),
+        *map(_page, service.START_CHECKS),
+        *map(_page, endpoint.CHECKS),
+        *map(_page, numerics.CHECKS),
+        *map(_page, probe.CHECKS),
+        *map(_page, probe.OF_SEVERAL),
+        *map(_page, service.END_CHECKS),
+        *map(_page, runner.CHECKS),
+    )
+
+
+def page(check_id: str) -> Page:
+    """The page of one check.
+
+    Raises:
+        UsageError: there is no such check; the message names what is near.
+    """
+    known = {each.id: each for each in pages()}
+    if check_id not in known:
+        near = hint(check_id, known)
+        raise UsageError(
+            msg("there is no check {check_id}{near} (`npu-adapter explain` lists them all)", repr(check_id), near)
+        )
+    return known[check_id]
+
+
+def _page(check: Check[Facts]) -> Page:
+    return Page(
+        id=check.id,
+        title=check.title,
+        stage=check.stage.value,
+        why=check.why,
+        rule=check.rule,
+        requires=check.requires,
+        written=check.page,
+        source=check.run.__module__.replace(".", "/") + ".py",
+    )
+
+
+def in_language(page: Page, say: Translate) -> Page:
+    """The page in another language; the sentence of a rule is quoted, and stays."""
+    return replace(page, title=say(page.title), why=say(page.why), written=translated(page.written, say))
+
+
+def because(why: str) -> Message:
+    """Why the service cares."""
+    return msg("Why it matters: {why}", why)
+
+
+def needing(checks: str) -> Message:
+    """What has to hold before the check makes sense."""
+    return msg("Needs first: {checks}", checks)
+
+
+def declared(file: str) -> Message:
+    """Where the check is declared."""
+    return msg("In the code: {file}", file)
+
+
+def text(page: Page, say: Translate) -> str:
+    """The page as `npu-adapter explain` prints it."""
+    page = in_language(page, say)
+    parts = [f"{page.id}: {page.title}", say(because(page.why)), page.body]
+    if page.rule:
+        parts.append(say(page.ruled(page.rule.quote())))
+    if page.requires:
+        parts.append(say(needing(", ".join(page.requires))))
+    parts.append(say(declared(page.source)))
+    return "\n\n".join(parts) + "\n"

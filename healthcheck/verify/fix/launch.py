@@ -1,0 +1,197 @@
+"""Finds the launch command in deploy.sh and proposes edits of its plain words only.
+
+They count the characters of the script as it is read, each of which is one byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from healthcheck import contract
+from healthcheck.stages.plan.script import quotes as splits
+from healthcheck.stages.repo import shell
+from healthcheck.stages.repo.shell import Command, Word
+from healthcheck.verify.fix.edits import Edit
+
+BEFORE = {"exec", "nohup", "time", "command", "setsid"}
+GAP = re.compile(r"(?:[ \t]|\\\n)*")
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+VARIABLE = re.compile(r"\$\{?(\w+)")
+PATH = re.compile(r"(?:\$(?:\w|\{\w+\})|[\w./:@+-])+")
+"""Each character belongs to one alternative, or what does not match would be tried in 2**n ways."""
+MANY_WORDS = re.compile(r'"?\$(?:@|\*|\{\w+\[[@*]\]\})"?')
+DEFAULTED = re.compile(r"""["']?\$\{\w+:?-(?P<value>\d{1,5})\}["']?""")
+GONE_SWITCHES = {
+    "--disable-log-requests", "--enable-reasoning", "--engine-use-ray", "--multi-step-stream-outputs",
+    "--use-v2-block-manager", "--disable-async-output-proc", "--enable-prompt-adapter",
+}  # fmt: skip
+GONE_VALUED = {
+    "--swap-space", "--task", "--device", "--num-scheduler-steps", "--preemption-mode", "--num-lookahead-slots",
+    "--lora-extra-vocab-size",
+}  # fmt: skip
+LITERAL = re.compile(r"""(?P<quote>["']?)(?P<value>[\w.:/@+-]+)(?P=quote)""")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """The one command of a script that starts vLLM.
+
+    Attributes:
+        arguments: the words after `vllm serve`.
+        names: how many served model names a run recorded; 0 if that is unknown.
+        port: the one that a run recorded; 0 if that is unknown.
+        refused: the options that no release takes, as they are written, with the name to write; "" for none.
+    """
+
+    script: shell.Script
+    command: Command
+    arguments: tuple[Word, ...]
+    names: int = 0
+    port: int = 0
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+def find(script: shell.Script, line: int) -> Launch | None:
+    """The launch command, where there is no doubt which one it is; `line` is where a run recorded it, 0 unknown."""
+    found = [launch for launch in _all(script) if not line or _spans(launch, line)]
+    return found[0] if len(found) == 1 else None
+
+
+def port(launch: Launch) -> Iterator[Edit]:
+    """A literal port that is not the service's, or such a default of a variable that a run took."""
+    for value in _values(launch, "--port"):
+        literal, default = LITERAL.fullmatch(value.text), DEFAULTED.fullmatch(value.text)
+        if literal and literal["value"].isdigit() and int(literal["value"]) != contract.PORT:
+            yield _replace(value, literal, str(contract.PORT))
+        elif default and int(default["value"]) == launch.port != contract.PORT:
+            yield _replace(value, default, str(contract.PORT))
+
+
+def host(launch: Launch) -> Iterator[Edit]:
+    """A literal loopback address."""
+    for value in _values(launch, "--host"):
+        literal = LITERAL.fullmatch(value.text)
+        if literal and literal["value"] in LOOPBACK:
+            yield _replace(value, literal, "0.0.0.0")  # noqa: S104 - what the service needs
+
+
+def served_name(launch: Launch) -> Iterator[Edit]:
+    """The option --served-model-name with its names, as many as a run recorded if words like "$@" follow."""
+    words = launch.arguments
+    at = _only(launch, "--served-model-name")
+    if not at:
+        return
+    last = _last_value(words, at)
+    if MANY_WORDS.fullmatch(words[last].text) and last - at == launch.names + 1:
+        last -= 1  # it was empty in the run: the names are those before it
+    single = all(map(_one_word, words[at + 1 : last + 1])) or launch.names == last - at
+    if "=" in words[at].text or (last > at and single):
+        yield from _without(launch, at, last)
+
+
+def no_api_key(launch: Launch) -> Iterator[Edit]:
+    """The option --api-key with its one key; of several words it is not known which are keys."""
+    at = _only(launch, "--api-key")
+    last = _last_value(launch.arguments, at) if at else 0
+    if at and (last == at + 1 or "=" in launch.arguments[at].text):
+        yield from _without(launch, at, last)
+
+
+def refused(launch: Launch) -> Iterator[Edit]:
+    """The options that no release takes: those of another name are renamed, those that are gone are taken out."""
+    for flag, new in launch.refused.items():
+        plain = flag.replace("_", "-")
+        at = _only(launch, plain)
+        word = launch.arguments[at] if at else None
+        if word is None or word.text.partition("=")[0] != flag:
+            continue
+        joined = "=" in word.text
+        if new:
+            yield Edit(start=word.start, end=word.start + len(flag), new=new.encode())
+        elif (joined and plain in GONE_VALUED) or (not joined and plain in GONE_SWITCHES):
+            yield from _without(launch, at, at)
+        elif plain in GONE_VALUED and _last_value(launch.arguments, at) > at:
+            yield from _without(launch, at, at + 1)
+
+
+def _only(launch: Launch, option: str) -> int:
+    """The place of an option that is given once, behind a first word; 0 if there is none."""
+    given = [at for at, word in enumerate(launch.arguments) if _name(word) == option]
+    return given[0] if len(given) == 1 else 0
+
+
+def _last_value(words: tuple[Word, ...], at: int) -> int:
+    """The place of the last word that the option at that place may take."""
+    last = at
+    while "=" not in words[at].text and last + 1 < len(words) and not words[last + 1].text.startswith("-"):
+        last += 1
+    return last
+
+
+def _without(launch: Launch, at: int, last: int) -> Iterator[Edit]:
+    """The words from one place to another, with the gap before them, unless something else is between them."""
+    words, before = launch.arguments, launch.arguments[at - 1].end
+    between = [launch.script.text[before : words[at].start]]
+    between += [launch.script.text[words[i].end : words[i + 1].start] for i in range(at, last)]
+    if all(GAP.fullmatch(text) for text in between):
+        yield Edit(start=before, end=words[last].end, new=b"")
+
+
+def quotes(launch: Launch) -> Iterator[Edit]:
+    """$MODEL_PATH, or a variable that holds it, without quotes: a path with a blank splits it."""
+    holders = splits.holders(launch.script.text, contract.MODEL_PATH_VARIABLE)
+    for word in launch.arguments:
+        name, equals, value = word.text.partition("=")
+        value, start = (value, word.start + len(name) + 1) if equals else (name, word.start)
+        held = {found[1] for found in VARIABLE.finditer(value)} & holders
+        if held and PATH.fullmatch(value) and (not equals or re.fullmatch(r"--[\w-]+", name)):
+            yield Edit(start=start, end=start + len(value), new=f'"{value}"'.encode("latin-1"))
+
+
+def _all(script: shell.Script) -> Iterator[Launch]:
+    for command in script.commands():
+        words = list(command.words)
+        while words and (words[0].text in BEFORE or shell.ASSIGNMENT.match(words[0].text)):
+            words.pop(0)
+        texts = [word.text for word in words]
+        if texts[:2] == ["vllm", "serve"]:
+            yield Launch(script=script, command=command, arguments=tuple(words[2:]))
+        elif re.fullmatch(r"python3?", texts[0] if texts else "") and texts[1:3] == ["-m", API_SERVER]:
+            yield Launch(script=script, command=command, arguments=tuple(words[3:]))
+
+
+API_SERVER = "vllm.entrypoints.openai.api_server"
+
+
+def _spans(launch: Launch, line: int) -> bool:
+    first, last = launch.script.line(launch.command.start), launch.script.line(launch.command.words[-1].end)
+    return first <= line <= last
+
+
+def _name(word: Word) -> str:
+    return word.text.partition("=")[0].replace("_", "-") if word.text.startswith("--") else ""
+
+
+def _values(launch: Launch, option: str) -> Iterator[Word]:
+    """The value of an option that is given once, as a word or as the part of a word after the sign."""
+    given = [at for at, word in enumerate(launch.arguments) if _name(word) == option]
+    if len(given) != 1:
+        return
+    word = launch.arguments[given[0]]
+    name, equals, value = word.text.partition("=")
+    if equals:
+        start = word.start + len(name) + 1
+        yield Word(start=start, end=word.end, text=value)
+    elif given[0] + 1 < len(launch.arguments):
+        yield launch.arguments[given[0] + 1]
+
+
+def _one_word(word: Word) -> bool:
+    """Whether a word is one argument whatever its variables hold, so that taking it out takes out just that."""
+    return bool(LITERAL.fullmatch(word.text) or re.fullmatch(r'"[^"`()@*]*"|\'[^\']*\'|\$\w+|\$\{\w+\}', word.text))
+
+
+def _replace(word: Word, literal: re.Match[str], new: str) -> Edit:
+    return Edit(start=word.start + literal.start("value"), end=word.start + literal.end("value"), new=new.encode())

@@ -1,0 +1,74 @@
+"""Where a report comes from: versions, machine, weights, server. Facts only, for whoever repeats the run."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from healthcheck import __version__
+from healthcheck.core.records import JsonValue, Stage
+from healthcheck.text.redact import redacted, without_secrets
+
+if TYPE_CHECKING:  # the probe alone needs neither stage, and they take 0.1 s
+    from healthcheck.stages.service.records import Launch
+    from healthcheck.stages.weights.facts import Weights
+
+TAIL_LINES, MOST_CHARACTERS = 30, 400
+
+
+class StageClock:
+    """How long each stage took; a stage ends where the next begins, and may begin again."""
+
+    def __init__(self) -> None:
+        self._begun: list[tuple[Stage, float]] = []
+
+    def begin(self, stage: Stage) -> None:
+        """The stage begins now."""
+        self._begun.append((stage, time.monotonic()))
+
+    def seconds(self) -> dict[str, JsonValue]:
+        """Seconds by stage until now."""
+        ends = [*(began for _, began in self._begun[1:]), time.monotonic()]
+        spent: dict[Stage, float] = {}
+        for (stage, began), end in zip(self._begun, ends, strict=True):
+            spent[stage] = spent.get(stage, 0.0) + end - began
+        return {stage.value: round(seconds, 3) for stage, seconds in spent.items()}
+
+
+def kit() -> dict[str, JsonValue]:
+    """The kit, the interpreter and the machine; no host name, no user."""
+    return {
+        "kit": __version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "cores": os.cpu_count(),
+        "command": list[JsonValue](redacted(["npu-adapter", *sys.argv[1:]], without_secrets)),
+        "at": dt.datetime.now(tz=dt.timezone.utc).isoformat(timespec="seconds"),
+    }
+
+
+def fingerprint(weights: Weights) -> str:
+    """A digest of the names and sizes of the files and of the tensors' headers; the tensors are not read."""
+    files: Iterable[object] = sorted((entry.name, entry.size_bytes) for entry in weights.files)
+    headers: Iterable[object] = sorted((shard.entry.name, repr(shard.header)) for shard in weights.shards)
+    return hashlib.sha256(repr((files, headers)).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def launch(seen: Launch) -> dict[str, JsonValue]:
+    """The launch with its timeline, in seconds from the start of deploy.sh."""
+    return {
+        "command": list(seen.command),
+        "outcome": seen.outcome.value,
+        "ready_s": seen.ready_s,
+        "seconds": round(seen.seconds, 3),
+        "model": seen.model,
+        "phases": [{"name": phase.name, "at_s": round(phase.at_s, 3)} for phase in seen.phases],
+        "log": seen.log.name,
+        "log_tail": list[JsonValue](line[:MOST_CHARACTERS] for line in seen.log_tail[-TAIL_LINES:]),
+    }

@@ -1,0 +1,135 @@
+"""A verification in progress: the request, and the results so far."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from healthcheck import contract
+from healthcheck.ascend import stacks
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Progress
+from healthcheck.core.records import STAGES, JsonValue, Report, Stage, verdict_of
+from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
+from healthcheck.text.messages import msg
+from healthcheck.text.redact import redacted, redactor
+from healthcheck.verify import provenance
+
+TITLES = {
+    Stage.REPO: msg("the committed files"),
+    Stage.PLAN: msg("what deploy.sh would launch (it runs in a sandbox, against stubs)"),
+    Stage.WEIGHTS: msg("the weights and the task"),
+    Stage.SERVICE: msg("launching deploy.sh"),
+    Stage.ENDPOINT: msg("the chat endpoint"),
+    Stage.NUMERICS: msg("comparing log-probabilities"),
+    Stage.PROBE: msg("a short accuracy measurement"),
+}
+TASKS = {task.value: task for task in contract.Task}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """The request: what to verify, and how far.
+
+    Attributes:
+        weights: the folder that becomes MODEL_PATH; None with `url`, or if only the repo stage runs.
+        ahead: what stands for weights that are not here (a file or a model's name), whose configuration `weights`
+            has; "" if they are here.
+        url: a server that already runs: only the endpoint and the probe are looked at then.
+        model: the model name to send to that server, "" for the first that it lists.
+        stack: the vllm-ascend release that the service is assumed to have, "" for the repository's own.
+        pending: the changes of the working copy are taken in, as `git commit -a` would.
+        staged: what is staged is judged in place of the commit, as `git commit` would take it in.
+        waived: ids of checks that are not to run, each with who asked for that and why; a report names them.
+        settings: the repository's file whose settings were taken, "" if it has none.
+        own_settings: whether the repository's settings count, and so whether they can be read.
+        out: the report folder.
+        environment: variables that the launch gets beside those that every launch gets.
+        deadline_s: how long a launch may take to answer; the service's own deadline is unknown.
+        deep: the real vLLM and vllm-ascend build the engine's configuration, too.
+        numerics: requests that must have the same log-probabilities are compared, after the endpoint.
+        engine_python: the Python that has both, "" for the one that is found.
+        unconfined: if this system has no sandbox, deploy.sh runs with all permissions of this user.
+    """
+
+    root: Path
+    weights: Path | None
+    out: Path
+    url: str = ""
+    model: str = ""
+    task: str = ""
+    stack: str = ""
+    pending: bool = False
+    staged: bool = False
+    until: Stage = Stage.PROBE
+    ahead: str = ""
+    waived: Mapping[str, str] = field(default_factory=dict)
+    settings: str = ""
+    own_settings: bool = True
+    environment: Mapping[str, str] = field(default_factory=dict)
+    deadline_s: float = 1800.0
+    weight_limit_bytes: int = contract.MAX_WEIGHT_BYTES
+    npu: str = ""
+    npus: int = 0
+    deep: bool = False
+    numerics: bool = False
+    engine_python: str = ""
+    unconfined: bool = False
+    probe: ProbeSettings = field(default_factory=lambda: ProbeSettings(url=""))
+
+
+class Run:
+    """The record that the stages write to; it can become a report at any time, even after an interruption."""
+
+    def __init__(self, request: Request, progress: Progress) -> None:
+        self.request = request
+        self.progress = progress
+        self._redact = redactor({**os.environ, **request.environment})
+        self.ledger = Ledger(
+            progress, waived=request.waived, redact=self._redact, doubt=stacks.choose(request.stack).doubt
+        )
+        self.metrics: dict[str, JsonValue] = {}
+        self.provenance: dict[str, JsonValue] = provenance.kit()
+        if request.settings:
+            self.provenance["settings"] = request.settings
+        self.stopped = ""
+        self.uncommitted = ""
+        self.measured: ProbeRun | None = None
+        self.server_options: Mapping[str, str] = {}
+        """Of the vLLM server that deploy.sh starts, as its dry run recorded them."""
+        self._clock = provenance.StageClock()
+
+    def begin(self, stage: Stage) -> None:
+        """A stage begins."""
+        self._clock.begin(stage)
+        self.progress.stage(stage, TITLES[stage])
+
+    def resume(self, stage: Stage) -> None:
+        """A stage goes on after another."""
+        self._clock.begin(stage)
+
+    def wants(self, stage: Stage) -> bool:
+        """Whether the stage was asked for."""
+        return STAGES.index(stage) <= STAGES.index(self.request.until)
+
+    def report(self) -> Report:
+        """The report of the results so far."""
+        results = self.ledger.results
+        first, last = Stage.ENDPOINT if self.request.url else STAGES[0], self.request.until
+        return Report(
+            verdict=verdict_of(results, stopped=self.stopped, uncommitted=self.uncommitted),
+            results=results,
+            asked=(
+                msg("{first} to {last}", first.value, last.value)
+                if first is not last
+                else msg("{stage} only", last.value)
+            )
+            + (msg(", as staged") if self.request.staged else "")
+            + (msg(", the weights by their configuration alone") if self.request.ahead else ""),
+            metrics=self.metrics,
+            provenance=redacted(self.provenance, self._redact) | {"stages": self._clock.seconds()},
+            stopped=self.stopped,
+            uncommitted=self.uncommitted,
+        )

@@ -1,0 +1,123 @@
+"""Verifies a submission: puts the stages together, in order of cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from healthcheck import contract
+from healthcheck.ascend import hardware
+from healthcheck.ascend.hardware import Devices
+from healthcheck.core.progress import Progress
+from healthcheck.core.records import NOT_BUILT, Report, Stage
+from healthcheck.runner.devices import devices_here
+from healthcheck.runner.real import RealMachine
+from healthcheck.stages.plan import checks as plan_checks
+from healthcheck.stages.plan import facts as plan_facts
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.probe.records import ProbeRun
+from healthcheck.stages.repo import checks as repo_checks
+from healthcheck.stages.repo.facts import Submission, read_submission
+from healthcheck.text.messages import msg
+from healthcheck.verify import ran
+from healthcheck.verify.run import TASKS, Request, Run
+
+UNCOMMITTED = msg("repaired in the working copy; not committed yet")
+
+
+class Verification:
+    """One verification, of a repository and its weights or of a running server."""
+
+    def __init__(self, request: Request, progress: Progress) -> None:
+        self._request = request
+        self._run = Run(request, progress)
+        self._changed: tuple[str, ...] = ()
+
+    @property
+    def measured(self) -> ProbeRun | None:
+        """The probe's samples, None if there was no probe."""
+        return self._run.measured
+
+    def run(self) -> Report:
+        """Run the requested stages; Ctrl-C ends the run and keeps its results."""
+        asked = self._request
+        try:
+            if not asked.url:
+                self._submission(asked.weights or Path())
+            else:
+                from healthcheck.verify import with_server  # noqa: PLC0415 - the HTTP clients take longer than the static stages
+
+                with_server.talk(self._run, asked.url, TASKS.get(asked.task, contract.Task.TEXT_GENERATION))
+        except KeyboardInterrupt:
+            self._run.stopped = self._run.stopped or "interrupted"
+        return self._run.report()
+
+    def _submission(self, weights: Path) -> None:
+        """A repository and its weights, stage by stage."""
+        submission, plan = self._dry_run(weights)
+        if self._request.deep and plan is not None:
+            self._ask_engine(submission, plan, weights)
+        if not self._run.wants(Stage.WEIGHTS):
+            return
+        from healthcheck.verify import weighing  # noqa: PLC0415 - the dry run begins sooner without it
+
+        task = weighing.weigh(self._run, submission, weights, plan)
+        if self._run.wants(Stage.SERVICE):
+            from healthcheck.verify import with_server  # noqa: PLC0415 - see run()
+
+            with_server.launch(self._run, submission, weights, task)
+
+    def _dry_run(self, weights: Path) -> tuple[Submission, LaunchPlan | None]:
+        """The stages repo and plan."""
+        asked, ledger = self._request, self._run.ledger
+        self._run.begin(Stage.REPO)
+        submission = read_submission(
+            asked.root, stack=asked.stack or None, pending=asked.pending, staged=asked.staged
+        )
+        if not asked.own_settings:
+            submission = replace(submission, unread_settings=())
+        self._run.provenance |= {"repository": str(submission.root), "commit": submission.commit}
+        self._run.uncommitted = UNCOMMITTED if submission.pending else ""
+        self._changed = () if submission.pending else submission.changed
+        ledger.judge(repo_checks.CHECKS, lambda: submission)
+        if not self._run.wants(Stage.PLAN):
+            return submission, None
+        self._run.begin(Stage.PLAN)
+        consent = asked.unconfined or self._run.wants(Stage.SERVICE)
+        plan = ledger.judge(
+            plan_checks.CHECKS,
+            lambda: plan_facts.gather(submission, weights, consent=consent, devices=self._devices()),
+        )
+        ledger.judge(plan_checks.SUMMARIES, lambda: ledger.results)
+        self._run.provenance["sandbox"] = plan.observed.mode.value if plan else "none"
+        if plan and plan.server:
+            self._run.provenance["server_command"] = ran.server(plan.server)
+            self._run.server_options = plan.server.options if plan.server.engine == "vllm" else {}
+            checked = asked.deep or self._run.wants(Stage.SERVICE) or plan.server.engine != "vllm"
+            self._run.provenance |= {} if checked else {"engine_config": NOT_BUILT}
+        return submission, plan
+
+    def _devices(self) -> Devices | None:
+        """The devices that deploy.sh sees: those that were named, else those of this machine, if it has any."""
+        asked = self._request
+        if asked.npu or asked.npus:
+            return hardware.named_devices(asked.npu, asked.npus)
+        return devices_here(RealMachine())
+
+    def _ask_engine(self, submission: Submission, plan: LaunchPlan, weights: Path) -> None:
+        """The configuration that the real vLLM and vllm-ascend build from the plan's arguments."""
+        from healthcheck.stages.plan.deep import DEEP_CHECKS  # noqa: PLC0415 - as above
+        from healthcheck.stages.plan.engine_config.facts import gather_engine_config  # noqa: PLC0415
+        from healthcheck.stages.plan.engine_config.request import Question  # noqa: PLC0415
+
+        asked = self._request
+        self._run.progress.update(msg("the real vLLM builds its configuration: a minute or so"))
+        question = Question(
+            plan=plan,
+            root=submission.root,
+            weights=weights,
+            engine_python=asked.engine_python,
+            npu=asked.npu,
+            devices=asked.npus,
+        )
+        self._run.ledger.judge(DEEP_CHECKS, lambda: gather_engine_config(question))

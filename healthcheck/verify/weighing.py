@@ -1,0 +1,50 @@
+"""The stage of the weights: whether they are whole, and whether the launch of the dry run suits them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from healthcheck.contract import Task
+from healthcheck.core.records import Stage
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.repo.facts import Submission
+from healthcheck.stages.weights.ahead import announced
+from healthcheck.stages.weights.checks import AHEAD, CHECKS
+from healthcheck.stages.weights.facts import WeightsFacts, survey
+from healthcheck.stages.weights.task import task_of
+from healthcheck.text.messages import msg
+from healthcheck.verify import provenance
+from healthcheck.verify.run import TASKS, Run
+
+
+def weigh(run: Run, submission: Submission, folder: Path, plan: LaunchPlan | None) -> Task:
+    """Judge the weights; the task that they are for."""
+    run.begin(Stage.WEIGHTS)
+    facts = _facts(run, submission, folder, plan)
+    if run.request.ahead:
+        run.ledger.judge(AHEAD, lambda: facts)
+        run.ledger.skip(CHECKS[::-1], msg("the weights are not here"))
+    else:
+        run.ledger.judge(CHECKS, lambda: facts)
+    code = task_of(facts)[0]
+    run.provenance["task"] = code or "unknown"
+    return TASKS.get(code, Task.TEXT_GENERATION)
+
+
+def _facts(run: Run, submission: Submission, folder: Path, plan: LaunchPlan | None) -> WeightsFacts:
+    asked = run.request
+    weights = survey(folder, below=plan.served_below if plan else "")
+    run.provenance["weights"] = asked.ahead or str(folder)
+    if asked.ahead:
+        weights = announced(weights)
+    else:
+        run.provenance["weights_fingerprint"] = provenance.fingerprint(weights)
+    return WeightsFacts(
+        weights=weights,
+        plan=plan,
+        submission=submission,
+        task=asked.task or None,
+        limit_bytes=asked.weight_limit_bytes,
+        npu=asked.npu or None,
+        npus=asked.npus or None,
+    )

@@ -1,0 +1,172 @@
+"""The stages that need a running server: service, endpoint, numerics, probe."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from healthcheck.contract import Task
+from healthcheck.core.records import Outcome, Stage
+from healthcheck.errors import Blocked, reason_of
+from healthcheck.numerics import checks as numerics_checks
+from healthcheck.numerics import facts as numerics
+from healthcheck.numerics import reproduction
+from healthcheck.numerics.figures import metrics
+from healthcheck.numerics.records import NumericsSettings
+from healthcheck.runner.memory import used_memory
+from healthcheck.runner.real import RealMachine
+from healthcheck.runner.versions import versions
+from healthcheck.stages.endpoint import checks as endpoint_checks
+from healthcheck.stages.endpoint.facts import Interview, interview
+from healthcheck.stages.probe import checks as probe_checks
+from healthcheck.stages.probe.facts import measure, stored_metrics
+from healthcheck.stages.probe.facts import provenance as parameters
+from healthcheck.stages.probe.problems import FAMILY_OF
+from healthcheck.stages.probe.records import EndedBy
+from healthcheck.stages.repo.facts import Submission, export
+from healthcheck.stages.service import checks as service_checks
+from healthcheck.stages.service.facts import Service, gather_port
+from healthcheck.stages.service.memory import MemoryWatch
+from healthcheck.stages.service.watch import Patience
+from healthcheck.text.messages import msg
+from healthcheck.verify import provenance
+from healthcheck.verify.run import Run
+
+
+def launch(run: Run, submission: Submission, weights: Path, task: Task) -> None:
+    """Launch a clean export of the submission, talk to it, and end it."""
+    run.begin(Stage.SERVICE)
+    obstacle = _obstacle(run)
+    if obstacle:
+        run.ledger.skip(service_checks.START_CHECKS, obstacle)
+        _skip_talk(run, obstacle)
+        run.ledger.skip(service_checks.END_CHECKS, obstacle)
+        return
+    with export(submission) as copy:
+        _launch(run, copy, weights, task)
+
+
+def talk(run: Run, url: str, task: Task) -> None:
+    """The endpoint and the probe of a running server, over HTTP."""
+    if failed := _failed(run):
+        _skip_talk(run, msg("{id} failed", failed))
+        return
+    if run.wants(Stage.ENDPOINT):
+        run.begin(Stage.ENDPOINT)
+        seen = run.ledger.judge(endpoint_checks.CHECKS, lambda: _interview(run, url, task))
+        run.provenance["server"] = seen.models.headers.get("server", "") if seen else ""
+    if run.request.numerics:
+        _numerics(run, url)
+    if run.wants(Stage.PROBE):
+        _probe(run, url, task)
+
+
+def _failed(run: Run) -> str:
+    """The first check that failed so far, "" for none."""
+    return next((result.id for result in run.ledger.failed()), "")
+
+
+def _obstacle(run: Run) -> str:
+    """Why there will be no launch, "" if nothing is in the way."""
+    if failed := _failed(run):
+        run.ledger.skip(service_checks.PORT_CHECKS, msg("{id} failed", failed))
+        return msg("{id} failed: repair that first, a launch would only repeat it", failed)
+    run.ledger.judge(service_checks.PORT_CHECKS, gather_port)
+    open_ports = [check.id for check in service_checks.PORT_CHECKS if not run.ledger.result(check.id).settled]
+    return (
+        msg("{open_ports} could not be settled, and the launch waits for it", open_ports[0]) if open_ports else ""
+    )
+
+
+def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
+    asked = run.request
+    service = Service(
+        copy,
+        weights,
+        log=asked.out / "logs" / "deploy.log",
+        progress=run.progress,
+        patience=Patience(deadline_s=asked.deadline_s),
+        environment=asked.environment,
+        memory=MemoryWatch(lambda: used_memory(RealMachine())),
+    )
+    try:
+        with service:
+            run.ledger.judge(service_checks.START_CHECKS, lambda: service.launch)
+            if run.ledger.result("service/starts").outcome in {Outcome.PASS, Outcome.WARN}:
+                run.ledger.settle(Stage.PLAN, msg("the real launch answered here"))
+            run.provenance["launch"] = provenance.launch(service.launch)
+            run.provenance["versions"] = versions(RealMachine())
+            if run.ledger.result("service/starts").settled:
+                talk(run, service.url, task)
+            else:
+                _skip_talk(run, msg("service/starts gave no answer"))
+            run.resume(Stage.SERVICE)
+    except KeyboardInterrupt:
+        run.stopped = "interrupted"
+        run.ledger.skip(service_checks.START_CHECKS, run.stopped)
+        _skip_talk(run, run.stopped)
+    run.ledger.judge(service_checks.END_CHECKS, service.ended)
+
+
+def _interview(run: Run, url: str, task: Task) -> Interview:
+    asked = run.request
+    if asked.url:
+        _reach(asked.url)
+    weights = str(asked.weights) if asked.weights else None
+    return interview(url, model=asked.model or None, weights=weights, task=task, progress=run.progress)
+
+
+def _reach(url: str) -> None:
+    """A refused connection is inconclusive, not a failure of the server.
+
+    Raises:
+        Blocked: no connection can be made.
+    """
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname or "", port), timeout=10).close()
+    except OSError as error:
+        raise Blocked(
+            msg("no server answers at {url} ({reason}): start it first", url, reason_of(error))
+        ) from error
+
+
+def _probe(run: Run, url: str, task: Task) -> None:
+    if failed := _failed(run):
+        run.ledger.skip(probe_checks.CHECKS, msg("{id} failed: figures from a faulty endpoint say nothing", failed))
+        return
+    run.begin(Stage.PROBE)
+    asked = run.request.probe
+    settings = replace(asked, url=url, family=asked.family or FAMILY_OF[task])
+    probed = run.ledger.judge(probe_checks.CHECKS, lambda: measure(settings, run.progress, run.request.out))
+    if probed:
+        run.measured = probed
+        run.metrics |= stored_metrics(probed)
+        run.provenance["probe"] = parameters(probed)["probe"]
+        run.stopped = "interrupted" if probed.ended_by is EndedBy.INTERRUPT else ""
+
+
+def _numerics(run: Run, url: str) -> None:
+    if failed := _failed(run):
+        run.ledger.skip(numerics_checks.CHECKS, msg("{id} failed", failed))
+        return
+    run.begin(Stage.NUMERICS)
+    most = numerics.largest_batch(run.server_options)
+    settings = NumericsSettings(url=url, model=run.request.model, max_batch=most)
+    compared = run.ledger.judge(numerics_checks.CHECKS, lambda: numerics.measure(settings, run.progress))
+    if compared:
+        run.metrics |= metrics(compared)
+        run.provenance |= numerics.provenance(compared)
+        reproduction.keep(run.request.out, run.ledger.results)
+
+
+def _skip_talk(run: Run, because: str) -> None:
+    if run.wants(Stage.ENDPOINT):
+        run.ledger.skip(endpoint_checks.CHECKS, because)
+    if run.request.numerics:
+        run.ledger.skip(numerics_checks.CHECKS, because)
+    if run.wants(Stage.PROBE):
+        run.ledger.skip(probe_checks.CHECKS, because)
