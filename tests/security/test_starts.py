@@ -13,7 +13,7 @@ IN_THE_SANDBOX = "stages/plan/dry_run/stubs/"
 """What runs there is the stub of a program, beside the script that nobody vouches for."""
 RUNNERS = {"ran", "processes.ran", "started", "processes.started"}
 """The names that `processes.ran` and `started` are called by: their callers start a process too."""
-PROGRAMS = {"programs.find_or_name", "programs.isolated", "system/programs.python", "programs.find"}
+PROGRAMS = {"programs.find_or_name", "programs.isolated", "programs.python", "programs.find"}
 OTHERS = {
     "stages/plan/engine_config/child.py:_ended": "an interpreter that the user named, by its absolute path, in its own folder",
     "system/processes.py:ran": "what its callers name, which are looked at themselves",
