@@ -11,13 +11,12 @@ SUBPROCESS = {"run", "Popen", "call", "check_call", "check_output", "getoutput",
 OS = {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "startfile"}
 IN_THE_SANDBOX = "stages/plan/dry_run/stubs/"
 """What runs there is the stub of a program, beside the script that nobody vouches for."""
-RUNNERS = {"ran", "processes.ran", "started", "processes.started"}
+RUNNERS = {"ran", "processes.ran", "processes.started"}
 """The names that `processes.ran` and `started` are called by: their callers start a process too."""
 PROGRAMS = {"programs.find_or_name", "programs.isolated", "programs.python", "programs.find"}
 OTHERS = {
     "stages/plan/engine_config/child.py:_ended": "an interpreter that the user named, by its absolute path, in its own folder",
-    "system/processes.py:ran": "what its callers name, which are looked at themselves",
-    "system/processes.py:started": "the same",
+    "system/processes.py:started": "what its callers name, which are looked at themselves",
     "stages/repo/shells.py:_run": "a shell that programs.find found",
     "runner/children/shared.py:as_ranks": "the interpreter that runs it, in the folder that the kit made for it",
     "runner/children/soak_probe.py:main": "the same",
