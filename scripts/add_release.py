@@ -119,7 +119,7 @@ def _add_rows(versions: list[str], wanted: argparse.Namespace, books: Books) -> 
             else:
                 with unpacked(ASCEND, version) as tree:
                     _add_row(tree, table, wanted, books)
-    source = f"{ASCEND} {last}, {release_row.POLICY}; requires: the metadata and the Dockerfile of each release"
+    source = f"{ASCEND} {last}, {release_row.POLICY}"
     books.matrix |= {"source": source, "read_on": date.today().isoformat()}  # noqa: DTZ011 - a day is enough
 
 

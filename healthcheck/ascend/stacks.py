@@ -19,7 +19,7 @@ from healthcheck.ascend import schemes
 from healthcheck.errors import UsageError
 from healthcheck.system import json_text
 from healthcheck.text.did_you_mean import hint
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 
 DEFAULT = "0.23.0"
 
@@ -113,7 +113,11 @@ def _matrix() -> _Matrix:
 
 def source() -> str:
     """The source of the matrix, and the date."""
-    return msg("{source}; read {read_on}", _matrix().source, _matrix().read_on)
+    return msg(
+        "{source}; requires: the metadata and the Dockerfile of each release; read {read_on}",
+        _matrix().source,
+        _matrix().read_on,
+    )
 
 
 def rows() -> tuple[Row, ...]:
@@ -269,8 +273,8 @@ def spans(some: Iterable[str], known: Iterable[str]) -> str:
             groups[-1].append(version)
         else:
             groups.append([])
-    said = [[f"{group[0]} to {group[-1]}"] if len(group) > 2 else group for group in groups]
-    return ", ".join(word for words in said for word in words)
+    said = [[msg("{first} to {last}", group[0], group[-1])] if len(group) > 2 else group for group in groups]
+    return joined(", ", (word for words in said for word in words))
 
 
 def is_older(one: str, other: str) -> bool:

@@ -228,8 +228,8 @@ def _flip(flip: Flip) -> Iterator[str]:
             "won: {problem} ({tier}), right in {first}/{first2} → {second}/{second2}; expected {expected}", *said
         )
     yield msg("  asked: {short}", _short(flip.question))
-    yield f"  A: {_short(flip.first_answer)}"
-    yield f"  B: {_short(flip.second_answer)}"
+    for letter, answer in (("A", flip.first_answer), ("B", flip.second_answer)):
+        yield msg("  {letter}: {answer}", letter, _short(answer))
 
 
 def _short(text: str) -> str:

@@ -13,7 +13,7 @@ from healthcheck.stages.service.blocks import Line
 from healthcheck.stages.service.diagnosis import Diagnosis, diagnose, diagnose_stream
 from healthcheck.stages.service.evidence import Hit
 from healthcheck.stages.service.repairs import Setup, repair, setup_of
-from healthcheck.text.messages import msg, plural
+from healthcheck.text.messages import joined, message, msg, plural
 
 
 def run(options: argparse.Namespace) -> int:
@@ -61,7 +61,7 @@ def _text(found: Diagnosis, name: str, setup: Setup) -> Iterable[str]:
 def _known(hit: Hit, setup: Setup, word: str) -> Iterable[str]:
     yield msg("{id}: {cause}", hit.failure.id, hit.failure.cause)
     yield msg("  {word:<7} {repair}", msg("{word}:", word), repair(hit.failure, setup))
-    yield msg("  source: {sources}", "; ".join(hit.failure.sources))
+    yield msg("  source: {sources}", joined("; ", map(message, hit.failure.sources)))
 
 
 def _quoted(lines: Iterable[Line]) -> Iterable[str]:

@@ -117,7 +117,10 @@ def _look(machines: Machines, out: Path, terms: Terms) -> tuple[Look, ...]:
     translation = translation_of_the_process()
     try:
         looked = looks.looked_at(
-            machines, out, terms, lambda who, said: print(f"{who}: {translation.say(said)}", file=sys.stderr)
+            machines,
+            out,
+            terms,
+            lambda who, said: print(translation.say(msg("{name}: {why}", who, said)), file=sys.stderr),
         )
     except KeyboardInterrupt:
         machines.close()

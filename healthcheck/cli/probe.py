@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
         return published.status
     if isinstance(printed, dict):
         said = ", ".join(f"{name} {value:.2f}" for name, value in printed.items())
-        print(f"{translation.say(CLIENT)}:\n  {said or translation.say(_unprinted(probed))}")
+        print(translation.say(msg("{heading}:", CLIENT)) + f"\n  {said or translation.say(_unprinted(probed))}")
         if len(printed) > 1:
             print(
                 translation.say(

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 def _listed() -> Iterator[str]:
     """What can be simulated: a line each."""
     say = translation_of_the_process().say
-    yield f"{say(msg('dialects'))}: {', '.join(DIALECTS)}\n"
+    yield say(msg("{label}: {text}", msg("dialects"), ", ".join(DIALECTS))) + "\n"
     yield say(msg("manners, all of them honest:"))
     yield from (f"{manner.value:24} {say(text)}" for manner, text in TEXTS.items())
     yield f"\n{say(msg('faults, each with the check that it trips:'))}"

@@ -24,7 +24,7 @@ from healthcheck.system import files, json_text, toml_text
 from healthcheck.system.json_text import JsonError
 from healthcheck.system.toml_text import TomlError
 from healthcheck.text.did_you_mean import hint
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 from healthcheck.text.redact import without_secrets
 
 MAX_FILE_BYTES = 4 * 2**20
@@ -85,7 +85,7 @@ def _jobs(rows: list[Row], folder: Path, verify: Verify) -> tuple[Job, ...]:
             wrong.append(msg("{where}: {job}", row.where, job))
     if wrong:
         more = msg("\nand {wrong} more", len(wrong) - MOST_ERRORS) if len(wrong) > MOST_ERRORS else ""
-        raise UsageError("\n".join(wrong[:MOST_ERRORS]) + more)
+        raise UsageError(joined("\n", wrong[:MOST_ERRORS]) + more)
     return tuple(jobs.values())
 
 

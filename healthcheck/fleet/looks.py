@@ -114,7 +114,7 @@ def _rows(looks: Iterable[Look], say: Translate) -> Iterator[tuple[str, ...]]:
             machine.kind,
             "✓" if look.takes_jobs else "✗",
             say(verdict_words(attempt)),
-            duration(attempt.seconds),
+            say(duration(attempt.seconds)),
             say(look.why),
         )
 

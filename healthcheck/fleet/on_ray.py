@@ -48,6 +48,12 @@ _SHIPPED = {"py_modules": [str(Path(healthcheck.__file__).parent)], "excludes": 
 """The kit as a folder of modules: a wheel would have pip look for the packages that it needs."""
 
 
+def npus_in_words(count: int, kind: str) -> str:
+    """NPUs of a kind that are asked for; 0 is any number, "" any kind."""
+    named = f" {kind}" if kind else ""
+    return f"{count} NPU{named}" if count else msg("an NPU{kind}", named)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """A node of the cluster; `kind` is the label of its NPUs, "" without one, `address` how others reach it."""
@@ -151,7 +157,7 @@ class Cluster:
         self._look()
         if self._fitting(job):
             return ""
-        wanted = f"{job.npus or 'an'} NPU{f' {job.npu}' if job.npu else ''}"
+        wanted = npus_in_words(job.npus, job.npu)
         have = ", ".join(map(str, self._alive)) or msg("none is left")
         return msg("no node has {wanted} ({have}; kinds are the label {kind_label})", wanted, have, KIND_LABEL)
 

@@ -23,7 +23,7 @@ from healthcheck import contract
 from healthcheck.core.progress import Progress
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.fleet.launch import GRACE_S
-from healthcheck.fleet.on_ray import WAIT_S, Cluster, Node
+from healthcheck.fleet.on_ray import WAIT_S, Cluster, Node, npus_in_words
 from healthcheck.fleet.readback import MAX_LOG_BYTES, short, tail
 from healthcheck.fleet.serving import LOG, Adapter, Phase, State, Wanted, served
 from healthcheck.report.words import duration
@@ -197,7 +197,7 @@ def chosen(nodes: Sequence[Node], wanted: Wanted) -> Sequence[Node]:
         if node.has(wanted.npus, wanted.npu):
             fitting.setdefault(node.address, node)
     if len(fitting) < (wanted.count or 1):
-        what = f"{wanted.npus or 'an'} NPU{f' {wanted.npu}' if wanted.npu else ''}"
+        what = npus_in_words(wanted.npus, wanted.npu)
         needs = msg(" with {what}", what) if wanted.npus or wanted.npu else ""
         raise Blocked(
             msg(

@@ -47,7 +47,7 @@ class Show:
         """An attempt starts."""
         self._running[job.name] = (time.monotonic(), "")
         said = msg("attempt {number} begins", number) if number > 1 else msg("the job begins")
-        self._say(Text(f"{job.name}: {self._say_in(said)}", style="dim"))
+        self._say(Text(self._say_in(msg("{name}: {said}", job.name, said)), style="dim"))
 
     def moved(self, running: Running) -> None:
         """A job is in this stage."""
@@ -63,7 +63,7 @@ class Show:
         parts: list[str | tuple[str, str]] = [
             f"{attempt.job}: ",
             (say(page.verdict_words(attempt)), COLOURS[attempt.verdict]),
-            f" ({', '.join(filter(None, (duration(attempt.seconds), attempt.node)))})",
+            f" ({', '.join(filter(None, (say(duration(attempt.seconds)), attempt.node)))})",
             f"; {say(msg('it is tried again'))}" if again else "",
             f": {say(page.said(attempt))}" if attempt.verdict is not Verdict.READY else "",
         ]
@@ -83,7 +83,7 @@ class Show:
         table = Table.grid(padding=(0, 2))
         for name, (began, stage) in sorted(self._running.items()):
             elapsed = time.monotonic() - began
-            table.add_row(name, stage or self._say_in(msg("the job begins")), duration(elapsed))
+            table.add_row(name, stage or self._say_in(msg("the job begins")), self._say_in(duration(elapsed)))
         return table
 
 
@@ -111,6 +111,6 @@ def _rows(fleet: Fleet, say: Translate) -> Iterator[tuple[str, ...]]:
             job.name,
             say(page.verdict_words(last)),
             *(marks.get(tones.get(stage, ""), "·") for stage in stages),
-            duration(last.seconds) if last else "",
+            say(duration(last.seconds)) if last else "",
             why if len(why) <= LONGEST_LINE else f"{why[: LONGEST_LINE - 1]}…",
         )

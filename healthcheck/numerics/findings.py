@@ -51,8 +51,10 @@ def judged(run: NumericsRun, relations: Collection[Relation], *, fix: str) -> Fi
 def name(cell: Cell) -> str:
     """A relation with its size."""
     words = cell.relation.value
-    if cell.relation in {Relation.BATCH, Relation.MIXED_LENGTHS}:
-        return words.replace("a batch", f"a batch of {cell.size}")
+    if cell.relation is Relation.BATCH:
+        return msg("in a batch of {size}", cell.size)
+    if cell.relation is Relation.MIXED_LENGTHS:
+        return msg("in a batch of {size} with prompts of other lengths", cell.size)
     return (
         msg("{words} ({size} tokens)", words, cell.size)
         if cell.relation in {Relation.DECODED, Relation.AT_EDGE}
@@ -88,7 +90,7 @@ def _expected(limit: float) -> str:
 def _seen(cell: Cell, noise: float) -> str:
     beyond, limit = (cell.wrong, FAULT) if cell.wrong else (cell.moved, ROUNDING)
     worst = cell.worst.difference
-    prompts = msg("more prompts of suspect lengths") if cell.again else "prompts"
+    prompts = msg("more prompts of suspect lengths") if cell.again else msg("prompts")
     flip = msg(", and a token that led by {flip:.1f} was not chosen", worst.flip) if worst.flip >= 0.1 else ""
     again = (
         "" if cell.relation is Relation.AGAIN else msg("; the same request again moves them by {noise:.2f}", noise)

@@ -36,7 +36,7 @@ from healthcheck.numerics.relations import token_ids
 from healthcheck.system import files, json_text, programs
 from healthcheck.system.json_text import JsonError
 from healthcheck.system.processes import ran, shortened
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 
 OPTION = "--reference-python"
 NEEDS = ("torch", "transformers")
@@ -96,7 +96,9 @@ def find_python(named: str) -> str:
         return sys.executable
     raise UsageError(
         msg(
-            "weights as a reference need a Python with {needs}: name one with {option}", " and ".join(NEEDS), OPTION
+            "weights as a reference need a Python with {needs}: name one with {option}",
+            joined(" and ", NEEDS),
+            OPTION,
         )
     )
 
@@ -117,7 +119,7 @@ def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
     try:
         answer = read(weights, [context for context, _ in chosen], moved, logprobs=run.server.logprobs)
     except WeightsUnread as error:
-        return replace(run, unread=f"{weights.folder}: {error}")
+        return replace(run, unread=msg("{folder}: {error}", weights.folder, error))
     if answer.trial != run.trial:
         return replace(run, unread=msg("{folder}: its tokenizer is another one than the server's", weights.folder))
     said = f"transformers {answer.transformers}, {answer.number_format}"
@@ -217,7 +219,7 @@ def _reason(text: str, status: int) -> str:
         return msg(
             "{lines}: name a Python with {needs} with {option}",
             shortened(lines[-1], 200),
-            " and ".join(NEEDS),
+            joined(" and ", NEEDS),
             OPTION,
         )
     return msg("transformers ended with status {status}: {lines}", status, shortened(lines[-1], 300))

@@ -101,7 +101,8 @@ def intervals(rows: Sequence[Interval], title: str, *, threshold: float | None =
     height = TOP + ROW * len(rows) + 24
     across = _Scale(low=0, high=1, begin=LEFT, end=WIDTH - RIGHT - 46)
     parts: list[Part] = [
-        _tick(across.at(share), TOP, height - 24, f"{100 * share:.0f} %") for share in (0, 0.25, 0.5, 0.75, 1)
+        _tick(across.at(share), TOP, height - 24, msg("{share:.0f} %", 100 * share))
+        for share in (0, 0.25, 0.5, 0.75, 1)
     ]
     if threshold is not None:
         parts.append(_line(across.at(threshold), TOP, across.at(threshold), height - 24, "threshold"))
@@ -112,7 +113,7 @@ def intervals(rows: Sequence[Interval], title: str, *, threshold: float | None =
             _line(across.at(row.outer[0]), y, across.at(row.outer[1]), y, "outer"),
             _line(across.at(row.inner[0]), y, across.at(row.inner[1]), y, "inner"),
             _circle(across.at(row.value), y, 4.5, "dot"),
-            _text(WIDTH - 2, y + 4, f"{100 * row.value:.1f} %", "value", anchor="end"),
+            _text(WIDTH - 2, y + 4, msg("{share:.1f} %", 100 * row.value), "value", anchor="end"),
         ]
         if row.reference is not None:
             parts.append(_line(across.at(row.reference), y - 11, across.at(row.reference), y + 11, "reference"))
@@ -127,7 +128,7 @@ def by_k(points: Sequence[ByK], title: str) -> Drawing:
     )
     floor = math.floor(10 * min(min(p.low, p.bound) for p in points)) / 10
     up = _Scale(low=min(floor, 0.9), high=1, begin=height - 26, end=TOP + 4)
-    parts: list[Part] = [_level(up.at(y), f"{100 * y:.0f} %", LEFT - 14) for y in _fractions(up.low)]
+    parts: list[Part] = [_level(up.at(y), msg("{share:.0f} %", 100 * y), LEFT - 14) for y in _fractions(up.low)]
     parts += [_text(across.at(p.k), height - 8, str(p.k), "tick", anchor="middle") for p in _spread(points, 12)]
     band = [(p.k, p.high) for p in points] + [(p.k, p.low) for p in reversed(points)]
     parts += [

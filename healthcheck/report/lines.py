@@ -50,8 +50,8 @@ def brief(report: Report, translation: Translation = ENGLISH) -> Iterator[str]:
     for result in sorted(filter(words.is_wrong, report.results), key=words.gravity):
         by_line.setdefault(_first_line(result, translation), []).append(result.id)
     for line, (first, *others) in by_line.items():
-        more = " " + translation.say(msg("and {others} more", len(others))) if others else ""
-        yield f"{first}{more}: {line}"
+        more = msg(" and {others} more", len(others)) if others else ""
+        yield translation.say(msg("{first}{more}: {line}", first, more, line))
     verdict = translation.say(words.headline(report)) + translation.say(words.named_warnings(report))
     yield translation.labelled(msg("Verdict"), verdict)
 

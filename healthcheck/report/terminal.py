@@ -252,4 +252,4 @@ def _estimate(value: dict[str, JsonValue]) -> str:
             100 * high,
             message(str(value.get("question"))),
         )
-    return f"{100 * point:6.2f} %"
+    return msg("{point:6.2f} %", 100 * point)

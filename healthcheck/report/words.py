@@ -33,6 +33,7 @@ BY_TONE = {
     "open": msg("could not be settled"),
 }
 """How a check ended, by its tone."""
+_MODES = {"isolated": msg("isolated"), "confined": msg("confined"), "unconfined": msg("unconfined")}
 COUNTED = {**BY_TONE, "open": msg("unsettled")}
 COUNTED_FIRST = ("pass", "warn", "open", "skip", "fail", "error")
 MOST_TASK = 40
@@ -90,15 +91,22 @@ def fix(result: CheckResult) -> str:
 def duration(seconds: float) -> str:
     """A length of time: "0.2 s", "3 min 7 s"."""
     if seconds < 99.95:
-        return f"{max(seconds, 0):.1f} s"
+        return msg("{seconds:.1f} s", max(seconds, 0))
     return msg("{seconds} min {seconds2} s", round(seconds) // 60, round(seconds) % 60)
 
 
 def counted(report: Report) -> str:
     """The number of checks by outcome, the dry run's mode, the task; unsettled ones do not count as skipped."""
-    named = ((msg("dry run"), report.provenance.get("sandbox")), (msg("task"), report.provenance.get("task")))
-    also = (msg("; {name}: {value}", name, plain(str(value))[:MOST_TASK]) for name, value in named if value)
+    task = plain(str(report.provenance.get("task") or ""))[:MOST_TASK]
+    named = ((msg("dry run"), _mode(report)), (msg("task"), task))
+    also = (msg("; {name}: {value}", name, value) for name, value in named if value)
     return joined("", (_counts(report.results), *also))
+
+
+def _mode(report: Report) -> str:
+    """How deploy.sh was kept from the machine in its dry run; "" without one."""
+    mode = plain(str(report.provenance.get("sandbox") or ""))
+    return _MODES.get(mode, mode)
 
 
 def _counts(results: Iterable[CheckResult]) -> str:
@@ -179,9 +187,8 @@ def labelled_headline(report: Report) -> tuple[str, str]:
     label = (
         msg("SIMULATED endpoint, no model was measured: ") if report.provenance.get("server") == SIMULATOR else ""
     )
-    mode = report.provenance.get("sandbox")
-    weaker = msg("; the dry run was {mode}", mode) if mode in {"confined", "unconfined"} else ""
-    return label, _headline(report) + weaker
+    weaker = report.provenance.get("sandbox") in {"confined", "unconfined"}
+    return label, _headline(report) + (msg("; the dry run was {mode}", _mode(report)) if weaker else "")
 
 
 def _headline(report: Report) -> str:
@@ -252,8 +259,8 @@ def _placed_fix(result: CheckResult) -> str:
     """The first line of the most severe repair, after its file and line if it has one; "" if there is none."""
     for finding in findings(result):
         if finding.fix:
-            where = f"{finding.where}: " if _PLACE.fullmatch(finding.where) else ""
-            return _first_line(plain(where + finding.fix))
+            where = finding.where if _PLACE.fullmatch(finding.where) else ""
+            return _first_line(plain(msg("{label}: {text}", where, finding.fix) if where else finding.fix))
     return ""
 
 

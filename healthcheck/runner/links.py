@@ -45,7 +45,9 @@ def ask(machine: Machine, devices: tuple[int, ...]) -> Links:
     command, first = _tool(machine, devices[0])
     if first.trouble:
         return Links(
-            trouble=msg("hccn_tool is not installed here") if first.missing else f"hccn_tool: {first.trouble}"
+            trouble=msg("hccn_tool is not installed here")
+            if first.missing
+            else msg("hccn_tool: {trouble}", first.trouble)
         )
     ports = tuple(_port(machine, command, device) for device in devices[:MAX_PORTS])
     if not any(port.link or port.health for port in ports):

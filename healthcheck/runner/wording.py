@@ -11,7 +11,7 @@ from healthcheck.runner.machine import NOT_RECORDED
 from healthcheck.runner.npu_smi import Chip
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.trial_records import Trial
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 
 Made = TypeVar("Made", bound=Trial)
 GB = 10**9
@@ -95,4 +95,4 @@ def chip_name(chip: Chip) -> str:
 def listed(items: list[str], most: int = 8) -> str:
     """The first items, and how many there are beside."""
     rest = msg(" and {items} more", len(items) - most) if len(items) > most else ""
-    return ", ".join(items[:most]) + rest
+    return joined(", ", items[:most]) + rest

@@ -124,7 +124,7 @@ def declared(file: str) -> Message:
 def text(page: Page, say: Translate) -> str:
     """The page as `npu-adapter explain` prints it."""
     page = in_language(page, say)
-    parts = [f"{page.id}: {page.title}", say(because(page.why)), page.body]
+    parts = [say(msg("{id}: {title}", page.id, page.title)), say(because(page.why)), page.body]
     if page.rule:
         parts.append(say(page.ruled(page.rule.quote())))
     if page.requires:

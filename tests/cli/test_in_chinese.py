@@ -73,6 +73,23 @@ def test_a_refusal(words: list[str], meant: str, capsys: pytest.CaptureFixture[s
     assert not ENGLISH.search(re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", "", shown)), shown
 
 
+def test_what_is_said_of_a_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    machine = ROOT / "tests/runner/machines/hbm-taken-by-a-stale-process.json"
+    _, shown = said(["runner", "--replay", str(machine), "--verbose"], capsys)
+    assert "进程 2394858 (VLLMEngineCor)，内存 56313 MB" in shown
+    assert "hccn_tool：记录文件中没有" in shown
+    recorded = "a new file of 64 MiB in ."
+    assert not ENGLISH.search(shown.replace(recorded, "")), shown
+
+
+def test_where_a_known_failure_is_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "deploy.log"
+    log.write_text("ModuleNotFoundError: No module named 'dlinfer'\n")
+    status, shown = said(["diagnose", str(log)], capsys)
+    assert status == 0
+    assert "来源：Python 的标准报错文本" in shown
+
+
 def test_a_long_line_is_translated_before_it_is_broken() -> None:
     text = msg(
         "A is right in {first:.1f} %, so that losing everything would be within the margin of "

@@ -103,7 +103,7 @@ def test_the_texts_of_a_drawing_are_chinese_and_its_data_stay():
     drawing = charts.waterfall([phase, charts.Span(label=msg("first token"), begin_s=2, end_s=2)], msg("nothing"))
     said = drawing.said(CHINESE.say)
     assert f'aria-label="{CHINESE.say(msg("nothing"))}"' in said
-    assert ">nothing · 2.0 s<" in said
+    assert ">nothing · 2.0 秒<" in said
     assert f">{CHINESE.say(msg('first token'))} · " in said
 
 

@@ -56,7 +56,7 @@ def contrast(run: NumericsRun) -> Findings:
     same_values = bool(run.server.logprobs) and _alike(map(_rounded, readings))
     fix = msg("ask the engine itself, without what stands before it")
     if len(readings) < _LEAST_PROMPTS:
-        reason = f": {run.broken[0][1]}" if run.broken else ""
+        reason = msg(": {text}", run.broken[0][1]) if run.broken else ""
         yield unsettled(
             expected=msg("answers to {least_prompts} prompts", _LEAST_PROMPTS),
             seen=msg(

@@ -78,7 +78,9 @@ def ascend_dmi(facts: RunnerFacts) -> Findings:
 
 
 def _finding(facts: RunnerFacts, diagnosis: Diagnosis, item: Item) -> Finding:
-    said = msg("{name}: {result}", item.name, item.result) + (f" ({item.said[:300]})" if item.said else "")
+    said = msg("{name}: {result}", item.name, item.result) + (
+        msg(" ({said})", item.said[:300]) if item.said else ""
+    )
     if item.result in LEFT_OUT or any(words in item.said.lower() for words in _NOT_JUDGED):
         return note(msg("not judged by ascend-dmi: {said}", said))
     unread = item.result == "FAIL" and item.name.lower() in _ALSO_UNREAD and facts.computed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from healthcheck.core.check import Findings, check, warn
 from healthcheck.core.records import Stage
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 
 
 @check(
@@ -39,6 +39,6 @@ def proxy(facts: RunnerFacts) -> Findings:
     if proxies and missing and "*" not in past:
         yield warn(
             expected=msg("no_proxy with localhost and 127.0.0.1"),
-            seen=msg("{proxies} is set, and no_proxy has no {missing}", proxies[0], msg(" and no ").join(missing)),
+            seen=msg("{proxies} is set, and no_proxy has no {missing}", proxies[0], joined(" and no ", missing)),
             fix=msg("export no_proxy=localhost,127.0.0.1"),
         )

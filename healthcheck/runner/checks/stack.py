@@ -10,7 +10,7 @@ from healthcheck.core.records import Finding, Stage
 from healthcheck.runner.facts import versions
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import IMAGE, fault, needs_npu
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 
 _NAMES = {"vllm_ascend": "vllm-ascend", "torch_npu": "torch-npu", "triton_ascend": "triton-ascend", "cann": "CANN"}
 
@@ -60,7 +60,7 @@ def stack(facts: RunnerFacts) -> Findings:
     yield from _differences(facts, known)
     yield from _transformers(facts)
     nearest = stacks.nearest({**known, "python": facts.software.python})
-    asked = msg("asked for") if facts.wanted.stack else "nearest"
+    asked = msg("asked for") if facts.wanted.stack else msg("nearest")
     other = msg("; nearest: {label}", nearest.label()) if nearest != row else ""
     yield note(msg("compared with {label} ({asked}){other}; {source}", row.label(), asked, other, stacks.source()))
 
@@ -70,7 +70,7 @@ def _missing(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Finding]:
     if missing and facts.present:
         yield warn(
             expected=msg("vllm and vllm-ascend, which `vllm serve` takes on an NPU"),
-            seen=msg("{missing} not installed", " and ".join(missing)),
+            seen=msg("{missing} not installed", joined(" and ", missing)),
             where=facts.software.executable,
             fix=msg(
                 "{image}, or install them ({label} with vllm {vllm})", IMAGE, facts.row.label(), facts.row.vllm[0]

@@ -41,6 +41,6 @@ def supported(facts: RunnerFacts) -> Findings:
     if not any(kind.served for kind in kinds):
         yield warn(
             expected=msg("a 910B, 910C, 950 or 310P"),
-            seen=f"a {kinds[0].name}",
+            seen=msg("a {kind}", kinds[0].name),
             fix=msg("use another machine; vllm-ascend does not support this kind"),
         )

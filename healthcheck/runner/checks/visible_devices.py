@@ -46,7 +46,7 @@ def visible_devices(facts: RunnerFacts) -> Findings:
             say = warn if facts.computed and facts.torch.count == named else fail
             yield say(
                 expected=msg("device numbers from 0, ascending, of devices that exist"),
-                seen=f"ASCEND_RT_VISIBLE_DEVICES={text[:80]!r}: {wrong}",
+                seen=msg("ASCEND_RT_VISIBLE_DEVICES={value}: {wrong}", repr(text[:80]), wrong),
                 fix=msg("unset ASCEND_RT_VISIBLE_DEVICES, or write it in ascending order, as 0,1,2,3"),
             )
     if "CUDA_VISIBLE_DEVICES" in set_:

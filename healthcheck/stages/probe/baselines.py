@@ -24,7 +24,7 @@ def accuracies(problems: Sequence[Problem]) -> Mapping[str, float]:
     if any(problem.program for problem in problems) and all(
         problem.kind is AnswerKind.NUMBER for problem in problems
     ):
-        solvers["keyword"] = keyword
+        solvers[msg("keyword")] = keyword
     return {
         name: sum(grade(problem, solve(problem)).score for problem in problems) / len(problems)
         for name, solve in solvers.items()

@@ -177,8 +177,8 @@ def _changed(before: ProbeSettings, now: ProbeSettings) -> list[Message]:
 def _another(before: Mapping[str, Any], now: Mapping[str, Any], model: str) -> list[str]:
     """What shows that another engine, or another one's weights, would answer the rest of the run."""
     told = {
-        "the engine's version": (_said(before, model, "version"), _said(now, model, "version")),
-        "the path of the weights": (_said(before, model, "root"), _said(now, model, "root")),
+        msg("the engine's version"): (_said(before, model, "version"), _said(now, model, "version")),
+        msg("the path of the weights"): (_said(before, model, "root"), _said(now, model, "root")),
     }
     return [
         msg(

@@ -9,7 +9,7 @@ from healthcheck.stages.probe.adaptive import Majorities
 from healthcheck.stages.probe.grading import Grade
 from healthcheck.stages.probe.records import Sample
 from healthcheck.stages.probe.statistics.intervals import plus_two_t
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 
 _SOON_TOLD = 1.01
 
@@ -63,21 +63,22 @@ class Meter:
         elapsed = max(time.monotonic() - self._began, 1e-6)
         rate = (self._recorded - self._earlier) / elapsed
         total = _between(self._recorded + low, self._recorded + high)
-        parts = [f"{self._recorded}/{total} samples", at, f"{rate:.1f}/s"]
+        parts = [msg("{done}/{total} samples", self._recorded, total), at, f"{rate:.1f}/s"]
         if rate:
             parts.append(msg("{between} s left", _between(round(low / rate), round(high / rate))))
         if self._failed:
-            parts.append(msg("{failed} failed", self._failed))
+            parts.append(msg("{failed} requests failed", self._failed))
         if accuracy := self._accuracy():
             parts.append(accuracy)
-        return " · ".join(parts)
+        return joined(" · ", parts)
 
     def _accuracy(self) -> str:
         """The estimate so far. It looks at all problems, so it is made again after each percent of samples."""
         if self._next > _SOON_TOLD * self._told_at:
             values = [sum(scores) / len(scores) for scores in self._by_problem.values()]
             interval, share = plus_two_t(values), sum(values) / len(values)
-            self._told = f"accuracy {100 * share:.1f} % ({100 * interval.low:.0f} to {100 * interval.high:.0f})"
+            low, high = 100 * interval.low, 100 * interval.high
+            self._told = msg("accuracy {share:.1f} % ({low:.0f} to {high:.0f})", 100 * share, low, high)
             self._told_at = self._next
         return self._told
 

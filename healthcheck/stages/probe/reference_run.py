@@ -10,7 +10,7 @@ from healthcheck.stages.probe.checks import checks_of
 from healthcheck.stages.probe.checks.accuracy import accuracy
 from healthcheck.stages.probe.records import ProbeRun, ReferenceRun
 from healthcheck.stages.probe.statistics.metrics import counts_of
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import message, msg
 
 
 def reference_of(run: ProbeRun) -> ReferenceRun:
@@ -24,7 +24,7 @@ def reference_of(run: ProbeRun) -> ReferenceRun:
             msg(
                 "{folder} is not a reference: it ended early ({stopped}); continue it with {again} --full",
                 run.folder,
-                run.stopped,
+                message(run.stopped),
                 run.again,
             )
         )

@@ -123,7 +123,7 @@ def from_command(run: ProbeRun, command: str, timeout_s: float) -> Scores:
         values[sample.problem, sample.repeat] = _number(
             said.strip(), msg("line {line} of the scoring command", line)
         )
-    return Scores(source=f"command {Path(_words(command)[0]).name}", values=values)
+    return Scores(source=msg("command {program}", Path(_words(command)[0]).name), values=values)
 
 
 def _words(command: str) -> list[str]:

@@ -13,7 +13,7 @@ from healthcheck.stages.probe.request import differences
 from healthcheck.stages.probe.statistics.comparison import Comparison, compare
 from healthcheck.stages.probe.statistics.metrics import counts_of
 from healthcheck.stages.probe.statistics.summary import ALL
-from healthcheck.text.messages import Message, joined, msg
+from healthcheck.text.messages import Message, joined, message, msg
 
 MUST_AGREE = ("temperature", "max_tokens")
 """Settings that move accuracy by themselves."""
@@ -113,7 +113,7 @@ def not_comparable(first: ProbeRun, second: ProbeRun) -> tuple[str, ...]:
         msg("{name} was {before} and {now}, which moves accuracy by itself", each.name, each.before, each.now)
         for each in differences(first.settings.request, second.settings.request)
     ]
-    for place, run in (("first", first), ("second", second)):
+    for place, run in ((msg("first"), first), (msg("second"), second)):
         if not grid(run).rows:
             reasons.append(
                 msg(
@@ -184,7 +184,7 @@ def _caveats(first: ProbeRun, second: ProbeRun, shared: int) -> list[Message]:
         caveats.append(
             msg("only {shared} of {problems} problems have samples in both runs", shared, len(first.problems))
         )
-    for place, run in (("first", first), ("second", second)):
+    for place, run in ((msg("first"), first), (msg("second"), second)):
         if run.failed:
             caveats.append(
                 msg("{failed} requests of the {place} run failed, and count as wrong", len(run.failed), place)
@@ -194,7 +194,7 @@ def _caveats(first: ProbeRun, second: ProbeRun, shared: int) -> list[Message]:
                 msg(
                     "the {place} run ended early ({stopped}): its average leans to what ended it",
                     place,
-                    run.stopped,
+                    message(run.stopped),
                 )
             )
     return caveats

@@ -15,7 +15,7 @@ from healthcheck.errors import UsageError
 from healthcheck.system import toml_text
 from healthcheck.system.files import read_bounded
 from healthcheck.text.did_you_mean import hint
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 
 PLACES = {"pyproject.toml": ("tool", "npu-adapter"), "adapter.toml": ("npu-adapter",)}
 """The file, and the path of the table in it."""
@@ -70,7 +70,7 @@ def read_settings(root: Path) -> Settings:
     """
     found = {name: table for name, path in PLACES.items() if (table := _table(root / name, path)) is not None}
     if len(found) > 1:
-        raise UsageError(msg("{found} both have settings of npu-adapter: keep one of them", " and ".join(found)))
+        raise UsageError(msg("{found} both have settings of npu-adapter: keep one of them", joined(" and ", found)))
     return next((_settings(name, table) for name, table in found.items()), Settings())
 
 

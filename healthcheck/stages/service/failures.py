@@ -14,7 +14,7 @@ from healthcheck.stages.service.diagnosis import Diagnosis
 from healthcheck.stages.service.records import Launch, LaunchOutcome
 from healthcheck.stages.service.repairs import Setup, repair
 from healthcheck.system.processes import Listener, shortened
-from healthcheck.text.messages import joined, msg
+from healthcheck.text.messages import joined, message, msg
 
 SHOWN_LINES = 12
 LINE_CHARACTERS = 300
@@ -51,7 +51,10 @@ def _diagnosed(diagnosis: Diagnosis, setup: Setup) -> tuple[str, str]:
     said = joined(msg("; or: "), [hit.failure.cause for hit in hits])
     fixes = joined(
         " Or: ",
-        (msg("{repair} (source: {sources})", repair(hit.failure, setup), hit.failure.sources[0]) for hit in hits),
+        (
+            msg("{repair} (source: {sources})", repair(hit.failure, setup), message(hit.failure.sources[0]))
+            for hit in hits
+        ),
     )
     if diagnosis.candidates:
         return msg(". Possible causes, of which the log proves none: {said}", said), fixes

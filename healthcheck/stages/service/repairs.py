@@ -15,7 +15,7 @@ from healthcheck import contract
 from healthcheck.errors import UsageError
 from healthcheck.stages.service.catalogue import FLAG, Failure, message_of
 from healthcheck.system import files
-from healthcheck.text.messages import Message, msg
+from healthcheck.text.messages import Message, joined, msg
 
 SETTINGS = "adapter.toml"
 PACKAGE = "adapter"
@@ -61,7 +61,7 @@ def repair(failure: Failure, setup: Setup = UNKNOWN) -> str:
     """What to do about the failure, in one paragraph."""
     exports = [f"{name}={value}" for name, value in failure.variables.items() if name not in setup.variables]
     said = failure.fix if setup.keys is None else _by_keys(failure.fix, setup.keys)
-    return msg("{said} In deploy.sh, export {exports}.", said, " and ".join(exports)) if exports else said
+    return msg("{said} In deploy.sh, export {exports}.", said, joined(" and ", exports)) if exports else said
 
 
 def _by_keys(text: str, keys: frozenset[str]) -> Message:

@@ -15,7 +15,7 @@ from healthcheck.errors import Blocked, UsageError
 from healthcheck.stages.weights.documents import child, integer
 from healthcheck.stages.weights.facts import MAX_INDEX_BYTES, Weights
 from healthcheck.stages.weights.inventory import MAIN_INDEX
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 
 CONFIG = "config.json"
 BESIDE = (MAIN_INDEX, "generation_config.json", "quant_model_description.json", "params.json")
@@ -64,7 +64,7 @@ def _client() -> Callable[..., object]:
         msg(
             "--model-id needs one of {clients}, and neither is installed: download the model's {config} "
             "and {main_index} yourself, and give --weights-config {config}",
-            " and ".join(CLIENTS),
+            joined(" and ", CLIENTS),
             CONFIG,
             MAIN_INDEX,
         )

@@ -76,7 +76,7 @@ def stream_framing(interview: Interview) -> Findings:
             expected="content-type: text/event-stream",
             seen=msg(
                 "{other} in {other2} of {streams} streams",
-                repr(other[0][1] or msg("none")),
+                repr(other[0][1]) if other[0][1] else msg("none"),
                 len(other),
                 len(streams),
             ),

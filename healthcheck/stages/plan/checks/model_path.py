@@ -16,7 +16,7 @@ from healthcheck.stages.plan.script import deploy_sh, quotes
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.plan.servers.served import STARTED, is_within, line_of, served, unresolved
 from healthcheck.system.processes import shortened
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 
 _NEEDS_QUOTES = re.compile(r"[\s*?\[]")
 """What the shell splits or replaces in an expansion without quotes."""
@@ -155,7 +155,7 @@ def _quoting(found: tuple[quotes.Split, ...]) -> str:
             found[0].variable,
         )
     places = [msg('"${variable}" in line {line}', each.variable, each.line) for each in found[:MOST_PLACES]]
-    return msg("put double quotes around it: {places}", ", ".join(places))
+    return msg("put double quotes around it: {places}", joined(", ", places))
 
 
 def _no_second(plan: LaunchPlan) -> str:

@@ -17,7 +17,7 @@ from healthcheck.stages.plan.servers.engines import is_fixed_address
 from healthcheck.stages.plan.servers.options import Grammar, parse
 from healthcheck.system import toml_text
 from healthcheck.system.toml_text import TomlBoundError, TomlError
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 
 SETTINGS = "adapter.toml"
 _GROUP_KEYS = ("multi_node", "nodes")
@@ -77,7 +77,7 @@ def one_machine(plan: LaunchPlan) -> Findings:
         written = toml_text.load(plan.settings, SETTINGS)
     except TomlBoundError as error:  # the adapter's own reader has no bounds
         yield unsettled(
-            expected=msg("{settings} that can be read, for {group_keys}", SETTINGS, " and ".join(_GROUP_KEYS)),
+            expected=msg("{settings} that can be read, for {group_keys}", SETTINGS, joined(" and ", _GROUP_KEYS)),
             seen=str(error),
             fix=msg("write plain settings, one a line"),
             where=SETTINGS,
@@ -90,7 +90,7 @@ def one_machine(plan: LaunchPlan) -> Findings:
         yield say(
             expected=msg("a server that one machine can start: the evaluation service has one"),
             seen=sign.seen,
-            fix=msg("comment out {group_keys} in {settings}", " and ".join(_GROUP_KEYS), SETTINGS)
+            fix=msg("comment out {group_keys} in {settings}", joined(" and ", _GROUP_KEYS), SETTINGS)
             if sign.where.startswith(SETTINGS)
             else msg(
                 "remove this for the submission; the service cannot evaluate a model that needs several machines"
@@ -140,7 +140,9 @@ def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterat
     nodes = _number(server.option("nnodes"))
     ranks = {_number(each.option("node-rank")) for each in servers if _number(each.option("nnodes")) == nodes}
     if nodes > max(1, len(ranks)):
-        yield Sign(seen=f"--nnodes {server.option('nnodes')}: {server.quoted}", where=server.place)
+        yield Sign(
+            seen=msg("--nnodes {nodes}: {quoted}", server.option("nnodes"), server.quoted), where=server.place
+        )
 
 
 def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:

@@ -56,7 +56,7 @@ def served_name(plan: LaunchPlan) -> Findings:
         by_path = server.served_names[0] in {server.model, *server.argv}
         if not option and by_path and not is_within(server.model, plan.model_path):
             return  # plan/model-path says it
-        by = f" (--{option})" if option else ""
+        by = msg(" (--{option})", option) if option else ""
         yield fail(
             expected=msg("the weight path, {model_path}, among the names", repr(plan.model_path)),
             seen=msg("served as {names}{value}: {quoted}", ", ".join(names), by, server.quoted),

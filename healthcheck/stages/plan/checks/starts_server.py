@@ -13,7 +13,7 @@ from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.script.diagnosis import LIMITS, WITHOUT_NAMESPACES, ending
 from healthcheck.stages.plan.script.stderr import complaints, error_line, last_lines
 from healthcheck.stages.plan.servers.served import SETTLED_LATER
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 from healthcheck.text.redact import without_secrets
 
 _EXPECTED = msg("a model server is started and stays")
@@ -93,7 +93,7 @@ def _never(plan: LaunchPlan) -> Finding:
     seen = _ended(plan)
     cause = ending(plan, said)
     if cause.open_because:
-        seen += f"; {cause.open_because}"
+        seen = joined("; ", (seen, cause.open_because))
         fix = msg("{fix}; or {settled_later}", cause.fix, SETTLED_LATER) if cause.fix else SETTLED_LATER
         return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=cause.where or where)
     if cause.told:

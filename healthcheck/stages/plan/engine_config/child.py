@@ -88,5 +88,5 @@ def _ended(command: list[str], home: Path, environment: Mapping[str, str], deadl
     if status is None:
         return msg("no end within {deadline_s:g} s", deadline_s)
     lines = [line for line in b"".join(tail).decode("utf-8", "replace").splitlines() if line.strip()]
-    said = f": {shortened(lines[-1], 300)}" if lines else ""
+    said = msg(": {text}", shortened(lines[-1], 300)) if lines else ""
     return msg("ended with status {returncode}{said}", status, said) if status else ""

@@ -12,7 +12,7 @@ from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.plan.vllm_cli.catalogue import Catalogue, catalogue, is_older, nearest, versions
 from healthcheck.stages.plan.vllm_cli.grammar import Parsed, Problem, parse, repeated
 from healthcheck.stages.plan.vllm_cli.values import MAX_CHARACTERS, is_too_long, judge
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 
 CONFIG, MODEL = "--config", "--model"
 _API_SERVER = "vllm.entrypoints.openai"
@@ -138,7 +138,7 @@ def _finding(problem: Problem, server: ServerCommand, chosen: Catalogue, takers:
 
 def _named(takers: list[str]) -> str:
     catalogued = spans(takers, versions())
-    return ", ".join([*([catalogued] if catalogued else []), *(each for each in takers if each not in versions())])
+    return joined(", ", filter(None, (catalogued, *(each for each in takers if each not in versions()))))
 
 
 def _base(problem: Problem) -> str:

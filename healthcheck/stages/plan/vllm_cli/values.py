@@ -7,11 +7,12 @@ import json
 import operator
 import re
 from collections.abc import Callable, Iterator
+from functools import reduce
 
 from healthcheck.ascend import stacks
 from healthcheck.stages.plan.vllm_cli.catalogue import Catalogue, Kind, Option, limits
 from healthcheck.stages.plan.vllm_cli.grammar import Argument, Parsed, Problem
-from healthcheck.text.messages import joined, msg
+from healthcheck.text.messages import msg
 
 COUNT = re.compile(r"(?:(?P<decimal>\d+(?:\.\d+)?)[kmgt]|(?P<binary>\d+)[KMGT])$")
 HUMAN = re.compile(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b")
@@ -144,7 +145,7 @@ def _number(option: Option, value: str) -> Reason | None:
     bounds = [(holds, says, limit) for (holds, says), limit in given if limit is not None]
     if all(holds(number, limit) for holds, _, limit in bounds):
         return None
-    named = joined(" and ", (says(limit) for _, says, limit in bounds))
+    named = reduce(lambda low, high: msg("{low} and {high}", low, high), (says(limit) for _, says, limit in bounds))
     bound = next((limit for holds, _, limit in bounds if holds in {operator.ge, operator.le}), bounds[0][2])
     share = 0.9 if option.name == "--gpu-memory-utilization" else bound
     return (

@@ -20,12 +20,12 @@ _STOCK_MAX_TOKENS = 512
 _LOOKED_AT = 400
 """Texts that the detectors look at, evenly spread: they take milliseconds each."""
 _LOOKS = {
-    "constant": "are one character again and again",
-    "tail_loop": "end in a loop",
-    "compressible": "repeat themselves",
-    "bad_codepoints": "have characters that no one writes",
-    "mixed_scripts": "mix many scripts",
-    "implausible_words": "have no common words",
+    "constant": msg("are one character again and again"),
+    "tail_loop": msg("end in a loop"),
+    "compressible": msg("repeat themselves"),
+    "bad_codepoints": msg("have characters that no one writes"),
+    "mixed_scripts": msg("mix many scripts"),
+    "implausible_words": msg("have no common words"),
 }
 
 

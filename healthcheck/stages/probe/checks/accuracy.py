@@ -142,7 +142,7 @@ def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
         yield note(msg("measured, not judged: neither --reference nor --threshold says what would be enough"))
         return
     below = (
-        msg("less than {name} reaches without any model ({floor:.1f} %)", repr(name), 100 * floor)
+        msg("less than “{name}” reaches without any model ({floor:.1f} %)", message(name), 100 * floor)
         if reached.high < floor
         else msg("surely less than {guessed:.0f} %, which guesses can reach", 100 * GUESSED)
         if reached.value

@@ -16,7 +16,7 @@ from healthcheck.stages.repo import requirements
 from healthcheck.stages.repo.facts import Kind, Submission
 from healthcheck.stages.repo.installs import entries, files
 from healthcheck.stages.repo.requirements import Entry, File, Form
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 
 NAME = contract.REQUIREMENTS
 MAX_FINDINGS = 20
@@ -191,7 +191,7 @@ def _circle(found: tuple[File, ...]) -> Iterator[Finding]:
         circle = error.args[1][::-1]
         yield fail(
             expected=msg("files that do not include themselves"),
-            seen=" includes ".join(circle),
+            seen=joined(" includes ", circle),
             fix=msg("remove the -r line from {circle}", circle[-2]),
             where=circle[-2],
         )

@@ -108,7 +108,13 @@ def _conflict(entry: Entry, row: stacks.Row, declared: Entry | None) -> Iterator
         )
         return
     other = msg("; it fits {fitting}", ", ".join(fitting[:4])) if fitting else msg("; it fits no row of the matrix")
-    yield warn(expected=expected, seen=f"“{entry.text}”{other}", fix=fix, where=entry.where, evidence=evidence)
+    yield warn(
+        expected=expected,
+        seen=msg("“{quoted}”{other}", entry.text, other),
+        fix=fix,
+        where=entry.where,
+        evidence=evidence,
+    )
 
 
 def _fits(name: str, asked: str, row: stacks.Row) -> bool:

@@ -8,7 +8,7 @@ from healthcheck.stages.weights.documents import text_of
 from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.tokenizer import PROCESSOR_FILES
 from healthcheck.system import json_text
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 
 _WITH_PROCESSOR = {
     "aya_vision", "gemma3", "gemma3n", "gemma4", "glm4v", "glm4v_moe", "idefics3", "internvl", "kimi_vl", "llama4",
@@ -66,7 +66,9 @@ def processor(facts: WeightsFacts) -> Findings:
     if weights.consolidated or weights.tokenizer.processor:
         return
     yield warn(
-        expected=msg("{processor_files}, as {model_type} models have it", " or ".join(PROCESSOR_FILES), model_type),
+        expected=msg(
+            "{processor_files}, as {model_type} models have it", joined(" or ", PROCESSOR_FILES), model_type
+        ),
         seen=msg("neither is in the folder"),
         fix=msg("copy preprocessor_config.json from the original model, or save it with processor.save_pretrained"),
         where="config.json",

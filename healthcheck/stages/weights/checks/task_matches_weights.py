@@ -9,13 +9,14 @@ from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.nature import Family, Nature
 from healthcheck.stages.weights.task import CODES, task_of, usual_task
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, mapped, msg
 
 NOT_GENERATING_TAGS = {
     "feature-extraction", "sentence-similarity", "text-ranking", "fill-mask", "text-classification",
     "token-classification", "zero-shot-classification", "automatic-speech-recognition", "text-to-speech",
     "text-to-image", "image-classification", "object-detection", "visual-document-retrieval",
 }  # fmt: skip
+_SAID = {"audio": msg("audio"), "image": msg("image"), "text": msg("text")}
 
 
 @check(
@@ -53,7 +54,7 @@ def task_matches_weights(facts: WeightsFacts) -> Findings:
     if nature.family is not Family.GENERATES:
         yield fail(
             expected=msg("a model that answers chat completions"),
-            seen=msg("{value} ({because})", nature.family.value, shown(nature.because)),
+            seen=msg("{value} ({because})", nature.family.value, mapped(nature.because, shown)),
             fix=msg("submit the weights of a chat model"),
             where="config.json",
         )
@@ -78,10 +79,10 @@ def _card(facts: WeightsFacts) -> Findings:
 
 def _against(task: contract.Task, source: str, facts: WeightsFacts) -> Findings:
     nature = facts.nature()
-    takes, makes = sorted(nature.takes), sorted(nature.makes)
-    seen = msg(
-        "{because}: takes {takes}, makes {makes}", shown(nature.because), " and ".join(takes), " and ".join(makes)
+    takes, makes = (
+        joined(" and ", (_SAID[each] for each in sorted(kinds))) for kinds in (nature.takes, nature.makes)
     )
+    seen = msg("{because}: takes {takes}, makes {makes}", mapped(nature.because, shown), takes, makes)
     if task is contract.Task.TEXT_GENERATION:
         if nature.takes != {"text"}:
             yield note(msg("{seen}; text-generation uses only a part of that", seen))

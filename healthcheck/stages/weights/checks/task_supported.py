@@ -10,7 +10,7 @@ from healthcheck.core.records import Stage
 from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.task import CODES, named_tasks, task_of
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 
 
 @check(
@@ -89,7 +89,7 @@ def _contradictions(facts: WeightsFacts) -> Findings:
 def _agreement(code: str, other: str) -> str:
     known = [each for each in (code, other) if each in CODES]
     choice = msg(", whichever the weights are for") if len(known) != 1 else ""
-    return f"pipeline_tag: {' or '.join(map(shown, known or CODES))}{choice}"
+    return "pipeline_tag: " + joined(" or ", map(shown, known or CODES)) + choice
 
 
 def _fix(code: str) -> str:
