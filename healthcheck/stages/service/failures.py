@@ -249,9 +249,9 @@ def _timed_out(launch: Launch) -> tuple[str, str]:
             "let only the model server open port {port}, by `exec vllm serve …`: {owner} does not "
             "answer; if a start takes this long, raise --deadline",
             launch.port,
-            owner or "its owner",
+            str(owner or msg("its owner")),
         )
-    return f"{_unanswered(launch)}, {limit}", fix
+    return msg("{unanswered}, {limit}", _unanswered(launch), limit), fix
 
 
 def _unanswered(launch: Launch) -> str:
@@ -259,8 +259,8 @@ def _unanswered(launch: Launch) -> str:
         msg("; deploy.sh itself has ended, and left processes in the background") if launch.exit_status == 0 else ""
     )
     if launch.listeners:
-        answer = f": {launch.answer.text}" if launch.answer else ""
-        status = f" HTTP {launch.answer.status}" if launch.answer and launch.answer.status else ""
+        answer = msg(": {text}", launch.answer.text) if launch.answer else ""
+        status = msg(" HTTP {status}", launch.answer.status) if launch.answer and launch.answer.status else ""
         where = place(launch.listeners[0])
         return msg(
             "port {port} is open ({where}) and no chat is answered{status}{answer}{ended}",
@@ -278,7 +278,7 @@ def _unanswered(launch: Launch) -> str:
 def _foreign(launch: Launch) -> tuple[str, str]:
     owner = launch.foreign[0].process if launch.foreign else None
     where = place(launch.foreign[0]) if launch.foreign else msg("port {port}", launch.port)
-    seen = msg("{owner} listens on {where} and was not started by deploy.sh", owner or "a process", where)
+    seen = msg("{owner} listens on {where} and was not started by deploy.sh", str(owner or msg("a process")), where)
     if not launch.contained:
         return (
             msg("{seen}: it took the port meanwhile, or a daemon started it for deploy.sh", seen),
@@ -299,7 +299,7 @@ def _lost_the_port(launch: Launch) -> bool:
 
 
 def _port_taken(launch: Launch) -> tuple[str, str]:
-    owners = "; ".join(holder.owner for holder in launch.holders)
+    owners = joined("; ", (holder.owner for holder in launch.holders))
     return msg("port {port} is taken by {owners}", launch.port, owners), msg("stop it and run again")
 
 

@@ -61,7 +61,9 @@ def attempt(url: str, weights: Path, listed: Exchange) -> Attempt:
     body = request_body([user(QUESTION)], model=model, max_tokens=16, temperature=0.01)
     chat = Client(url, limits).chat(body)
     if chat.status == 0 and listed.status:
-        answer = Answer(status=0, text=f"{chat.error}; GET {MODELS_PATH}: {listed.status}")
+        answer = Answer(
+            status=0, text=msg("{error}; GET {models_path}: {status}", chat.error, MODELS_PATH, listed.status)
+        )
     else:
         answer = Answer(status=chat.status, text=_words(chat))
     return Attempt(ready=is_answer(chat), model=model, answer=answer, listed=bool(named))
@@ -135,10 +137,10 @@ def _accepts(address: str, port: int) -> bool:
 def _words(chat: Exchange) -> str:
     if chat.status == 0:
         return shortened(chat.error, 300)
-    kind = chat.headers.get("content-type", "no content type")
+    kind = chat.headers.get("content-type", "") or msg("no content type")
     if chat.completion is not None and "event-stream" in kind:
         return _stream_words(chat, chat.completion)
-    return f"{kind}: {_begins(chat, 500)}"
+    return msg("{kind}: {begins}", kind, _begins(chat, 500))
 
 
 def _stream_words(chat: Exchange, completion: Completion) -> str:

@@ -79,8 +79,8 @@ class Timeline:
     def describe(self) -> str:
         """The present phase of the start, and the usual next one."""
         if not self.phases:
-            return msg("no output yet") if not self.size_bytes else "running"
-        percent = f" {self.percent} %" if self.percent is not None else ""
+            return msg("no output yet") if not self.size_bytes else msg("running")
+        percent = msg(" {percent} %", self.percent) if self.percent is not None else ""
         return msg("{name}{percent} · usually next: {then}", self.phases[-1].name, percent, self._then)
 
     def _new_lines(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from healthcheck.stages.service.timeline import Timeline
 from healthcheck.stages.service.work import WINDOW_S, Work
 from healthcheck.system import processes
 from healthcheck.system.processes import Activity, Listener, Process
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 
 QUIET_S = 15.0
 """After this long without a sign of life, the progress line says so."""
@@ -169,7 +169,7 @@ class Watch:
         if still_s > QUIET_S:
             waits.append(msg("nothing has moved for {clock}", _clock(still_s)))
             left_s = min(left_s, limit_s - still_s)
-        return " · ".join((msg("gives up in {clock}", _clock(left_s)), *waits, self.timeline.describe()))
+        return joined(" · ", (msg("gives up in {clock}", _clock(left_s)), *waits, self.timeline.describe()))
 
     def _note_outputs(self, pids: set[int]) -> None:
         """Remember other files that processes write to: `nohup … > server.log` hides the cause there."""

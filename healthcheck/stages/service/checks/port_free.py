@@ -47,7 +47,7 @@ def port_free(facts: PortFacts) -> Findings:
     ```
     """
     for holder in _distinct(facts.holders):
-        verb = msg("listens on") if holder.listening else "holds"
+        verb = msg("listens on") if holder.listening else msg("holds")
         owner = holder.process
         yield unsettled(
             expected=msg("port {port} free", facts.port),

@@ -54,7 +54,7 @@ def stays_up(ended: Ended) -> Findings:
     elif not before.running:
         seen = msg("every process of the launch is gone ({describe_exit})", describe_exit(before.exit_status))
     elif before.gone:
-        seen = "gone: " + joined("; ", (str(process) for process in before.gone[:3]))
+        seen = msg("gone: {processes}", joined("; ", map(str, before.gone[:3])))
     else:
         seen = msg("no process listens on port {port} any more", ended.launch.port)
     hit = ended.diagnosis.named if ended.diagnosis else None
@@ -68,7 +68,7 @@ def stays_up(ended: Ended) -> Findings:
     )
     yield fail(
         expected=msg("the server that became ready answers until the end"),
-        seen=seen + (f"\n{said}" if said else ""),
+        seen=joined("\n", filter(None, (seen, said))),
         fix=repair(hit.failure, ended.launch.setup) if hit else msg("read the end of {log}", ended.launch.log),
         where=str(ended.launch.log),
     )

@@ -51,7 +51,7 @@ def stops(ended: Ended) -> Findings:
             msg(
                 "port {port} is still held by {process}",
                 ended.launch.port,
-                holder.process or msg("an unseen process"),
+                str(holder.process or msg("an unseen process")),
             )
             for holder in holders
         ]
