@@ -43,7 +43,8 @@ OTHER_FIGURES = {
 QUOTED = (contract.WEIGHT_LIMIT, contract.CHAT_STREAMING, contract.CHAT_REQUIRED)
 """The rules whose sentences, as the service has them, name a figure."""
 ALL_PAGES = """
-from healthcheck import catalogue, language
+from healthcheck.text import language
+from healthcheck.verify import catalogue
 for each in language.Language:
     print(*(catalogue.text(page, language.translation(each).look_up) for page in catalogue.pages()), sep="\\n")
 """

@@ -90,7 +90,7 @@ def test_what_is_no_toml_is_said_to_be_none(text: str | bytes) -> None:
     ],
 )
 def test_a_file_of_a_megabyte_has_a_bound_of_memory(text: str) -> None:
-    code = f"from healthcheck import toml_text\ntry:\n    toml_text.load({text}, 'x')\nexcept toml_text.TomlError:\n    pass"
+    code = f"from healthcheck.system import toml_text\ntry:\n    toml_text.load({text}, 'x')\nexcept toml_text.TomlError:\n    pass"
     done = limited("-c", code)
     assert (done.returncode, done.stderr) == (0, "")
 
