@@ -63,7 +63,7 @@ class Dialect:
             choices = [_choice(each) for each in _answers(data)]
             positions = [place for choice in choices if choice for place in self._positions(choice)]
         except (JsonError, KeyError, TypeError, ValueError, IndexError) as error:
-            return Reading(error=f"{WITHOUT} ({type(error).__name__}: {error})")
+            return Reading(error=msg("{without} ({error})", WITHOUT, f"{type(error).__name__}: {error}"))
         if not self.logprobs:
             words = _WORD.findall("".join(place.token for place in positions))
             positions = [Position(token=word, top={}) for word in words or [""]]
