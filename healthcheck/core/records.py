@@ -9,12 +9,13 @@ from typing import Union
 
 from healthcheck.contract import Rule
 from healthcheck.errors import ExitStatus
+from healthcheck.text.messages import msg
 
 JsonValue = Union[None, bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]"]
 SCHEMA = 1
 SIMULATOR = "npu-adapter-simulator"
 """The `server` header of a simulated endpoint; a report on one says so in its first words."""
-NOT_BUILT = "not built"
+NOT_BUILT = msg("not built")
 """The provenance "engine_config" where neither `--deep` nor a launch had vLLM check its arguments."""
 SOFT_SCORES = "samples with a soft score"
 """The figure that counts samples with a score between 0 and 1: without any, avg@n is the accuracy."""
