@@ -57,6 +57,8 @@ _SHELL_SAYS = re.compile(
     r"unbound variable|readonly variable|parameter (?:not set|null)|is not set|[\w./-]{0,80}\.sh: (?:line )?\d+: "
 )
 """Behind the name of a variable: "HF_TOKEN: unbound variable"."""
+_SHELL_TELLS = re.compile(r"sh: (?:line )?\d+: \Z")
+"""Before the name of a variable, whose own message follows: "deploy.sh: line 2: HF_TOKEN: set it first"."""
 
 
 def beginning(text: str, limit: int) -> str:
@@ -107,6 +109,8 @@ def _is_spoken_of(pair: re.Match[str], word: str) -> bool:
     """Whether a sentence or a shell mentions the name, so that the word behind it has another meaning."""
     name, separator = pair["name"], pair["sep"]
     if _SHELL_SAYS.match(pair.string, pair.end()):
+        return True
+    if separator.strip() == ":" and _SHELL_TELLS.search(pair.string[max(0, pair.start() - 24) : pair.start()]):
         return True
     if pair.string.endswith("${", 0, pair.start()) and word.startswith("?"):
         return True
