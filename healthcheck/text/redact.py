@@ -59,6 +59,7 @@ _SHELL_SAYS = re.compile(
 """Behind the name of a variable: "HF_TOKEN: unbound variable"."""
 _SHELL_TELLS = re.compile(r"sh: (?:line )?\d+: \Z")
 """Before the name of a variable, whose own message follows: "deploy.sh: line 2: HF_TOKEN: set it first"."""
+_SENTENCE = re.compile(r"[A-Za-z]+ [A-Za-z]")
 
 
 def beginning(text: str, limit: int) -> str:
@@ -110,7 +111,8 @@ def _is_spoken_of(pair: re.Match[str], word: str) -> bool:
     name, separator = pair["name"], pair["sep"]
     if _SHELL_SAYS.match(pair.string, pair.end()):
         return True
-    if separator.strip() == ":" and _SHELL_TELLS.search(pair.string[max(0, pair.start() - 24) : pair.start()]):
+    before = pair.string[max(0, pair.start() - 24) : pair.start()]
+    if _SENTENCE.match(pair.string, pair.end()) and _SHELL_TELLS.search(before):
         return True
     if pair.string.endswith("${", 0, pair.start()) and word.startswith("?"):
         return True

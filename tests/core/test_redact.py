@@ -46,7 +46,7 @@ READABLE = (
     "give it a default: ${HF_TOKEN:-value}",
     "deploy.sh: line 3: HF_TOKEN: unbound variable",
     "deploy.sh: line 2: HF_TOKEN: Set HF_TOKEN to a token",
-    "/repo/deploy.sh: 2: API_KEY: give-one-please",
+    "/repo/deploy.sh: 2: API_KEY: give one, please",
     "deploy.sh: 3: API_KEY: parameter not set",
     "it needs the environment variable HF_TOKEN: deploy.sh: line 3: HF_TOKEN: is not set",
     "PWD=/root/adapter1 PATH=/usr/bin pwd: /srv/adapter-22",
