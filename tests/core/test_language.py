@@ -79,7 +79,7 @@ def test_a_text_that_nobody_translates_stays(parts):
 @pytest.mark.process
 def test_explain_speaks_the_language_that_is_asked_for():
     page = run("-m", "healthcheck", "explain", "plan/port", "--lang", "zh")
-    assert page.stdout.startswith("plan/port: 服务器监听 8000 端口\n\n为什么重要：")
+    assert page.stdout.startswith("plan/port：服务器监听 8000 端口\n\n为什么重要：")
     english = run("-m", "healthcheck", "explain", "plan/port", "--lang", "en")
     assert english.stdout.startswith("plan/port: The server listens on port 8000\n")
 
