@@ -112,7 +112,7 @@ def _is_spoken_of(pair: re.Match[str], word: str) -> bool:
     if _SHELL_SAYS.match(pair.string, pair.end()):
         return True
     before = pair.string[max(0, pair.start() - 24) : pair.start()]
-    if _SENTENCE.match(pair.string, pair.end()) and _SHELL_TELLS.search(before):
+    if separator.strip() == ":" and _SENTENCE.match(pair.string, pair.end()) and _SHELL_TELLS.search(before):
         return True
     if pair.string.endswith("${", 0, pair.start()) and word.startswith("?"):
         return True

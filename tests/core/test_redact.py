@@ -218,3 +218,7 @@ def test_a_text_is_cut_after_its_secrets_are_left_out(room: int) -> None:
     secret = "sntryu_" + "0123456789abcdef" * 4
     cut = beginning(f"refused: {secret} is not known", room)
     assert cut == "refused: removed is not known"[:room]
+
+
+def test_a_quoted_assignment_that_a_shell_took_for_a_command_hides_its_value() -> None:
+    assert "correct" not in without_secrets("deploy.sh: 2: API_KEY=correct horse: not found")

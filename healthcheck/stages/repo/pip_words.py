@@ -20,6 +20,8 @@ WITH_VALUE = frozenset({
 _NAMES_A_FILE = {*_LISTS, "-c", "--constraint", "-f", "--find-links"}
 _EDITABLE = ("-e", "--editable")
 _NAME = re.compile(r"\s*(?:\S*[/+])?([A-Za-z0-9][A-Za-z0-9._-]*)")
+_ARCHIVE = re.compile(r"/(?:archive|tarball|zipball)/.*")
+"""What follows a repository in the address of an archive of it."""
 _AFTER_THE_NAME = re.compile(r"-\d.*|\.(?:git|whl|zip|tgz|tar)\b.*|\[.*")
 """What follows a project's name in those of its archives and repositories."""
 
@@ -45,6 +47,8 @@ def operands(words: Iterable[str]) -> Iterator[str]:
             yield value if equals else next(rest, "")
         elif word in WITH_VALUE or word in _NAMES_A_FILE:
             next(rest, "")
+        elif word.startswith("-e"):
+            yield word[2:]
         elif not word.startswith("-"):
             yield word
 
@@ -61,7 +65,7 @@ def of_lines(lines: Iterable[str]) -> Iterator[str]:
 
 def packages(words: Iterable[str]) -> frozenset[str]:
     """The packages that words and lines of requirements name: lower case, underscores."""
-    found = (match[1] for word in words if (match := _NAME.match(word.partition(" @ ")[0])))
+    found = (match[1] for word in words if (match := _NAME.match(_ARCHIVE.sub("", word.partition(" @ ")[0]))))
     return frozenset(_AFTER_THE_NAME.sub("", name.lower()).replace("-", "_") for name in found)
 
 

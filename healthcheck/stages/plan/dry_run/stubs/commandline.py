@@ -61,7 +61,7 @@ class Command:
 
     def run(self, argv: list[str]) -> Any:
         """Call the function with what the command line says."""
-        parser = argparse.ArgumentParser(allow_abbrev=False)
+        parser = argparse.ArgumentParser(allow_abbrev=False, add_help=False, conflict_handler="resolve")
         declared = {option.name: option for option in self.options}
         for name, parameter in _parameters(self.function).items():
             missing = parameter.default is parameter.empty
