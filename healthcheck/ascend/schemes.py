@@ -9,16 +9,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from healthcheck.ascend.hardware import Family
 from healthcheck.system import json_text
+from healthcheck.system.files import DATA
 
 IN_GROUPS = "in groups"
 """Added to the name of a scheme of compressed-tensors whose weights have a scale for each group of a channel."""
 MINIMAX = "minimax_m2"
 EXPANDED, DISPUTED = "expanded", "disputed"
-CATALOGUE = Path(__file__).parents[1] / "data" / "schemes.json"
+CATALOGUE = DATA / "schemes.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,6 @@ The rows are data (`data/stacks.json`, with their source and date); docs/adding-
 from __future__ import annotations
 
 import functools
-import importlib.resources
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from packaging.version import InvalidVersion, Version
 from healthcheck.ascend import schemes
 from healthcheck.errors import UsageError
 from healthcheck.system import json_text
+from healthcheck.system.files import DATA
 from healthcheck.text.did_you_mean import hint
 from healthcheck.text.messages import joined, msg
 
@@ -107,8 +107,7 @@ class _Matrix:
 
 @functools.cache
 def _matrix() -> _Matrix:
-    text = (importlib.resources.files("healthcheck") / "data" / "stacks.json").read_bytes()
-    return json_text.load_as(text, _Matrix)
+    return json_text.load_as((DATA / "stacks.json").read_bytes(), _Matrix)
 
 
 def source() -> str:

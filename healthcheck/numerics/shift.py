@@ -7,12 +7,12 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 
 from healthcheck.core.records import JsonValue
 from healthcheck.numerics.records import Step
 from healthcheck.stages.probe.statistics.intervals import LEVEL, Interval, percentile
+from healthcheck.system.files import DATA
 from healthcheck.text.messages import msg
 
 SAME_KL, GARBAGE_KL = 0.02, 0.5
@@ -21,7 +21,7 @@ LEAST_PROMPTS = 8
 LIKE_ROUNDING = 1.5
 """Times what bfloat16 does to the same weights; a healthy server in bfloat16 is at 1."""
 _RESAMPLES = 1000
-_CALIBRATION = Path(__file__).resolve().parents[1] / "data" / "numerics-calibration.json"
+_CALIBRATION = DATA / "numerics-calibration.json"
 """What shifts cost where that was measured: the table of benchmarks/numerics_calibration.py for the small model of
 examples/tiny_lm. docs/numerics.md has it, and says how far it carries."""
 _NEAR = 2.0

@@ -12,6 +12,8 @@ from pathlib import Path
 from healthcheck.errors import UsageError, reason_of
 from healthcheck.text.messages import msg
 
+DATA = Path(__file__).resolve().parents[1] / "data"
+"""The kit's own tables and catalogues."""
 SHARED = "/tmp"  # noqa: S108 - where every user may make a folder
 _TEMPORARY = re.compile(r"npu-adapter-tmp-(?P<space>\d{0,12})-(?P<pid>\d{1,9})-(?P<start>\d{1,20})-.*")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.resources
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from packaging.utils import canonicalize_name
 
 from healthcheck.stages.repo import pip_words, shell
 from healthcheck.system import json_text
+from healthcheck.system.files import DATA
 from healthcheck.text.messages import msg
 
 CANN = {"te", "hccl", "hccl-parser", "opc-tool", "auto-tune", "schedule-search", "op-gen", "op-test-frame",
@@ -34,8 +34,7 @@ IMAGE = {
 @functools.cache
 def cuda_only() -> Mapping[str, Sequence[str]]:
     """Packages that need CUDA, by normalised name, with the modules that no other package provides."""
-    text = (importlib.resources.files("healthcheck") / "data" / "packages.json").read_bytes()
-    return json_text.load_as(text, _Packages).cuda_only
+    return json_text.load_as((DATA / "packages.json").read_bytes(), _Packages).cuda_only
 
 
 def needs_cuda(package: str) -> bool:

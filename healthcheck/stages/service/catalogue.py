@@ -7,16 +7,16 @@ import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from healthcheck.core.check import filled
 from healthcheck.errors import KitFailure
 from healthcheck.system import json_text, yaml_text
+from healthcheck.system.files import DATA
 from healthcheck.text.messages import Message, msg
 
 FLAG = re.compile(r"(?<![\w-])--([a-z][a-z\d-]{2,60})")
 
-FILE = Path(__file__).parents[2] / "data" / "failures.yaml"
+FILE = DATA / "failures.yaml"
 _CLASS_OR_QUANTIFIER = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d*,?\d*\}")
 _SHORTEST = 4
 

@@ -11,8 +11,9 @@ from functools import cache
 from pathlib import Path
 
 from healthcheck.system import json_text
+from healthcheck.system.files import DATA
 
-CATALOGUE = Path(__file__).parents[2] / "data" / "architectures.json"
+CATALOGUE = DATA / "architectures.json"
 REGISTRY_FILE = "model_executor/models/registry.py"
 GENERATING = ("text_generation", "multimodal", "transformers_supported", "transformers_backend")
 DRAFT = "speculative_decoding"

@@ -10,7 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).parents[3] / "data"
+from healthcheck.system.files import DATA
+
 UNRESOLVED = "<unresolved:"
 """Begins a word that the dry run could not determine."""
 _SWITCH = re.compile(

@@ -9,12 +9,12 @@ from __future__ import annotations
 import difflib
 import enum
 import functools
-import importlib.resources
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from healthcheck.system import json_text
+from healthcheck.system.files import DATA
 
 PREFIX, SUFFIX = "vllm-", ".json"
 
@@ -88,7 +88,7 @@ class Catalogue:
 @functools.cache
 def versions() -> tuple[str, ...]:
     """The releases that are catalogued, oldest first."""
-    names = (entry.name for entry in (importlib.resources.files("healthcheck") / "data").iterdir())
+    names = (entry.name for entry in DATA.iterdir())
     found = (name.removeprefix(PREFIX).removesuffix(SUFFIX) for name in names if name.startswith(PREFIX))
     return tuple(sorted(found, key=_release))
 
@@ -96,8 +96,7 @@ def versions() -> tuple[str, ...]:
 @functools.cache
 def catalogue(version: str) -> Catalogue:
     """The catalogue of a release in `versions()`."""
-    path = importlib.resources.files("healthcheck") / "data" / f"{PREFIX}{version}{SUFFIX}"
-    return json_text.load_as(path.read_bytes(), Catalogue)
+    return json_text.load_as((DATA / f"{PREFIX}{version}{SUFFIX}").read_bytes(), Catalogue)
 
 
 def nearest(version: str) -> Catalogue:

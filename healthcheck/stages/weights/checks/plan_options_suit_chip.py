@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from pathlib import Path
 
 from healthcheck.ascend import stacks
 from healthcheck.ascend.hardware import Family
@@ -17,9 +16,10 @@ from healthcheck.stages.weights.experts import has_experts
 from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.settings import in_settings
 from healthcheck.system import json_text
+from healthcheck.system.files import DATA
 from healthcheck.text.messages import msg
 
-TABLE = Path(__file__).parents[3] / "data" / "chip-options.json"
+TABLE = DATA / "chip-options.json"
 
 
 class Model(enum.Enum):
