@@ -5,6 +5,7 @@ Everything in it is escaped, and its policy allows nothing but its own style.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import resources
 
 from markupsafe import Markup
@@ -33,11 +34,36 @@ MOST_FREQUENT = 15
 MOST_JOBS_NAMED = 12
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """A stage of a job; tone "" where it did not run."""
+
+    tone: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A job in the matrix."""
+
+    name: str
+    subject: str
+    verdict: str
+    words: str
+    cells: tuple[Cell, ...]
+    link: str
+    log: str
+    time: str
+    ran_on: str
+    said: str
+    simulated: bool
+
+
 def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
     """The page as UTF-8 HTML."""
     style = _part("healthcheck.report", "page.css") + _part("healthcheck.fleet", "fleet.css")
     lines = [_line(fleet, job) for job in fleet.jobs]
-    worst = min((str(line["verdict"]) for line in lines), key=_ORDER.index, default="inconclusive")
+    worst = min((line.verdict for line in lines), key=_ORDER.index, default="inconclusive")
     text = (
         report_page.environment(translation)
         .from_string(_part("healthcheck.fleet", "fleet.html.j2"))
@@ -59,7 +85,7 @@ def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
                 ", ", (msg("{name} {value}", report_page.TONES[tone], word) for tone, word in BY_TONE.items())
             ),
             duration=duration,
-            simulated=any(line["simulated"] for line in lines),
+            simulated=any(line.simulated for line in lines),
             style=Markup(style),  # noqa: S704 - the kit's own files
             policy=f"default-src 'none'; style-src '{report_page.digest(style)}'; img-src data:; base-uri 'none'; "
             "form-action 'none'",
@@ -100,28 +126,25 @@ def said(last: Attempt | None) -> str:
     return plain(without_secrets(joined(": ", filter(None, parts))))
 
 
-def _line(fleet: Fleet, job: Job) -> dict[str, object]:
-    """A job in the matrix."""
+def _line(fleet: Fleet, job: Job) -> Line:
     last = fleet.last(job)
     report = last.report if last else None
     by_stage = {facts.stage: facts for facts in report.stages} if report else {}
     place = last.folder.as_posix() if last and last.node and last.ending is not Ending.LOST else ""
     report_file = report_folder.PAGE if report and report.page else report_folder.JSON
-    return {
-        "name": job.name,
-        "subject": without_secrets(
-            f"{job.source.shown} {(last.commit if last else job.source.commit)[:12]}".strip()
-        ),
-        "verdict": last.verdict.value if last else "open",
-        "words": verdict_words(last),
-        "cells": [_cell(stage, by_stage.get(stage)) for stage in STAGES],
-        "link": f"{place}/{REPORT}/{report_file}" if report else f"{place}/{LOG}" if place else "",
-        "log": f"{place}/{LOG}" if place else "",
-        "time": duration(last.seconds) if last and last.seconds else "",
-        "ran_on": _ran_on(fleet, job),
-        "said": said(last),
-        "simulated": bool(report and report.simulated),
-    }
+    return Line(
+        name=job.name,
+        subject=without_secrets(f"{job.source.shown} {(last.commit if last else job.source.commit)[:12]}".strip()),
+        verdict=last.verdict.value if last else "open",
+        words=verdict_words(last),
+        cells=tuple(_cell(stage, by_stage.get(stage)) for stage in STAGES),
+        link=f"{place}/{REPORT}/{report_file}" if report else f"{place}/{LOG}" if place else "",
+        log=f"{place}/{LOG}" if place else "",
+        time=duration(last.seconds) if last and last.seconds else "",
+        ran_on=_ran_on(fleet, job),
+        said=said(last),
+        simulated=bool(report and report.simulated),
+    )
 
 
 def _disagreement(found: findings.Disagreement) -> tuple[str, str]:
@@ -146,13 +169,12 @@ def _ran_on(fleet: Fleet, job: Job) -> str:
     return joined("; ", filter(None, parts))
 
 
-def _cell(stage: Stage, facts: StageFacts | None) -> dict[str, str]:
-    """A stage of a job; the tone "" says that it did not run."""
+def _cell(stage: Stage, facts: StageFacts | None) -> Cell:
     if facts is None:
-        return {"tone": "", "text": ""}
+        return Cell()
     checks = plural("{n} check", "{n} checks", facts.checks, facts.checks)
     said = msg("{outcome}, {checks}, {time}", BY_TONE[facts.tone.value], checks, duration(facts.seconds))
-    return {"tone": facts.tone.value, "text": msg("{name}: {value}", stage.value, said)}
+    return Cell(tone=facts.tone.value, text=msg("{name}: {value}", stage.value, said))
 
 
 def _part(package: str, name: str) -> str:
