@@ -147,23 +147,34 @@ def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterat
 
 def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:
     """Data parallelism of which all servers here together run a part."""
-    copies = _number(server.option("data-parallel-size"))
-    group = [each for each in servers if _number(each.option("data-parallel-size")) == copies]
-    ranks = {_number(rank) for each in servers if (rank := each.option("data-parallel-rank"))}
-    parts = sorted((_first_rank(each), _copies_of(each, copies)) for each in group)
-    here = sum(dict(parts).values())  # of those with the same first rank the largest: a head may run none itself
-    first, seen, said = min(map(_first_rank, group)), "", server.quoted
-    if server.option("data-parallel-rank") is not None:
-        told = msg(
-            "{ranks} of the {copies} ranks of --data-parallel-size run here: {quoted}", len(ranks), copies, said
-        )
-        seen = told if len(ranks) < copies else ""
-    elif server.option("data-parallel-size-local") is not None and here < copies:
-        seen = msg("{here} of the {copies} copies of --data-parallel-size run here: {quoted}", here, copies, said)
-    elif first > 0:
-        seen = msg("the copies before number {map} run elsewhere: {quoted}", first, said)
+    seen = _copies_elsewhere(server, servers, _number(server.option("data-parallel-size")))
     if seen:
         yield Sign(seen=seen, where=server.place)
+
+
+def _copies_elsewhere(server: ServerCommand, servers: Sequence[ServerCommand], copies: int) -> str:
+    """What shows that other machines run copies, "" if nothing does."""
+    if server.option("data-parallel-rank") is not None:
+        ranks = {_number(rank) for each in servers if (rank := each.option("data-parallel-rank"))}
+        return (
+            msg(
+                "{ranks} of the {copies} ranks of --data-parallel-size run here: {quoted}",
+                len(ranks),
+                copies,
+                server.quoted,
+            )
+            if len(ranks) < copies
+            else ""
+        )
+    group = [each for each in servers if _number(each.option("data-parallel-size")) == copies]
+    parts = sorted((_first_rank(each), _copies_of(each, copies)) for each in group)
+    here = sum(dict(parts).values())  # of those with the same first rank the largest: a head may run none itself
+    if server.option("data-parallel-size-local") is not None and here < copies:
+        return msg(
+            "{here} of the {copies} copies of --data-parallel-size run here: {quoted}", here, copies, server.quoted
+        )
+    first = min(map(_first_rank, group), default=0)
+    return msg("the copies before number {map} run elsewhere: {quoted}", first, server.quoted) if first > 0 else ""
 
 
 def _first_rank(server: ServerCommand) -> int:
