@@ -237,8 +237,8 @@ def started(
         OSError: it cannot be run.
     """
     kept: list[int] = []
-    here = threading.current_thread() is threading.main_thread()
-    handlers = {number: handler for number in _ENDING if callable(handler := signal.getsignal(number)) and here}
+    own = _ENDING if threading.current_thread() is threading.main_thread() else ()  # no other thread can set them
+    handlers = {number: handler for number in own if callable(handler := signal.getsignal(number))}
     for number in handlers:
         signal.signal(number, lambda received, _: kept.append(received))
     process: subprocess.Popen[bytes] | None = None

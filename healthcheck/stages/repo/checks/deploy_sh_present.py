@@ -46,8 +46,8 @@ def deploy_sh_present(submission: Submission) -> Findings:
         yield _missing(submission, expected)
     elif kind is Kind.FOLDER:
         inside = (path for path in submission.paths if path.startswith(f"{NAME}/") and path.endswith(".sh"))
-        moved = [shlex.quote(f"scripts/{path.partition('/')[2]}") for path in inside][:1]
-        move = msg("git mv {name} scripts && git mv {rest} {name}", NAME, moved[0]) if moved else ""
+        moved = next((shlex.quote(f"scripts/{path.partition('/')[2]}") for path in inside), "")
+        move = msg("git mv {name} scripts && git mv {rest} {name}", NAME, moved) if moved else ""
         fix = move or msg("replace the folder with a script {name}", NAME)
         yield fail(expected=expected, seen=msg("{name} is a folder", NAME), fix=fix)
     elif kind is Kind.LINK_OUT:

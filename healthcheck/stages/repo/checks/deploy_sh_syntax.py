@@ -253,7 +253,8 @@ def _mode(text: _Text) -> Findings:
 def _parsers(text: _Text) -> Findings:
     """A syntax error in the script's own shell fails; one in the other shell is judged with the bash syntax."""
     own = "bash" if text.interpreter in BASH or not text.interpreter else "dash"
-    for broken in [parse for parse in text.submission.parses if parse.accepted is None][:1]:
+    broken = next((parse for parse in text.submission.parses if parse.accepted is None), None)
+    if broken:
         yield unsettled(
             expected=msg("an answer from the shell's parser"),
             seen=f"{broken.shell} -n {NAME} {broken.message}",
@@ -339,11 +340,16 @@ def _continuations(text: _Text) -> Findings:
 
 def _typography(text: _Text) -> Findings:
     """Characters that word processors and chat windows substitute for quotes, dashes and blanks."""
-    signs = ((word, TYPOGRAPHIC.search(word.text)) for word in text.script.of("word"))
-    for line, sign in [(text.script.line(word.start), ord(found.group())) for word, found in signs if found][:1]:
+    signs = ((word, found) for word in text.script.of("word") if (found := TYPOGRAPHIC.search(word.text)))
+    first = next(signs, None)
+    if first:
+        word, found = first
+        line = text.script.line(word.start)
         yield warn(
             expected=msg("plain \" ' - and blanks, which a shell understands"),
-            seen=msg("U+{ord:04X} in {line}: the shell reads it as a letter", sign, text.quoted(line)),
+            seen=msg(
+                "U+{ord:04X} in {line}: the shell reads it as a letter", ord(found.group()), text.quoted(line)
+            ),
             fix=msg("retype the character in a plain text editor"),
             where=text.where(line),
         )

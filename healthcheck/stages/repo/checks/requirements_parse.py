@@ -226,7 +226,9 @@ def _contradictions(submission: Submission) -> Iterator[Finding]:
         pairs = (
             (entry, other) for entry, pin in pins for other in lines if not in_range(pin, str(other.specifier))
         )
-        for entry, other in islice(pairs, 1):
+        pair = next(pairs, None)
+        if pair:
+            entry, other = pair
             said = (other.text, other.where, entry.text)
             yield fail(
                 expected=msg("one version of {name}", name),
