@@ -141,7 +141,7 @@ ENGINES: tuple[Engine, ...] = (
     ),
     _WebServer(name="gunicorn", programs=("gunicorn", "-m gunicorn"), host=LOOPBACK, **_BOUND),
     _WebServer(
-        name="hypercorn", programs=("hypercorn", "-m hypercorn", "python:hypercorn"), host=LOOPBACK, **_BOUND,
+        name="hypercorn", programs=("hypercorn", "-m hypercorn"), host=LOOPBACK, **_BOUND,
     ),
     _WebServer(
         name="flask", programs=("flask", "-m flask", "python:flask"), port=5000, host=LOOPBACK,
@@ -151,7 +151,7 @@ ENGINES: tuple[Engine, ...] = (
     _WebServer(name="fastapi", programs=("fastapi run", "fastapi", "-m fastapi")),
     _WebServer(name="aiohttp", programs=("python:aiohttp",), port=8080),
     _WebServer(
-        name="waitress", programs=("python:waitress", "waitress-serve"), port=8080, bind_options=("listen",),
+        name="waitress", programs=("waitress-serve",), port=8080, bind_options=("listen",),
     ),
     _WebServer(
         name="granian", programs=("granian", "-m granian"), host=LOOPBACK, port_variables=("GRANIAN_PORT",),
@@ -161,7 +161,7 @@ ENGINES: tuple[Engine, ...] = (
         name="daphne", programs=("daphne", "-m daphne"), host=LOOPBACK, host_options=("bind",),
         grammar=Grammar(short={"-p": "port", "-b": "bind"}),
     ),
-    Engine(name="gradio", programs=("python:gradio", "gradio"), api=Api.OPENAI_OTHER, port=7860, name_is="?"),
+    Engine(name="gradio", programs=("gradio",), api=Api.OPENAI_OTHER, port=7860, name_is="?"),
     Engine(name="streamlit", programs=("streamlit",), api=Api.OPENAI_OTHER, port=8501, name_is="?"),
     _WebServer(
         name="python-http", programs=("python:http.server", "python:asyncio", "python:bottle", "python:tornado"),
