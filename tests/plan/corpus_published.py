@@ -238,6 +238,8 @@ RIGHT_PUBLISHED: tuple[Case, ...] = (
         for name, step in {
             "pinned": "pip install --no-deps torch-npu==2.7.1",
             "wheel": "python3 -m pip install ./w/torch_npu-2.7.1-cp311-none.whl",
+            "archive": "pip install https://code.example.org/ascend/torch-npu/archive/refs/tags/v2.7.1.tar.gz",
+            "glued": "pip install -e/opt/torch-npu",
         }.items()
     ),
     case("tokenizer-after-all", sh('vllm serve "$MODEL_PATH" --skip-tokenizer-init --no-skip-tokenizer-init'), {"plan/flags": "warn"}),

@@ -60,6 +60,20 @@ PYTHON: tuple[Case, ...] = (
         },
     ),
     case(
+        "python-click-short-option",
+        sh("exec python3 run.py -h 0.0.0.0"),
+        files={
+            "run.py": """
+            import os, click
+            @click.command()
+            @click.option("--host", "-h", default="127.0.0.1")
+            def main(host):
+                os.execvp("vllm", ["vllm", "serve", os.environ["MODEL_PATH"], "--host", host, "--port", "8000"])
+            main()
+            """
+        },
+    ),
+    case(
         "python-click-argument",
         sh('exec python3 run.py "$MODEL_PATH"'),
         files={
