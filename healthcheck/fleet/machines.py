@@ -121,3 +121,9 @@ class ThisMachine:
             _, running = self._current
             self._current = None
             running.close()  # type: ignore[attr-defined]
+
+
+def npus_in_words(count: int, kind: str) -> str:
+    """NPUs of a kind that are asked for; 0 is any number, "" any kind."""
+    named = f" {kind}" if kind else ""
+    return f"{count} NPU{named}" if count else msg("an NPU{kind}", named)

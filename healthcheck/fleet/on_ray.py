@@ -28,7 +28,7 @@ from healthcheck.fleet.board import Board
 from healthcheck.fleet.greeting import greet
 from healthcheck.fleet.jobs import NAME
 from healthcheck.fleet.launch import GRACE_S, Network, Order, launch
-from healthcheck.fleet.machines import Machine, Running
+from healthcheck.fleet.machines import Machine, Running, npus_in_words
 from healthcheck.fleet.readback import short
 from healthcheck.fleet.receive import Sent, received, sent
 from healthcheck.fleet.records import Attempt, Ending, Job
@@ -46,12 +46,6 @@ WAIT_S = 0.3
 
 _SHIPPED = {"py_modules": [str(Path(healthcheck.__file__).parent)], "excludes": ["__pycache__/"]}
 """The kit as a folder of modules: a wheel would have pip look for the packages that it needs."""
-
-
-def npus_in_words(count: int, kind: str) -> str:
-    """NPUs of a kind that are asked for; 0 is any number, "" any kind."""
-    named = f" {kind}" if kind else ""
-    return f"{count} NPU{named}" if count else msg("an NPU{kind}", named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

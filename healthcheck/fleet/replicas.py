@@ -23,7 +23,8 @@ from healthcheck import contract
 from healthcheck.core.progress import Progress
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.fleet.launch import GRACE_S
-from healthcheck.fleet.on_ray import WAIT_S, Cluster, Node, npus_in_words
+from healthcheck.fleet.machines import npus_in_words
+from healthcheck.fleet.on_ray import WAIT_S, Cluster, Node
 from healthcheck.fleet.readback import MAX_LOG_BYTES, short, tail
 from healthcheck.fleet.serving import LOG, Adapter, Phase, State, Wanted, served
 from healthcheck.report.words import duration
