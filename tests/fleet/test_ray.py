@@ -231,10 +231,6 @@ def test_a_node_whose_runner_fails_takes_no_jobs(cluster: Cluster, place: Place)
     assert {each["name"]: (each["npus"], each["takes_jobs"]) for each in found["machines"]} == {
         "big": (8, True), "head": (8, True), "small": (2, False),
     }, ran.output  # fmt: skip
-    (pair,) = found["pairs"]
-    assert {pair["left"], pair["right"], pair["over"], pair["outcome"]} == {"big", "head", "hccl", "works"}, pair
-    assert ran.fleet["pairs"] == found["pairs"]
-    assert "big – head" in (place.out / "fleet.html").read_text("utf-8")
     (left,) = ran.fleet["left_out"]
     assert left.startswith("small: its runner: runner/health: ")
     elsewhere, good = ran.fleet["jobs"]

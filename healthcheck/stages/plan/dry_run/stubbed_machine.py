@@ -42,7 +42,7 @@ ONLY_LOADING = {"date.sh": ("date",)}
 _ABSENT = re.compile(
     r"(python|pip|pypy|pydoc|idle|2to3|conda|mamba|micromamba|docker|podman|nerdctl|kubectl|nvidia-|nvcc|cuda|rocm"
     r"|rocminfo|systemctl|systemd|service$|journalctl|supervis|screen$|tmux$|byobu|sudo|su$|doas|pkexec|runuser"
-    r"|ssh|scp|sftp|rsync|aws$|gcloud|az$|gpg|claude|unshare|nsenter|mount$|umount$|mknod|setpriv|strace|gdb"
+    r"|ssh|scp|sftp|rsync|aws$|gcloud|az$|gpg|unshare|nsenter|mount$|umount$|mknod|setpriv|strace|gdb"
     r"|enroot|singularity|apptainer|srun|sbatch|squeue|mpirun|mpiexec)"
 )
 
