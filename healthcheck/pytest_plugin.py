@@ -44,6 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--npu-adapter"):
+        from healthcheck.core.extensions import extra_checks  # noqa: PLC0415
         from healthcheck.stages.plan.deep import DEEP_CHECKS  # noqa: PLC0415
         from healthcheck.verify import catalogue  # noqa: PLC0415
 
@@ -51,7 +52,8 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
             _folder(config, option)
         stages = STATIC[: STATIC.index(_until(config)) + 1]
         optional = {check.id for check in DEEP_CHECKS}
-        names = [page.id for page in catalogue.pages() if page.stage in stages and page.id not in optional]
+        extra = extra_checks(_folder(config, "--npu-adapter"))
+        names = [page.id for page in catalogue.pages(extra) if page.stage in stages and page.id not in optional]
         items += [CheckItem.from_parent(session, name=name, nodeid=f"npu-adapter::{name}") for name in names]
 
 
@@ -181,6 +183,7 @@ def _verified(config: pytest.Config) -> dict[str, CheckResult]:
     """The results of the checks by their ids; without weights, an empty folder takes their place."""
     from tempfile import TemporaryDirectory  # noqa: PLC0415
 
+    from healthcheck.core.extensions import extra_checks  # noqa: PLC0415
     from healthcheck.core.progress import Silent  # noqa: PLC0415
     from healthcheck.core.records import Stage  # noqa: PLC0415
     from healthcheck.stages.repo.settings import read_settings  # noqa: PLC0415
@@ -197,6 +200,7 @@ def _verified(config: pytest.Config) -> dict[str, CheckResult]:
             npu=settings.npu,
             npus=settings.npus,
             waived={check: f"{settings.file}: {reason}" for check, reason in settings.skip.items()},
+            extra=extra_checks(root),
             settings=settings.file,
             weights=_folder(config, "--npu-adapter-weights") or Path(folder),
             out=Path(folder, "report"),

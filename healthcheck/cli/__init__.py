@@ -1,11 +1,12 @@
 """The command line. A command is a module of `options`, which declares what it takes, and one of this package.
 
 The first has `arguments(parser)`, the second `run(options) -> int`, the exit status. Only those of the command in
-use are imported; for `--help`, the first alone.
+use are imported; for `--help`, the first alone. Extensions are looked for where no command of the core is named.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import importlib
 import os
@@ -13,11 +14,13 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from healthcheck.cli import outlets
 from healthcheck.cli.parsing import Parser, Version, language_argument, sentence, take_language
-from healthcheck.errors import Blocked, ExitStatus, KitError, UsageError, reason_of
+from healthcheck.core import extensions
+from healthcheck.core.extensions import Command
+from healthcheck.errors import Blocked, ExitStatus, KitError, KitFailure, UsageError, reason_of
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
 
@@ -68,16 +71,18 @@ def _run(arguments: list[str]) -> int:
     take_language(arguments)
     asked = next((word for word in arguments if word in COMMANDS), "")
     with _ended_at_once_by_ctrl_c():
-        parser = parser_for({asked})
+        added = {} if asked else added_commands()
+        asked = asked or next((word for word in arguments if word in added), "")
+        parser = parser_for({asked}, added)
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         options.parser.unknown(unknown)
     if options.parser is parser:
         parser.error(msg("the following arguments are required: COMMAND"))
     with _ended_at_once_by_ctrl_c():
-        command = importlib.import_module(f"healthcheck.cli.{asked}")
+        run = added[asked].run if asked in added else importlib.import_module(f"healthcheck.cli.{asked}").run
     try:
-        status: int = command.run(options)
+        status: int = run(options)
     except UsageError as error:
         return _say(error, ExitStatus.WRONG_USAGE)
     except Blocked as error:
@@ -140,7 +145,32 @@ def _shown(text: str) -> str:
     return redactor(os.environ)(text)
 
 
-def parser_for(wanted: Collection[str]) -> Parser:
+def added_commands() -> dict[str, Command]:
+    """The commands of extensions, the kit's own first; one that cannot be loaded says why when it is run."""
+    found: dict[str, Command] = {}
+    for extension in (*extensions.own(extensions.COMMANDS), *extensions.installed(extensions.COMMANDS)):
+        if extension.name not in COMMANDS and extension.name not in found:
+            try:
+                found[extension.name] = extensions.command(extension)
+            except KitFailure as error:
+                found[extension.name] = _broken(error)
+    return found
+
+
+def _broken(error: KitFailure) -> Command:
+    def refuse(_: argparse.Namespace) -> int:
+        raise error
+
+    return Command(summary=msg("(an extension that cannot be used)"), arguments=lambda _: None, run=refuse)
+
+
+def whole_parser() -> Parser:
+    """The parser of the command line with the options of every command, those of extensions too."""
+    added = added_commands()
+    return parser_for({*COMMANDS, *added}, added)
+
+
+def parser_for(wanted: Collection[str], added: Mapping[str, Command]) -> Parser:
     """The parser of the command line; only the commands that are wanted have their options."""
     parser = Parser(
         prog="npu-adapter",
@@ -154,10 +184,19 @@ def parser_for(wanted: Collection[str]) -> Parser:
     parser.add_argument("--version", action=Version, nargs=0, help="show the version, and the commit of a checkout")
     parser.set_defaults(parser=parser)
     commands = parser.add_subparsers(title=msg("commands"), metavar="COMMAND")
-    for name, text in COMMANDS.items():
+    for name, text in {**COMMANDS, **{name: each.summary for name, each in added.items()}}.items():
         command = commands.add_parser(name, help=text, description=sentence(text), epilog=EXIT_STATUSES)
         language_argument(command)
         if name in wanted:
-            importlib.import_module(f"healthcheck.cli.options.{name}").arguments(command)
+            _arguments(name, added)(command)
             command.set_defaults(parser=command)
     return parser
+
+
+def _arguments(name: str, added: Mapping[str, Command]) -> Callable[[argparse.ArgumentParser], None]:
+    if name in added:
+        return added[name].arguments
+    arguments: Callable[[argparse.ArgumentParser], None] = importlib.import_module(
+        f"healthcheck.cli.options.{name}"
+    ).arguments
+    return arguments

@@ -24,5 +24,5 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             msg("completion scripts need shtab: {install_command}", extras.install_command(SHTAB))
         ) from error
-    print(shtab.complete(cli.parser_for(cli.COMMANDS), options.shell))
+    print(shtab.complete(cli.whole_parser(), options.shell))
     return 0

@@ -13,7 +13,8 @@ from healthcheck import contract
 from healthcheck.cli import output
 from healthcheck.cli.completion import SHTAB
 from healthcheck.cli.parsing import version
-from healthcheck.errors import Blocked
+from healthcheck.core import extensions
+from healthcheck.errors import Blocked, KitFailure
 from healthcheck.fleet.tables import padded
 from healthcheck.sandbox.box import unavailable
 from healthcheck.sandbox.job import Mode
@@ -26,6 +27,10 @@ from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
 
 _ASK_S = 20.0
+_GROUPS = {
+    extensions.CHECKS: msg("checks that verify runs beside the kit's own; --no-extensions leaves them out"),
+    extensions.COMMANDS: msg("a command of its own"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +107,19 @@ def look() -> Iterator[Part]:
         use=msg("npu-adapter completion"),
     )  # fmt: skip
     yield from _engines()
+    yield from _extensions()
+
+
+def _extensions() -> Iterator[Part]:
+    """What is installed beside the kit, whether it can be used, and the kit's own extensions."""
+    for group, use in _GROUPS.items():
+        for extension in (*extensions.own(group), *extensions.installed(group)):
+            found, without = extension.distribution or msg("the kit's own"), ""
+            try:
+                extension.load()
+            except KitFailure as error:
+                found, without = "", str(error)
+            yield Part(name=msg("extension {name}", extension.name), found=found, without=without, use=use)
 
 
 def _shells() -> Iterator[Part]:

@@ -15,6 +15,7 @@ from healthcheck.ascend import hardware
 from healthcheck.cli import output, sampling
 from healthcheck.cli.options.verify import STAGES
 from healthcheck.cli.places import new_report
+from healthcheck.core.extensions import NONE, Extra, extra_checks
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import Stage
 from healthcheck.errors import UsageError
@@ -151,6 +152,7 @@ def requested(options: argparse.Namespace) -> Request:
     settings = _settings(options)
     asked = sampling.asked(options)
     stands_in = _stand_in(options)
+    extra = NONE if options.no_extensions else extra_checks(None if options.url else options.repo or Path())
     _last_stage(options)
     sampling.refuse_what_the_service_lacks(asked)
     if options.weights is None and not options.url and not stands_in and Stage(options.until) is not Stage.REPO:
@@ -194,7 +196,8 @@ def requested(options: argparse.Namespace) -> Request:
         stack=options.stack,
         until=Stage(options.until),
         staged=options.staged,
-        waived=_waived(options.skip, settings),
+        waived=_waived(options.skip, settings, extra),
+        extra=extra,
         settings=settings.file,
         own_settings=not options.no_settings,
         environment=dict(map(variable, options.env)),
@@ -262,7 +265,7 @@ def _settings(options: argparse.Namespace) -> Settings:
     return settings
 
 
-def _waived(ids: list[str], settings: Settings) -> dict[str, str]:
+def _waived(ids: list[str], settings: Settings, extra: Extra) -> dict[str, str]:
     """The ids with their reasons; each has to exist: a misspelt one must not be ignored."""
     asked = {check: f"{settings.file}: {reason}" for check, reason in settings.skip.items()}
     asked |= dict.fromkeys(ids, "--skip")
@@ -270,7 +273,7 @@ def _waived(ids: list[str], settings: Settings) -> dict[str, str]:
         return {}
     from healthcheck.verify import catalogue  # noqa: PLC0415 - it imports every check of every stage
 
-    return {catalogue.page(check).id: reason for check, reason in asked.items()}
+    return {catalogue.page(check, extra).id: reason for check, reason in asked.items()}
 
 
 def variable(text: str) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from typing import Generic, TypeVar
 from healthcheck import contract
 from healthcheck.contract import Rule
 from healthcheck.core.records import CheckResult, Finding, JsonValue, Level, Outcome, Stage
+from healthcheck.errors import KitError
 from healthcheck.text.messages import message, msg
 
 Facts = TypeVar("Facts")
@@ -80,7 +81,7 @@ class Check(Generic[Facts]):
         except NotApplicable as reason:
             outcome, because = Outcome.SKIP, str(reason)
         except Exception as error:  # noqa: BLE001 - whatever broke, the report must say so and go on
-            outcome, because = Outcome.ERROR, f"{type(error).__name__}: {error}"
+            outcome, because = Outcome.ERROR, broke(error)
         return self.result(outcome, findings=findings, because=because, seconds=time.monotonic() - began)
 
     def result(
@@ -99,6 +100,11 @@ class Check(Generic[Facts]):
             settled=not any(finding.level is Level.UNSETTLED for finding in findings),
             seconds=seconds,
         )
+
+
+def broke(error: BaseException) -> str:
+    """What broke in the kit: its own sentence, or the error with its type."""
+    return str(error) if isinstance(error, KitError) else msg("{name}: {error}", type(error).__name__, error)
 
 
 def _outcome(findings: tuple[Finding, ...]) -> Outcome:

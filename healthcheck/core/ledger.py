@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from healthcheck.core.check import Check
+from healthcheck.core.check import Check, broke
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import CheckResult, Outcome, Stage
-from healthcheck.errors import Blocked, KitError, UsageError
+from healthcheck.errors import Blocked, UsageError
 from healthcheck.text.messages import msg
 from healthcheck.text.redact import Redact, redacted, without_secrets
 
@@ -91,9 +91,8 @@ class Ledger:
 
     def _without_facts(self, checks: Sequence[Check[Facts]], error: Exception) -> None:
         outcome = Outcome.SKIP if isinstance(error, Blocked) else Outcome.ERROR
-        because = str(error) if isinstance(error, KitError) else msg("{name}: {error}", type(error).__name__, error)
         for check in checks:
-            self._record(replace(check.result(outcome, because=because), settled=False))
+            self._record(replace(check.result(outcome, because=broke(error)), settled=False))
 
     def _record(self, result: CheckResult) -> None:
         self._results[result.id] = shown = redacted(result, self._redact)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from healthcheck.contract import Rule, Status
 from healthcheck.core.check import Check, Facts, filled
+from healthcheck.core.extensions import NONE, Extra
 from healthcheck.errors import UsageError
 from healthcheck.numerics import checks as numerics
 from healthcheck.runner import checks as runner
@@ -54,8 +55,8 @@ class Page:
         )
 
 
-def pages() -> tuple[Page, ...]:
-    """The pages of all checks, stage by stage."""
+def pages(extra: Extra = NONE) -> tuple[Page, ...]:
+    """The pages of all checks, stage by stage, and then those of extensions."""
     return (
         *map(_page, repo.CHECKS),
         *map(_page, plan.CHECKS),
@@ -70,16 +71,17 @@ def pages() -> tuple[Page, ...]:
         *map(_page, probe.OF_SEVERAL),
         *map(_page, service.END_CHECKS),
         *map(_page, runner.CHECKS),
+        *(_page(each) for checks in extra.by_stage.values() for each in checks),
     )
 
 
-def page(check_id: str) -> Page:
+def page(check_id: str, extra: Extra = NONE) -> Page:
     """The page of one check.
 
     Raises:
         UsageError: there is no such check; the message names what is near.
     """
-    known = {each.id: each for each in pages()}
+    known = {each.id: each for each in pages(extra)}
     if check_id not in known:
         near = hint(check_id, known)
         raise UsageError(

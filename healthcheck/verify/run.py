@@ -6,9 +6,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from healthcheck import contract
 from healthcheck.ascend import stacks
+from healthcheck.core.check import Check
+from healthcheck.core.extensions import Extra
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import STAGES, JsonValue, Report, Stage, verdict_of
@@ -17,6 +20,7 @@ from healthcheck.text.messages import msg
 from healthcheck.text.redact import redacted, redactor
 from healthcheck.verify import provenance
 
+Facts = TypeVar("Facts")
 TITLES = {
     Stage.REPO: msg("the committed files"),
     Stage.PLAN: msg("what deploy.sh would launch (it runs in a sandbox, against stubs)"),
@@ -43,6 +47,7 @@ class Request:
         pending: the changes of the working copy are taken in, as `git commit -a` would.
         staged: what is staged is judged in place of the commit, as `git commit` would take it in.
         waived: ids of checks that are not to run, each with who asked for that and why; a report names them.
+        extra: the checks of extensions, which run after the kit's own of their stage.
         settings: the repository's file whose settings were taken, "" if it has none.
         own_settings: whether the repository's settings count, and so whether they can be read.
         out: the report folder.
@@ -66,6 +71,7 @@ class Request:
     until: Stage = Stage.PROBE
     ahead: str = ""
     waived: Mapping[str, str] = field(default_factory=dict)
+    extra: Extra = field(default_factory=Extra)
     settings: str = ""
     own_settings: bool = True
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -92,6 +98,8 @@ class Run:
         )
         self.metrics: dict[str, JsonValue] = {}
         self.provenance: dict[str, JsonValue] = provenance.kit()
+        if request.extra.sources:
+            self.provenance["extensions"] = list(request.extra.sources)
         if request.settings:
             self.provenance["settings"] = request.settings
         self.stopped = ""
@@ -100,6 +108,10 @@ class Run:
         self.server_options: Mapping[str, str] = {}
         """Of the vLLM server that deploy.sh starts, as its dry run recorded them."""
         self._clock = provenance.StageClock()
+
+    def checks(self, stage: Stage, own: tuple[Check[Facts], ...]) -> tuple[Check[Facts], ...]:
+        """The checks of a stage: the kit's own, and those of extensions."""
+        return (*own, *self.request.extra.of(stage))
 
     def begin(self, stage: Stage) -> None:
         """A stage begins."""

@@ -79,13 +79,13 @@ class Verification:
         self._run.provenance |= {"repository": str(submission.root), "commit": submission.commit}
         self._run.uncommitted = UNCOMMITTED if submission.pending else ""
         self._changed = () if submission.pending else submission.changed
-        ledger.judge(repo_checks.CHECKS, lambda: submission)
+        ledger.judge(self._run.checks(Stage.REPO, repo_checks.CHECKS), lambda: submission)
         if not self._run.wants(Stage.PLAN):
             return submission, None
         self._run.begin(Stage.PLAN)
         consent = asked.unconfined or self._run.wants(Stage.SERVICE)
         plan = ledger.judge(
-            plan_checks.CHECKS,
+            self._run.checks(Stage.PLAN, plan_checks.CHECKS),
             lambda: plan_facts.gather(submission, weights, consent=consent, devices=self._devices()),
         )
         ledger.judge(plan_checks.SUMMARIES, lambda: ledger.results)

@@ -20,12 +20,12 @@ from healthcheck.verify.run import TASKS, Run
 def weigh(run: Run, submission: Submission, folder: Path, plan: LaunchPlan | None) -> Task:
     """Judge the weights; the task that they are for."""
     run.begin(Stage.WEIGHTS)
-    facts = _facts(run, submission, folder, plan)
+    facts, checks = _facts(run, submission, folder, plan), run.checks(Stage.WEIGHTS, CHECKS)
     if run.request.ahead:
         run.ledger.judge(AHEAD, lambda: facts)
-        run.ledger.skip(CHECKS[::-1], msg("the weights are not here"))
+        run.ledger.skip(checks[::-1], msg("the weights are not here"))
     else:
-        run.ledger.judge(CHECKS, lambda: facts)
+        run.ledger.judge(checks, lambda: facts)
     code = task_of(facts)[0]
     run.provenance["task"] = code or "unknown"
     return TASKS.get(code, Task.TEXT_GENERATION)

@@ -40,7 +40,7 @@ def launch(run: Run, submission: Submission, weights: Path, task: Task) -> None:
     run.begin(Stage.SERVICE)
     obstacle = _obstacle(run)
     if obstacle:
-        run.ledger.skip(service_checks.START_CHECKS, obstacle)
+        run.ledger.skip(run.checks(Stage.SERVICE, service_checks.START_CHECKS), obstacle)
         _skip_talk(run, obstacle)
         run.ledger.skip(service_checks.END_CHECKS, obstacle)
         return
@@ -55,7 +55,9 @@ def talk(run: Run, url: str, task: Task) -> None:
         return
     if run.wants(Stage.ENDPOINT):
         run.begin(Stage.ENDPOINT)
-        seen = run.ledger.judge(endpoint_checks.CHECKS, lambda: _interview(run, url, task))
+        seen = run.ledger.judge(
+            run.checks(Stage.ENDPOINT, endpoint_checks.CHECKS), lambda: _interview(run, url, task)
+        )
         run.provenance["server"] = seen.models.headers.get("server", "") if seen else ""
     if run.request.numerics:
         _numerics(run, url)
@@ -93,7 +95,7 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
     )
     try:
         with service:
-            run.ledger.judge(service_checks.START_CHECKS, lambda: service.launch)
+            run.ledger.judge(run.checks(Stage.SERVICE, service_checks.START_CHECKS), lambda: service.launch)
             if run.ledger.result("service/starts").outcome in {Outcome.PASS, Outcome.WARN}:
                 run.ledger.settle(Stage.PLAN, msg("the real launch answered here"))
             run.provenance["launch"] = provenance.launch(service.launch)
@@ -105,7 +107,7 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
             run.resume(Stage.SERVICE)
     except KeyboardInterrupt:
         run.stopped = "interrupted"
-        run.ledger.skip(service_checks.START_CHECKS, run.stopped)
+        run.ledger.skip(run.checks(Stage.SERVICE, service_checks.START_CHECKS), run.stopped)
         _skip_talk(run, run.stopped)
     run.ledger.judge(service_checks.END_CHECKS, service.ended)
 
@@ -135,13 +137,14 @@ def _reach(url: str) -> None:
 
 
 def _probe(run: Run, url: str, task: Task) -> None:
+    checks = run.checks(Stage.PROBE, probe_checks.CHECKS)
     if failed := _failed(run):
-        run.ledger.skip(probe_checks.CHECKS, msg("{id} failed: figures from a faulty endpoint say nothing", failed))
+        run.ledger.skip(checks, msg("{id} failed: figures from a faulty endpoint say nothing", failed))
         return
     run.begin(Stage.PROBE)
     asked = run.request.probe
     settings = replace(asked, url=url, family=asked.family or FAMILY_OF[task])
-    probed = run.ledger.judge(probe_checks.CHECKS, lambda: measure(settings, run.progress, run.request.out))
+    probed = run.ledger.judge(checks, lambda: measure(settings, run.progress, run.request.out))
     if probed:
         run.measured = probed
         run.metrics |= stored_metrics(probed)
@@ -165,8 +168,8 @@ def _numerics(run: Run, url: str) -> None:
 
 def _skip_talk(run: Run, because: str) -> None:
     if run.wants(Stage.ENDPOINT):
-        run.ledger.skip(endpoint_checks.CHECKS, because)
+        run.ledger.skip(run.checks(Stage.ENDPOINT, endpoint_checks.CHECKS), because)
     if run.request.numerics:
         run.ledger.skip(numerics_checks.CHECKS, because)
     if run.wants(Stage.PROBE):
-        run.ledger.skip(probe_checks.CHECKS, because)
+        run.ledger.skip(run.checks(Stage.PROBE, probe_checks.CHECKS), because)

@@ -39,7 +39,7 @@ def texts_of_checks() -> Iterator[tuple[str, str]]:
 
 
 def help_texts() -> Iterator[tuple[str, str]]:
-    for name, parser in _parsers(cli.parser_for(cli.COMMANDS)):
+    for name, parser in _parsers(cli.whole_parser()):
         yield name, parser.format_help()
 
 

@@ -1,0 +1,93 @@
+"""What an extension imports; everything else of the kit is private and may change in any release.
+
+`VERSION` grows when a name is taken out or means something else. A check is declared for the facts of its stage:
+
+| stage | facts |
+|---|---|
+| `Stage.REPO` | `Submission`: the committed files |
+| `Stage.PLAN` | `LaunchPlan`: what deploy.sh would launch |
+| `Stage.WEIGHTS` | `WeightsFacts`: the weights, and the task |
+| `Stage.SERVICE` | `Launch`: the real launch |
+| `Stage.ENDPOINT` | `Interview`: what the server answered |
+| `Stage.PROBE` | `ProbeRun`: the samples and their grades |
+| `Stage.RUNNER` | `RunnerFacts`: an NPU machine |
+
+`read_submission(folder)` gathers the first, for tests.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from healthcheck.contract import Rule, Status
+from healthcheck.core.check import Check, Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.core.extensions import Command
+from healthcheck.core.records import CheckResult, Finding, JsonValue, Level, Outcome, Report, Stage, Verdict
+from healthcheck.errors import Blocked, ExitStatus, KitError, KitFailure, UsageError
+from healthcheck.text.messages import msg, plural
+
+if TYPE_CHECKING:
+    from healthcheck.runner.records import RunnerFacts
+    from healthcheck.stages.endpoint.records import Interview
+    from healthcheck.stages.plan.records import LaunchPlan
+    from healthcheck.stages.probe.records import ProbeRun
+    from healthcheck.stages.repo.facts import Submission, read_submission
+    from healthcheck.stages.service.records import Launch
+    from healthcheck.stages.weights.facts import WeightsFacts
+
+VERSION = 1
+_FACTS = {
+    "Interview": "stages.endpoint.records",
+    "Launch": "stages.service.records",
+    "LaunchPlan": "stages.plan.records",
+    "ProbeRun": "stages.probe.records",
+    "RunnerFacts": "runner.records",
+    "Submission": "stages.repo.facts",
+    "WeightsFacts": "stages.weights.facts",
+    "read_submission": "stages.repo.facts",
+}
+__all__ = [
+    "VERSION",
+    "Blocked",
+    "Check",
+    "CheckResult",
+    "Command",
+    "ExitStatus",
+    "Finding",
+    "Findings",
+    "Interview",
+    "JsonValue",
+    "KitError",
+    "KitFailure",
+    "Launch",
+    "LaunchPlan",
+    "Level",
+    "NotApplicable",
+    "Outcome",
+    "ProbeRun",
+    "Report",
+    "Rule",
+    "RunnerFacts",
+    "Stage",
+    "Status",
+    "Submission",
+    "UsageError",
+    "Verdict",
+    "WeightsFacts",
+    "check",
+    "fail",
+    "msg",
+    "note",
+    "plural",
+    "read_submission",
+    "unsettled",
+    "warn",
+]
+
+
+def __getattr__(name: str) -> object:
+    """The facts of a stage, imported when they are used: a command of an extension needs none of them."""
+    if name not in _FACTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"healthcheck.{_FACTS[name]}"), name)

@@ -1,0 +1,239 @@
+"""Checks and commands from other distributions, found by their entry points, and the kit's own extensions.
+
+    [project.entry-points."npu_adapter.checks"]
+    licence = "own_check:CHECKS"        # a tuple of checks, each judged with the stage that it declares
+
+    [project.entry-points."npu_adapter.commands"]
+    licences = "own_check:COMMAND"      # a Command
+
+The kit's own extensions are the strings of `OWN`: the core imports none of them, and works without them. What
+cannot be loaded becomes a check that ends as an error and names the extension.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import pkgutil
+import re
+import sysconfig
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from healthcheck.core.check import Check, Findings, NotApplicable, broke, check
+from healthcheck.core.records import Stage
+from healthcheck.errors import KitFailure, UsageError
+from healthcheck.text.messages import Message, msg
+
+CHECKS = "npu_adapter.checks"
+COMMANDS = "npu_adapter.commands"
+PARTS = "parts"
+"""What an option of a core command uses, such as `verify --numerics`; only the kit's own extensions have them."""
+OWN: tuple[tuple[str, str, str], ...] = ()
+"""Group, name and place of each, as an entry point has them: they work in a clone that is not installed."""
+RESERVED = frozenset({stage.value for stage in Stage} | {"task", "extension"})
+"""The first words of the kit's own check ids, which no extension may take."""
+_ID = re.compile(r"([a-z0-9-]+)/[a-z0-9-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A command of an extension.
+
+    Attributes:
+        summary: one line for the list of commands.
+        arguments: declares the options.
+        run: does the work; returns the exit status.
+    """
+
+    summary: str
+    arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """An entry point.
+
+    Attributes:
+        place: of its object, such as "own_check:CHECKS".
+        distribution: its name and version, "" for the kit's own extensions.
+    """
+
+    name: str
+    place: str
+    distribution: str = ""
+
+    @property
+    def module(self) -> str:
+        return self.place.partition(":")[0]
+
+    def load(self) -> object:
+        """The object.
+
+        Raises:
+            KitFailure: it cannot be imported; the message says why.
+        """
+        try:
+            return pkgutil.resolve_name(self.place)
+        except (Exception, SystemExit) as error:
+            raise KitFailure(self.broken(broke(error))) from error
+
+    def broken(self, reason: str) -> Message:
+        """The sentence about an extension that cannot be used."""
+        source = f"{self.place}, {self.distribution}" if self.distribution else self.place
+        return msg("the extension {name} ({source}) cannot be used: {reason}", self.name, source, reason)
+
+
+def installed(group: str) -> tuple[Extension, ...]:
+    """The extensions of other distributions in the environment that runs the kit, by name."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - most commands need no extension
+
+    found = [
+        Extension(
+            name=point.name,
+            place=point.value,
+            distribution=f"{point.dist.name} {point.dist.version}" if point.dist else "",
+        )
+        for point in entry_points(group=group)
+    ]
+    return tuple(sorted(found, key=lambda each: (each.name, each.distribution)))
+
+
+def own(group: str) -> tuple[Extension, ...]:
+    """The kit's own extensions, without those whose folder is not there."""
+    of_group = (Extension(name=name, place=place) for their, name, place in OWN if their == group)
+    return tuple(each for each in of_group if _is_there(each.module))
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def command(extension: Extension) -> Command:
+    """The command of an extension.
+
+    Raises:
+        KitFailure: it cannot be loaded, or is none.
+    """
+    loaded = extension.load()
+    if not isinstance(loaded, Command):
+        raise KitFailure(extension.broken(msg("it is not a healthcheck.api.Command")))
+    return loaded
+
+
+def part(name: str, option: str) -> Any:
+    """What an option of a core command uses.
+
+    Raises:
+        UsageError: this installation does not have it.
+    """
+    found = next((each for each in own(PARTS) if each.name == name), None)
+    if found is None:
+        raise UsageError(msg("{option} needs the extension {name}, which is not installed here", option, name))
+    return found.load()
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """The checks of extensions for one run, by stage, and the extensions that they came from, with versions."""
+
+    by_stage: dict[Stage, tuple[Check[Any], ...]] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
+
+    def of(self, stage: Stage) -> tuple[Check[Any], ...]:
+        """Those that are judged with a stage's own."""
+        return self.by_stage.get(stage, ())
+
+
+NONE = Extra()
+
+
+def extra_checks(judged: Path | None = None) -> Extra:
+    """The checks of all installed extensions.
+
+    `judged` is the repository that is verified: nothing of it is loaded.
+    """
+    checks: list[Check[Any]] = []
+    found = installed(CHECKS)
+    for extension in found:
+        checks += _checks(extension, {each.id for each in checks}, judged)
+    by_stage = {stage: tuple(each for each in checks if each.stage is stage) for stage in Stage}
+    return Extra(by_stage, tuple(f"{each.name} ({each.distribution})" for each in found))
+
+
+def _checks(extension: Extension, taken: set[str], judged: Path | None) -> tuple[Check[Any], ...]:
+    if judged and _lies_in(extension.module, judged):
+        return (_refused(extension),)
+    try:
+        return _fit(extension, extension.load(), taken)
+    except KitFailure as error:
+        return (_broken(extension, error),)
+
+
+def _fit(extension: Extension, loaded: object, taken: set[str]) -> tuple[Check[Any], ...]:
+    """The checks, if they can run beside the others.
+
+    Raises:
+        KitFailure: they cannot.
+    """
+    if not isinstance(loaded, tuple) or not all(isinstance(each, Check) for each in loaded):
+        raise KitFailure(extension.broken(msg("it is not a tuple of checks")))
+    ids = set(taken)
+    for each in loaded:
+        form = _ID.fullmatch(each.id)
+        if form is None:
+            raise KitFailure(extension.broken(msg("{id} is not an id such as own/licence", repr(each.id))))
+        if form[1] in RESERVED:
+            raise KitFailure(extension.broken(msg("ids that begin with {word}/ are the kit's own", form[1])))
+        if each.id in ids:
+            raise KitFailure(extension.broken(msg("there is another check {id}", each.id)))
+        ids.add(each.id)
+    return loaded
+
+
+def _lies_in(module: str, folder: Path) -> bool:
+    """Whether importing the module would run a file of the folder; the kit's own environment in it does not count.
+
+    The spec of a name without a dot is found without importing anything.
+    """
+    spec = importlib.util.find_spec(module.partition(".")[0])
+    places = [*(spec.submodule_search_locations or ()), spec.origin] if spec else []
+    root, paths = folder.resolve(), sysconfig.get_paths()
+    environment = [Path(paths[name]).resolve() for name in ("purelib", "platlib")]
+    real = [Path(place).resolve() for place in places if place]
+    return any(
+        place.is_relative_to(root) and not any(place.is_relative_to(each) for each in environment) for place in real
+    )
+
+
+def _stands_for(extension: Extension) -> Callable[[Callable[[object], Findings]], Check[object]]:
+    return check(
+        f"extension/{extension.name}",
+        msg("The extension {name} is loaded", extension.name),
+        stage=Stage.REPO,
+        why=msg("Its checks were meant to run, and did not; --no-extensions verifies without them."),
+    )
+
+
+def _broken(extension: Extension, error: KitFailure) -> Check[object]:
+    @_stands_for(extension)
+    def broken(_: object) -> Findings:
+        """What is installed beside the kit cannot be loaded. Repair it, or verify with --no-extensions."""
+        raise error
+
+    return broken
+
+
+def _refused(extension: Extension) -> Check[object]:
+    @_stands_for(extension)
+    def refused(_: object) -> Findings:
+        """An extension in the repository that is judged is not loaded: nothing of a submission runs in the kit."""
+        raise NotApplicable(msg("{module} is in the repository that is judged", extension.module))
+
+    return refused

@@ -1,0 +1,152 @@
+"""Checks and commands of other distributions: they run, they are named, and what is wrong with one is told of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from healthcheck.cli import COMMANDS
+from healthcheck.core.extensions import RESERVED
+from healthcheck.verify import catalogue
+from tests.support.commands import Ended, ran
+from tests.support.repositories import repository
+
+ROOT = Path(__file__).parents[2]
+SOURCE = (ROOT / "examples" / "own_check" / "own_check.py").read_text("utf-8")
+HEADER = "# SPDX-License-Identifier: Apache-2.0\n"
+LAUNCH = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000\n'
+ID = "own/licence-header"
+Install = Callable[..., Path]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Install a module with its entry points, as pip would: a folder of metadata beside it on the search path."""
+
+    def install(source: str = SOURCE, name: str = "own_check", folder: Path | None = None, **points: str) -> Path:
+        place = folder or tmp_path / "site"
+        information = place / f"{name}-1.0.dist-info"
+        information.mkdir(parents=True)
+        (place / f"{name}.py").write_text(source, "utf-8")
+        (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        groups = points or {"checks": f"{name}:CHECKS", "commands": f"{name}:COMMAND"}
+        lines = [f"[npu_adapter.{group}]\nlicence = {value}\n" for group, value in groups.items()]
+        (information / "entry_points.txt").write_text("".join(lines))
+        monkeypatch.syspath_prepend(str(place))
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        return place
+
+    return install
+
+
+@pytest.fixture
+def adapter(tmp_path: Path) -> Path:
+    files = {"deploy.sh": f"#!/bin/sh\n{LAUNCH}", "requirements.txt": ""}
+    return repository(tmp_path / "adapter", files)
+
+
+def verified(adapter: Path, *more: str) -> tuple[Ended, dict[str, Any]]:
+    ended = ran(
+        "verify", str(adapter), "--until", "repo", "--quiet", "--json", str(adapter.parent / "r.json"), *more
+    )
+    return ended, json.loads((adapter.parent / "r.json").read_text("utf-8"))
+
+
+def of(report: dict[str, Any], check: str) -> dict[str, Any]:
+    return next((each for each in report["checks"] if each["id"] == check), {})
+
+
+@pytest.mark.process
+def test_a_check_of_another_distribution_judges_beside_the_kits_own(install: Install, adapter: Path) -> None:
+    without, _ = verified(adapter)
+    install()
+    ended, report = verified(adapter)
+    assert (without.returncode, ended.returncode) == (0, 1), ended.stderr
+    assert of(report, ID)["outcome"] == "fail"
+    assert f"insert: {HEADER.strip()}" in of(report, ID)["fix"]
+    assert report["provenance"]["extensions"] == ["licence (own_check 1.0)"]
+    ended, report = verified(adapter, "--no-extensions")
+    assert (ended.returncode, of(report, ID), report["provenance"].get("extensions")) == (0, {}, None)
+    ended, report = verified(adapter, "--skip", ID)
+    assert (ended.returncode, of(report, ID)["outcome"]) == (0, "skip")
+
+
+@pytest.mark.process
+def test_its_page_is_explained_and_doctor_lists_it(install: Install) -> None:
+    install()
+    assert f"{ID}: Our licence header is in deploy.sh" in ran("explain", ID).stdout
+    assert ID in ran("explain").stdout
+    assert "extension licence      own_check 1.0" in ran("doctor").stdout
+
+
+@pytest.mark.process
+def test_a_command_of_another_distribution_is_listed_and_run(install: Install, adapter: Path) -> None:
+    install()
+    assert "print our licence header" in ran("--help").stdout
+    assert "usage: npu-adapter licence" in ran("licence", "--help").stdout
+    ended = ran("licence", str(adapter))
+    assert (ended.returncode, ended.stdout) == (1, HEADER)
+    (adapter / "deploy.sh").write_text(f"#!/bin/sh\n{HEADER}{LAUNCH}")
+    assert ran("licence", str(adapter)).returncode == 1, "the committed files count"
+
+
+BROKEN = {
+    "raise RuntimeError('no licence server')": "RuntimeError: no licence server",
+    "import sys; sys.exit(0)": "SystemExit: 0",
+    "COMMAND = CHECKS = [1]": "it is not a tuple of checks",
+    "": "AttributeError: module 'own_check' has no attribute 'CHECKS'",
+    SOURCE.replace(ID, "plan/licence"): "ids that begin with plan/ are the kit's own",
+    SOURCE.replace(ID, "own licence"): "'own licence' is not an id such as own/licence",
+    SOURCE.replace("(licence_header,)", "(licence_header, licence_header)"): f"there is another check {ID}",
+}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("source", BROKEN, ids=list(BROKEN.values()))
+def test_a_broken_one_is_an_error_by_name_and_never_the_submissions(
+    install: Install, adapter: Path, source: str
+) -> None:
+    install(source)
+    ended, report = verified(adapter)
+    told = of(report, "extension/licence")
+    assert (ended.returncode, report["verdict"], told["outcome"]) == (4, "inconclusive", "error"), ended.stdout
+    assert told["detail"] == (
+        f"the extension licence (own_check:CHECKS, own_check 1.0) cannot be used: {BROKEN[source]}"
+    )
+    assert {each["id"] for each in report["checks"] if each["outcome"] == "error"} == {"extension/licence"}
+    assert verified(adapter, "--no-extensions")[0].returncode == 0
+
+
+def test_a_broken_command_says_so_when_it_is_run(install: Install) -> None:
+    install("raise RuntimeError('no licence server')")
+    assert "(an extension that cannot be used)" in ran("--help").stdout
+    ended = ran("licence")
+    assert (ended.returncode, ended.stdout) == (4, "")
+    assert "cannot be used: RuntimeError: no licence server" in ended.stderr
+
+
+@pytest.mark.process
+def test_nothing_is_loaded_from_the_repository_that_is_judged(install: Install, adapter: Path) -> None:
+    """Not even where the repository is on the search path of the kit's own Python."""
+    install(f"open({str(adapter.parent / 'mark')!r}, 'w')\n{SOURCE}", folder=adapter)
+    ended, report = verified(adapter)
+    assert (ended.returncode, of(report, "extension/licence")["outcome"]) == (0, "skip"), ended.stderr
+    assert "own_check is in the repository that is judged" in of(report, "extension/licence")["detail"]
+    assert not (adapter.parent / "mark").exists()
+
+
+def test_a_command_of_the_core_needs_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: object) -> None:
+        raise AssertionError("the installed distributions were searched")
+
+    monkeypatch.setattr("importlib.metadata.entry_points", refuse)
+    assert [ran(name, "--help").returncode for name in COMMANDS] == [0] * len(COMMANDS)
+
+
+def test_ids_of_the_kit_begin_with_words_that_no_extension_may_take() -> None:
+    assert {page.id.partition("/")[0] for page in catalogue.pages()} <= RESERVED
