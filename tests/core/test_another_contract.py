@@ -52,8 +52,8 @@ ALL_FAILURES = (
     "from healthcheck.stages.service.catalogue import catalogue; print(*(f.fix for f in catalogue().failures))"
 )
 ALL_OPTIONS = """
-from healthcheck.cli import COMMANDS, parser_for
-for parser in parser_for(COMMANDS)._subparsers._group_actions[0].choices.values():
+from healthcheck.cli import whole_parser
+for parser in whole_parser()._subparsers._group_actions[0].choices.values():
     print(*(action.help for action in parser._actions), sep="\\n")
 """
 SIZES = """

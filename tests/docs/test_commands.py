@@ -46,7 +46,7 @@ VERDICTS = {"runner": {0, 1}, "compare": {0, 1, 3}, "margin": {0, 3}, "diagnose"
 
 def parsed(command: str) -> argparse.Namespace:
     words = [word for word in shlex.split(command) if not re.match(r"[A-Z_]+=", word)]
-    return cli.parser_for(cli.COMMANDS).parse_args(words[1:])
+    return cli.whole_parser().parse_args(words[1:])
 
 
 @pytest.mark.parametrize("document", documents(), ids=lambda path: path.name)
