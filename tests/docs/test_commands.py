@@ -18,10 +18,12 @@ import pytest
 
 from healthcheck import cli
 from healthcheck.cli import main
+from healthcheck.core.extensions import extra_checks
 from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.simulator.bank import known
 from healthcheck.verify import catalogue
 from tests.docs.blocks import ROOT, blocks, commands, documents
+from tests.support.extensions import installed
 
 pytestmark = pytest.mark.process
 
@@ -31,6 +33,7 @@ DOCUMENTS = pytest.mark.parametrize("document", RUN, ids=lambda path: path.name)
 NOT_HERE = {
     r"make (demo|test|lint|bench|engine-config)\b": "the tests would start themselves, or a download of gigabytes",
     r"python3 -m pip install": "needs a package registry",
+    r"npu-adapter (licence|explain own/)": "tests/extensions runs them with the example of an extension",
     r"python3 -m venv |\. ": "an environment of one's own; tests/ci makes some",
     r"npu-adapter verify \S+ --weights \S+ --out": "launches a server on port 8000; tests/engine does",
     r"npu-adapter verify .*--deep": "takes a minute and an environment of its own; tests/engine does",
@@ -49,6 +52,15 @@ def parsed(command: str) -> argparse.Namespace:
     return cli.whole_parser().parse_args(words[1:])
 
 
+@pytest.fixture(scope="module")
+def extension(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    place = str(installed(tmp_path_factory.mktemp("site")))
+    sys.path.insert(0, place)
+    yield
+    sys.path.remove(place)
+
+
+@pytest.mark.usefixtures("extension")
 @pytest.mark.parametrize("document", documents(), ids=lambda path: path.name)
 def test_each_command_exists(document: Path) -> None:
     for command in commands(document):
@@ -57,7 +69,7 @@ def test_each_command_exists(document: Path) -> None:
         if program == "npu-adapter":
             options = parsed(command)
             for check in [getattr(options, "id", None), *getattr(options, "skip", ())]:
-                assert check is None or catalogue.page(check)
+                assert check is None or catalogue.page(check, extra_checks())
         elif program == "make":
             targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
             assert words[1] in targets, command

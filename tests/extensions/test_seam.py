@@ -14,32 +14,21 @@ from healthcheck.cli import COMMANDS
 from healthcheck.core.extensions import RESERVED
 from healthcheck.verify import catalogue
 from tests.support.commands import Ended, ran
+from tests.support.extensions import EXAMPLE, installed
 from tests.support.repositories import repository
 
-ROOT = Path(__file__).parents[2]
-SOURCE = (ROOT / "examples" / "own_check" / "own_check.py").read_text("utf-8")
+SOURCE = EXAMPLE.read_text("utf-8")
 HEADER = "# SPDX-License-Identifier: Apache-2.0\n"
 LAUNCH = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000\n'
 ID = "own/licence-header"
-Install = Callable[..., Path]
+Install = Callable[..., None]
 
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Install a module with its entry points, as pip would: a folder of metadata beside it on the search path."""
-
-    def install(source: str = SOURCE, name: str = "own_check", folder: Path | None = None, **points: str) -> Path:
-        place = folder or tmp_path / "site"
-        information = place / f"{name}-1.0.dist-info"
-        information.mkdir(parents=True)
-        (place / f"{name}.py").write_text(source, "utf-8")
-        (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        groups = points or {"checks": f"{name}:CHECKS", "commands": f"{name}:COMMAND"}
-        lines = [f"[npu_adapter.{group}]\nlicence = {value}\n" for group, value in groups.items()]
-        (information / "entry_points.txt").write_text("".join(lines))
-        monkeypatch.syspath_prepend(str(place))
-        monkeypatch.delitem(sys.modules, name, raising=False)
-        return place
+    def install(source: str | None = None, folder: Path | None = None) -> None:
+        monkeypatch.syspath_prepend(str(installed(folder or tmp_path / "site", source)))
+        monkeypatch.delitem(sys.modules, "own_check", raising=False)
 
     return install
 
@@ -69,7 +58,7 @@ def test_a_check_of_another_distribution_judges_beside_the_kits_own(install: Ins
     assert (without.returncode, ended.returncode) == (0, 1), ended.stderr
     assert of(report, ID)["outcome"] == "fail"
     assert f"insert: {HEADER.strip()}" in of(report, ID)["fix"]
-    assert report["provenance"]["extensions"] == ["licence (own_check 1.0)"]
+    assert report["provenance"]["extensions"] == ["licence (own-check 1.0)"]
     ended, report = verified(adapter, "--no-extensions")
     assert (ended.returncode, of(report, ID), report["provenance"].get("extensions")) == (0, {}, None)
     ended, report = verified(adapter, "--skip", ID)
@@ -81,7 +70,7 @@ def test_its_page_is_explained_and_doctor_lists_it(install: Install) -> None:
     install()
     assert f"{ID}: Our licence header is in deploy.sh" in ran("explain", ID).stdout
     assert ID in ran("explain").stdout
-    assert "extension licence      own_check 1.0" in ran("doctor").stdout
+    assert "extension licence      own-check 1.0" in ran("doctor").stdout
 
 
 @pytest.mark.process
@@ -116,7 +105,7 @@ def test_a_broken_one_is_an_error_by_name_and_never_the_submissions(
     told = of(report, "extension/licence")
     assert (ended.returncode, report["verdict"], told["outcome"]) == (4, "inconclusive", "error"), ended.stdout
     assert told["detail"] == (
-        f"the extension licence (own_check:CHECKS, own_check 1.0) cannot be used: {BROKEN[source]}"
+        f"the extension licence (own_check:CHECKS, own-check 1.0) cannot be used: {BROKEN[source]}"
     )
     assert {each["id"] for each in report["checks"] if each["outcome"] == "error"} == {"extension/licence"}
     assert verified(adapter, "--no-extensions")[0].returncode == 0
