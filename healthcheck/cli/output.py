@@ -43,6 +43,15 @@ def arguments(group: argparse._ActionsContainer) -> None:
     )
 
 
+def extensions_argument(group: argparse._ActionsContainer) -> None:
+    """Declare `--no-extensions`, which means the same wherever it is."""
+    group.add_argument(
+        "--no-extensions",
+        action="store_true",
+        help="leave out the checks of other distributions (see `npu-adapter doctor`)",
+    )
+
+
 def json_argument(group: argparse._ActionsContainer, what: str) -> None:
     """Declare `--json`, which means the same wherever it is."""
     group.add_argument(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from healthcheck.cli import output, sampling, servers
 from healthcheck.cli.places import new_report
+from healthcheck.core.extensions import NONE, Extra, extra_checks
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import Report, Stage, verdict_of
@@ -82,22 +83,25 @@ def _report(
         url, *others = found.urls
         commit = found.commit or settings.commit
         settings = replace(settings, url=url, replicas=tuple(others), commit=commit)
-        report, probed = _measured(settings, before, progress, folder)
+        extra = NONE if options.no_extensions else extra_checks()
+        report, probed = _measured(settings, before, progress, folder, extra)
     if probed and not options.resume:
         keep(folder, asked)
     return report, probed
 
 
 def _measured(
-    settings: ProbeSettings, before: Stored | None, progress: Progress, folder: Path
+    settings: ProbeSettings, before: Stored | None, progress: Progress, folder: Path, extra: Extra
 ) -> tuple[Report, ProbeRun | None]:
     """Sample what is left of the run `before`, or all of a new one."""
     where = ", ".join(settings.servers)
-    checks = checks_of({*settings.servers, *(before.server.get("replicas", {}) if before else ())})
+    servers_asked = {*settings.servers, *(before.server.get("replicas", {}) if before else ())}
+    checks = (*checks_of(servers_asked), *extra.of(Stage.PROBE))
     progress.stage(Stage.PROBE, msg("sampling {where}", where))
     collect = facts.resume if before else facts.measure
     ledger = Ledger(progress)
     probed, stopped = None, ""
+    ledger.judge(extra.unusable, lambda: None)
     try:
         probed = ledger.judge(checks, lambda: collect(settings, progress, folder))
     except KeyboardInterrupt:  # before the first request: later, the samples are judged as they are
@@ -109,6 +113,6 @@ def _measured(
         stopped=stopped,
         asked=msg("probe of {where}", where),
         metrics=facts.stored_metrics(probed) if probed else {},
-        provenance={**provenance.kit(), **(facts.provenance(probed) if probed else {})},
+        provenance={**provenance.kit(), **extra.provenance, **(facts.provenance(probed) if probed else {})},
     )
     return report, probed

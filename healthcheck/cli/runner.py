@@ -8,6 +8,7 @@ from dataclasses import replace
 from healthcheck.ascend import stacks
 from healthcheck.cli import output
 from healthcheck.cli.options.runner import SOAK_MINUTES
+from healthcheck.core.extensions import NONE, Extra, extra_checks
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import JsonValue, Report, Stage, verdict_of
@@ -38,7 +39,8 @@ def run(options: argparse.Namespace) -> int:
     output.end_with_a_report()
     progress = output.progress(options)
     try:
-        report = judge(recorder or source, wanted, progress)
+        extra = NONE if options.no_extensions else extra_checks()
+        report = judge(recorder or source, wanted, progress, extra)
     finally:
         progress.close()
     if options.replay:
@@ -49,20 +51,22 @@ def run(options: argparse.Namespace) -> int:
     return status
 
 
-def judge(machine: Machine, wanted: Wanted, progress: Progress) -> Report:
-    """The report on a machine.
+def judge(machine: Machine, wanted: Wanted, progress: Progress, extra: Extra = NONE) -> Report:
+    """The report on a machine, by the kit's own checks and those of extensions.
 
     Raises:
         UsageError: `wanted.stack` is not a version.
     """
     ledger = Ledger(progress, doubt=stacks.choose(wanted.stack).doubt)
     progress.stage(Stage.RUNNER, msg("can this machine run adapters?"))
-    facts, stopped, about = None, "", provenance.kit()
+    facts, stopped, about = None, "", provenance.kit() | extra.provenance
+    checks = (*CHECKS, *extra.of(Stage.RUNNER))
+    ledger.judge(extra.unusable, lambda: None)
     try:
-        facts = ledger.judge(CHECKS, lambda: gather(machine, wanted, progress))
+        facts = ledger.judge(checks, lambda: gather(machine, wanted, progress))
     except KeyboardInterrupt:
         stopped = msg("interrupted")
-        ledger.skip(CHECKS, stopped)
+        ledger.skip(checks, stopped)
     stopped = stopped or (facts.stopped if facts else "")
     return Report(
         verdict=verdict_of(ledger.results, stopped=stopped),

@@ -18,12 +18,12 @@ import pkgutil
 import re
 import sysconfig
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from healthcheck.core.check import Check, Findings, NotApplicable, broke, check
-from healthcheck.core.records import Stage
+from healthcheck.core.records import JsonValue, Stage
 from healthcheck.errors import KitFailure, UsageError
 from healthcheck.text.messages import Message, msg
 
@@ -141,14 +141,26 @@ def part(name: str, option: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """The checks of extensions for one run, by stage, and the extensions that they came from, with versions."""
+    """The checks of extensions for one run.
 
-    by_stage: dict[Stage, tuple[Check[Any], ...]] = field(default_factory=dict)
+    Attributes:
+        checks: each is judged with the kit's own of its stage.
+        unusable: one for each extension that is not loaded; they are judged first, of whatever facts.
+        sources: the extensions with their distributions and versions.
+    """
+
+    checks: tuple[Check[Any], ...] = ()
+    unusable: tuple[Check[object], ...] = ()
     sources: tuple[str, ...] = ()
 
     def of(self, stage: Stage) -> tuple[Check[Any], ...]:
         """Those that are judged with a stage's own."""
-        return self.by_stage.get(stage, ())
+        return tuple(each for each in self.checks if each.stage is stage)
+
+    @property
+    def provenance(self) -> dict[str, JsonValue]:
+        """What a report says of them."""
+        return {"extensions": list(self.sources)} if self.sources else {}
 
 
 NONE = Extra()
@@ -160,20 +172,18 @@ def extra_checks(judged: Path | None = None) -> Extra:
     `judged` is the repository that is verified: nothing of it is loaded.
     """
     checks: list[Check[Any]] = []
+    unusable: list[Check[object]] = []
     found = installed(CHECKS)
     for extension in found:
-        checks += _checks(extension, {each.id for each in checks}, judged)
-    by_stage = {stage: tuple(each for each in checks if each.stage is stage) for stage in Stage}
-    return Extra(by_stage, tuple(f"{each.name} ({each.distribution})" for each in found))
-
-
-def _checks(extension: Extension, taken: set[str], judged: Path | None) -> tuple[Check[Any], ...]:
-    if judged and _lies_in(extension.module, judged):
-        return (_refused(extension),)
-    try:
-        return _fit(extension, extension.load(), taken)
-    except KitFailure as error:
-        return (_broken(extension, error),)
+        if judged and _lies_in(extension.module, judged):
+            unusable.append(_refused(extension))
+            continue
+        try:
+            checks += _fit(extension, extension.load(), {each.id for each in checks})
+        except KitFailure as error:
+            unusable.append(_broken(extension, error))
+    sources = tuple(f"{each.name} ({each.distribution})" for each in found)
+    return Extra(tuple(checks), tuple(unusable), sources)
 
 
 def _fit(extension: Extension, loaded: object, taken: set[str]) -> tuple[Check[Any], ...]:

@@ -71,7 +71,8 @@ def pages(extra: Extra = NONE) -> tuple[Page, ...]:
         *map(_page, probe.OF_SEVERAL),
         *map(_page, service.END_CHECKS),
         *map(_page, runner.CHECKS),
-        *(_page(each) for checks in extra.by_stage.values() for each in checks),
+        *map(_page, extra.checks),
+        *map(_page, extra.unusable),
     )
 
 

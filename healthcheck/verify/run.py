@@ -97,9 +97,7 @@ class Run:
             progress, waived=request.waived, redact=self._redact, doubt=stacks.choose(request.stack).doubt
         )
         self.metrics: dict[str, JsonValue] = {}
-        self.provenance: dict[str, JsonValue] = provenance.kit()
-        if request.extra.sources:
-            self.provenance["extensions"] = list(request.extra.sources)
+        self.provenance: dict[str, JsonValue] = provenance.kit() | request.extra.provenance
         if request.settings:
             self.provenance["settings"] = request.settings
         self.stopped = ""
@@ -108,6 +106,7 @@ class Run:
         self.server_options: Mapping[str, str] = {}
         """Of the vLLM server that deploy.sh starts, as its dry run recorded them."""
         self._clock = provenance.StageClock()
+        self.ledger.judge(request.extra.unusable, lambda: None)
 
     def checks(self, stage: Stage, own: tuple[Check[Facts], ...]) -> tuple[Check[Facts], ...]:
         """The checks of a stage: the kit's own, and those of extensions."""

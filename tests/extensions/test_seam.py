@@ -129,6 +129,42 @@ def test_nothing_is_loaded_from_the_repository_that_is_judged(install: Install, 
     assert not (adapter.parent / "mark").exists()
 
 
+OF_A_MACHINE = """
+from healthcheck.api import Stage, check, warn
+
+@check("own/rack", "The rack is known", stage=Stage.RUNNER, why="Our labels name it.")
+def rack(facts):
+    '''A label names the rack.'''
+    yield warn(expected="a label", seen=type(facts).__name__, fix="label it")
+
+CHECKS = (rack,)
+"""
+
+
+@pytest.mark.process
+def test_a_check_of_a_machine_runs_with_those_of_the_runner(install: Install, tmp_path: Path) -> None:
+    install(OF_A_MACHINE)
+    place = tmp_path / "r.json"
+    command = ("runner", "--level", "1", "--allow-none", "--quiet", "--json", str(place))
+    assert ran(*command).returncode in {0, 1}
+    found = of(json.loads(place.read_text("utf-8")), "own/rack")
+    assert (found["outcome"], "RunnerFacts" in found["detail"]) == ("warn", True), found
+    assert ran(*command, "--no-extensions").returncode in {0, 1}
+    assert not of(json.loads(place.read_text("utf-8")), "own/rack")
+
+
+@pytest.mark.parametrize("command", ["verify --url", "probe"])
+def test_a_broken_one_is_said_without_a_repository_too(install: Install, tmp_path: Path, command: str) -> None:
+    """Nothing listens there, which settles nothing either."""
+    install("raise RuntimeError('no licence server')")
+    place = tmp_path / "r.json"
+    ended = ran(
+        *command.split(), "http://127.0.0.1:9", "--quiet", "--json", str(place), "--out", str(tmp_path / "o")
+    )
+    assert ended.returncode == 4, ended.stderr
+    assert of(json.loads(place.read_text("utf-8")), "extension/licence")["outcome"] == "error"
+
+
 def test_a_command_of_the_core_needs_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(**_: object) -> None:
         raise AssertionError("the installed distributions were searched")

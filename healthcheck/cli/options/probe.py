@@ -14,6 +14,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     servers.arguments(parser)
     sampling.files(parser)
     sampling.arguments(parser)
+    output.extensions_argument(parser)
     written = parser.add_argument_group("output")
     written.add_argument(
         "--out", type=new_place, metavar="DIR", help="run folder (default: report/probe-YYYYmmdd-HHMMSS)"

@@ -44,6 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="compare with the report.json of an earlier run")  # fmt: skip
     parser.add_argument("--out", type=new_place, metavar="DIR",
                         help="write report.html, report.json, summary.md")  # fmt: skip
+    output.extensions_argument(parser)
     output.arguments(parser)
     parser.add_argument("--save", type=new_place, metavar="FILE",
                         help="record the machine, without secrets and host names, for --replay")  # fmt: skip
