@@ -1,6 +1,6 @@
 """How a check is declared: a small function from the facts of its stage to findings.
 
-    @check("plan/port", f"The server listens on port {PORT}", stage=Stage.PLAN, rule=contract.LISTENS_ON_PORT,
+    @check("plan/port", f"The server listens on port {PORT}", rule=contract.LISTENS_ON_PORT,
            why=f"The service connects to port {PORT} and to no other.", requires=("plan/starts-server",))
     def port(plan: LaunchPlan) -> Findings:
         '''The page that `npu-adapter explain plan/port` prints.'''
@@ -133,13 +133,16 @@ def check(
     id: str,  # noqa: A002 - the word of the report
     title: str,
     *,
-    stage: Stage,
     why: str,
+    stage: Stage | None = None,
     rule: Rule | None = None,
     requires: tuple[str, ...] = (),
     by_row: bool = False,
 ) -> Callable[[Callable[[Facts], Iterable[Finding]]], Check[Facts]]:
-    """Declare a check. The function's docstring becomes its page, with the places of `filled`."""
+    """Declare a check. The function's docstring becomes its page, with the places of `filled`.
+
+    Without `stage`, the check belongs to the stage that its id begins with.
+    """
 
     def declare(run: Callable[[Facts], Iterable[Finding]]) -> Check[Facts]:
         page = inspect.getdoc(run)
@@ -148,7 +151,7 @@ def check(
         return Check(
             id=id,
             title=message(title),
-            stage=stage,
+            stage=stage or Stage(id.partition("/")[0]),
             why=message(why),
             page=page,
             rule=rule,

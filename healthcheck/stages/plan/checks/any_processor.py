@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 
 from healthcheck.core.check import Findings, check, warn
-from healthcheck.core.records import Stage
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.text.messages import msg
@@ -14,7 +13,6 @@ from healthcheck.text.messages import msg
 @check(
     "plan/any-processor",
     "The start does not depend on the processor",
-    stage=Stage.PLAN,
     why="Which processor the service's machine has is not documented.",
     requires=("repo/deploy-sh-present",),
 )

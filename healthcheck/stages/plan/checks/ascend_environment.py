@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from healthcheck.ascend import stacks
 from healthcheck.core.check import Findings, check, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.records import Finding
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand, Sourced
 from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.plan.servers.served import line_of
@@ -50,7 +50,6 @@ _NO_GRAPHS = re.compile(r"NONE|\b0\b")
 @check(
     "plan/ascend-environment",
     "The environment lets a server start on Ascend",
-    stage=Stage.PLAN,
     why="Some variables keep vLLM from the NPU, and CANN's scripts run under bash only.",
     requires=("repo/deploy-sh-present",),
 )

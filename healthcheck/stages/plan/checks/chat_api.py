@@ -6,7 +6,6 @@ import re
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, warn
-from healthcheck.core.records import Stage
 from healthcheck.stages.plan import repairs
 from healthcheck.stages.plan.checks.one_machine import SETTINGS
 from healthcheck.stages.plan.records import Api, LaunchPlan, ServerCommand
@@ -37,7 +36,6 @@ _WITHOUT_CHAT = {
 @check(
     "plan/chat-api",
     "The server offers the chat completions API",
-    stage=Stage.PLAN,
     rule=contract.CHAT_REQUIRED,
     why=msg("Every request of an accuracy evaluation goes to {chat_path}.", contract.CHAT_PATH),
     requires=STARTED,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from healthcheck.core.check import Findings, check, fail
-from healthcheck.core.records import Stage
 from healthcheck.stages.plan.commands import command_text
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.script import trace
@@ -28,7 +27,6 @@ _MAX_DEVICES = 64
 @check(
     "plan/device-memory",
     "Servers do not over-commit the memory of a device",
-    stage=Stage.PLAN,
     why="vLLM reserves its share of a device's memory at the start: the later server finds too little.",
     requires=STARTED,
 )

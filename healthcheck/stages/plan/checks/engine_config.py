@@ -6,7 +6,7 @@ import re
 
 from healthcheck.ascend.stacks import Row
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.core.records import Finding, JsonValue, Level, Stage
+from healthcheck.core.records import Finding, JsonValue, Level
 from healthcheck.stages.plan.engine_config.environment import MAKE, Environment
 from healthcheck.stages.plan.engine_config.facts import EngineConfig, Raised, Reset, Trouble
 from healthcheck.stages.plan.records import ServerCommand
@@ -37,7 +37,6 @@ _RULED = re.compile(r"^\s*[=\-_*]{5,}\s*$", re.MULTILINE)
 @check(
     "plan/engine-config",
     "vLLM and vllm-ascend accept the arguments as a configuration",
-    stage=Stage.PLAN,
     why="What the engine refuses while it builds its configuration ends the launch before a weight is loaded.",
     requires=("plan/starts-server", "plan/model-path", "plan/flags"),
     by_row=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, note, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.records import Finding
 from healthcheck.stages.plan import requested
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.text.messages import msg
@@ -22,7 +22,6 @@ _OTHER_NAMES = {"swift": "swift", "llamafactory": "llama_factory", "llama.cpp": 
 @check(
     "plan/engine-installed",
     "The engine is installed",
-    stage=Stage.PLAN,
     why="A server whose engine nothing installs does not start.",
     requires=("repo/deploy-sh-present",),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
-from healthcheck.core.records import Stage
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.vllm_cli.judgement import CONFIG, judge_flags
 from healthcheck.text.messages import msg
@@ -12,7 +11,6 @@ from healthcheck.text.messages import msg
 @check(
     "plan/flags",
     "vLLM accepts every argument",
-    stage=Stage.PLAN,
     why="vLLM exits at once for an argument that it does not know or cannot read: there is no server then.",
     requires=("plan/starts-server",),
     by_row=True,

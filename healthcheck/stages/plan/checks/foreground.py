@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, warn
-from healthcheck.core.records import Stage
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.plan.servers.served import STARTED, served
@@ -18,7 +17,6 @@ _LONGER_THAN_ANY_EVALUATION_S = 7 * 86400
 @check(
     "plan/foreground",
     "deploy.sh stays for as long as the server does",
-    stage=Stage.PLAN,
     rule=contract.STARTS_THE_SERVICE,
     why="Once deploy.sh has ended the service may take the adapter for stopped, and its processes end with it.",
     requires=STARTED,

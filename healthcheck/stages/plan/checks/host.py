@@ -9,7 +9,7 @@ import socket
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.records import Finding
 from healthcheck.sandbox.protocol import ADDRESS, HOST_NAME
 from healthcheck.stages.plan import repairs
 from healthcheck.stages.plan.commands import NAME_CHARACTERS
@@ -29,7 +29,6 @@ _LOOPBACK_NAME = re.compile(r"(?:ip6-)?(?:localhost[46]?|loopback)(?:\.localdoma
 @check(
     "plan/host",
     "The server listens on every interface",
-    stage=Stage.PLAN,
     rule=contract.LISTENS_ON_PORT,
     why="Whether the service's client runs on the same host is unknown; loopback answers only there.",
     requires=STARTED,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.records import Finding
 from healthcheck.stages.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand
 from healthcheck.stages.plan.requested import installed_by, is_install
@@ -23,7 +23,6 @@ _NEEDED = {"torch", "torch_npu", "vllm", "vllm_ascend"}
 @check(
     "plan/keeps-packages",
     "The image's own packages are kept",
-    stage=Stage.PLAN,
     rule=contract.PROVIDED,
     why="The image's torch, torch-npu, vllm and vllm-ascend fit together; another version of one breaks them.",
     requires=("repo/deploy-sh-present",),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.records import Finding
 from healthcheck.stages.plan.commands import QUOTED_CHARACTERS, quoted
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.repairs import own_model_path
@@ -26,7 +26,6 @@ MOST_PLACES = 4
 @check(
     "plan/model-path",
     "The weights come from MODEL_PATH",
-    stage=Stage.PLAN,
     rule=contract.WEIGHTS_FROM_MODEL_PATH,
     why="The service downloads the weights itself, to a folder that only MODEL_PATH names.",
     requires=STARTED,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail
-from healthcheck.core.records import Stage
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.servers.served import STARTED, line_of, served
 from healthcheck.text.messages import msg
@@ -13,7 +12,6 @@ from healthcheck.text.messages import msg
 @check(
     "plan/no-api-key",
     "The server demands no API key",
-    stage=Stage.PLAN,
     rule=contract.CHAT_STREAMING,
     why="The service has no key to send: every request would be refused with status 401.",
     requires=STARTED,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.records import Finding
 from healthcheck.stages.plan import unmet_needs
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.script import deploy_sh
@@ -19,7 +19,6 @@ from healthcheck.text.messages import msg
 @check(
     "plan/no-arguments",
     "deploy.sh needs no arguments and no input",
-    stage=Stage.PLAN,
     rule=contract.STARTS_THE_SERVICE,
     why="The service runs deploy.sh without arguments and without a terminal.",
     requires=("repo/deploy-sh-present",),

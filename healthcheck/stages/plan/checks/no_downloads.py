@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.records import Finding
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand
@@ -24,7 +24,6 @@ _DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil"
 @check(
     "plan/no-downloads",
     "Nothing is downloaded to start",
-    stage=Stage.PLAN,
     rule=contract.STARTS_THE_SERVICE,
     why="The weights are in MODEL_PATH, and whether the machine has a network is not documented.",
     requires=("repo/deploy-sh-present",),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, warn
-from healthcheck.core.records import Stage
 from healthcheck.stages.plan import unmet_needs
 from healthcheck.stages.plan.image import IMAGE_FOLDERS
 from healthcheck.stages.plan.records import LaunchPlan
@@ -19,7 +18,6 @@ _IMAGE_PLACES = tuple(sorted({f"/{folder.split('/')[1]}" for folder in IMAGE_FOL
 @check(
     "plan/no-image-paths",
     "No directory of a particular image is used",
-    stage=Stage.PLAN,
     rule=contract.STARTS_THE_SERVICE,
     why="Which image the service runs is not documented.",
     requires=("repo/deploy-sh-present",),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.records import Finding
 from healthcheck.stages.plan import unmet_needs
 from healthcheck.stages.plan.commands import NAME_CHARACTERS
 from healthcheck.stages.plan.records import LaunchPlan
@@ -24,7 +24,6 @@ _DRAFT = msg("ship the draft model with the weights and name its path, or leave 
 @check(
     "plan/no-missing-files",
     "Every file that deploy.sh uses is there",
-    stage=Stage.PLAN,
     rule=contract.STARTS_THE_SERVICE,
     why="The service runs deploy.sh in a fresh clone: what is not committed is not there.",
     requires=("repo/deploy-sh-present",),

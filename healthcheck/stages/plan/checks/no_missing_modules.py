@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.records import Finding
 from healthcheck.stages.plan import requested, unmet_needs
 from healthcheck.stages.plan.commands import NAME_CHARACTERS
 from healthcheck.stages.plan.records import LaunchPlan
@@ -22,7 +22,6 @@ _ON_THE_PATH = msg('before the server: export PYTHONPATH="$PWD${PYTHONPATH:+:$PY
 @check(
     "plan/no-missing-modules",
     "Every Python module that deploy.sh loads is installed",
-    stage=Stage.PLAN,
     rule=contract.STARTS_THE_SERVICE,
     why="A module that nothing installs ends the start with ModuleNotFoundError.",
     requires=("repo/deploy-sh-present",),

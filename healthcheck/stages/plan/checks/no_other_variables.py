@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check
-from healthcheck.core.records import Stage
 from healthcheck.stages.plan import unmet_needs
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script.stderr import Need
@@ -13,7 +12,6 @@ from healthcheck.stages.plan.script.stderr import Need
 @check(
     "plan/no-other-variables",
     "deploy.sh needs no environment variable but MODEL_PATH",
-    stage=Stage.PLAN,
     rule=contract.STARTS_THE_SERVICE,
     why="The service sets MODEL_PATH and none of your own variables.",
     requires=("repo/deploy-sh-present",),

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, unsettled, warn
-from healthcheck.core.records import Stage
 from healthcheck.sandbox.protocol import ADDRESS
 from healthcheck.stages.plan.commands import command_text
 from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand, ServerCommand
@@ -41,7 +40,6 @@ class Sign(NamedTuple):
 @check(
     "plan/one-machine",
     "One machine is enough",
-    stage=Stage.PLAN,
     rule=contract.STARTS_THE_SERVICE,
     why="The evaluation service has one machine; a server that waits for others never answers.",
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from healthcheck.core.check import Findings, check, warn
-from healthcheck.core.records import Stage
 from healthcheck.stages.plan.records import Api, LaunchPlan
 from healthcheck.stages.plan.servers.served import STARTED
 from healthcheck.text.messages import joined, msg
@@ -12,7 +11,6 @@ from healthcheck.text.messages import joined, msg
 @check(
     "plan/one-port-each",
     "No two servers use the same port",
-    stage=Stage.PLAN,
     why="The second server on a port ends with an error, and which one is the second depends on timing.",
     requires=STARTED,
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail
-from healthcheck.core.records import Stage
 from healthcheck.stages.plan import repairs
 from healthcheck.stages.plan.records import LaunchPlan, Origin
 from healthcheck.stages.plan.servers.served import STARTED, line_of, served, unresolved
@@ -14,7 +13,6 @@ from healthcheck.text.messages import msg
 @check(
     "plan/port",
     msg("The server listens on port {port}", contract.PORT),
-    stage=Stage.PLAN,
     rule=contract.LISTENS_ON_PORT,
     why=msg("The service connects to port {port} and to no other.", contract.PORT),
     requires=STARTED,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, warn
-from healthcheck.core.records import Stage
 from healthcheck.sandbox.job import EndedBy
 from healthcheck.stages.plan.dry_run.runs import PATIENCE_S
 from healthcheck.stages.plan.records import LaunchPlan
@@ -16,7 +15,6 @@ from healthcheck.text.messages import msg
 @check(
     "plan/readiness-poll",
     "deploy.sh polls its own server, and long enough",
-    stage=Stage.PLAN,
     rule=contract.STARTS_THE_SERVICE,
     why="A script that gives up while the server loads ends the adapter.",
     requires=STARTED,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, unsettled, warn
-from healthcheck.core.records import CheckResult, Outcome, Stage
+from healthcheck.core.records import CheckResult, Outcome
 from healthcheck.text.messages import msg
 
 PARTS = (
@@ -30,7 +30,6 @@ _FIX = msg("each of these checks names its repair")
 @check(
     "plan/self-contained",
     "deploy.sh needs nothing that the service does not provide",
-    stage=Stage.PLAN,
     rule=contract.STARTS_THE_SERVICE,
     why="The service runs deploy.sh alone in a clean image: no arguments, no terminal, no files but the commit's.",
     requires=("repo/deploy-sh-present",),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail
-from healthcheck.core.records import Stage
 from healthcheck.stages.plan import repairs
 from healthcheck.stages.plan.commands import QUOTED_CHARACTERS, quoted
 from healthcheck.stages.plan.records import Api, LaunchPlan
@@ -19,7 +18,6 @@ SHOWN_NAMES = 8
 @check(
     "plan/served-name",
     "The model is served under the name that the service requests",
-    stage=Stage.PLAN,
     rule=contract.SERVED_NAME,
     why="The service requests the model by the path of its weights; a server with another name returns 404.",
     requires=STARTED,

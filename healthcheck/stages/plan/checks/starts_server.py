@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, note, unsettled, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.records import Finding
 from healthcheck.sandbox.job import EndedBy, Mode
 from healthcheck.stages.plan.records import LaunchPlan, Observations, ShellRun
 from healthcheck.stages.plan.script import deploy_sh, trace
@@ -24,7 +24,6 @@ _UNCONFINED = msg("not confined: it can read and change all that this user can")
 @check(
     "plan/starts-server",
     "deploy.sh starts a model server",
-    stage=Stage.PLAN,
     rule=contract.STARTS_THE_SERVICE,
     why="The service runs deploy.sh and then talks to the server that it started.",
     requires=("repo/deploy-sh-present",),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from healthcheck.core.check import Findings, check, fail
-from healthcheck.core.records import Stage
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.plan.script.stderr import Need, complaints
@@ -16,7 +15,6 @@ from healthcheck.text.messages import msg
 @check(
     "plan/whole-commands",
     "No option is cut off from its command",
-    stage=Stage.PLAN,
     why="An option on a line of its own is a command that does not exist.",
     requires=STARTED,
 )

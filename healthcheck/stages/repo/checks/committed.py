@@ -6,7 +6,6 @@ import shlex
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, note, warn
-from healthcheck.core.records import Stage
 from healthcheck.stages.repo.facts import Submission, Uncommitted
 from healthcheck.text.messages import msg
 
@@ -17,7 +16,6 @@ MAX_NAMED = 5
 @check(
     "repo/committed",
     "The working copy matches the commit",
-    stage=Stage.REPO,
     why="The service clones the repository: it does not see uncommitted files.",
 )
 def committed(submission: Submission) -> Findings:

@@ -7,7 +7,7 @@ import shlex
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.records import Finding
 from healthcheck.stages.repo.facts import Kind, Submission
 from healthcheck.text.messages import msg
 
@@ -18,7 +18,6 @@ LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 @check(
     "repo/deploy-sh-present",
     "deploy.sh is at the root of the repository",
-    stage=Stage.REPO,
     rule=contract.ROOT_FILES,
     why="The service starts a submission by running deploy.sh from the root of the repository.",
 )

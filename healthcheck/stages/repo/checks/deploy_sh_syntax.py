@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.core.records import Stage
 from healthcheck.stages.repo import bashisms, shell, shells
 from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.repo.shell import Script
@@ -55,7 +54,6 @@ class _Text:
 @check(
     "repo/deploy-sh-syntax",
     "A shell reads deploy.sh as intended",
-    stage=Stage.REPO,
     rule=contract.STARTS_THE_SERVICE,
     why="A script that the shell misreads stops, or runs other commands than its author intended.",
     requires=("repo/deploy-sh-present",),

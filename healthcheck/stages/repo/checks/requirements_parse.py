@@ -11,7 +11,7 @@ from itertools import islice
 from healthcheck import contract
 from healthcheck.ascend.stacks import in_range
 from healthcheck.core.check import Findings, check, fail, note, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.records import Finding
 from healthcheck.stages.repo import requirements
 from healthcheck.stages.repo.facts import Kind, Submission
 from healthcheck.stages.repo.installs import entries, files
@@ -26,7 +26,6 @@ NO_PROJECT = ("pyproject.toml", "setup.py")
 @check(
     "repo/requirements-parse",
     "pip can read requirements.txt",
-    stage=Stage.REPO,
     rule=contract.STARTS_THE_SERVICE,
     why="A line that pip cannot read stops the installation, and the server never starts.",
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
-from healthcheck.core.records import Stage
 from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.repo.installs import entries
 from healthcheck.stages.repo.packages import IMAGE, installed_by, is_standard, provided_part
@@ -15,7 +14,6 @@ from healthcheck.text.messages import msg
 @check(
     "repo/requirements-provided",
     "requirements.txt omits packages that the environment provides",
-    stage=Stage.REPO,
     rule=contract.PROVIDED,
     why="A second torch-npu or CANN package replaces the one that fits the machine's driver, or fails to install.",
 )

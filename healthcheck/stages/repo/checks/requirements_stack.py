@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from healthcheck import contract
 from healthcheck.ascend import stacks
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.core.records import Finding, JsonValue, Stage
+from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.repo.installs import constrained, entries
 from healthcheck.stages.repo.packages import IMAGE, is_standard, needs_cuda, provided_part
@@ -21,7 +21,6 @@ MAX_FINDINGS = 20
 @check(
     "repo/requirements-stack",
     "requirements.txt fits the versions of the image",
-    stage=Stage.REPO,
     why="A package in another version than vLLM and vllm-ascend require can prevent them from starting.",
     requires=("repo/requirements-parse",),
     by_row=True,

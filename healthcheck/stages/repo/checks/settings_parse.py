@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from healthcheck.core.check import Findings, check, fail
-from healthcheck.core.records import Stage
 from healthcheck.stages.repo.facts import Submission
 from healthcheck.system.processes import shortened
 from healthcheck.text.messages import msg
@@ -14,7 +13,6 @@ _UNKNOWN = msg("what the file sets, such as task, stack, npu and skip, is unknow
 @check(
     "repo/settings-parse",
     "adapter.toml and pyproject.toml are TOML",
-    stage=Stage.REPO,
     why="The template's adapter starts no server from an adapter.toml that it cannot read.",
 )
 def settings_parse(submission: Submission) -> Findings:
