@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import itertools
 import re
 import time
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ MAX_PIPES = 1000
 PARSE_S = 3.0
 """Seconds of the processor; the scripts that take as many milliseconds are long ones."""
 _CHUNK = 512
+_SHEBANG = re.compile(r"#![ \t]*(\S+)(.*)")
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _QUOTES = "\"'"
 _COMMANDS = ("command", "declaration_command", "unset_command", "test_command", "variable_assignment")
@@ -164,6 +166,15 @@ def read(text: str) -> Script:
         nodes=tuple(_nodes(text)),
         line_ends=tuple(at.start() for at in re.finditer("\n", text)),
     )
+
+
+def shebang(text: str) -> tuple[str, tuple[str, ...]]:
+    """The interpreter's base name and its options ("bash", ("-e",)); ("", ()) where the first line names none."""
+    match = _SHEBANG.match(text)
+    words = [match[1].rpartition("/")[2], *match[2].split()] if match else [""]
+    if words[0] == "env":
+        words = list(itertools.dropwhile(lambda word: word[0] == "-" or "=" in word, words[1:])) or [""]
+    return words[0].rpartition("/")[2], tuple(words[1:])
 
 
 def _nodes(text: str) -> Iterator[Node]:

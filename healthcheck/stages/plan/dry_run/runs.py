@@ -45,6 +45,7 @@ _LINE = 2000
 """Characters of a line; what a shell says of a word that is longer names the word first."""
 _SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
 _SH = "/bin/sh"
+_SHELLS = {"bash", "dash", "zsh", "ksh", "mksh", "ash"}
 _AS_SH = ("-c", msg('set -o posix; . "./$0"'))
 """Options with which bash reads a script as sh does; --posix would have it read no trace.sh."""
 _AFTER_SHELL_SH = ("-c", '. "${BASH_ENV%/*}/shell.sh"; . "./$0"')
@@ -240,9 +241,9 @@ def _limit_s(text: str) -> float | None:
 
 def _own_shell(text: str) -> tuple[str, ...]:
     """The shell that the verdict rests on."""
-    named = deploy_sh.shebang(text)
-    found = programs.find(named[0]) if named and named[0] != "sh" and named[0] in deploy_sh.SHELLS else None
-    return (found or _SH, *(named[1] if named and (found or named[0] == "sh") else ()))
+    name, options = shell_text.shebang(text)
+    found = programs.find(name) if name in _SHELLS else None
+    return (found or _SH, *(options if found or name == "sh" else ()))
 
 
 def _knowing_limits(shell: tuple[str, ...], text: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What can be read off the text of deploy.sh without running it: its shell, and on which line something stands."""
+"""What can be read off the text of deploy.sh without running it: on which line something stands."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from healthcheck.stages.repo import shell
 from healthcheck.stages.repo.shell import Node, Word
 from healthcheck.text.messages import msg
 
-_SHEBANG = re.compile(r"#!\s*(\S+)\s*(.*)")
 _ONLY_SAYS = re.compile(r"\s*(?:echo|printf)\s[^;&|<>`(]*$")
 _PRESENT = re.compile(r"-[nz]\s+\"?$")
 _BACKGROUND = re.compile(r"[ \t]*&(?!&)")
-SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"}
 _CHANGES_FOLDER = {"cd", "pushd", "popd"}
 _OWN_SHELL = {"subshell", "pipeline", "command_substitution", "process_substitution", "function_definition"}
 _BODIES = {"compound_statement", "do_group", "subshell", "function_definition", "command_substitution"}
@@ -26,17 +24,6 @@ _EXPANSIONS = ("simple_expansion", "expansion")
 _VALUES = {":-", "-", ":=", "="}
 _FEEDS = ("redirected_statement", "pipeline", "for_statement", "while_statement", "function_definition")
 _DIGITS = frozenset("123456789")
-
-
-def shebang(text: str) -> tuple[str, tuple[str, ...]] | None:
-    """The interpreter's base name and its options ("bash", ("-e",)); None where the first line names none."""
-    match = _SHEBANG.match(text.split("\n", 1)[0].rstrip("\r"))
-    if match is None:
-        return None
-    words = [match[1], *match[2].split()]
-    if words[0].rpartition("/")[2] == "env":
-        words = [word for word in words[1:] if word not in {"-S", "-i"} and "=" not in word] or ["sh"]
-    return words[0].rpartition("/")[2], tuple(words[1:])
 
 
 def find_line(text: str, needles: Sequence[str]) -> int | None:
@@ -147,8 +134,7 @@ def stops_at_errors(text: str, place: str = "") -> bool:
     commands = script.of("command", "test_command") if number else ()
     if any(script.line(node.start) <= number <= script.line(node.end) and _is_tested(node) for node in commands):
         return False
-    options = (shebang(text) or ("", ()))[1]
-    stops = any(option[0] == "-" and "e" in option for option in options)
+    stops = any(option[0] == "-" and "e" in option for option in shell.shebang(text)[1])
     for command in script.runs("set"):
         for sign in _errexit(command.words) if not number or script.line(command.start) <= number else ():
             stops = sign == "-" or (stops and not number)

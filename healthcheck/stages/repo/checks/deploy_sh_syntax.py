@@ -17,7 +17,6 @@ from healthcheck.text.messages import joined, msg
 NAME = contract.ENTRY_POINT
 BOM = b"\xef\xbb\xbf"
 WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
-SHEBANG = re.compile(r"#![ \t]*(\S+)(?:[ \t]+(.*))?")
 _ALMOST_A_SHELL = re.compile(r"#!\s*\S*\b(?:ba|da|a)?sh\b")
 POSIX_SHELLS = {"sh", "dash", "ash", "busybox"}
 BASH = {"bash", "rbash"}
@@ -109,40 +108,29 @@ def deploy_sh_syntax(submission: Submission) -> Findings:
 
 def _text(submission: Submission, data: bytes) -> _Text:
     clean = data.removeprefix(BOM).decode("utf-8", "replace").replace("\r\n", "\n")
-    first = SHEBANG.match(clean)
-    path, arguments = (first.group(1), (first.group(2) or "").split()) if first else ("", [])
-    name = path.rpartition("/")[2]
-    if name == "env":
-        name = next((word for word in arguments if not word.startswith("-") and "=" not in word), "")
-    return _Text(submission=submission, data=data, script=shell.read(clean), interpreter=name.rpartition("/")[2])
+    interpreter, _ = shell.shebang(clean)
+    return _Text(submission=submission, data=data, script=shell.read(clean), interpreter=interpreter)
 
 
 def _bytes(data: bytes) -> Findings:
+    line = 1
     if data.startswith(WIDE_MARKS) or (b"\0" in data and data.count(b"\0") > len(data) // 4):
-        yield fail(
-            expected=msg("a script in UTF-8 without byte order mark"),
-            seen=msg("{name} is UTF-16: it begins with the bytes {hex}", NAME, data[:4].hex(" ")),
-            fix=msg("iconv -f UTF-16 -t UTF-8 {name} > d && mv d {name} && chmod +x {name}", NAME),
-            where=f"{NAME}:1",
-        )
+        expected = msg("a script in UTF-8 without byte order mark")
+        seen = msg("{name} is UTF-16: it begins with the bytes {hex}", NAME, data[:4].hex(" "))
+        fix = msg("iconv -f UTF-16 -t UTF-8 {name} > d && mv d {name} && chmod +x {name}", NAME)
     elif b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        yield fail(
-            expected=msg("a text file"),
-            seen=msg("{name} has a NUL byte: it is binary, or damaged", NAME),
-            fix=msg("write it as a text file"),
-            where=f"{NAME}:{line}",
-        )
+        expected, seen = msg("a text file"), msg("{name} has a NUL byte: it is binary, or damaged", NAME)
+        fix = msg("write it as a text file")
     elif data.startswith(BOM):
-        yield fail(
-            expected=msg("“#!” as the first two bytes"),
-            seen=msg(
-                "a byte order mark (ef bb bf) before them: the kernel finds no interpreter, and a shell runs the "
-                "first line as a command"
-            ),
-            fix=f"sed -i '1s/^\\xef\\xbb\\xbf//' {NAME}",
-            where=f"{NAME}:1",
+        expected, fix = msg("“#!” as the first two bytes"), f"sed -i '1s/^\\xef\\xbb\\xbf//' {NAME}"
+        seen = msg(
+            "a byte order mark (ef bb bf) before them: the kernel finds no interpreter, and a shell runs the "
+            "first line as a command"
         )
+    else:
+        return
+    yield fail(expected=expected, seen=seen, fix=fix, where=f"{NAME}:{line}")
 
 
 def _line_ends(text: _Text) -> Findings:
@@ -150,86 +138,57 @@ def _line_ends(text: _Text) -> Findings:
     kept = f"{mended} && echo '*.sh text eol=lf' >> .gitattributes"
     ending = [number for number, line in enumerate(data.split(b"\n"), 1) if line.endswith(b"\r")]
     harmful = [number for number in ending if number == 1 or not text.is_comment(number)]
+    say, expected, line = fail, msg("lines that end in LF"), 1
     if b"\r" in data and b"\n" not in data:
-        yield fail(
-            expected=msg("lines that end in LF"),
-            seen=msg("lines that end in a single carriage return: a shell reads one line"),
-            fix=f"tr '\\r' '\\n' < {NAME} > d && mv d {NAME} && chmod +x {NAME}",
-            where=text.where(1),
-        )
+        seen = msg("lines that end in a single carriage return: a shell reads one line")
+        fix = f"tr '\\r' '\\n' < {NAME} > d && mv d {NAME} && chmod +x {NAME}"
     elif harmful:
         git = msg(" && git add {name} .gitattributes && git commit -m 'End lines in LF'", NAME)
-        yield fail(
-            expected=msg("lines that end in LF"),
-            seen=msg(
-                "{n} lines end in CRLF: the carriage return becomes part of the last word of each line, "
-                "and “#!/bin/sh\\r” names no program",
-                len(ending),
-            ),
-            fix=kept + (git if text.submission.commit else ""),
-            where=text.where(harmful[0]),
+        line, fix = harmful[0], kept + (git if text.submission.commit else "")
+        seen = msg(
+            "{n} lines end in CRLF: the carriage return becomes part of the last word of each line, "
+            "and “#!/bin/sh\\r” names no program",
+            len(ending),
         )
     elif ending:
-        yield warn(
-            expected=msg("lines that end in LF"),
-            seen=msg("comment lines that end in CRLF"),
-            fix=mended,
-            where=text.where(ending[0]),
-        )
+        say, line, seen, fix = warn, ending[0], msg("comment lines that end in CRLF"), mended
     elif b"\r" not in data and text.submission.copy_has_crlf:
-        yield warn(
-            expected=msg("lines that end in LF, in the working copy and in the commit"),
-            seen=msg(
-                "{name} has LF in the commit and CRLF in the working copy: a copied or mounted working copy "
-                "does not run",
-                NAME,
-            ),
-            fix=kept,
-            where=NAME,
+        say, line, fix = warn, 0, kept
+        expected = msg("lines that end in LF, in the working copy and in the commit")
+        seen = msg(
+            "{name} has LF in the commit and CRLF in the working copy: a copied or mounted working copy "
+            "does not run",
+            NAME,
         )
+    else:
+        return
+    yield say(expected=expected, seen=seen, fix=fix, where=text.where(line))
 
 
 def _first_line(text: _Text) -> Findings:
     first, shell = text.script.text.split("\n", 1)[0], text.interpreter
-    shown = f"“{first[:80]}”"
+    say, seen, rule = warn, f"“{first[:80]}”", None
     if not first.startswith("#!"):
         stray = "#!" in text.script.text[:200] and bool(re.match(r"\s*(#[^!].*\s*)*#!", text.script.text))
         below = msg("“#!” is below the first line, where it is a comment")
-        yield warn(
-            expected=msg("a first line that names the shell, such as #!/bin/bash"),
-            seen=below if stray else msg("the first line is “{first}”", first[:80]),
-            fix=msg("make #!/bin/bash (or #!/bin/sh) the very first line"),
-            where=text.where(1),
-        )
+        expected = msg("a first line that names the shell, such as #!/bin/bash")
+        seen = below if stray else msg("the first line is “{first}”", first[:80])
+        fix = msg("make #!/bin/bash (or #!/bin/sh) the very first line")
     elif shell in OTHER_SHELLS:
-        lacks = msg(
-            "“{first}”: the image may lack {interpreter}, and `bash {name}` would not use it",
-            first[:80],
-            shell,
-            NAME,
-        )
-        yield warn(
-            expected=msg("sh or bash"),
-            seen=lacks,
-            fix=msg("write the script for bash, with the first line #!/bin/bash"),
-            where=text.where(1),
+        expected, fix = msg("sh or bash"), msg("write the script for bash, with the first line #!/bin/bash")
+        seen = msg(
+            "“{first}”: the image may lack {interpreter}, and `bash {name}` would not use it", first[:80], shell, NAME
         )
     elif shell not in POSIX_SHELLS | BASH:
+        say, expected, rule = fail, msg("a shell script"), contract.WEIGHTS_FROM_MODEL_PATH
         starts = msg("make {name} a shell script that starts the other program: exec python3 launch.py", NAME)
-        yield fail(
-            expected=msg("a shell script"),
-            seen=shown,
-            fix=msg("make the first line #!/bin/bash") if _ALMOST_A_SHELL.match(first) else starts,
-            where=text.where(1),
-            rule=contract.WEIGHTS_FROM_MODEL_PATH,
-        )
+        fix = msg("make the first line #!/bin/bash") if _ALMOST_A_SHELL.match(first) else starts
     elif re.match(r"#![ \t]*\S*/env[ \t]+[^\s-]\S*[ \t]+\S", first):
-        yield warn(
-            expected=msg("one word after env, which reads the rest of the line as one name"),
-            seen=shown,
-            fix=msg("write #!/bin/bash, and put the options into a “set” line below"),
-            where=text.where(1),
-        )
+        expected = msg("one word after env, which reads the rest of the line as one name")
+        fix = msg("write #!/bin/bash, and put the options into a “set” line below")
+    else:
+        return
+    yield say(expected=expected, seen=seen, fix=fix, where=text.where(1), rule=rule)
 
 
 def _mode(text: _Text) -> Findings:

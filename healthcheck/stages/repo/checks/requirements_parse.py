@@ -20,7 +20,9 @@ from healthcheck.text.messages import joined, msg
 
 NAME = contract.REQUIREMENTS
 MAX_FINDINGS = 20
-NO_PROJECT = ("pyproject.toml", "setup.py")
+PROJECT = ("pyproject.toml", "setup.py")
+_INCLUDES = {Form.INCLUDE, Form.CONSTRAINT}
+_DIRECT = {Form.PATH, Form.EDITABLE, Form.URL}
 
 
 @check(
@@ -107,17 +109,17 @@ def _absent(submission: Submission) -> Findings:
 
 
 def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
-    if entry.problem:
-        yield fail(
-            expected=msg("a requirement that pip can read, such as numpy==1.26.4"),
-            seen=msg("“{quoted}”: {problem}", entry.text, entry.problem),
-            fix=msg("write name==version, or remove the line"),
+    wrong = _wrong(submission, entry)
+    if wrong:
+        expected, seen, fix = wrong
+        yield fail(expected=expected, seen=seen, fix=fix, where=entry.where)
+    elif _needs_network(entry):
+        yield warn(
+            expected=msg("packages from an index: other hosts may not be reachable from the service"),
+            seen=msg("“{quoted}” is fetched from another host", entry.text),
+            fix=msg("write name==version, or ship the package in the repository and name its path"),
             where=entry.where,
         )
-    elif entry.form in {Form.INCLUDE, Form.CONSTRAINT}:
-        yield from _include(submission, entry)
-    elif entry.form in {Form.PATH, Form.EDITABLE, Form.URL}:
-        yield from _direct(submission, entry)
     if entry.ignored:
         yield warn(
             expected=msg("options on their own line"),
@@ -127,60 +129,53 @@ def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
         )
 
 
-def _include(submission: Submission, entry: Entry) -> Iterator[Finding]:
-    path = requirements.included(entry.file, entry.target)
-    if path is None and "://" in entry.target and not entry.target.startswith("file:"):
-        yield from _needs_network(entry)
-    elif path is None:
-        yield fail(
-            expected=msg("a file of the repository"),
-            seen=msg("“{quoted}” leads out of the repository: the service has only the repository", entry.text),
-            fix=msg("copy the needed lines into {name}", NAME),
-            where=entry.where,
-        )
-    elif submission.text(path) is None and not requirements.VARIABLE.search(entry.target):
-        yield fail(
-            expected=msg("a file of the repository"),
-            seen=msg("“{quoted}”: the repository has no readable file {path}", entry.text, path),
-            fix=msg("commit {path}, or remove the line", path),
-            where=entry.where,
-        )
+def _needs_network(entry: Entry) -> bool:
+    if entry.target.startswith("file:"):
+        return False
+    if entry.form in _INCLUDES:
+        return "://" in entry.target and requirements.included(entry.file, entry.target) is None
+    return entry.form in _DIRECT and requirements.URL.match(entry.target) is not None
 
 
-def _direct(submission: Submission, entry: Entry) -> Iterator[Finding]:
+def _wrong(submission: Submission, entry: Entry) -> tuple[str, str, str] | None:
+    """What was expected and seen, and the repair; None if the line can be installed."""
+    text = entry.text
+    if entry.problem:
+        expected = msg("a requirement that pip can read, such as numpy==1.26.4")
+        seen = msg("“{quoted}”: {problem}", text, entry.problem)
+        return expected, seen, msg("write name==version, or remove the line")
+    if _needs_network(entry):
+        return None
+    if entry.form in _INCLUDES:
+        return _wrong_include(submission, entry)
+    return _wrong_path(submission, entry) if entry.form in _DIRECT else None
+
+
+def _wrong_include(submission: Submission, entry: Entry) -> tuple[str, str, str] | None:
+    path, expected = requirements.included(entry.file, entry.target), msg("a file of the repository")
+    if path is None:
+        seen = msg("“{quoted}” leads out of the repository: the service has only the repository", entry.text)
+        return expected, seen, msg("copy the needed lines into {name}", NAME)
+    if submission.text(path) is None and not requirements.VARIABLE.search(entry.target):
+        seen = msg("“{quoted}”: the repository has no readable file {path}", entry.text, path)
+        return expected, seen, msg("commit {path}, or remove the line", path)
+    return None
+
+
+def _wrong_path(submission: Submission, entry: Entry) -> tuple[str, str, str] | None:
     target = entry.target.partition("#")[0].partition("[")[0].strip()
-    if not target.startswith("file:") and requirements.URL.match(target):
-        yield from _needs_network(entry)
-        return
-    path = posixpath.normpath(target)
-    outside = target.startswith(("file:", "/", "~")) or path == ".." or path.startswith("../")
-    if outside:
-        yield fail(
-            expected=msg("a package index, or a file of the repository"),
-            seen=msg("“{quoted}” is a path on the author's machine", entry.text),
-            fix=msg("write {name}==version instead", entry.name or "name"),
-            where=entry.where,
-        )
-        return
+    path, name = posixpath.normpath(target), entry.name or "name"
+    if target.startswith(("file:", "/", "~")) or path == ".." or path.startswith("../"):
+        seen = msg("“{quoted}” is a path on the author's machine", entry.text)
+        expected = msg("a package index, or a file of the repository")
+        return expected, seen, msg("write {name}==version instead", name)
     inside = "" if path == "." else f"{path}/"
     lacking = "pyproject.toml" if path == "." else path
-    is_project = any(f"{inside}{name}" in submission.paths for name in NO_PROJECT)
-    if path not in submission.paths and not is_project:
-        yield fail(
-            expected=msg("a file of the repository, or a folder with a pyproject.toml or setup.py"),
-            seen=msg("“{quoted}”: the repository has neither at {path}", entry.text, path),
-            fix=msg("commit {path}, or write {name}==version", lacking, entry.name or "name"),
-            where=entry.where,
-        )
-
-
-def _needs_network(entry: Entry) -> Iterator[Finding]:
-    yield warn(
-        expected=msg("packages from an index: other hosts may not be reachable from the service"),
-        seen=msg("“{quoted}” is fetched from another host", entry.text),
-        fix=msg("write name==version, or ship the package in the repository and name its path"),
-        where=entry.where,
-    )
+    if path in submission.paths or any(f"{inside}{file}" in submission.paths for file in PROJECT):
+        return None
+    expected = msg("a file of the repository, or a folder with a pyproject.toml or setup.py")
+    seen = msg("“{quoted}”: the repository has neither at {path}", entry.text, path)
+    return expected, seen, msg("commit {path}, or write {name}==version", lacking, name)
 
 
 def _circle(found: tuple[File, ...]) -> Iterator[Finding]:
