@@ -97,13 +97,13 @@ class ServerCommand:
     command: str
     env: Mapping[str, str]
     cwd: str
-    foreground: bool
     model: str | None
     port: int | None
     port_source: PortSource
     host: str | None
     served_names: tuple[str, ...] = ()
     api_key: str | None = None
+    foreground: bool = True
     where: str = ""
     missing_files: tuple[str, ...] = ()
     missing_variables: tuple[str, ...] = ()

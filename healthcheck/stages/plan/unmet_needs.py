@@ -56,24 +56,18 @@ def _reportable(plan: LaunchPlan) -> Iterator[Complaint]:
 def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
     what, fix = remedy(plan, said)
     serves = plan.server is not None
+    seen: str = msg("it needs {what}: {text}", what, said.text)
+    say = warn
     if said.kind is Need.FILE and serves and not said.where and "python" not in said.text:
-        if not deploy_sh.is_written(plan.script, said.name):
-            yield warn(expected=EXPECTED, seen=said.text, fix=msg("commit {name}, or remove its use", said.name))
-    elif is_of_the_image(plan, said) or (serves and _is_foreign_step(plan, said)):
-        yield warn(
-            expected=EXPECTED, seen=msg("it needs {what}: {text}", what, said.text), fix=fix, where=said.where
-        )
-    elif said.kind is Need.COMMAND and (said.name in BASH_ONLY or serves):
-        yield warn(
-            expected=EXPECTED,
-            seen=msg("{name} is not there: {text}", said.name, said.text),
-            fix=fix,
-            where=said.where,
-        )
-    else:
-        yield fail(
-            expected=EXPECTED, seen=msg("it needs {what}: {text}", what, said.text), fix=fix, where=said.where
-        )
+        if deploy_sh.is_written(plan.script, said.name):
+            return
+        seen, fix = said.text, msg("commit {name}, or remove its use", said.name)
+    elif not (is_of_the_image(plan, said) or (serves and _is_foreign_step(plan, said))):
+        if said.kind is Need.COMMAND and (said.name in BASH_ONLY or serves):
+            seen = msg("{name} is not there: {text}", said.name, said.text)
+        else:
+            say = fail
+    yield say(expected=EXPECTED, seen=seen, fix=fix, where=said.where)
 
 
 def _is_foreign_step(plan: LaunchPlan, said: Complaint) -> bool:

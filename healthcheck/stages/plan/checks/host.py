@@ -9,7 +9,6 @@ import socket
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, warn
-from healthcheck.core.records import Finding
 from healthcheck.sandbox.protocol import ADDRESS, HOST_NAME
 from healthcheck.stages.plan import repairs
 from healthcheck.stages.plan.commands import NAME_CHARACTERS
@@ -57,23 +56,25 @@ def host(plan: LaunchPlan) -> Findings:
     server = served(plan)
     if server.host is None:
         yield unresolved(plan, msg("an address that is reachable from outside"), msg("the address"))
-    elif _is_loopback(server.host.strip().lower()):
-        yield _loopback(plan, server)
+        return
+    say, where = warn, line_of(plan, server.host)
+    if _is_loopback(server.host.strip().lower()):
+        explicit = any(server.option(name) for name in ("host", "server-name", "hostname", "bind"))
+        default = "" if explicit else msg(", the default of {engine}", server.engine)
+        expected = msg("an address that is reachable from outside, such as 0.0.0.0")
+        seen = msg("{host}{value}: {quoted}", server.host, default, server.quoted)
+        where = where if explicit else server.where
     elif _is_found_out(plan, server.host):
-        yield warn(
-            expected=msg("every address of the machine: whether the client uses this one is unknown"),
-            seen=msg("only the machine's own address, found out when deploy.sh runs: {quoted}", server.quoted),
-            fix=repairs.host(server),
-            where=server.where,
-        )
+        expected = msg("every address of the machine: whether the client uses this one is unknown")
+        seen = msg("only the machine's own address, found out when deploy.sh runs: {quoted}", server.quoted)
+        where = server.where
     elif (fixed := is_fixed_address(server.host)) or _is_unknown_name(server):
+        say, expected = fail, msg("an address that the service's machine has, such as 0.0.0.0")
         said = ("address" if fixed else "name", server.host[:NAME_CHARACTERS], server.quoted)
-        yield fail(
-            expected=msg("an address that the service's machine has, such as 0.0.0.0"),
-            seen=msg("the fixed {value} {host}, which only its own machine can listen on: {quoted}", *said),
-            fix=repairs.host(server),
-            where=line_of(plan, server.host),
-        )
+        seen = msg("the fixed {value} {host}, which only its own machine can listen on: {quoted}", *said)
+    else:
+        return
+    yield say(expected=expected, seen=seen, fix=repairs.host(server), where=where)
 
 
 def _is_loopback(host: str) -> bool:
@@ -102,14 +103,3 @@ def _is_unknown_name(server: ServerCommand) -> bool:
             is_address(name)
             return False
     return True
-
-
-def _loopback(plan: LaunchPlan, server: ServerCommand) -> Finding:
-    explicit = any(server.option(name) for name in ("host", "server-name", "hostname", "bind"))
-    default = "" if explicit else msg(", the default of {engine}", server.engine)
-    return warn(
-        expected=msg("an address that is reachable from outside, such as 0.0.0.0"),
-        seen=msg("{host}{value}: {quoted}", server.host, default, server.quoted),
-        fix=repairs.host(server),
-        where=line_of(plan, server.host or "") if explicit else server.where,
-    )

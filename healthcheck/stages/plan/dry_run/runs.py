@@ -204,13 +204,12 @@ class DryRun:
         stays = recording.ended_by is EndedBy.SERVER
         for record in recording.records:
             if record.kind is RecordKind.SERVER:
-                server = recognise.server_of(
-                    record,
+                yield replace(
+                    recognise.server_of(record, loaded.get(record.pid, ())),
                     foreground=stays and record.alive,
-                    loaded=loaded.get(record.pid, ()),
                     where=deploy_sh.where_is(self.text, record.argv),
+                    limit_s=_limit_s(record.env.get(TIME_LIMIT, "")),
                 )
-                yield replace(server, limit_s=_limit_s(record.env.get(TIME_LIMIT, "")))
 
 
 def _observed(take: _Take) -> Observations:

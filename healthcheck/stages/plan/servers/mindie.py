@@ -13,7 +13,7 @@ from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError
 
 
-def server_of(record: Record, argv: tuple[str, ...], *, foreground: bool, where: str) -> ServerCommand:
+def server_of(record: Record, argv: tuple[str, ...]) -> ServerCommand:
     """The server that MindIE's config.json describes as it is when the server starts."""
     name, text = next(iter(record.texts.items()))
     try:
@@ -34,7 +34,6 @@ def server_of(record: Record, argv: tuple[str, ...], *, foreground: bool, where:
         command=command_text(record.argv),
         env=record.env,
         cwd=record.cwd,
-        foreground=foreground,
         model=record.paths.get(path, path) if isinstance(path, str) else None,
         port=port if isinstance(port, int) else None,
         port_source=PortSource(
@@ -43,7 +42,6 @@ def server_of(record: Record, argv: tuple[str, ...], *, foreground: bool, where:
         ),
         host=host if isinstance(host, str) else None,
         served_names=(served,) if isinstance(served, str) else (),
-        where=where,
         missing_variables=tuple(named_files.missing_by_variable(record)),
         options=tls,
     )

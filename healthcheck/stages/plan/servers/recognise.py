@@ -38,13 +38,13 @@ class Given:
     source: PortSource
 
 
-def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where: str) -> ServerCommand:
+def server_of(record: Record, loaded: Sequence[str]) -> ServerCommand:
     """The server that a record shows; `loaded` are models that the same program loaded in Python."""
     engine, argv = find_engine(record.argv)
     if record.argv[0].startswith(calls.CALL):
-        return _app(record, engine, foreground=foreground, loaded=loaded, where=where)
+        return _app(record, engine, loaded)
     if engine.name == "mindie" and record.texts:
-        return mindie.server_of(record, argv, foreground=foreground, where=where)
+        return mindie.server_of(record, argv)
     routes = tuple(word.removeprefix("#route ") for word in argv if word.startswith("#route "))
     argv = tuple(word for word in argv if not word.startswith("#route "))
     line = parse(argv, grammar_of(engine))
@@ -60,14 +60,12 @@ def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where:
         command=command_text(record.argv),
         env=record.env,
         cwd=record.cwd,
-        foreground=foreground,
         model=_resolved(model, record) if model else next(iter(loaded), model),
         port=port,
         port_source=port_source,
         host=_host(engine, options, line, record.env, unread=config.unread),
         served_names=_names(engine, line, options, None if config.unread else model),
         api_key=_key(engine, options, record.env),
-        where=where,
         missing_files=tuple(named_files.missing(line, options, record)),
         missing_variables=tuple(named_files.missing_by_variable(record)),
         missing_code=tuple(named_files.code(engine.name, line, options, record, "")),
@@ -79,7 +77,7 @@ def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where:
     )
 
 
-def _app(record: Record, engine: Engine, *, foreground: bool, loaded: Sequence[str], where: str) -> ServerCommand:
+def _app(record: Record, engine: Engine, loaded: Sequence[str]) -> ServerCommand:
     """A web application that the submission's own Python code runs."""
     call = json_text.load(record.argv[1]) if len(record.argv) > 1 else {}
     found = call if isinstance(call, dict) else {}
@@ -97,12 +95,10 @@ def _app(record: Record, engine: Engine, *, foreground: bool, loaded: Sequence[s
         command=f"{call_text} in Python",
         env=record.env,
         cwd=record.cwd,
-        foreground=foreground,
         model=next(iter(loaded), None),
         port=port,
         port_source=source,
         host=options.get("host") or engine.host,
-        where=where,
         options=options,
     )
 
