@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from healthcheck.ascend import stacks
-from healthcheck.ascend.hardware import MIB, Devices, Family
+from healthcheck.ascend.hardware import MIB, Devices, Family, named_devices
 from healthcheck.errors import UsageError
 from healthcheck.sandbox import box
 from healthcheck.sandbox.box import Box
 from healthcheck.sandbox.job import Limits
 from healthcheck.stages.plan.dry_run.runs import DryRun
-from healthcheck.stages.plan.dry_run.stubbed_machine import Image, ShownDevices
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.repo import packages
 from healthcheck.stages.repo.facts import Submission, export
@@ -20,7 +20,7 @@ from healthcheck.text.messages import msg
 _TABLES = {
     Family.A3: "dies", Family.P310: "no-hbm", Family.B310: "no-hbm", Family.I310: "no-hbm", Family.A5: "wide",
 }  # fmt: skip
-"""Layouts of npu-smi other than that of the 910A and 910B."""
+"""Layouts of npu-smi other than "hbm", that of the 910A and 910B."""
 
 
 def gather(
@@ -60,31 +60,31 @@ def gather(
             text=(submission.deploy_sh or b"").decode("utf-8", "replace"),
             limits=limits or Limits(),
             box=sandbox,
-            image=_image_of(submission.stack, devices),
+            shown=_shown(submission.stack, devices or named_devices("", 1)),
         )
         return run.plan(submission)
 
 
-def _image_of(stack: str, devices: Devices | None) -> Image:
-    """What the stubs show of a row of the version matrix ("" is the default one) and of a machine's devices."""
-    row = stacks.row(stack or stacks.DEFAULT)
-    return Image(
-        versions=stacks.installed(row),
-        python_versions={"vllm": row.vllm[0]},
-        cuda_only=packages.cuda_only(),
-        devices=_shown(devices) if devices else ShownDevices(),
-    )
+def _shown(stack: str, devices: Devices) -> Mapping[str, object]:
+    """What the stubs show of a row of the version matrix ("" is the default one) and of devices; they read it as JSON.
 
-
-def _shown(devices: Devices) -> ShownDevices:
-    kind = devices.kind
-    return ShownDevices(
-        count=devices.count,
-        per_card=kind.per_card,
-        name=kind.shown,
-        soc=kind.soc,
-        memory_mib=kind.memory_bytes // MIB,
-        usable_bytes=kind.usable_bytes,
-        bfloat16=kind.bfloat16,
-        table=_TABLES.get(kind.family, "hbm"),
-    )
+    `versions` are as pip names the packages, `python_versions` by module, where `__version__` differs from that;
+    `cuda_only` are packages that need CUDA, with their modules. Of the devices, `per_card` is how many one card has,
+    `name` as npu-smi prints it, `soc` and `usable_bytes` as torch_npu does, `table` the layout of npu-smi.
+    """
+    row, kind = stacks.row(stack or stacks.DEFAULT), devices.kind
+    return {
+        "versions": stacks.installed(row),
+        "python_versions": {"vllm": row.vllm[0]},
+        "cuda_only": packages.cuda_only(),
+        "devices": {
+            "count": devices.count,
+            "per_card": kind.per_card,
+            "name": kind.shown,
+            "soc": kind.soc,
+            "memory_mib": kind.memory_bytes // MIB,
+            "usable_bytes": kind.usable_bytes,
+            "bfloat16": kind.bfloat16,
+            "table": _TABLES.get(kind.family, "hbm"),
+        },
+    }

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck import contract
@@ -13,7 +13,7 @@ from healthcheck.errors import UsageError
 from healthcheck.sandbox import box
 from healthcheck.sandbox.job import EndedBy, Job, Limits, Recording, RecordKind
 from healthcheck.sandbox.protocol import TIME_LIMIT
-from healthcheck.stages.plan.dry_run.stubbed_machine import ENTRY, Image
+from healthcheck.stages.plan.dry_run.stubbed_machine import ENTRY
 from healthcheck.stages.plan.records import (
     Api,
     LaunchPlan,
@@ -66,14 +66,14 @@ class _Take:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRun:
-    """One submission with the machine and the limits that its runs have."""
+    """One submission with the machine and the limits that its runs have; `shown` is what the stubs know."""
 
     tree: Path
     weights: Path
     text: str
     limits: Limits
     box: box.Box
-    image: Image
+    shown: Mapping[str, object]
 
     def plan(self, submission: Submission) -> LaunchPlan:
         shell = _own_shell(self.text)
@@ -168,7 +168,7 @@ class DryRun:
             answers=answers,
             patience_s=PATIENCE_S,
             entry=ENTRY,
-            shown=asdict(self.image),
+            shown=self.shown,
             marks=tuple(each.value for each in Sourced),
         )
         job, recording = self.box(setting)

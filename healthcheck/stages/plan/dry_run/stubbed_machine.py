@@ -7,8 +7,6 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from healthcheck.sandbox.job import HOST, KIT, Job
@@ -47,43 +45,6 @@ _ABSENT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownDevices:
-    """The NPUs that the stubs show: `count` devices of one kind, one 910B3 where nothing else is known.
-
-    Attributes:
-        per_card: devices of one card.
-        name: as npu-smi prints it; `soc` as torch_npu does.
-        memory_mib: of one device, as npu-smi prints it; `usable_bytes` is torch_npu's total.
-        table: layout of npu-smi: "hbm" (910A and 910B), "dies" (A3), "no-hbm" (310, 310P, 310B) or "wide" (950).
-    """
-
-    count: int = 1
-    per_card: int = 1
-    name: str = "910B3"
-    soc: str = "Ascend910B3"
-    memory_mib: int = 65536
-    usable_bytes: int = 65455301591
-    bfloat16: bool = True
-    table: str = "hbm"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Image:
-    """What the stubs know of the image and the machine. The stubs read it as JSON.
-
-    Attributes:
-        versions: of the packages in the image as pip names them; `python_versions` by module, where `__version__`
-            differs from that.
-        cuda_only: packages that need CUDA, with their modules.
-    """
-
-    versions: Mapping[str, str] = field(default_factory=dict)
-    python_versions: Mapping[str, str] = field(default_factory=dict)
-    cuda_only: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    devices: ShownDevices = field(default_factory=ShownDevices)
-
-
 def is_absent(name: str) -> bool:
     """A program that this machine may have and a clean image of the service has not, or a stub replaces."""
     return bool(_ABSENT.match(name)) or name in STUBBED
@@ -91,7 +52,7 @@ def is_absent(name: str) -> bool:
 
 def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     """Write the stubs to `kit`/bin (as `job.kit` sees it) and link them into the given folders."""
-    image, lib = _image(job), f"{kit}/lib/healthcheck"
+    lib = f"{kit}/lib/healthcheck"
     for folder in ("bin", "lib"):
         os.makedirs(f"{kit}/{folder}", exist_ok=True)
     _compile()
@@ -105,11 +66,11 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     os.mkfifo(f"{kit}/forever")
     if not job.answers:
         shutil.copyfile(STUBS_FOLDER / "clock.bash", f"{kit}/{LOADING}")
-    Path(f"{kit}/{IMAGE}").write_text(json.dumps({**asdict(image), "root": job.root}), encoding="ascii")
+    Path(f"{kit}/{IMAGE}").write_text(json.dumps({**job.shown, "root": job.root}), encoding="ascii")
     words = {
         "#:common": (STUBS_FOLDER / "common.sh").read_text(encoding="ascii"),
         "@KIT@": job.kit, "@HOST@": HOST, "@ADDRESS@": ADDRESS, "@BETWEEN@": BETWEEN, "@TIMER@": TIMER,
-        "@TIME_LIMIT@": TIME_LIMIT, "@VLLM@": image.versions.get("vllm", UNKNOWN_VERSION),
+        "@TIME_LIMIT@": TIME_LIMIT, "@VLLM@": job.shown.get("versions", {}).get("vllm", UNKNOWN_VERSION),
     }  # fmt: skip
     programs = {each.name: each.read_text("ascii") for each in STUBS_FOLDER.glob("*.sh")} | {"vllm.py": _VLLM}
     for program, text in programs.items():
@@ -136,13 +97,9 @@ def furnish(job: Job, root: str) -> None:
     os.symlink(IMAGE_PACKAGES, f"{root}{KIT}/packages")
     _ascend(f"{root}/usr/local/Ascend")
     shutil.copyfile(STUBS_FOLDER / "ascend_install.info", f"{root}/etc/ascend_install.info")
-    numbered = (f"davinci{number}" for number in range(_image(job).devices.count))
+    numbered = (f"davinci{number}" for number in range(job.shown.get("devices", {}).get("count", 1)))
     for name in (*numbered, "davinci_manager", "devmm_svm", "hisi_hdc"):
         Path(f"{root}/dev/{name}").touch()
-
-
-def _image(job: Job) -> Image:
-    return Image(**{**job.shown, "devices": ShownDevices(**job.shown.get("devices", {}))})
 
 
 def _lay_out(folder: str) -> None:

@@ -23,7 +23,6 @@ from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import msg
 
-DEFAULT_NPU = "910B3"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +111,7 @@ def gather_engine_config(question: Question) -> EngineConfig:
     """
     server = question.plan.server
     row = stacks.row(question.plan.stack or stacks.DEFAULT)
-    npu = hardware.find(question.npu or DEFAULT_NPU)[0]
+    npu = hardware.find(question.npu or hardware.ASSUMED)[0]
     found = EngineConfig(
         server=server, row=row, npu=npu, devices=question.devices or npu.devices, stack=question.plan.stack
     )

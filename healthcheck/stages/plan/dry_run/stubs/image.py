@@ -28,12 +28,12 @@ def root() -> str:
 
 def packages() -> dict[str, str]:
     """The versions of the packages that scripts query by name, as pip names them."""
-    return dict(_image()["versions"])
+    return dict(_image().get("versions", {}))
 
 
 def module_version(module: str) -> str:
     """What `module.__version__` says."""
-    return str(_image()["python_versions"].get(module) or packages().get(pip_name(module), UNKNOWN_VERSION))
+    return str(_image().get("python_versions", {}).get(module) or packages().get(pip_name(module), UNKNOWN_VERSION))
 
 
 def pip_name(module: str) -> str:
@@ -43,11 +43,11 @@ def pip_name(module: str) -> str:
 
 def cuda_only() -> dict[str, list[str]]:
     """Packages that need CUDA, with their modules."""
-    return dict(_image()["cuda_only"])
+    return dict(_image().get("cuda_only", {}))
 
 
 def devices() -> dict[str, Any]:
-    """The devices, as sandbox.job.ShownDevices has them."""
+    """The devices, as plan.facts shows them."""
     return dict(_image()["devices"])
 
 
