@@ -17,9 +17,8 @@ STUBS = {
     "vllm.py": ("vllm",),
     "server.sh": (
         "sglang", "lmdeploy", "llama-server", "server", "mindieservice_daemon", "mindie_llm_server",
-        "xinference", "xinference-local", "text-generation-launcher", "ollama", "swift", "litellm",
-        "llamafactory-cli", "trtllm-serve", "tritonserver", "openllm", "bentoml", "aphrodite", "mlc_llm",
-        "streamlit", "gradio", "lightllm", "vllm-omni", "nginx", "haproxy", "caddy", "transformers",
+        "xinference", "xinference-local", "swift", "litellm", "llamafactory-cli", "openllm", "bentoml", "streamlit",
+        "gradio", "vllm-omni", "nginx", "haproxy", "caddy", "transformers",
     ),
     "python.sh": (
         "python", "python3", "python3.8", "python3.9", "python3.10", "python3.11", "python3.12", "torchrun",

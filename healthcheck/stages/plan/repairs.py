@@ -17,10 +17,9 @@ from healthcheck.stages.repo import packages
 from healthcheck.text.did_you_mean import hint
 from healthcheck.text.messages import msg
 
-_PORT_OPTIONS = {"lmdeploy": "--server-port", "tritonserver": "--http-port"}
-_HOST_OPTIONS = {"lmdeploy": "--server-name", "tgi": "--hostname"}
-_NAME_OPTIONS = {"llama.cpp": "--alias", "lmdeploy": "--model-name", "fastchat": "--model-names"}
-_BOUND = ("gunicorn", "hypercorn")
+_PORT_OPTIONS = {"lmdeploy": "--server-port"}
+_HOST_OPTIONS = {"lmdeploy": "--server-name"}
+_NAME_OPTIONS = {"llama.cpp": "--alias", "lmdeploy": "--model-name"}
 _CANN = "/usr/local/Ascend/ascend-toolkit"
 """Where the official vllm-ascend image has it. Source: its Dockerfile."""
 BASH_ONLY = {"source", "[["}
@@ -58,7 +57,7 @@ def port(server: ServerCommand) -> str:
         return msg("write port={port} where the Python program starts it", contract.PORT)
     if server.engine == "proxy":
         return msg("have it listen on {port} in its configuration", contract.PORT)
-    if server.engine in _BOUND:
+    if server.engine == "gunicorn":
         return msg("pass --bind {everywhere}:{port}", EVERYWHERE, contract.PORT)
     return msg("pass {get} {port}", _PORT_OPTIONS.get(server.engine, "--port"), contract.PORT)
 
@@ -72,7 +71,7 @@ def host(server: ServerCommand) -> str:
         )
     if _in_python(server):
         return msg('write host="{everywhere}" where the Python program starts it', EVERYWHERE)
-    if server.engine in _BOUND:
+    if server.engine == "gunicorn":
         return msg("pass --bind {everywhere}:{port}", EVERYWHERE, server.port or contract.PORT)
     return msg("pass {get} {everywhere}", _HOST_OPTIONS.get(server.engine, "--host"), EVERYWHERE)
 

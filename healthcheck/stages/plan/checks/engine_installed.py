@@ -10,10 +10,8 @@ from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.text.messages import msg
 
 _PACKAGES = {
-    "sglang": "sglang", "lmdeploy": "lmdeploy", "llama.cpp": "llama-cpp-python", "mindie": "", "tgi": "",
-    "fastchat": "fschat", "ollama": "", "xinference": "xinference", "swift": "ms-swift",
-    "llamafactory": "llamafactory", "trtllm": "tensorrt-llm", "litellm": "litellm", "aphrodite": "aphrodite-engine",
-    "ktransformers": "ktransformers", "proxy": "", "tritonserver": "",
+    "sglang": "sglang", "lmdeploy": "lmdeploy", "llama.cpp": "llama-cpp-python", "mindie": "", "proxy": "",
+    "xinference": "xinference", "swift": "ms-swift", "llamafactory": "llamafactory", "litellm": "litellm",
 }  # fmt: skip
 """Engines missing from the vllm-ascend image, with their PyPI package ("" if there is none)."""
 _OTHER_NAMES = {"swift": "swift", "llamafactory": "llama_factory", "llama.cpp": "llama_cpp"}

@@ -98,10 +98,10 @@ def one_machine(plan: LaunchPlan) -> Findings:
 
 
 def _of_commands(plan: LaunchPlan) -> Iterator[Sign]:
-    if plan.server:
-        yield from _of_nodes(plan.server, plan.servers)
-        yield from _of_copies(plan.server, plan.servers)
-        yield from _of_addresses(plan.server)
+    if server := plan.server:
+        for seen in (*_of_nodes(server, plan.servers), *_of_copies(server, plan.servers), *_of_cluster(server)):
+            yield Sign(seen=seen, where=server.place)
+        yield from _of_addresses(server)
     for command in plan.commands:
         address = _options(command).get("address", "") if command.program == "ray" else ""
         if "start" in command.argv and _is_elsewhere(address):
@@ -134,45 +134,29 @@ def _of_settings(plan: LaunchPlan, written: Mapping[str, object]) -> Iterator[Si
         yield Sign(seen=seen, where=started.place if started else f"{SETTINGS}:{written_at}")
 
 
-def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:
+def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[str]:
     nodes = _number(server.option("nnodes"))
     ranks = {_number(each.option("node-rank")) for each in servers if _number(each.option("nnodes")) == nodes}
     if nodes > max(1, len(ranks)):
-        yield Sign(
-            seen=msg("--nnodes {nodes}: {quoted}", server.option("nnodes"), server.quoted), where=server.place
-        )
+        yield msg("--nnodes {nodes}: {quoted}", server.option("nnodes"), server.quoted)
 
 
-def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:
+def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[str]:
     """Data parallelism of which all servers here together run a part."""
-    seen = _copies_elsewhere(server, servers, _number(server.option("data-parallel-size")))
-    if seen:
-        yield Sign(seen=seen, where=server.place)
-
-
-def _copies_elsewhere(server: ServerCommand, servers: Sequence[ServerCommand], copies: int) -> str:
-    """What shows that other machines run copies, "" if nothing does."""
+    copies, said = _number(server.option("data-parallel-size")), server.quoted
     if server.option("data-parallel-rank") is not None:
         ranks = {_number(rank) for each in servers if (rank := each.option("data-parallel-rank"))}
-        return (
-            msg(
-                "{ranks} of the {copies} ranks of --data-parallel-size run here: {quoted}",
-                len(ranks),
-                copies,
-                server.quoted,
-            )
-            if len(ranks) < copies
-            else ""
-        )
+        if len(ranks) < copies:
+            yield msg("{ranks} of the {copies} ranks of --data-parallel-size run here: {quoted}", len(ranks), copies, said)
+        return
     group = [each for each in servers if _number(each.option("data-parallel-size")) == copies]
     parts = sorted((_first_rank(each), _copies_of(each, copies)) for each in group)
     here = sum(dict(parts).values())  # of those with the same first rank the largest: a head may run none itself
-    if server.option("data-parallel-size-local") is not None and here < copies:
-        return msg(
-            "{here} of the {copies} copies of --data-parallel-size run here: {quoted}", here, copies, server.quoted
-        )
     first = min(map(_first_rank, group), default=0)
-    return msg("the copies before number {map} run elsewhere: {quoted}", first, server.quoted) if first > 0 else ""
+    if server.option("data-parallel-size-local") is not None and here < copies:
+        yield msg("{here} of the {copies} copies of --data-parallel-size run here: {quoted}", here, copies, said)
+    elif first > 0:
+        yield msg("the copies before number {map} run elsewhere: {quoted}", first, said)
 
 
 def _first_rank(server: ServerCommand) -> int:
@@ -189,11 +173,12 @@ def _of_addresses(server: ServerCommand) -> Iterator[Sign]:
         address = server.option(name) or ""
         if _host(address) != ADDRESS and is_fixed_address(_host(address)):
             yield Sign(seen=_meeting(address, name, server.quoted), where=server.place, sure=False)
+
+
+def _of_cluster(server: ServerCommand) -> Iterator[str]:
     cluster = server.env.get("RAY_ADDRESS", "")
     if _is_elsewhere(cluster):
-        yield Sign(
-            seen=msg("RAY_ADDRESS={cluster}: the Ray cluster of another machine", cluster), where=server.place
-        )
+        yield msg("RAY_ADDRESS={cluster}: the Ray cluster of another machine", cluster)
 
 
 def _of_launchers(commands: Sequence[RecordedCommand]) -> Iterator[Sign]:

@@ -6,7 +6,6 @@ import functools
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from healthcheck.stages.plan.records import Api
 from healthcheck.stages.plan.servers.options import Grammar, vllm_grammar
@@ -52,7 +51,6 @@ class Engine:
 _SHORT_LLAMA = {"-m": "model", "-a": "alias", "-c": "ctx-size", "-t": "threads", "-ngl": "n-gpu-layers"}
 _SGLANG_SWITCHES = frozenset({"trust-remote-code", "disable-radix-cache", "enable-metrics", "is-embedding"})
 _BIND = {"-b": "bind", "-w": "workers", "-k": "worker-class", "-t": "timeout", "-c": "config"}
-_BOUND: dict[str, Any] = {"bind_options": ("bind",), "grammar": Grammar(short=_BIND)}
 _WebServer = functools.partial(Engine, api=Api.UNKNOWN, model_options=(), name_is="?")
 """One that the submission's own code or configuration makes a model server of."""
 
@@ -70,7 +68,7 @@ ENGINES: tuple[Engine, ...] = (
     Engine(name="vllm", programs=("-m vllm", "vllm"), api=Api.UNKNOWN, port=None),
     Engine(
         name="sglang", programs=("-m sglang.launch_server", "sglang serve", "-m sglang.srt.server"), port=30000,
-        host=LOOPBACK, model_options=("model-path", "model"), positional_model=False,
+        host=LOOPBACK, model_options=("model-path", "model"),
         grammar=Grammar(switches=_SGLANG_SWITCHES, valued=frozenset({"model-path", "port", "host"})),
     ),
     Engine(
@@ -97,27 +95,6 @@ ENGINES: tuple[Engine, ...] = (
         name="mindie", programs=("mindieservice_daemon", "mindie_llm_server", "-m mindie"), port=None, host=None,
         name_is="?", model_options=(),
     ),
-    Engine(
-        name="tgi", programs=("text-generation-launcher", "-m text_generation_launcher"), port=3000,
-        port_options=("port",), host_options=("hostname",), model_options=("model-id",), port_variables=("PORT",),
-        model_variables=("MODEL_ID",), grammar=Grammar(short={"-p": "port"}), name_options=(),
-    ),
-    Engine(
-        name="fastchat", programs=("-m fastchat.serve.openai_api_server",), host=LOOPBACK, model_options=(),
-        name_is="?", name_options=(), key_options=("api-keys",),
-    ),
-    Engine(
-        name="fastchat", programs=("-m fastchat.serve.controller",), api=Api.OPENAI_OTHER, port=21001,
-        model_options=(),
-    ),
-    Engine(
-        name="fastchat", programs=("-m fastchat.serve",), api=Api.OPENAI_OTHER, port=21002, name_is="basename",
-        model_options=("model-path",), name_options=("model-names",),
-    ),
-    Engine(
-        name="ollama", programs=("ollama serve", "ollama"), port=11434, host=LOOPBACK, model_options=(),
-        name_is="?", port_variables=("OLLAMA_HOST",), host_variables=("OLLAMA_HOST",),
-    ),
     Engine(name="xinference", programs=("xinference", "xinference-local"), port=9997, host=LOOPBACK, name_is="?"),
     Engine(
         name="swift", programs=("swift deploy", "-m swift.cli.deploy"), name_is="basename",
@@ -128,20 +105,16 @@ ENGINES: tuple[Engine, ...] = (
         port_variables=("API_PORT",), host_variables=("API_HOST",), model_options=("model-name-or-path",),
         name_is="gpt-3.5-turbo", name_options=(), key_options=(), key_variables=("API_KEY",),
     ),
-    Engine(name="trtllm", programs=("trtllm-serve serve", "trtllm-serve"), host=LOOPBACK, positional_model=True),
     Engine(name="litellm", programs=("litellm", "-m litellm"), port=4000, name_is="?"),
     Engine(name="transformers", programs=("transformers serve",), host=LOOPBACK, model_options=("force-model",)),
-    Engine(name="aphrodite", programs=("aphrodite run", "-m aphrodite"), port=2242, positional_model=True),
-    Engine(name="ktransformers", programs=("-m ktransformers",), port=10002, model_options=("model-path",)),
     _WebServer(name="proxy", programs=("nginx", "haproxy", "caddy"), port=None),
-    Engine(name="tritonserver", programs=("tritonserver",), api=Api.OPENAI_OTHER, port_options=("http-port",)),
     _WebServer(
         name="uvicorn", programs=("uvicorn", "-m uvicorn", "python:uvicorn"), host=LOOPBACK,
         port_variables=("UVICORN_PORT",), host_variables=("UVICORN_HOST",),
     ),
-    _WebServer(name="gunicorn", programs=("gunicorn", "-m gunicorn"), host=LOOPBACK, **_BOUND),
     _WebServer(
-        name="hypercorn", programs=("hypercorn", "-m hypercorn"), host=LOOPBACK, **_BOUND,
+        name="gunicorn", programs=("gunicorn", "-m gunicorn"), host=LOOPBACK, bind_options=("bind",),
+        grammar=Grammar(short=_BIND),
     ),
     _WebServer(
         name="flask", programs=("flask", "-m flask", "python:flask"), port=5000, host=LOOPBACK,
@@ -150,19 +123,6 @@ ENGINES: tuple[Engine, ...] = (
     ),
     _WebServer(name="fastapi", programs=("fastapi run", "fastapi", "-m fastapi")),
     _WebServer(name="aiohttp", programs=("python:aiohttp",), port=8080),
-    _WebServer(
-        name="waitress", programs=("waitress-serve",), port=8080, bind_options=("listen",),
-    ),
-    _WebServer(
-        name="granian", programs=("granian", "-m granian"), host=LOOPBACK, port_variables=("GRANIAN_PORT",),
-        host_variables=("GRANIAN_HOST",),
-    ),
-    _WebServer(
-        name="daphne", programs=("daphne", "-m daphne"), host=LOOPBACK, host_options=("bind",),
-        grammar=Grammar(short={"-p": "port", "-b": "bind"}),
-    ),
-    Engine(name="gradio", programs=("gradio",), api=Api.OPENAI_OTHER, port=7860, name_is="?"),
-    Engine(name="streamlit", programs=("streamlit",), api=Api.OPENAI_OTHER, port=8501, name_is="?"),
     _WebServer(
         name="python-http", programs=("python:http.server", "python:asyncio", "python:bottle", "python:tornado"),
     ),

@@ -23,7 +23,6 @@ from healthcheck.system.processes import shortened
 from healthcheck.text.messages import Message, msg
 
 _LISTEN = re.compile(r"(?:listen|bind)\s+(?:\S*:)?(\d{2,5})\b")
-_ADDRESS = re.compile(r"(.+):(\d{2,5})")
 _POOLING_TASKS = {"embed", "embedding", "classify", "score", "reward", "pooling", "encode", "token_classify"}
 _OPEN_ENDED = re.compile(r":path|<path:|\{tail|\.\*|\.\+|<unresolved:")
 """A route that takes paths of any form, or that is unknown."""
@@ -222,9 +221,7 @@ def _given_port(engine: Engine, line: CommandLine, config: Mapping[str, Given], 
     variable = by_variable(engine.port_variables, record.env)
     if variable is None:
         return None
-    bound = _ADDRESS.fullmatch(variable[1])
-    source = PortSource(kind=Origin.VARIABLE, text=f"{variable[0]}={variable[1]}")
-    return Given(value=bound[2] if bound else variable[1], source=source)
+    return Given(value=variable[1], source=PortSource(kind=Origin.VARIABLE, text="=".join(variable)))
 
 
 def _number(given: Given) -> tuple[int | None, PortSource]:
@@ -249,10 +246,7 @@ def _host(
     if unread:
         return None
     variable = by_variable(engine.host_variables, env)
-    if variable is None:
-        return engine.host
-    bound = _ADDRESS.fullmatch(variable[1])
-    return bound[1] if bound else variable[1]
+    return variable[1] if variable else engine.host
 
 
 def _names(engine: Engine, line: CommandLine, options: Mapping[str, str], model: str | None) -> tuple[str, ...]:

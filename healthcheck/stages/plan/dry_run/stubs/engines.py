@@ -17,9 +17,8 @@ from healthcheck.stages.plan.dry_run.stubs.permissive import Anything, Base
 
 _SERVER_MODULES = tuple(f"{name}." for name in (
     "vllm", "vllm.entrypoints", "sglang", "lmdeploy", "llama_cpp.server", "fastchat.serve", "xinference",
-    "swift.cli.deploy", "llamafactory", "text_generation_launcher", "mindie", "mindspeed", "aphrodite",
-    "mlc_llm", "tabbyapi", "litellm", "transformers.commands", "vllm_omni", "vllm_ascend", "ktransformers",
-    "lightllm", "http.server", "streamlit", "gradio", "bentoml", "openllm", "trtllm", "tensorrt_llm",
+    "swift.cli.deploy", "llamafactory", "mindie", "mindspeed", "litellm", "transformers.commands", "vllm_omni",
+    "vllm_ascend", "ktransformers", "http.server", "streamlit", "gradio", "bentoml", "openllm",
 ))  # fmt: skip
 """What `python -m` starts a server with, and the modules below."""
 _VLLM_PROGRAMS = tuple(f"vllm.{name}" for name in (

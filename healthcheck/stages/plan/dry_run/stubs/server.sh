@@ -21,7 +21,7 @@ case "$name:${1:-}" in
             esac
         done
         exit 0 ;;
-    nginx:-t | nginx:-s | ollama:pull | ollama:list | ollama:create | ollama:ps)
+    nginx:-t | nginx:-s)
         record exec "$@"
         exit 0 ;;
 esac
