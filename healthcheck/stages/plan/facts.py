@@ -66,10 +66,10 @@ def gather(
 
 
 def _shown(stack: str, devices: Devices) -> Mapping[str, object]:
-    """What the stubs show of a row of the version matrix ("" is the default one) and of devices; they read it as JSON.
+    """What the stubs show of a row of the version matrix ("" is the default one) and of devices, as JSON.
 
     `versions` are as pip names the packages, `python_versions` by module, where `__version__` differs from that;
-    `cuda_only` are packages that need CUDA, with their modules. Of the devices, `per_card` is how many one card has,
+    `cuda_only` are packages that need CUDA, with their modules. Of the devices, `per_card` is how many a card has,
     `name` as npu-smi prints it, `soc` and `usable_bytes` as torch_npu does, `table` the layout of npu-smi.
     """
     row, kind = stacks.row(stack or stacks.DEFAULT), devices.kind

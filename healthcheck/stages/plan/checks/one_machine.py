@@ -147,7 +147,9 @@ def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Itera
     if server.option("data-parallel-rank") is not None:
         ranks = {_number(rank) for each in servers if (rank := each.option("data-parallel-rank"))}
         if len(ranks) < copies:
-            yield msg("{ranks} of the {copies} ranks of --data-parallel-size run here: {quoted}", len(ranks), copies, said)
+            yield msg(
+                "{ranks} of the {copies} ranks of --data-parallel-size run here: {quoted}", len(ranks), copies, said
+            )
         return
     group = [each for each in servers if _number(each.option("data-parallel-size")) == copies]
     parts = sorted((_first_rank(each), _copies_of(each, copies)) for each in group)

@@ -54,8 +54,8 @@ def self_contained(results: Sequence[CheckResult]) -> Findings:
     deploy.sh runs in a clean image, from a fresh clone, with MODEL_PATH and nothing else. Each of these checks
     names one thing that it must not need, with an example and its repair.
     """
-    ids = {part.id for part in PARTS}
-    parts = [result for result in results if result.id in ids]
+    names = {part.id for part in PARTS}
+    parts = [result for result in results if result.id in names]
     failed = [result.id for result in parts if result.outcome is Outcome.FAIL]
     open_ = [result.id for result in parts if not result.settled]
     warned = [result.id for result in parts if result.outcome is Outcome.WARN]

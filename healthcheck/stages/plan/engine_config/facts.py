@@ -24,7 +24,6 @@ from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import msg
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raised:
     """What ended the building.

@@ -38,7 +38,8 @@ def deploy_sh_present(submission: Submission) -> Findings:
     exec vllm serve "$MODEL_PATH" --port {port}
     ```
     """
-    kind, expected = submission.deploy_sh_kind, msg("a file {name} at the root of the repository", NAME)
+    kind = submission.deploy_sh_kind
+    expected: str = msg("a file {name} at the root of the repository", NAME)
     link, data = repr(submission.deploy_sh_link), submission.deploy_sh or b""
     where, rule = "", None
     if kind is Kind.MISSING:

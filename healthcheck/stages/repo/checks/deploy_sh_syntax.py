@@ -117,7 +117,7 @@ def _bytes(data: bytes) -> Findings:
     if data.startswith(WIDE_MARKS) or (b"\0" in data and data.count(b"\0") > len(data) // 4):
         expected = msg("a script in UTF-8 without byte order mark")
         seen = msg("{name} is UTF-16: it begins with the bytes {hex}", NAME, data[:4].hex(" "))
-        fix = msg("iconv -f UTF-16 -t UTF-8 {name} > d && mv d {name} && chmod +x {name}", NAME)
+        fix: str = msg("iconv -f UTF-16 -t UTF-8 {name} > d && mv d {name} && chmod +x {name}", NAME)
     elif b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         expected, seen = msg("a text file"), msg("{name} has a NUL byte: it is binary, or damaged", NAME)
@@ -177,7 +177,10 @@ def _first_line(text: _Text) -> Findings:
     elif shell in OTHER_SHELLS:
         expected, fix = msg("sh or bash"), msg("write the script for bash, with the first line #!/bin/bash")
         seen = msg(
-            "“{first}”: the image may lack {interpreter}, and `bash {name}` would not use it", first[:80], shell, NAME
+            "“{first}”: the image may lack {interpreter}, and `bash {name}` would not use it",
+            first[:80],
+            shell,
+            NAME,
         )
     elif shell not in POSIX_SHELLS | BASH:
         say, expected, rule = fail, msg("a shell script"), contract.WEIGHTS_FROM_MODEL_PATH

@@ -115,10 +115,6 @@ def _line(name: str, value: object) -> str:
     return f"        {name:<30} : {value}"
 
 
-def _memory_kind(shown: dict[str, Any]) -> str:
-    return "DDR" if shown["table"] == "no-hbm" else "HBM"
-
-
 def _chip_name(shown: dict[str, Any]) -> dict[str, str]:
     """The fields with the chip's name; a chip with dies has another one for the NPU."""
     if shown["table"] == "dies":
@@ -132,21 +128,8 @@ _TOPICS: dict[str, Callable[[dict[str, Any]], dict[str, object]]] = {
         "Compatibility": "OK",
         **_chip_name(shown),
     },
-    "common": lambda shown: {
-        f"{_memory_kind(shown)} Usage Rate(%)": _USED_PERCENT,
-        "Aicore Usage Rate(%)": 0,
-        "Temperature(C)": 38,
-    },
     "health": lambda _: {"Health": "OK"},
-    "memory": lambda shown: {f"{_memory_kind(shown)} Capacity(MB)": shown["memory_mib"]},
-    "power": lambda _: {"NPU Real-time Power(W)": 92.4},
-    "temp": lambda _: {"NPU Temperature (C)": 38},
-    "usages": lambda shown: {
-        f"{_memory_kind(shown)} Capacity(MB)": shown["memory_mib"],
-        f"{_memory_kind(shown)} Usage Rate(%)": _USED_PERCENT,
-        "Aicore Usage Rate(%)": 0,
-    },
-    "proc-mem": lambda _: {},
+    "memory": lambda shown: {f"{'DDR' if shown['table'] == 'no-hbm' else 'HBM'} Capacity(MB)": shown["memory_mib"]},
 }
 """The fields of a chip in each topic of `info -t`."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
-import json
 import os
 import weakref
 from collections.abc import Callable, Sequence
@@ -12,17 +11,10 @@ from types import ModuleType
 from typing import Any
 
 from healthcheck.sandbox.protocol import ADDRESS, TIME_LIMIT
-from healthcheck.stages.plan import calls
-from healthcheck.stages.plan.dry_run.stubs import image, note
+from healthcheck.stages.plan.dry_run.stubs import apps, image, note
 from healthcheck.stages.plan.dry_run.stubs.pip import SITE
 
 _LOCAL = {"", "localhost", "127.0.0.1", "0.0.0.0", "::1", "::"}  # noqa: S104 - what is compared with
-
-
-def _serve(name: str, host: object, port: object) -> None:
-    note.serve(
-        f"{calls.CALL}{name}", [json.dumps({"routes": [], "options": {"host": str(host), "port": str(port)}})]
-    )
 
 
 def _socketserver(module: ModuleType) -> None:
@@ -34,7 +26,7 @@ def _socketserver(module: ModuleType) -> None:
             really_bind(self)
 
     def serve_forever(self: Any, *_: Any, **__: Any) -> None:
-        _serve("http.server", self.server_address[0], self.server_address[1])
+        apps.serve("http.server", host=self.server_address[0], port=self.server_address[1])
 
     server.server_bind = bind
     server.server_activate = lambda _: None
@@ -47,7 +39,7 @@ def _asyncio(module: ModuleType) -> None:
     async def create_server(self: Any, factory: Any, host: Any = None, port: Any = None, **options: Any) -> Any:
         if not port:
             return await really_create(self, factory, host, port, **options)
-        _serve("asyncio", host or "", port)
+        apps.serve("asyncio", host=host or "", port=port)
         return None
 
     module.__dict__["BaseEventLoop"].create_server = create_server
