@@ -107,7 +107,8 @@ class Shadow:
         self._run("init", "-q", "--template=", f"--object-format={'sha256' if len(commit.hash) == 64 else 'sha1'}")
         alternates = self._git_dir / "objects" / "info" / "alternates"
         alternates.parent.mkdir(exist_ok=True)
-        alternates.write_bytes(_quoted(os.fsencode(commit.objects)) + b"\n")
+        (self._git_dir / "borrowed").symlink_to(commit.objects)  # whose path may have a line end
+        alternates.write_bytes(b"../borrowed\n")
         (self._git_dir / "shallow").write_text(commit.hash + "\n", encoding="ascii")
         self._run("update-ref", "--no-deref", "HEAD", commit.hash)
         self._run("read-tree", "HEAD")
@@ -238,14 +239,6 @@ def sparse_file(path: Path, size_bytes: int, *, executable: bool) -> None:
     with path.open("xb") as file:
         file.truncate(size_bytes)
     path.chmod(0o755 if executable else 0o644)
-
-
-def _quoted(path: bytes) -> bytes:
-    """A path as one line, in C's quotes if the path itself has a line end."""
-    if b"\n" not in path:
-        return path
-    escaped = path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
-    return b'"' + escaped + b'"'
 
 
 def _blob(entry: bytes) -> Iterator[Blob]:
