@@ -124,7 +124,7 @@ ENGINES: tuple[Engine, ...] = (
     _WebServer(name="fastapi", programs=("fastapi run", "fastapi", "-m fastapi")),
     _WebServer(name="aiohttp", programs=("python:aiohttp",), port=8080),
     _WebServer(
-        name="python-http", programs=("python:http.server", "python:asyncio", "python:bottle", "python:tornado"),
+        name="python-http", programs=("python:http.server", "python:asyncio", "python:tornado"),
     ),
     _WebServer(
         name="python-http", programs=("-m http.server",), api=Api.OPENAI_OTHER, host_options=("bind",),

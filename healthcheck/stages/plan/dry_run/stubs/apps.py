@@ -33,7 +33,7 @@ class App(Base):
     get = post = put = delete = patch = api_route = websocket = route
 
     def add_api_route(self, *args: Any, **kwargs: Any) -> None:
-        """Also aiohttp's and Sanic's, which have the method or the handler in front of the path."""
+        """Also aiohttp's, which has the method in front of the path."""
         words = [*args, *kwargs.values()]
         path = next((word for word in words if isinstance(word, str) and word.startswith("/")), "")
         self.routes_found.append(_plain(f"{self.prefix}{path}"))
@@ -49,7 +49,7 @@ class App(Base):
         found = [route.removeprefix(own) for route in getattr(router, "routes_found", [])]
         self.routes_found += [_plain(f"{self.prefix}{given}{route}") for route in found]
 
-    register_blueprint = blueprint = include_router
+    register_blueprint = include_router
 
     @property
     def router(self) -> App:
@@ -61,7 +61,7 @@ class App(Base):
     add_subapp = mount
 
     def run(self, host: str | None = None, port: int | None = None, **kwargs: Any) -> None:
-        """Flask's, Bottle's and Sanic's own server."""
+        """Flask's own server."""
         serve("flask", self, host=host, port=port, **kwargs)
 
     def listen(self, port: int, address: str = "", **kwargs: Any) -> None:
@@ -166,9 +166,6 @@ def parts(name: str) -> dict[str, Any]:
         "starlette.applications": {"Starlette": App},
         "starlette.routing": {"Route": Route, "Mount": Route, "Router": App},
         "flask": {"Flask": App, "Blueprint": App},
-        "quart": {"Quart": App, "Blueprint": App},
-        "sanic": {"Sanic": App, "Blueprint": App},
-        "bottle": {"Bottle": App, "run": functools.partial(serve, "bottle")},
         "tornado.web": {"Application": App, "url": Route, "URLSpec": Route},
         "aiohttp.web": {
             "Application": App, "RouteTableDef": App, "run_app": functools.partial(serve, "aiohttp"),

@@ -35,12 +35,10 @@ _SHORT = {
 }  # fmt: skip
 """Short options that take a value, by long name."""
 _DATA = {"data", "data-ascii", "data-binary", "data-urlencode", "json"}
-_RAW = {"data-raw", "post-data", "body-data"}
-_FILES = {"post-file", "body-file"}
+_RAW = {"data-raw", "post-data"}
 _VALUED = {
-    *(name for table in _SHORT.values() for name in table.values()), *_DATA, *_RAW, *_FILES, "url", "method",
-    "noproxy", "preproxy", "resolve", "connect-to", "interface", "bind-address", "retry", "retry-delay",
-    "retry-max-time", "waitretry",
+    *(name for table in _SHORT.values() for name in table.values()), *_DATA, *_RAW, "url", "noproxy", "preproxy",
+    "resolve", "connect-to", "interface", "bind-address", "retry", "retry-delay", "retry-max-time", "waitretry",
 }  # fmt: skip
 """Long options that take a value: those that matter, and those whose value may look like an address."""
 
@@ -102,7 +100,7 @@ def main() -> int:
         note.sleep(delay_s)
         status, body = _exchange(*asked)
     fails = status >= _ERROR and (name == "wget" or call.last("f", "fail", "fail-with-body") is not None)
-    if status and (not fails or call.last("fail-with-body") is not None):
+    if status and not fails:
         _save(call, url, body)
     if "%{http_code}" in (call.last("write-out") or ""):
         sys.stdout.write(f"{status:03}")
@@ -121,11 +119,11 @@ def _sent(call: Call) -> tuple[str, bytes]:
     """The method and the body of the request."""
     body = []
     for name, value in call.options:
-        if name in _FILES or (name in _DATA and value.startswith("@")):
-            body.append(_content(value if name in _FILES else value[1:]))
+        if name in _DATA and value.startswith("@"):
+            body.append(_content(value[1:]))
         elif name in _DATA | _RAW:
             body.append(value.encode("utf-8", "surrogateescape"))
-    return call.last("request", "method") or ("POST" if body else "GET"), b"&".join(body)
+    return call.last("request") or ("POST" if body else "GET"), b"&".join(body)
 
 
 def _content(name: str) -> bytes:
@@ -192,11 +190,8 @@ def _pauses_s(call: Call) -> list[float]:
     if call.tool == "wget":
         tries, longest = _number(call.last("tries"), 20), _number(call.last("waitretry"), 10)
         return [min(n + 1.0, float(longest)) for n in range(min(tries, _TRIES) - 1)]
-    delay, most = _number(call.last("retry-delay"), 0), _number(call.last("retry-max-time"), 0)
-    pauses = [float(delay) or min(2.0**n, 600.0) for n in range(min(_number(call.last("retry"), 0), _TRIES))]
-    while most and sum(pauses) > most:
-        pauses.pop()
-    return pauses
+    delay = float(_number(call.last("retry-delay"), 0))
+    return [delay or min(2.0**n, 600.0) for n in range(min(_number(call.last("retry"), 0), _TRIES))]
 
 
 def _number(text: str | None, default: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import os
 import runpy
@@ -62,8 +61,6 @@ def _of_file(given: str, usual: tuple[str, ...]) -> str:
 
 def _configuration(given: str) -> dict[str, Any]:
     """Gunicorn's configuration, which is a Python program."""
-    if given.startswith("python:"):
-        return dict(vars(importlib.import_module(given.removeprefix("python:"))))
     path = given.removeprefix("file:") or "gunicorn.conf.py"
     if os.path.exists(path):
         return runpy.run_path(path)
