@@ -90,26 +90,24 @@ def _reads_one_file(server: ServerCommand) -> bool:
 
 def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> Iterator[Finding]:
     model = next((model for model in models if is_within(model, plan.model_path)), models[-1])
-    shown, wanted = quoted(model) if model else "empty", repr(plan.model_path)
-    seen = msg("the model is {shown}, and MODEL_PATH was {model_path}: {quoted}", shown, wanted, server.quoted)
+    expected, shown = msg("the weights in $MODEL_PATH"), quoted(model) if model else "empty"
+    seen = msg(
+        "the model is {shown}, and MODEL_PATH was {model_path}: {quoted}",
+        shown,
+        repr(plan.model_path),
+        server.quoted,
+    )
     fix, where = _naming(plan, server, model)
     if UNRESOLVED in model:
         which = msg("which weights {model} are", shortened(model, QUOTED_CHARACTERS))
-        yield unresolved(plan, msg("the weights in $MODEL_PATH"), which)
+        yield unresolved(plan, expected, which)
     elif not is_within(model, plan.model_path):
-        yield fail(
-            expected=msg("the weights in $MODEL_PATH"),
-            seen=seen,
-            fix=fix,
-            where=where or line_of(plan, model, os.path.basename(model.rstrip("/")), "--model"),
-        )
+        where = where or line_of(plan, model, os.path.basename(model.rstrip("/")), "--model")
+        yield fail(expected=expected, seen=seen, fix=fix, where=where)
     elif model != plan.model_path and server.engine != "llama.cpp":
-        yield warn(
-            expected=msg("the weights in $MODEL_PATH itself"),
-            seen=seen,
-            fix=msg("{fix}, unless the weights are uploaded in that subfolder", fix),
-            where=line_of(plan, "MODEL_PATH"),
-        )
+        fix = msg("{fix}, unless the weights are uploaded in that subfolder", fix)
+        expected = msg("the weights in $MODEL_PATH itself")
+        yield warn(expected=expected, seen=seen, fix=fix, where=line_of(plan, "MODEL_PATH"))
 
 
 def _naming(plan: LaunchPlan, server: ServerCommand, model: str) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from healthcheck.text.messages import msg
 _HUB = re.compile(r"huggingface\.co|hf-mirror|modelscope|modelers\.cn|openmind|gitee\.com|gitcode", re.IGNORECASE)
 _SYSTEM_PACKAGES = {"apt", "apt-get", "yum", "dnf", "apk"}
 _DOWNLOAD_CALLS = ("snapshot_download(", "hf_hub_download(", "model_file_download(")
+_WITHOUT_NETWORK = msg("a start without the network, which may not be there")
 _DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil", "git-lfs"}
 
 
@@ -67,12 +68,7 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
                 rule=contract.WEIGHTS_FROM_MODEL_PATH,
             )
         elif clones or command.program in {"wget", "curl", "aria2c"} or _needs_packages(plan, command):
-            yield warn(
-                expected=msg("a start without the network, which may not be there"),
-                seen=said,
-                fix=msg("commit what is needed"),
-                where=command.where,
-            )
+            yield warn(expected=_WITHOUT_NETWORK, seen=said, fix=msg("commit what is needed"), where=command.where)
 
 
 def _needs_packages(plan: LaunchPlan, command: RecordedCommand) -> bool:
@@ -84,7 +80,7 @@ def _needs_packages(plan: LaunchPlan, command: RecordedCommand) -> bool:
 def _hub_names(plan: LaunchPlan) -> Iterator[Finding]:
     for spelled in plan.server.hub_names if plan.server else ():
         yield warn(
-            expected=msg("a start without the network, which may not be there"),
+            expected=_WITHOUT_NETWORK,
             seen=msg("{spelled}: no such folder, so the engine looks for it on a hub", spelled[:NAME_CHARACTERS]),
             fix=msg("ship it in the repository or with the weights, and name it by its path"),
             where=option_place(plan, spelled),

@@ -49,38 +49,29 @@ def no_missing_modules(plan: LaunchPlan) -> Findings:
 def _missing_code(plan: LaunchPlan) -> Iterator[Finding]:
     """Classes and modules on the server's command line that nothing is known to install."""
     server = plan.server
-    for spelled in server.missing_code if server else ():
-        shown = spelled[:NAME_CHARACTERS]
-        if top := _unknown_top(plan, spelled):
-            others = requested.packages(plan) - requested.libraries()
-            unsure = bool(others) or requested.brings_unknown(plan)
-            say = warn if unsure else fail
-            yield say(
-                expected=_EXPECTED_CODE,
-                seen=msg(
-                    "{spelled}: no module {top} is in the repository, on PYTHONPATH or in requirements.txt",
-                    shown,
-                    top,
-                )
-                + (msg("; whether an installed package provides it is unknown") if unsure else ""),
-                fix=msg(
-                    "commit {top}.py and, {on_the_path}; or name its package in requirements.txt", top, _ON_THE_PATH
-                ),
-                where=option_place(plan, spelled),
+    for spelled in (*server.missing_code, *server.beside_code) if server else ():
+        top, shown = _unknown_top(plan, spelled), spelled[:NAME_CHARACTERS]
+        if not top:
+            continue
+        say, fix = warn, _ON_THE_PATH
+        seen = msg(
+            "{spelled}: {top} is in the working directory, where the program vllm looks for modules only "
+            "if PYTHONPATH names it",
+            shown,
+            top,
+        )
+        if server and spelled in server.missing_code:
+            seen = msg(
+                "{spelled}: no module {top} is in the repository, on PYTHONPATH or in requirements.txt", shown, top
             )
-    for spelled in server.beside_code if server else ():
-        if top := _unknown_top(plan, spelled):
-            yield warn(
-                expected=_EXPECTED_CODE,
-                seen=msg(
-                    "{spelled}: {top} is in the working directory, where the program vllm looks for modules only "
-                    "if PYTHONPATH names it",
-                    spelled[:NAME_CHARACTERS],
-                    top,
-                ),
-                fix=_ON_THE_PATH,
-                where=option_place(plan, spelled),
+            fix = msg(
+                "commit {top}.py and, {on_the_path}; or name its package in requirements.txt", top, _ON_THE_PATH
             )
+            if requested.packages(plan) - requested.libraries() or requested.brings_unknown(plan):
+                seen += msg("; whether an installed package provides it is unknown")
+            else:
+                say = fail
+        yield say(expected=_EXPECTED_CODE, seen=seen, fix=fix, where=option_place(plan, spelled))
 
 
 def _unknown_top(plan: LaunchPlan, spelled: str) -> str:

@@ -35,26 +35,20 @@ def whole_commands(plan: LaunchPlan) -> Findings:
       --port {port}
     ```
     """
-    text = f"{plan.run.stderr}\n{plan.run.stderr_after}"
-    said = [each for each in complaints(text, plan.script) if each.kind is Need.OPTION]
+    expected = msg("one command over several lines")
     for number, line in enumerate(plan.script.splitlines(), 1):
         following = deploy_sh.line_at(plan.script, number + 1)
         if re.search(r"\\[ \t]+$", line) and following.startswith("-") and not line.lstrip().startswith("#"):
-            yield fail(
-                expected=msg("one command over several lines"),
-                seen=msg(
-                    "line {number} ends in a backslash and a space, so {following} is not part of the command",
-                    number,
-                    repr(following),
-                ),
-                fix=msg("delete the space after the backslash"),
-                where=deploy_sh.place(number),
+            said = (number, repr(following))
+            seen = msg(
+                "line {number} ends in a backslash and a space, so {following} is not part of the command", *said
             )
+            fix = msg("delete the space after the backslash")
+            yield fail(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(number))
             return
-    for each in said[:1]:
-        yield fail(
-            expected=msg("one command over several lines"),
-            seen=msg("{text}: the option is a command of its own", each.text),
-            fix=msg("end the previous line with a backslash as its last character"),
-            where=each.where,
-        )
+    text = f"{plan.run.stderr}\n{plan.run.stderr_after}"
+    cut = next((each for each in complaints(text, plan.script) if each.kind is Need.OPTION), None)
+    if cut:
+        seen = msg("{text}: the option is a command of its own", cut.text)
+        fix = msg("end the previous line with a backslash as its last character")
+        yield fail(expected=expected, seen=seen, fix=fix, where=cut.where)

@@ -91,29 +91,13 @@ def _conflict(entry: Entry, row: stacks.Row, declared: Entry | None) -> Iterator
     expected = msg("{name}{specifier}, which {by} requires", name, against.specifier, against.by)
     fix = msg("remove the line: the image provides {name}; or write {name}{specifier}", name, agreed[0].specifier)
     evidence: dict[str, JsonValue] = {"package": name, "asked": asked, "row": row.vllm_ascend, "fits": [*fitting]}
-    if declared is not None and against.by.split()[0] == declared.name and name != "ray":
-        yield fail(
-            expected=expected,
-            seen=msg(
-                "“{quoted}” beside “{quoted2}” ({where}): no installation has both",
-                entry.text,
-                declared.text,
-                declared.where,
-            ),
-            fix=fix,
-            where=entry.where,
-            rule=contract.PROVIDED,
-            evidence=evidence,
-        )
-        return
     other = msg("; it fits {fitting}", ", ".join(fitting[:4])) if fitting else msg("; it fits no row of the matrix")
-    yield warn(
-        expected=expected,
-        seen=msg("“{quoted}”{other}", entry.text, other),
-        fix=fix,
-        where=entry.where,
-        evidence=evidence,
-    )
+    say, seen, rule = warn, msg("“{quoted}”{other}", entry.text, other), None
+    if declared is not None and against.by.split()[0] == declared.name and name != "ray":
+        said = (entry.text, declared.text, declared.where)
+        seen = msg("“{quoted}” beside “{quoted2}” ({where}): no installation has both", *said)
+        say, rule = fail, contract.PROVIDED
+    yield say(expected=expected, seen=seen, fix=fix, where=entry.where, rule=rule, evidence=evidence)
 
 
 def _fits(name: str, asked: str, row: stacks.Row) -> bool:
