@@ -49,8 +49,6 @@ def is_cuda_module(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Packages:
-    source: str
-    read_on: str
     cuda_only: Mapping[str, tuple[str, ...]]
 
 

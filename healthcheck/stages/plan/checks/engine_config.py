@@ -8,7 +8,7 @@ from healthcheck.ascend.stacks import Row
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.core.records import Finding, JsonValue, Level
 from healthcheck.stages.plan.engine_config.environment import MAKE, Environment
-from healthcheck.stages.plan.engine_config.facts import EngineConfig, Raised, Reset, Trouble
+from healthcheck.stages.plan.engine_config.facts import LEAVE_DEEP_OUT, EngineConfig, Raised, Reset, Trouble
 from healthcheck.stages.plan.records import ServerCommand
 from healthcheck.stages.plan.vllm_cli.judgement import judge_flags
 from healthcheck.system.processes import shortened
@@ -27,7 +27,6 @@ OF_THE_ENVIRONMENT = re.compile(
 OF_THE_HUB = re.compile(r"Invalid repository ID or local directory specified: '(?![./])[\w.-]+(?:/[\w.-]+)?'")
 """A model that is named as the hub names one: nothing is downloaded here."""
 RECREATE = msg("recreate the environment: {make}", MAKE)
-LEAVE_DEEP_OUT = msg("verify without --deep: the launch itself decides this")
 UNKNOWN_MODEL = "Transformers does not recognize"
 UNSPEAKING = {"model", "host", "port", "seed"}
 """Options whose names are words of any message."""
@@ -65,7 +64,7 @@ def engine_config(facts: EngineConfig) -> Findings:
     server = facts.server
     expected = msg("a configuration by vllm {vllm} and {label}", facts.row.vllm[0], facts.row.label())
     if facts.trouble or facts.answer is None or facts.environment is None:
-        trouble = facts.trouble or Trouble(seen=msg("no answer"), fix=msg("run {make}", MAKE))
+        trouble = facts.trouble or Trouble(msg("no answer"), msg("run {make}", MAKE))
         yield unsettled(expected=expected, seen=trouble.seen, fix=trouble.fix, where=server.command)
     elif facts.answer.error:
         yield _judged(facts, server, facts.environment, facts.answer.error, expected)
@@ -109,18 +108,18 @@ def _excuse(error: Raised, environment: Environment, facts: EngineConfig) -> Tro
     meant = bool(MEANT & set(error.kinds)) or error.kind == "Refused"
     meant |= "RuntimeError" in error.kinds and error.raised_in.startswith(ALSO_MEANT)
     if facts.answer and facts.answer.stage in {"begin", "import"}:
-        return Trouble(seen=msg("vLLM or vllm-ascend cannot be imported there"), fix=RECREATE)
+        return Trouble(msg("vLLM or vllm-ascend cannot be imported there"), RECREATE)
     if error.from_stub:
-        asked = msg("a stub of torch_npu was asked for a value that only an NPU has")
-        return Trouble(seen=asked, fix=LEAVE_DEEP_OUT)
+        return Trouble(msg("a stub of torch_npu was asked for a value that only an NPU has"))
     if not error.deliberate:
         place = error.raised_in or msg("the engine")
-        return Trouble(seen=msg("unexpected error in {place}, not a rejected argument", place), fix=LEAVE_DEEP_OUT)
+        return Trouble(msg("unexpected error in {place}, not a rejected argument", place))
     if "trust_remote_code" in error.text and facts.server and facts.server.option("trust-remote-code") is not None:
-        return Trouble(seen=msg("the dry run does not execute code of a model"), fix=LEAVE_DEEP_OUT)
+        return Trouble(msg("the dry run does not execute code of a model"))
     if not meant:
-        seen = msg("the error in {raised_in} is about the environment, not about the arguments", error.raised_in)
-        return Trouble(seen=seen, fix=LEAVE_DEEP_OUT)
+        return Trouble(
+            msg("the error in {raised_in} is about the environment, not about the arguments", error.raised_in)
+        )
     return _excuse_of_what_is_there(error, environment, facts.row)
 
 
@@ -128,14 +127,13 @@ def _excuse_of_what_is_there(error: Raised, environment: Environment, row: Row) 
     """Errors caused by the environment (transformers version, missing package), not by the arguments."""
     if UNKNOWN_MODEL in error.text or error.raised_in.startswith("transformers/"):
         version = environment.versions.get("transformers", "")
-        other = Trouble(seen=msg("transformers {version} is not the row's", version), fix=RECREATE)
+        other = Trouble(msg("transformers {version} is not the row's", version), RECREATE)
         return None if environment.has_transformers_of(row) else other
     if OF_THE_HUB.search(error.text):
-        elsewhere = msg("a model that is not in the weights and is not downloaded here")
-        return Trouble(seen=elsewhere, fix=LEAVE_DEEP_OUT)
+        return Trouble(msg("a model that is not in the weights and is not downloaded here"))
     if OF_THE_ENVIRONMENT.search(error.text):
         fix = msg("install it for {path}, or {leave_deep_out}", environment.python.path, LEAVE_DEEP_OUT)
-        return Trouble(seen=msg("something is missing in the environment"), fix=fix)
+        return Trouble(msg("something is missing in the environment"), fix)
     return None
 
 

@@ -23,6 +23,8 @@ from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import msg
 
+LEAVE_DEEP_OUT = msg("verify without --deep: the launch itself decides this")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raised:
@@ -73,12 +75,12 @@ class Answer:
     built: Mapping[str, bool | int | float | str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Trouble:
     """Why there is no answer although there could be one, and what helps."""
 
     seen: str
-    fix: str
+    fix: str = LEAVE_DEEP_OUT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +122,7 @@ def gather_engine_config(question: Question) -> EngineConfig:
     python = find_python(question.engine_python)
     if python is None:
         seen = msg("no environment with vllm {vllm} and {label} was found", row.vllm[0], row.label())
-        return replace(found, trouble=Trouble(seen=seen, fix=msg("run {make}", MAKE)))
+        return replace(found, trouble=Trouble(seen, msg("run {make}", MAKE)))
     found = replace(found, environment=look(python))
     unfit = _unfit(found) or _unread(server)
     if unfit:
@@ -132,14 +134,14 @@ def gather_engine_config(question: Question) -> EngineConfig:
         answer = json_text.load_as(told.answer, Answer)
     except JsonError as error:
         seen = msg("the environment's answer cannot be read ({trouble})", told.trouble or error)
-        return replace(found, trouble=Trouble(seen=seen, fix=_again(python)))
+        return replace(found, trouble=Trouble(seen, _again(python)))
     if answer.stage != "done" and answer.error is None:
         seen = msg(
             "building came as far as its stage “{stage}”: {trouble}",
             answer.stage,
             told.trouble or msg("it ended without output"),
         )
-        return replace(found, trouble=Trouble(seen=seen, fix=_again(python)))
+        return replace(found, trouble=Trouble(seen, _again(python)))
     return replace(found, answer=answer)
 
 
@@ -150,10 +152,8 @@ def _unfit(found: EngineConfig) -> Trouble | None:
         return None
     python = environment.python
     if environment.trouble:
-        return Trouble(
-            seen=msg("{path} ({named_by}): {trouble}", python.path, python.named_by, environment.trouble),
-            fix=_again(python),
-        )
+        seen = msg("{path} ({named_by}): {trouble}", python.path, python.named_by, environment.trouble)
+        return Trouble(seen, _again(python))
     if not environment.differs(row):
         return None
     seen = msg("{path} ({named_by}) has {label}", python.path, python.named_by, environment.label())
@@ -165,7 +165,7 @@ def _unfit(found: EngineConfig) -> Trouble | None:
         OPTION,
         versions,
     )
-    return Trouble(seen=msg("{seen}, and the chosen row has {wanted}", seen, wanted), fix=fix)
+    return Trouble(msg("{seen}, and the chosen row has {wanted}", seen, wanted), fix)
 
 
 def _unread(server: ServerCommand) -> Trouble | None:
@@ -175,7 +175,7 @@ def _unread(server: ServerCommand) -> Trouble | None:
     seen = msg(
         "{unread_config} is too long to be read here, and its options belong to the question", server.unread_config
     )
-    return Trouble(seen=seen, fix=msg("keep the file to options and their values, or verify without --deep"))
+    return Trouble(seen, msg("keep the file to options and their values, or verify without --deep"))
 
 
 def _again(python: Interpreter) -> str:

@@ -53,7 +53,6 @@ class Option:
     keys: tuple[str, ...] = ()
     range: tuple[float | None, ...] = ()
     repeats: bool = False
-    deprecated: bool = False
 
     @property
     def name(self) -> str:
@@ -66,8 +65,6 @@ class Catalogue:
     """The options of one vLLM release; `known` has names that it looks up after it has parsed its arguments."""
 
     vllm: str
-    origin: str
-    made_on: str
     known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     options: tuple[Option, ...]
 
