@@ -193,6 +193,15 @@ unsettled = functools.partial(_finding, Level.UNSETTLED)
 """The question could not be answered: something outside was in the way, or the evidence is too thin."""
 
 
+class At:
+    """The three of them about one place: a file and line, a command or a request."""
+
+    def __init__(self, where: str) -> None:
+        self.fail = functools.partial(fail, where=where)
+        self.warn = functools.partial(warn, where=where)
+        self.unsettled = functools.partial(unsettled, where=where)
+
+
 def note(seen: str, *, where: str = "", evidence: Mapping[str, JsonValue] | None = None) -> Finding:
     """Something worth saying beside a pass."""
     return Finding(level=Level.NOTE, expected="", seen=seen, where=where, evidence=evidence or {})

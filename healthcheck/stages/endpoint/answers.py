@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from healthcheck.contract import CHAT_PATH, MODELS_PATH
+from healthcheck.core.check import At
 from healthcheck.stages.endpoint.prompts import REMEMBER
 from healthcheck.system.json_text import JsonError, load
 from healthcheck.text.messages import msg
@@ -163,6 +164,11 @@ def request_of(exchange: Exchange) -> str:
     sent = exchange.sent or {}
     fields = ", ".join(f"{key} {sent[key]}" for key in ("stream", "max_tokens", "temperature") if key in sent)
     return f"POST {CHAT_PATH}" + (f" ({fields})" if fields else "")
+
+
+def about(exchange: Exchange) -> At:
+    """Findings about a request."""
+    return At(request_of(exchange))
 
 
 def flaws(completion: Completion) -> tuple[str, ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from healthcheck.core.check import NotApplicable, fail
+from healthcheck.core.check import NotApplicable
 from healthcheck.core.records import Finding
 from healthcheck.stages.endpoint.answers import (
+    about,
     answered,
     prompt_characters,
     prompt_tokens,
@@ -65,27 +66,20 @@ def heard(
     fix = msg("apply the model's chat template to the whole list of messages")
     if each and fewer and more and counts_hold(interview):
         if more - fewer < each * _UNITS_MORE / 2:
-            return fail(
-                expected=msg(
-                    "some {each:.0f} prompt tokens more with {units_more} characters more in {what}",
-                    each * _UNITS_MORE,
-                    _UNITS_MORE * len(FILLER),
-                    what,
-                ),
-                seen=msg("{more} after {fewer}", more, fewer),
-                fix=fix,
-                where=request_of(longer),
+            expected = msg(
+                "some {each:.0f} prompt tokens more with {units_more} characters more in {what}",
+                each * _UNITS_MORE,
+                _UNITS_MORE * len(FILLER),
+                what,
             )
+            return about(longer).fail(expected=expected, seen=msg("{more} after {fewer}", more, fewer), fix=fix)
         return None
     if any(repeats(talk.word, each) for each in (exchange, *again)):
         return None
     if not repeats(talk.word, talk.same) or repeats(talk.word, talk.alone):
         raise NotApplicable(MUTE)
-    return forgotten(
-        expected=msg(
-            "the code word {word} from {what}; within one message the model repeats it", repr(talk.word), what
-        ),
-        seen=msg("{said}, and no word of it in {again} more answers", shown(said(exchange)), len(again)),
-        fix=fix,
-        where=request_of(exchange),
+    expected = msg(
+        "the code word {word} from {what}; within one message the model repeats it", repr(talk.word), what
     )
+    seen = msg("{said}, and no word of it in {again} more answers", shown(said(exchange)), len(again))
+    return forgotten(expected=expected, seen=seen, fix=fix, where=request_of(exchange))

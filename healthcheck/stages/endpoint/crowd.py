@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from healthcheck.core.check import Findings, fail, note
-from healthcheck.stages.endpoint.answers import answered, request_of, response_of, said, shown
+from healthcheck.core.check import Findings, note
+from healthcheck.stages.endpoint.answers import about, answered, response_of, said, shown
 from healthcheck.stages.endpoint.likeness import change, falls_back_into_step
 from healthcheck.stages.endpoint.records import Crowd, Interview
 from healthcheck.text.messages import msg
@@ -119,11 +119,8 @@ def still_right(interview: Interview, exchange: Exchange, *, line: int, after: s
     crowd = interview.crowd
     before = [said(exchanges[line]) for exchanges in crowd.rounds if len(exchanges) > line] if crowd else []
     if not answered(exchange) or (before and all(before) and not said(exchange)):
-        yield fail(
-            expected=msg("after {after}: an answer as before", after),
-            seen=response_of(exchange),
-            fix=fix,
-            where=request_of(exchange),
+        yield about(exchange).fail(
+            expected=msg("after {after}: an answer as before", after), seen=response_of(exchange), fix=fix
         )
     elif len(set(before)) == 1 and said(exchange) != before[0]:
         yield note(msg("after {after}, another answer at temperature 0: {said}", after, shown(said(exchange), 80)))

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable
 
 from healthcheck import contract
-from healthcheck.core.check import fail, unsettled
+from healthcheck.core.check import At, unsettled
 from healthcheck.core.records import Finding
 from healthcheck.stages.service import provided
 from healthcheck.stages.service.blocks import Line
@@ -40,7 +40,7 @@ def explain(launch: Launch) -> Finding:
     if launch.outcome in {LaunchOutcome.PORT_TAKEN, LaunchOutcome.INTERRUPTED} or _lost_the_port(launch):
         return unsettled(expected=expected, seen=seen, fix=fix)
     rule = contract.LISTENS_ON_PORT if launch.outcome is LaunchOutcome.OTHER_PORT else None
-    return fail(expected=expected, seen=seen, fix=fix, where=str(launch.log), rule=rule, evidence=_evidence(launch))
+    return At(str(launch.log)).fail(expected=expected, seen=seen, fix=fix, rule=rule, evidence=_evidence(launch))
 
 
 def _diagnosed(diagnosis: Diagnosis, setup: Setup) -> tuple[str, str]:

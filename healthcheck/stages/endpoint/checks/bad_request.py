@@ -61,20 +61,14 @@ def bad_request(interview: Interview) -> Findings:
         yield finding
     unanswered = [exchange for exchange in interview.malformed if not 200 <= exchange.status < 500]
     if unanswered and not wrong:
-        yield warn(
-            expected=msg("status 400 or 422 for a malformed request"),
-            seen=msg(
-                "{unanswered} of {malformed}: {response_of}",
-                len(unanswered),
-                len(interview.malformed),
-                response_of(unanswered[0]),
-            ),
-            fix=fix,
+        seen = msg(
+            "{unanswered} of {malformed}: {response_of}",
+            len(unanswered),
+            len(interview.malformed),
+            response_of(unanswered[0]),
         )
+        yield warn(expected=msg("status 400 or 422 for a malformed request"), seen=seen, fix=fix)
     broken = interview.malformed[0]
     if broken.status == 200 and not wrong:
-        yield warn(
-            expected=msg("status 400 for a body that is not JSON"),
-            seen=response_of(broken),
-            fix=msg("refuse a body that cannot be parsed"),
-        )
+        expected = msg("status 400 for a body that is not JSON")
+        yield warn(expected=expected, seen=response_of(broken), fix=msg("refuse a body that cannot be parsed"))

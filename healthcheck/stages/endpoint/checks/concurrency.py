@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.core.check import Findings, NotApplicable, check
 from healthcheck.core.records import Stage
-from healthcheck.stages.endpoint.answers import answered, request_of, response_of, shown
+from healthcheck.stages.endpoint.answers import about, answered, response_of, shown
 from healthcheck.stages.endpoint.crowd import changed_answers, changed_copies, crowd_talk
 from healthcheck.stages.endpoint.records import Interview
 from healthcheck.text.messages import msg
@@ -55,7 +55,7 @@ def concurrency(interview: Interview) -> Findings:
     streams = [exchange for exchanges in crowd.rounds for exchange in exchanges]
     lost = [exchange for exchange in streams if not answered(exchange)]
     if lost:
-        yield fail(
+        yield about(lost[0]).fail(
             expected=msg("{lines} streams at once, all answered", len(crowd.lines)),
             seen=msg(
                 "{lost} of {streams} were not answered: {response_of}",
@@ -66,19 +66,17 @@ def concurrency(interview: Interview) -> Findings:
             fix=msg("look for a lock or slot that is not released")
             if lost[0].error
             else msg("queue requests instead of refusing them: the evaluation client does not retry"),
-            where=request_of(lost[0]),
         )
     signs = crowd_talk(crowd)
     if signs:
-        yield fail(
+        yield about(streams[0]).fail(
             expected=msg("each stream with the answer to its own prompt"),
             seen=msg("{signs}; {signs2} such signs", signs[0], len(signs)),
             fix=msg("keep the state of each request separate: a shared streamer or buffer mixes them"),
-            where=request_of(streams[0]),
         )
     elif len(mixed := changed_copies(crowd)) >= _MIXED:
         text, right = mixed[0]
-        yield fail(
+        yield about(streams[0]).fail(
             expected=msg("the answer to the same request alone: {right}", shown(right, 120)),
             seen=msg(
                 "with other requests: {text}, then the same text again; {mixed} such streams",
@@ -86,10 +84,9 @@ def concurrency(interview: Interview) -> Findings:
                 len(mixed),
             ),
             fix=msg("keep the chunks of each stream separate and in order: a shared buffer or queue mixes them"),
-            where=request_of(streams[0]),
         )
     elif not lost and (changed := changed_answers(crowd)):
-        yield warn(
+        yield about(streams[0]).warn(
             expected=msg("the same answers to the same concurrent prompts at temperature 0"),
             seen=msg(
                 "{changed} of {rounds} were right only once: {changed2}",
@@ -98,6 +95,5 @@ def concurrency(interview: Interview) -> Findings:
                 ", ".join(changed[:2]),
             ),
             fix=msg("look for state that requests share; send the same prompts one at a time and compare"),
-            where=request_of(streams[0]),
             evidence={"changed_answers": len(changed), "repeats": len(crowd.rounds[1])},
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note
+from healthcheck.core.check import Findings, NotApplicable, check, note
 from healthcheck.core.records import Stage
-from healthcheck.stages.endpoint.answers import answered, request_of, said, shown
+from healthcheck.stages.endpoint.answers import about, answered, said, shown
 from healthcheck.stages.endpoint.records import Interview
 from healthcheck.text import degenerate as signs
 from healthcheck.text.messages import msg
@@ -66,7 +66,7 @@ def degenerate(interview: Interview) -> Findings:
     if len(spoilt) < len(interview.stories):
         yield note(msg("{seen}: {last}; probe/degenerate judges how often", seen, last))
         return
-    yield fail(
+    yield about(spoilt[0]).fail(
         expected=msg("answers that are text"),
         seen=msg(
             "{seen} and {bool} of {short} short ones: {last}",
@@ -76,7 +76,6 @@ def degenerate(interview: Interview) -> Findings:
             last,
         ),
         fix=_FIX,
-        where=request_of(spoilt[0]),
     )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail
+from healthcheck.core.check import Findings, NotApplicable, check
 from healthcheck.core.records import Stage
-from healthcheck.stages.endpoint.answers import request_of, response_of
+from healthcheck.stages.endpoint.answers import about, response_of
 from healthcheck.stages.endpoint.crowd import LINE_AFTER_DISCONNECTS, still_right
 from healthcheck.stages.endpoint.records import Interview
 from healthcheck.text.messages import msg
@@ -47,11 +47,8 @@ def disconnect(interview: Interview) -> Findings:
     fix = msg("end the generation when its client disconnects, and release its slot")
     stuck, after = interview.unanswered_abandoned, interview.after_abandoned
     if stuck:
-        yield fail(
-            expected=msg("a response while other clients disconnect"),
-            seen=response_of(stuck),
-            fix=fix,
-            where=request_of(stuck),
+        yield about(stuck).fail(
+            expected=msg("a response while other clients disconnect"), seen=response_of(stuck), fix=fix
         )
     elif after:
         disconnects = msg("{abandoned} disconnects", len(interview.abandoned))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail
+from healthcheck.core.check import Findings, NotApplicable, check
 from healthcheck.core.records import Stage
-from healthcheck.stages.endpoint.answers import request_of, response_of, shown
+from healthcheck.stages.endpoint.answers import about, response_of, shown
 from healthcheck.stages.endpoint.records import EXTRA_FIELDS, Interview
 from healthcheck.stages.endpoint.streams import every_stream
 from healthcheck.text.messages import msg
@@ -55,20 +55,18 @@ def extra_fields(interview: Interview) -> Findings:
     if opening.exchange.status != 200:
         raise NotApplicable(msg("no form of chat request was accepted (endpoint/stream)"))
     if opening.left_out and first.exchange.status != 200:
-        yield fail(
+        yield about(first.exchange).fail(
             expected=msg("an answer to the evaluation client's body, with {left_out}", ", ".join(opening.left_out)),
             seen=msg("{response_of}; without them: status 200", response_of(first.exchange)),
             fix=msg("ignore unknown fields: {value}", ", ".join((*EXTRA_FIELDS, "stream_options"))),
-            where=request_of(first.exchange),
         )
     streams = (first.exchange, *every_stream(interview))
     several = next((e for e in streams if e.completion and e.completion.choices > 1), None)
     if several and several.completion:
-        yield fail(
+        yield about(several).fail(
             expected=msg("one choice in a stream: the client joins the texts of all choices"),
             seen=msg(
                 "{choices} choices, joined: {text}", several.completion.choices, shown(several.completion.text)
             ),
             fix=msg("answer one choice; num_return_sequences is for the client, which repeats the request itself"),
-            where=request_of(several),
         )

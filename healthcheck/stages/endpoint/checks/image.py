@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.contract import Task
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.check import Findings, NotApplicable, check, note
 from healthcheck.core.records import Stage
 from healthcheck.stages.endpoint.answers import (
+    about,
     answered,
     first_choice,
     plain_texts,
     prompt_tokens,
-    request_of,
     response_of,
     said,
     shown,
@@ -60,11 +60,10 @@ def image(interview: Interview) -> Findings:
     streams, without = interview.shown.streams, interview.shown.without
     bad = next((exchange for exchange in streams if not answered(exchange)), None)
     if bad:
-        yield fail(
+        yield about(bad).fail(
             expected=msg("an answer to a message with an image"),
             seen=response_of(bad),
             fix=msg("serve a vision-language model with its processor files; allow images (--limit-mm-per-prompt)"),
-            where=request_of(bad),
         )
         return
     if len({texts(exchange) for exchange in streams}) > 1:
@@ -73,26 +72,22 @@ def image(interview: Interview) -> Findings:
     seen = msg("the same answer to four images: {said}", shown(said(streams[0]), 120))
     fix = msg("pass image_url parts on to the model's processor")
     if bare and counted and counted <= bare:
-        yield fail(
+        yield about(streams[0]).fail(
             expected=msg("more prompt tokens than the {bare} without an image", bare),
             seen=msg("{counted} with one, and {seen}", counted, seen),
             fix=fix,
-            where=request_of(streams[0]),
         )
         return
     certainties = {_certainty(exchange) for exchange in interview.shown.plain}
     if len(certainties) > 1 and None not in certainties:
         yield note(msg("the images change the log-probabilities, but not the answer"))
     elif certainties == {None} or len({plain_texts(exchange) for exchange in interview.shown.plain}) > 1:
-        yield warn(
-            expected=msg("an answer that depends on the image"), seen=seen, fix=fix, where=request_of(streams[0])
-        )
+        yield about(streams[0]).warn(expected=msg("an answer that depends on the image"), seen=seen, fix=fix)
     else:
-        yield fail(
+        yield about(streams[0]).fail(
             expected=msg("log-probabilities that depend on the image"),
             seen=msg("{seen}, with the same log-probabilities", seen),
             fix=fix,
-            where=request_of(streams[0]),
         )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail
+from healthcheck.core.check import Findings, NotApplicable, check
 from healthcheck.core.records import Stage
-from healthcheck.stages.endpoint.answers import repeats, request_of, said, shown
+from healthcheck.stages.endpoint.answers import about, repeats, said, shown
 from healthcheck.stages.endpoint.records import Interview
 from healthcheck.text.messages import msg
 from healthcheck.wire.client import Exchange
@@ -45,11 +45,10 @@ def isolation(interview: Interview) -> Findings:
     """
     for word, exchange in _untold(interview):
         if word in said(exchange):
-            yield fail(
+            yield about(exchange).fail(
                 expected=msg("an answer without text of other requests"),
                 seen=msg("the code word of another request, {word}: {said}", repr(word), shown(said(exchange))),
                 fix=msg("build the prompt from the messages of the request alone; keep no history on the server"),
-                where=request_of(exchange),
             )
             return
     talk = interview.conversation

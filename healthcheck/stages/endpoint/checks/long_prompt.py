@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.core.check import Findings, NotApplicable, check
 from healthcheck.core.records import Finding, Stage
 from healthcheck.stages.endpoint.answers import (
+    about,
     answered,
     context_tokens,
     prompt_tokens,
     repeats,
-    request_of,
     response_of,
     said,
     shown,
@@ -91,7 +89,7 @@ def long_prompt(interview: Interview) -> Findings:
             return
         raise NotApplicable(MUTE)
     if not repeats(word, middle.exchange) and not repeats(word, last.exchange):
-        yield warn(
+        yield about(last.exchange).warn(
             expected=msg(
                 "the code word {word} from the middle of {units} characters", repr(word), last.units * len(FILLER)
             ),
@@ -102,7 +100,6 @@ def long_prompt(interview: Interview) -> Findings:
                 shown(said(middle.exchange), 80),
             ),
             fix=msg("look for an input limit that cuts the prompt; the model may also have forgotten the word"),
-            where=request_of(last.exchange),
         )
 
 
@@ -118,14 +115,13 @@ def _refusal(interview: Interview, step: Step, each: float | None) -> Finding:
     if too_long(step.exchange) and not fits:
         raise NotApplicable(msg("the server refuses such a long prompt: {response_of}", response_of(step.exchange)))
     told = msg("{size:.0f} tokens", size) if size else msg("{units} characters", step.units * len(FILLER))
-    judge: Callable[..., Finding] = fail
+    judge = about(step.exchange).fail
     if context is None and step.exchange.status == 200:
-        judge = warn  # the prompt may exceed a context length that the server does not report
+        judge = about(step.exchange).warn  # the prompt may exceed a context length that the server does not report
     return judge(
         expected=msg("an answer to a prompt of {told}; the context is {context}", told, context or msg("unknown")),
         seen=response_of(step.exchange),
         fix=msg("raise --max-model-len, or find in the server's log why long prompts fail"),
-        where=request_of(step.exchange),
     )
 
 
@@ -135,7 +131,7 @@ def _cut(steps: tuple[Step, ...], each: float) -> Finding | None:
     for step, count in zip(steps[2:], counts[2:], strict=True):
         more = each * (step.units - steps[0].units)
         if count - counts[0] < (1 - _LOST_SHARE) * more - each:
-            return fail(
+            return about(step.exchange).fail(
                 expected=msg(
                     "about {counts:.0f} prompt tokens: {each:.1f} for each of {units} units",
                     counts[0] + more,
@@ -144,6 +140,5 @@ def _cut(steps: tuple[Step, ...], each: float) -> Finding | None:
                 ),
                 seen=msg("{count}: the rest of the prompt was cut without an error", count),
                 fix=_FIX,
-                where=request_of(step.exchange),
             )
     return None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.core.check import Findings, NotApplicable, check
 from healthcheck.core.records import Finding, Stage
 from healthcheck.stages.endpoint.answers import (
+    about,
     answered,
     context_tokens,
-    request_of,
     response_of,
     said,
     shown,
@@ -94,7 +94,7 @@ def max_tokens(interview: Interview) -> Findings:
             return
     refused = [each for each in (interview.long, interview.roomy) if each and each.status not in {0, 200}]
     if refused and (not too_long(refused[0]) or (context and context > 2 * token_limit(refused[0]))):
-        yield warn(
+        yield about(refused[0]).warn(
             expected=msg(
                 "an answer of up to {token_limit} tokens; the context is {context}",
                 token_limit(refused[0]),
@@ -102,7 +102,6 @@ def max_tokens(interview: Interview) -> Findings:
             ),
             seen=response_of(refused[0]),
             fix=msg("raise the server's limit on new tokens: the evaluation client asks for 512 by default"),
-            where=request_of(refused[0]),
         )
 
 
@@ -118,7 +117,7 @@ def _exceeds(exchange: Exchange, usage: Usage | None) -> Finding | None:
     counted = usage.completion_tokens if usage else None
     if (counted or 0) <= _COUNTED_OVER * token_limit(exchange) + 2 and not overruns(exchange):
         return None
-    return fail(
+    return about(exchange).fail(
         expected=msg("at most {token_limit} tokens", token_limit(exchange)),
         seen=msg(
             "{counted} tokens, {words_in} words{error}: {text}",
@@ -128,7 +127,6 @@ def _exceeds(exchange: Exchange, usage: Usage | None) -> Finding | None:
             shown(completion.text),
         ),
         fix=msg("pass max_tokens on to the engine"),
-        where=request_of(exchange),
     )
 
 
@@ -143,7 +141,7 @@ def _hidden_cut(interview: Interview) -> Finding | None:
         if short is None or short.completion is None or short.completion.finish_reason != "stop":
             continue
         if text and len(text) < len(whole) and whole.startswith(text) and _fills(interview, short):
-            return fail(
+            return about(short).fail(
                 expected=msg('finish_reason "length" for an answer that max_tokens cut'),
                 seen=msg(
                     'finish_reason "stop" after {text}; with more: {whole}',
@@ -151,7 +149,6 @@ def _hidden_cut(interview: Interview) -> Finding | None:
                     shown(whole[len(text) :], 60),
                 ),
                 fix=msg('count new tokens only, and report a cut answer with finish_reason "length"'),
-                where=request_of(short),
             )
     return None
 
@@ -172,13 +169,12 @@ def _cut_short(interview: Interview) -> Finding | None:
     characters, usual = len(said(short)), len(said(long)) / token_limit(long)
     if characters >= min(_SHARE * usual, 1) * token_limit(short):
         return None
-    return fail(
+    return about(short).fail(
         expected=msg(
             "some {usual:.0f} characters in {token_limit} tokens", usual * token_limit(short), token_limit(short)
         ),
         seen=msg("{characters}: {said}", characters, shown(said(short))),
         fix=msg("let max_tokens count new tokens only, not the prompt"),
-        where=request_of(short),
     )
 
 
@@ -187,11 +183,10 @@ def _equal_lengths(interview: Interview) -> Finding | None:
     length, another = common_length(interview), interview.another
     if length is None or another is None or not counts_hold(interview):
         return None
-    return fail(
+    return about(another).fail(
         expected=msg("answers that end by themselves, or after {token_limit} tokens", token_limit(another)),
         seen=msg("three different answers of {length} tokens each, none with finish_reason length", length),
         fix=msg("raise the server's own limit on new tokens, which seems to be {length}", length),
-        where=request_of(another),
     )
 
 
@@ -213,7 +208,7 @@ def _not_cut(interview: Interview) -> Finding | None:
         made, limit = usage.completion_tokens, token_limit(exchange)
         filled = made >= _CLEARLY_FEWER * limit or len(said(exchange).encode("utf-8", "replace")) >= limit
         if not filled and made < longest and _total(usage) < widest:
-            return fail(
+            return about(exchange).fail(
                 expected=msg(
                     'finish_reason "stop" for an answer of fewer than {limit} tokens that ended by itself', limit
                 ),
@@ -226,7 +221,6 @@ def _not_cut(interview: Interview) -> Finding | None:
                     shown(said(exchange)),
                 ),
                 fix=msg('report "length" only where max_tokens or the end of the context cut the answer'),
-                where=request_of(exchange),
             )
     return None
 
@@ -246,18 +240,12 @@ def _own_limit(interview: Interview, exchange: Exchange, context: int | None) ->
     fix = msg("raise the server's own limit on new tokens, which seems to be {made}", made)
     if usage is None:
         few = 0 < made < limit // 2
-        return (
-            warn(expected=msg("some {limit} tokens", limit), seen=seen, fix=fix, where=request_of(exchange))
-            if few
-            else None
-        )
+        return about(exchange).warn(expected=msg("some {limit} tokens", limit), seen=seen, fix=fix) if few else None
     total = _total(usage)
     full = total >= context - 1 if context else total % _CONTEXT_STEP in {0, _CONTEXT_STEP - 1}
     if full or made == 0 or made >= 0.9 * limit - 1:
         return None
-    return fail(
-        expected=msg("up to {limit} tokens, as asked", limit), seen=seen, fix=fix, where=request_of(exchange)
-    )
+    return about(exchange).fail(expected=msg("up to {limit} tokens, as asked", limit), seen=seen, fix=fix)
 
 
 def _estimate(interview: Interview, exchange: Exchange) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.core.check import At, Findings, NotApplicable, check
 from healthcheck.core.records import Stage
 from healthcheck.stages.endpoint.answers import MODELS, answered, response_of
 from healthcheck.stages.endpoint.records import Interview
@@ -56,17 +56,15 @@ def model_name(interview: Interview) -> Findings:
     if name in names and not refused:
         return
     if name.rstrip("/") in {served.rstrip("/") for served in names} and not refused:
-        yield warn(
+        yield At(MODELS).warn(
             expected=msg("a model called {name}, to the letter", repr(name)),
             seen=msg("{models} lists {names}", MODELS, names),
             fix=msg('serve "$MODEL_PATH" as it is given'),
-            where=MODELS,
         )
         return
-    yield fail(
+    yield At(MODELS).fail(
         expected=msg("a model called {name}", repr(name)),
         seen=msg("{models} lists {names}", MODELS, names)
         + (msg("; a chat with that name: {response_of}", response_of(first.exchange)) if refused else ""),
         fix=msg('remove --served-model-name, and serve "$MODEL_PATH" itself'),
-        where=MODELS,
     )

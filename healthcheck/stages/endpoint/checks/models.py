@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.check import At, Findings, NotApplicable, check, note
 from healthcheck.core.records import Stage
 from healthcheck.stages.endpoint.answers import DENIALS, MODELS, response_of
 from healthcheck.stages.endpoint.records import CLIENT_WAITS_S, Interview
@@ -49,21 +49,15 @@ def models(interview: Interview) -> Findings:
     if answer.status in DENIALS:
         raise NotApplicable(msg("the server requires an API key (endpoint/no-auth)"))
     if answer.status != 200 or not model_cards(answer.body):
-        yield fail(
+        yield At(MODELS).fail(
             expected=msg('status 200 with {"object": "list", "data": [{"id": NAME}]}'),
             seen=response_of(answer),
             fix=msg("serve GET /v1/models; `vllm serve` does"),
-            where=MODELS,
         )
     elif answer.seconds > CLIENT_WAITS_S:
-        yield warn(
-            expected=msg(
-                "the list within {client_waits_s} s: the evaluation client waits no longer", CLIENT_WAITS_S
-            ),
-            seen=msg("it took {seconds:.1f} s", answer.seconds),
-            fix=msg("answer /v1/models without waiting for the model"),
-            where=MODELS,
-        )
+        expected = msg("the list within {client_waits_s} s: the evaluation client waits no longer", CLIENT_WAITS_S)
+        fix = msg("answer /v1/models without waiting for the model")
+        yield At(MODELS).warn(expected=expected, seen=msg("it took {seconds:.1f} s", answer.seconds), fix=fix)
     if interview.proxies:
         yield note(
             msg("{proxies} is set here; for an address of this host it was not used", ", ".join(interview.proxies))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail
 from healthcheck.core.records import Stage
-from healthcheck.stages.endpoint.answers import repeats, request_of, response_of, said, shown
+from healthcheck.stages.endpoint.answers import about, repeats, response_of, said, shown
 from healthcheck.stages.endpoint.conversation import conversation, heard, no_room
 from healthcheck.stages.endpoint.records import Interview
 from healthcheck.text.messages import msg
@@ -54,22 +54,18 @@ def multi_turn(interview: Interview) -> Findings:
             raise NotApplicable(
                 msg("the context has no room for a conversation: {response_of}", response_of(exchange))
             )
-        yield fail(
-            expected=msg("an answer to a conversation of several turns"),
-            seen=response_of(exchange),
-            fix=_FIX,
-            where=request_of(exchange),
+        yield about(exchange).fail(
+            expected=msg("an answer to a conversation of several turns"), seen=response_of(exchange), fix=_FIX
         )
         return
     deaf = [each for each in talk.recalls if repeats(each.word, each.single) and not repeats(each.word, each.last)]
     if len(deaf) == _WORDS:
-        yield fail(
+        yield about(deaf[0].last).fail(
             expected=msg(
                 "the code word {word} from the last of three turns, as from a single message", repr(deaf[0].word)
             ),
             seen=msg("{said}, and so with {words} words of {words}", shown(said(deaf[0].last)), _WORDS),
             fix=_FIX,
-            where=request_of(deaf[0].last),
         )
         return
     turn, longer, again = talk.history, talk.history_longer, talk.history_again

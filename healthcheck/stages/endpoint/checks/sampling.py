@@ -6,9 +6,9 @@ import math
 import re
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.check import Findings, NotApplicable, check, note
 from healthcheck.core.records import Finding, Stage
-from healthcheck.stages.endpoint.answers import answered, request_of, response_of, said, shown
+from healthcheck.stages.endpoint.answers import about, answered, response_of, said, shown
 from healthcheck.stages.endpoint.records import Interview
 from healthcheck.text.messages import msg
 from healthcheck.wire.client import Exchange
@@ -66,23 +66,21 @@ def sampling(interview: Interview) -> Findings:
         yield unsteady
     samples = interview.sampling
     if samples and 400 <= samples.warm[0].status < 500:
-        yield warn(
+        yield about(samples.warm[0]).warn(
             expected=msg("an answer at temperature 1"),
             seen=response_of(samples.warm[0]),
             fix=msg("accept temperatures up to 2, as OpenAI's endpoint does"),
-            where=request_of(samples.warm[0]),
         )
         return
     if samples is None or _differ(samples.warm) or _differ(samples.hot):
         return
     if _differ(samples.freed):
-        yield warn(
+        yield about(samples.warm[0]).warn(
             expected=msg("different answers at temperature 1 and 2"),
             seen=msg(
                 "{warm} equal answers; with top_p 1 and top_k -1 they differ", len(samples.warm) + len(samples.hot)
             ),
             fix=msg("look for top_k and top_p in generation_config.json; --generation-config vllm ignores it"),
-            where=request_of(samples.warm[0]),
         )
         return
     yield from _all_alike(samples.freed or samples.hot, told=bool(unsteady))
@@ -103,11 +101,10 @@ def _all_alike(answers: tuple[Exchange, ...], *, told: bool) -> Findings:
             msg("the model is so certain of its words that {whole} equal answers prove nothing", len(whole))
         )
     odds = "" if chance is None else msg(", which honest sampling gives with probability {chance:.0e}", chance)
-    yield fail(
+    yield about(whole[0]).fail(
         expected=msg("different answers at temperature 1 and 2"),
         seen=msg("{whole} equal answers at temperature 2{odds}: {said}", len(whole), odds, shown(said(whole[0]))),
         fix=msg("pass temperature on to the engine, and fix no seed"),
-        where=request_of(whole[0]),
     )
 
 
@@ -138,7 +135,7 @@ def _unsteady(interview: Interview) -> Finding | None:
         return note(
             msg("texts at temperature 0 differ from run to run, answers do not: {repeats}", shown(repeats[0], 80))
         )
-    return warn(
+    return about(interview.streams[0]).warn(
         expected=msg("the same answer to the same request at temperature 0"),
         seen=msg(
             "{changed} of {answers} repeats: {repeats}, then {repeats2}",
@@ -148,6 +145,5 @@ def _unsteady(interview: Interview) -> Finding | None:
             shown(repeats[1], 80),
         ),
         fix=msg("pass temperature 0 on to the engine; batches and graphs can change the last bits"),
-        where=request_of(interview.streams[0]),
         evidence={"changed_answers": changed, "repeats": len(answers) - 1},
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from healthcheck.core.check import Findings, check, fail, note, warn
+from healthcheck.core.check import Findings, check, note
 from healthcheck.core.records import Stage
-from healthcheck.stages.endpoint.answers import request_of, said, shown
+from healthcheck.stages.endpoint.answers import about, said, shown
 from healthcheck.stages.endpoint.records import Interview
 from healthcheck.stages.endpoint.streams import every_stream
 from healthcheck.text.messages import msg
@@ -64,13 +64,12 @@ def stop_or_eos(interview: Interview) -> Findings:
     turns = [(exchange, found) for exchange in own_end if (found := _TURNS.search(said(exchange)))]
     if turns:
         exchange, found = turns[0]
-        yield fail(
+        yield about(exchange).fail(
             expected=msg("text without the tokens that open and end turns"),
             seen=msg(
                 "{group} in {said}", repr(found.group()), shown(said(exchange)[max(0, found.start() - 60) :], 160)
             ),
             fix=msg("put the end-of-turn token into eos_token_id of generation_config.json; skip special tokens"),
-            where=request_of(exchange),
         )
     elif marks := sorted({found.group() for exchange in own_end if (found := _OTHER.search(said(exchange)))}):
         yield note(
@@ -78,9 +77,8 @@ def stop_or_eos(interview: Interview) -> Findings:
         )
     stopped = interview.stopped
     if stopped and interview.stop_word and said(stopped).partition(interview.stop_word)[2].strip():
-        yield warn(
+        yield about(stopped).warn(
             expected=msg("an answer that ends at the stop string {stop_word}", repr(interview.stop_word)),
             seen=shown(said(stopped)),
             fix=msg("pass `stop` on to the engine; the service sends none, other clients do"),
-            where=request_of(stopped),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail
 from healthcheck.core.records import Finding, Stage
-from healthcheck.stages.endpoint.answers import DENIALS, flaws, request_of, response_of, shown
+from healthcheck.stages.endpoint.answers import DENIALS, about, flaws, response_of, shown
 from healthcheck.stages.endpoint.records import Interview
 from healthcheck.stages.endpoint.streams import every_stream
 from healthcheck.text.messages import msg
@@ -66,7 +66,7 @@ def stream(interview: Interview) -> Findings:
     streams = tuple(every_stream(interview))
     failing = [exchange for exchange in streams if exchange.completion and exchange.completion.error]
     if failing and failing[0].completion:
-        yield fail(
+        yield about(failing[0]).fail(
             expected=msg("no error inside a stream of status 200"),
             seen=msg(
                 "in {failing} of {streams} streams: {error}",
@@ -77,7 +77,6 @@ def stream(interview: Interview) -> Findings:
             fix=msg(
                 "look for this error in the server's log; the evaluation client scores such a stream as an answer"
             ),
-            where=request_of(failing[0]),
         )
         return
     if finding := _without_text(streams):
@@ -102,7 +101,7 @@ def _refused(opening: Exchange) -> Finding | None:
         seen = msg("status 200 and then {error}", opening.error)
     else:
         return None
-    return fail(expected=msg("status 200 and a stream of events"), seen=seen, fix=fix, where=request_of(opening))
+    return about(opening).fail(expected=msg("status 200 and a stream of events"), seen=seen, fix=fix)
 
 
 def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
@@ -123,7 +122,7 @@ def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
         )
     if any(completion.reasoning for completion in completions):
         return None  # a thinking model that max_tokens cut off before its answer
-    return fail(
+    return about(streams[0]).fail(
         expected=msg("text in delta.content"),
         seen=msg(
             "none of {completions} streams has any text; the first: {raw}",
@@ -131,7 +130,6 @@ def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
             shown(_raw(streams[0])),
         ),
         fix=msg("ask the server for a plain answer and compare; check the chat template and max_tokens"),
-        where=request_of(streams[0]),
     )
 
 

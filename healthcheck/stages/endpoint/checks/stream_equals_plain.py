@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.check import Findings, NotApplicable, check, note
 from healthcheck.core.records import Stage
 from healthcheck.stages.endpoint.answers import (
+    about,
     answer,
     answered,
     plain_answer,
     plain_texts,
-    request_of,
     response_of,
     texts,
 )
@@ -73,11 +73,10 @@ def stream_equals_plain(interview: Interview) -> Findings:
     if not answered(stream):
         raise NotApplicable(msg("the streamed request was not answered (endpoint/stream-finish)"))
     if plain.status != 200 or plain.error or (any(texts(stream)) and not any(plain_texts(plain))):
-        yield warn(
+        yield about(plain).warn(
             expected=msg("an answer without stream: true as well"),
             seen=response_of(plain),
             fix=msg('answer "stream": false too; the service does not use it, people with curl do'),
-            where=request_of(plain),
         )
         return
     if not interview.steady:
@@ -94,7 +93,7 @@ def stream_equals_plain(interview: Interview) -> Findings:
         return
     place = parting(streamed, whole)
     around = slice(max(0, place - 20), place + 40)
-    yield fail(
+    yield about(stream).fail(
         expected=msg("the same text as the plain answer: …{whole}", repr(whole[around])),
         seen=msg(
             "from character {place} on: …{streamed} ({streamed2} characters, plain {whole}; {streams} "
@@ -107,5 +106,4 @@ def stream_equals_plain(interview: Interview) -> Findings:
             len(interview.plains),
         ),
         fix=msg("send every piece into the stream once, the last one too"),
-        where=request_of(stream),
     )

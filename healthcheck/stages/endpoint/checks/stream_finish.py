@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.core.check import Findings, check
 from healthcheck.core.records import Stage
-from healthcheck.stages.endpoint.answers import request_of, response_of, shown
+from healthcheck.stages.endpoint.answers import about, response_of, shown
 from healthcheck.stages.endpoint.records import Interview
 from healthcheck.stages.endpoint.streams import broken_off, every_stream, lost_in_a_crowd, overruns, unanswered
 from healthcheck.text.messages import msg
@@ -63,16 +63,15 @@ def stream_finish(interview: Interview) -> Findings:
     cut = [e for e in whole if e.error or (e.completion and not e.completion.finish_reason)]
     if cut and cut[0].completion:
         why = cut[0].error or msg("no finish_reason after {text}", shown(cut[0].completion.text[-80:]))
-        yield fail(
+        yield about(cut[0]).fail(
             expected=msg("finish_reason in the last choice of every stream"),
             seen=msg("{cut} of {streams} streams were cut: {why}", len(cut), len(streams), why),
             fix=msg(
                 "look into the server's log at the end of this request; the client scores a cut answer as it is"
             ),
-            where=request_of(cut[0]),
         )
     if silent := unanswered(interview):
-        yield fail(
+        yield about(silent[0]).fail(
             expected=msg("an answer to every request"),
             seen=msg(
                 "{silent} had none, while the others were answered: {response_of}",
@@ -80,10 +79,9 @@ def stream_finish(interview: Interview) -> Findings:
                 response_of(silent[0]),
             ),
             fix=msg("look for a request that is dropped: a lock, a slot or a worker that is never released"),
-            where=request_of(silent[0]),
         )
     if refused := broken_off(interview):
-        yield fail(
+        yield about(refused[0]).fail(
             expected=msg("an answer to every request"),
             seen=msg(
                 "{refused} ended with a server's error, while others were served: {response_of}",
@@ -91,13 +89,11 @@ def stream_finish(interview: Interview) -> Findings:
                 response_of(refused[0]),
             ),
             fix=msg("look into the server's log at the moment of this request; the client does not ask again"),
-            where=request_of(refused[0]),
         )
     open_ended = [e for e in whole if e not in cut and e.completion and not e.completion.done]
     if open_ended:
-        yield warn(
+        yield about(open_ended[0]).warn(
             expected=msg("`data: [DONE]` as the last event"),
             seen=msg("{open_ended} of {streams} streams end without it", len(open_ended), len(streams)),
             fix=msg("send `data: [DONE]` and a blank line at the end"),
-            where=request_of(open_ended[0]),
         )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.core.check import Findings, check
 from healthcheck.core.records import Stage
-from healthcheck.stages.endpoint.answers import flaws, request_of
+from healthcheck.stages.endpoint.answers import about, flaws
 from healthcheck.stages.endpoint.records import Interview
 from healthcheck.stages.endpoint.streams import every_stream
 from healthcheck.text.messages import joined, msg
@@ -59,7 +59,7 @@ def stream_framing(interview: Interview) -> Findings:
     spoilt = [(e, e.completion) for e in streams if e.completion and flaws(e.completion)]
     if spoilt:
         exchange, completion = spoilt[0]
-        yield fail(
+        yield about(exchange).fail(
             expected=msg("blocks of `data: ` and one JSON object, with a blank line after each"),
             seen=msg(
                 "in {spoilt} of {streams} streams: {flaws}",
@@ -68,11 +68,10 @@ def stream_framing(interview: Interview) -> Findings:
                 joined("; ", flaws(completion)[:3]),
             ),
             fix=msg("send `data: ` + one line of JSON + two newlines, and nothing else"),
-            where=request_of(exchange),
         )
     typed = [(e, e.headers.get("content-type", "")) for e in streams]
     if other := [(e, kind) for e, kind in typed if not kind.lower().startswith("text/event-stream")]:
-        yield warn(
+        yield about(other[0][0]).warn(
             expected="content-type: text/event-stream",
             seen=msg(
                 "{other} in {other2} of {streams} streams",
@@ -83,5 +82,4 @@ def stream_framing(interview: Interview) -> Findings:
             fix=msg(
                 "answer streams as text/event-stream: the evaluation client does not look, other clients refuse it"
             ),
-            where=request_of(other[0][0]),
         )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail, unsettled
+from healthcheck.core.check import Findings, NotApplicable, check, unsettled
 from healthcheck.core.records import Stage
-from healthcheck.stages.endpoint.answers import request_of, said
+from healthcheck.stages.endpoint.answers import about, said
 from healthcheck.stages.endpoint.arrivals import PROVABLE_S, PROVABLE_TOKENS_PER_S, Streaming, comparison, streaming
 from healthcheck.stages.endpoint.records import Interview
 from healthcheck.stages.endpoint.streams import every_stream
@@ -60,16 +60,12 @@ def stream_incremental(interview: Interview) -> Findings:
     whole = [(e, c) for e, c in telling if c.deltas == 1]
     fix = msg("send each token when it is generated; switch off buffering in every proxy before the server")
     if whole and len(whole) == len(telling):
-        yield fail(
-            expected=msg("an answer in many events"),
-            seen=msg(
-                "each of {whole} answers came in one event, up to {said} characters",
-                len(whole),
-                max((len(said(e)) for e, _ in whole)),
-            ),
-            fix=fix,
-            where=request_of(whole[0][0]),
+        seen = msg(
+            "each of {whole} answers came in one event, up to {said} characters",
+            len(whole),
+            max((len(said(e)) for e, _ in whole)),
         )
+        yield about(whole[0][0]).fail(expected=msg("an answer in many events"), seen=seen, fix=fix)
     else:
         yield from _arrivals(interview, fix)
 
@@ -102,15 +98,9 @@ def _arrivals(interview: Interview, fix: str) -> Findings:
     )
     if found is Streaming.HELD_BACK:
         long = interview.turns[-1].long
-        yield fail(
-            expected=_EXPECTED,
-            seen=msg("{times} (medians of {turns} turns)", times, len(interview.turns)),
-            fix=fix,
-            where=request_of(long),
+        yield about(long).fail(
+            expected=_EXPECTED, seen=msg("{times} (medians of {turns} turns)", times, len(interview.turns)), fix=fix
         )
     else:
-        yield unsettled(
-            expected=_EXPECTED,
-            seen=msg("{times}, but not in every turn: it is held back, or the machines are too busy", times),
-            fix=msg("try again when less runs beside; {fix}", fix),
-        )
+        seen = msg("{times}, but not in every turn: it is held back, or the machines are too busy", times)
+        yield unsettled(expected=_EXPECTED, seen=seen, fix=msg("try again when less runs beside; {fix}", fix))

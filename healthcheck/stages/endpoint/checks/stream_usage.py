@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, check, fail, note
+from healthcheck.core.check import Findings, check, note
 from healthcheck.core.records import Stage
-from healthcheck.stages.endpoint.answers import prompt_tokens, request_of, shown
+from healthcheck.stages.endpoint.answers import about, prompt_tokens, shown
 from healthcheck.stages.endpoint.prompts import FILLER
 from healthcheck.stages.endpoint.records import Interview
 from healthcheck.stages.endpoint.streams import every_stream, miscount, tokens_per_unit
@@ -56,7 +56,7 @@ def stream_usage(interview: Interview) -> Findings:
         yield note(msg("the server sends no usage in its streams; the evaluation client does without"))
     for exchange, completion in streams:
         if problem := miscount(exchange):
-            yield fail(
+            yield about(exchange).fail(
                 expected=msg("prompt_tokens and completion_tokens that can be true"),
                 seen=msg(
                     "{problem}: {usage_sent} for {text}",
@@ -65,15 +65,13 @@ def stream_usage(interview: Interview) -> Findings:
                     shown(completion.text, 120),
                 ),
                 fix=msg("count the tokens of the templated prompt and of the answer"),
-                where=request_of(exchange),
             )
             return
     counts = [(step, prompt_tokens(step.exchange)) for step in interview.steps[:2]]
     (short, fewer), (longer, more) = counts if len(counts) == 2 else ((None, None), (None, None))
     if short and longer and fewer and more and tokens_per_unit(interview.steps) is None:
-        yield fail(
+        yield about(longer.exchange).fail(
             expected=msg("more than {fewer} prompt tokens with {filler} characters more", fewer, 2 * len(FILLER)),
             seen=f"{more}",
             fix=msg("count the tokens of the templated prompt; if the count is right, the prompt was cut"),
-            where=request_of(longer.exchange),
         )

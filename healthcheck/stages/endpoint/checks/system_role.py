@@ -5,7 +5,7 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, check, warn
 from healthcheck.core.records import Stage
-from healthcheck.stages.endpoint.answers import request_of, response_of
+from healthcheck.stages.endpoint.answers import about, response_of
 from healthcheck.stages.endpoint.conversation import conversation, heard, no_room
 from healthcheck.stages.endpoint.records import Interview
 from healthcheck.text.messages import msg
@@ -49,13 +49,12 @@ def system_role(interview: Interview) -> Findings:
             raise NotApplicable(
                 msg("the context has no room for a system message: {response_of}", response_of(talk.system))
             )
-        yield warn(
+        yield about(talk.system).warn(
             expected=msg("an answer to a conversation with a system message"),
             seen=response_of(talk.system),
             fix=msg(
                 "use a chat template that has a place for the system message, or join it to the first user message"
             ),
-            where=request_of(talk.system),
         )
         return
     turn, longer, again = talk.system, talk.system_longer, talk.system_again

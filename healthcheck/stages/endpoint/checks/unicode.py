@@ -5,9 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail
+from healthcheck.core.check import Findings, NotApplicable, check
 from healthcheck.core.records import Stage
-from healthcheck.stages.endpoint.answers import answer, answered, plain_answer, plain_texts, request_of, said, shown
+from healthcheck.stages.endpoint.answers import (
+    about,
+    answer,
+    answered,
+    plain_answer,
+    plain_texts,
+    said,
+    shown,
+)
 from healthcheck.stages.endpoint.likeness import loses
 from healthcheck.stages.endpoint.prompts import FOREIGN_CHARACTERS
 from healthcheck.stages.endpoint.records import Foreign, Interview
@@ -72,27 +80,24 @@ def unicode(interview: Interview) -> Findings:
     text = said(stream)
     whole = "".join(reversed(plain_texts(foreign.plains[0])))
     if any(wrong in text for wrong in _mojibake()):
-        yield fail(
+        yield about(stream).fail(
             expected=msg("你好 as 你好"),
             seen=msg("UTF-8 that was taken for Latin-1: {text}", shown(text)),
             fix=msg("decode and encode as UTF-8 all the way"),
-            where=request_of(stream),
         )
     elif _REPLACEMENT in text and _REPLACEMENT not in whole and (_fits(text, whole) or stream.completion.torn):
-        yield fail(
+        yield about(stream).fail(
             expected=msg("whole characters, as in the plain answer: {whole}", shown(whole, 120)),
             seen=msg("{count} replacement characters (U+FFFD): {text}", text.count(_REPLACEMENT), shown(text)),
             fix=msg("decode incrementally: hold back bytes that do not yet make a character"),
-            where=request_of(stream),
         )
     elif lost := _lost(foreign):
-        yield fail(
+        yield about(stream).fail(
             expected=msg("every character of the plain answer: {whole}", shown(whole, 120)),
             seen=msg("{text}: {lost} is missing, each time", shown(text, 120), repr(lost)),
             fix=msg("decode and encode as UTF-8 all the way")
             if text.isascii()
             else msg("decode incrementally: a character that is cut between two tokens must not be dropped"),
-            where=request_of(stream),
         )
     elif (text + whole).isascii():
         raise NotApplicable(msg("no answer held a character of several bytes"))

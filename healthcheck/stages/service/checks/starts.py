@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, check, fail, note, warn
+from healthcheck.core.check import At, Findings, check, note, warn
 from healthcheck.core.records import Stage
 from healthcheck.stages.service.failures import describe_exit, explain, place
 from healthcheck.stages.service.records import Launch, LaunchOutcome
@@ -85,7 +85,7 @@ def _remarks(launch: Launch) -> Findings:
         )
     )
     if launch.exit_status is not None:
-        yield fail(
+        yield At(contract.ENTRY_POINT).fail(
             expected=msg("deploy.sh runs as long as the server does"),
             seen=msg(
                 "deploy.sh ended ({describe_exit}) and left the server in the background",
@@ -95,7 +95,6 @@ def _remarks(launch: Launch) -> Findings:
                 "end deploy.sh in `exec vllm serve …`, without `&` and without nohup: if deploy.sh is the main "
                 "process of a container, the server dies with it"
             ),
-            where=contract.ENTRY_POINT,
         )
     if launch.listeners and all(listener.loopback for listener in launch.listeners):
         yield warn(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail
+from healthcheck.core.check import At, Findings, NotApplicable, check
 from healthcheck.core.records import Stage
 from healthcheck.stages.service.failures import describe_exit
 from healthcheck.stages.service.records import Ended, LaunchOutcome
@@ -66,11 +66,10 @@ def stays_up(ended: Ended) -> Findings:
             for line in (hit.lines if hit else block[-8:])
         ),
     )
-    yield fail(
+    yield At(str(ended.launch.log)).fail(
         expected=msg("the server that became ready answers until the end"),
         seen=joined("\n", filter(None, (seen, said))),
         fix=repair(hit.failure, ended.launch.setup) if hit else msg("read the end of {log}", ended.launch.log),
-        where=str(ended.launch.log),
     )
 
 
@@ -79,12 +78,11 @@ def _left_alone(ended: Ended) -> Findings:
     status = ended.stopped.before.exit_status
     if status is None or ended.launch.exit_status is not None:
         return
-    yield fail(
+    yield At(contract.ENTRY_POINT).fail(
         expected=msg("deploy.sh runs as long as the server does"),
         seen=msg(
             "deploy.sh ended after the first answer ({describe_exit}), and its server kept running",
             describe_exit(status),
         ),
         fix=msg("end deploy.sh in `exec vllm serve …`, without `&`"),
-        where=contract.ENTRY_POINT,
     )

@@ -55,11 +55,8 @@ def stops(ended: Ended) -> Findings:
             )
             for holder in holders
         ]
-        yield fail(
-            expected=msg("no process left, and the port free"),
-            seen=joined("; ", left),
-            fix=msg("let deploy.sh `exec` the server, and start nothing that leaves its session or user"),
-        )
+        fix = msg("let deploy.sh `exec` the server, and start nothing that leaves its session or user")
+        yield fail(expected=msg("no process left, and the port free"), seen=joined("; ", left), fix=fix)
     elif stopped.killed:
         names = ", ".join(sorted({name for _, name in stopped.killed}))
         yield warn(
