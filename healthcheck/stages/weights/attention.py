@@ -73,18 +73,14 @@ def _cache(facts: WeightsFacts, attention: Attention) -> Findings:
     chip = facts.chip
     seen, sure = _end(facts, attention, named, chip)
     report = fail if sure else unsettled
-    yield report(
-        expected=msg(
-            "no --{cache} {named}, for {label} on a {label2}",
-            CACHE,
-            shown(named, 40),
-            facts.row.label(),
-            chip.label,
-        ),
-        seen=seen,
-        fix=msg("leave --{cache} out", CACHE),
-        where=_place(facts, CACHE),
+    expected = msg(
+        "no --{cache} {named}, for {label} on a {label2}",
+        CACHE,
+        shown(named, 40),
+        facts.row.label(),
+        chip.label,
     )
+    yield report(expected=expected, seen=seen, fix=msg("leave --{cache} out", CACHE), where=_place(facts, CACHE))
 
 
 def _place(facts: WeightsFacts, option: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from healthcheck.ascend import schemes, stacks
-from healthcheck.core.check import Findings, fail, note, warn
+from healthcheck.core.check import At, Findings, fail, note, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.folder import shown
@@ -29,15 +29,12 @@ def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
     elif flag and load.quantization and flag != load.quantization and not _converts(flag, load.quantization):
         # Source for the failure: ModelConfig._verify_quantization compares with quantization_config of config.json.
         report = fail if load.quantization_source.startswith("quantization_config") else warn
-        yield report(
-            expected=msg(
-                "--quantization {quantization}, or none: it is read from {quantization_source}",
-                load.quantization,
-                load.quantization_source,
-            ),
-            seen=f"--quantization {shown(flag)}",
-            fix=msg("leave --quantization out"),
+        expected = msg(
+            "--quantization {quantization}, or none: it is read from {quantization_source}",
+            load.quantization,
+            load.quantization_source,
         )
+        yield report(expected=expected, seen=f"--quantization {shown(flag)}", fix=msg("leave --quantization out"))
     elif flag and flag != MODELSLIM and not load.quantization:
         yield _nothing_to_load(facts, flag)
     row = facts.row
@@ -65,16 +62,13 @@ def _nothing_to_load(facts: WeightsFacts, flag: str) -> Finding:
     else:
         seen += msg(": there is no description of the numbers that it could read")
         report = warn if flag == "mxfp8" else fail
-    return report(
-        expected=msg(
-            "no --quantization, or weights of a method of {label}: {quantizations}",
-            row.label(),
-            ", ".join(row.quantizations),
-        ),
-        seen=seen,
-        fix=msg("leave --quantization out, or submit ModelSlim weights"),
-        where=facts.place,
+    expected = msg(
+        "no --quantization, or weights of a method of {label}: {quantizations}",
+        row.label(),
+        ", ".join(row.quantizations),
     )
+    fix = msg("leave --quantization out, or submit ModelSlim weights")
+    return report(expected=expected, seen=seen, fix=fix, where=facts.place)
 
 
 def _converts(flag: str, method: str) -> bool:
@@ -121,9 +115,8 @@ def _not_told(facts: WeightsFacts, load: Load) -> Findings:
             where=facts.where,
         )
     elif not facts.weights.quantization_config:
-        yield fail(
+        yield At(facts.where).fail(
             expected=msg("--quantization ascend: {label} does not recognise ModelSlim weights by itself", label),
             seen=msg("{quantization_source}, and no --quantization", load.quantization_source),
             fix=msg("add to the command: --quantization ascend"),
-            where=facts.where,
         )

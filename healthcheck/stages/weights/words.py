@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from healthcheck.core.check import fail
+from healthcheck.core.check import At
 from healthcheck.core.records import Finding
 from healthcheck.stages.weights.documents import Document
 from healthcheck.stages.weights.folder import shown
@@ -30,4 +30,4 @@ def some(names: Sequence[str], limit: int = 5) -> str:
 def broken(document: Document, fix: str = AGAIN) -> Finding:
     """A document that is there and is not a JSON object."""
     seen = msg("{name} {error}", shown(document.name), document.error)
-    return fail(expected=msg("a JSON object in UTF-8"), seen=seen, fix=fix, where=shown(document.name))
+    return At(shown(document.name)).fail(expected=msg("a JSON object in UTF-8"), seen=seen, fix=fix)

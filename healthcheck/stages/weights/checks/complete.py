@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from healthcheck.core.check import Findings, check, fail, note, unsettled, warn
+from healthcheck.core.check import At, Findings, check, fail, note, unsettled, warn
 from healthcheck.core.records import Finding, Stage
 from healthcheck.stages.weights.documents import Document, child
 from healthcheck.stages.weights.facts import Weights, WeightsFacts
@@ -87,19 +87,14 @@ def _pointers(weights: Weights) -> Iterator[Finding]:
     needed = [e.name for e in weights.files if e.name in sizes and _needed(e)]
     if needed:
         whole = sum(size or 0 for size in sizes.values())
-        yield fail(
-            expected=msg("the files themselves"),
-            seen=msg(
-                "{sizes} Git LFS pointers in their place ({gigabytes} are missing): {needed}",
-                len(sizes),
-                gigabytes(whole),
-                some(needed),
-            ),
-            fix=msg(
-                "git lfs install && git lfs pull in the weights repository, or download them with its own client"
-            ),
-            where=shown(needed[0]),
+        seen = msg(
+            "{sizes} Git LFS pointers in their place ({gigabytes} are missing): {needed}",
+            len(sizes),
+            gigabytes(whole),
+            some(needed),
         )
+        fix = msg("git lfs install && git lfs pull in the weights repository, or download them with its own client")
+        yield At(shown(needed[0])).fail(expected=msg("the files themselves"), seen=seen, fix=fix)
     elif sizes:
         yield warn(
             expected=msg("the files themselves"),
@@ -118,12 +113,8 @@ def _unusable(weights: Weights) -> Iterator[Finding]:
             report, where, fix = fail, name, msg("put the file itself there")
         else:
             report, where, fix = warn, "", msg("put the file itself there, or delete the name")
-        yield report(
-            expected=msg("a regular file in the weights folder"),
-            seen=msg("{name} {problem}", name, entry.problem),
-            fix=fix,
-            where=where,
-        )
+        expected = msg("a regular file in the weights folder")
+        yield report(expected=expected, seen=msg("{name} {problem}", name, entry.problem), fix=fix, where=where)
     for folder in weights.folder.unlisted[:5]:
         yield warn(expected=msg("a folder that can be listed"), seen=folder, fix=msg("make it readable"))
 
@@ -139,11 +130,8 @@ def _empty(weights: Weights) -> Iterator[Finding]:
         and not entry.name.lower().endswith(MAY_BE_EMPTY)
     ]
     if empty:
-        yield fail(
-            expected=msg("files with content"),
-            seen=msg("0 bytes: {empty}", some(empty)),
-            fix=AGAIN,
-            where=shown(empty[0]),
+        yield At(shown(empty[0])).fail(
+            expected=msg("files with content"), seen=msg("0 bytes: {empty}", some(empty)), fix=AGAIN
         )
 
 
@@ -153,15 +141,15 @@ def _cut_off(weights: Weights) -> Iterator[Finding]:
             header, name = shard.header, shown(shard.entry.name)
             whole = msg("{file_bytes:,} bytes", header.file_bytes) if header else msg("at least its own header")
             seen = msg("{name} has {size_bytes:,}", name, shard.entry.size_bytes)
-            yield fail(expected=whole, seen=seen, fix=AGAIN, where=name)
+            yield At(name).fail(expected=whole, seen=seen, fix=AGAIN)
     for pickled in weights.pickles:
         name = shown(pickled.entry.name)
         if pickled.cut_off:
             seen = msg("{name} is a zip file (as torch.save writes it) without its end", name)
-            yield fail(expected=msg("a whole zip file"), seen=seen, fix=AGAIN, where=name)
+            yield At(name).fail(expected=msg("a whole zip file"), seen=seen, fix=AGAIN)
         elif pickled.foreign and pickled.entry.size_bytes and _is_loaded(weights, pickled.entry.name):
             seen = msg("{name} is neither a pickle nor a zip file with one in it", name)
-            yield fail(expected=msg("what torch.save writes"), seen=seen, fix=AGAIN, where=name)
+            yield At(name).fail(expected=msg("what torch.save writes"), seen=seen, fix=AGAIN)
 
 
 def _is_loaded(weights: Weights, name: str) -> bool:
@@ -183,7 +171,7 @@ def _index(weights: Weights, index: Document) -> Iterator[Finding]:
         return
     strange = [name for name in weight_map.values() if not _is_inside(name)]
     if strange:
-        yield fail(
+        yield At(shown(index.name)).fail(
             expected=msg("names of files in the weights folder"),
             seen=msg(
                 "{name} names {strange}, which leads out of it or is not a name",
@@ -191,7 +179,6 @@ def _index(weights: Weights, index: Document) -> Iterator[Finding]:
                 repr(shown(str(strange[0]))),
             ),
             fix=msg("take the index from the model's original repository again"),
-            where=shown(index.name),
         )
         return
     named = sorted({str(name) for name in weight_map.values()})
@@ -220,12 +207,8 @@ def _missing(weights: Weights, index: Document, named: list[str], missing: list[
                 "{name} names files that are not there; the engine loads the safetensors instead", shown(index.name)
             )
         )
-    return fail(
-        expected=msg("the {named} files that {name} names", len(named), shown(index.name)),
-        seen=seen,
-        fix=msg("download the missing files"),
-        where=shown(index.name),
-    )
+    expected = msg("the {named} files that {name} names", len(named), shown(index.name))
+    return At(shown(index.name)).fail(expected=expected, seen=seen, fix=msg("download the missing files"))
 
 
 def _tensors(weights: Weights, index: Document, weight_map: dict[str, str]) -> Iterator[Finding]:
@@ -234,7 +217,7 @@ def _tensors(weights: Weights, index: Document, weight_map: dict[str, str]) -> I
     absent = [name for name, file in weight_map.items() if file in held and name not in held[file]]
     if absent:
         name = absent[0]
-        yield fail(
+        yield At(shown(index.name)).fail(
             expected=msg("each tensor in the file that {name} names for it", shown(index.name)),
             seen=msg(
                 "{absent} are not there, {name} not in {weight_map} for one",
@@ -243,7 +226,6 @@ def _tensors(weights: Weights, index: Document, weight_map: dict[str, str]) -> I
                 shown(weight_map[name]),
             ),
             fix=msg("index and shards are of different downloads: download all of them again"),
-            where=shown(index.name),
         )
 
 
@@ -285,25 +267,20 @@ def _remains(weights: Weights) -> Iterator[Finding]:
     names = [entry.name for entry in remains if entry.name.lower().endswith(".aria2")]
     running = [name for name in names if weights.folder.has(unfinished_target(name))]
     if running:
-        yield fail(
+        yield At(shown(running[0])).fail(
             expected=msg("finished downloads"),
             seen=msg(
                 "{running}: aria2 has not finished the file of that name, though it may have its full size",
                 some(running),
             ),
             fix=msg("run aria2c again until the .aria2 file is gone"),
-            where=shown(running[0]),
         )
     others = [entry for entry in remains if entry.name not in running]
     if others:
         size = gigabytes(sum(entry.size_bytes for entry in others))
-        yield warn(
-            expected=msg("no remains of interrupted downloads"),
-            seen=msg(
-                "{name} ({size}, which count towards the limit)", some([entry.name for entry in others]), size
-            ),
-            fix=msg("finish the download, then delete them"),
-        )
+        expected = msg("no remains of interrupted downloads")
+        seen = msg("{name} ({size}, which count towards the limit)", some([entry.name for entry in others]), size)
+        yield warn(expected=expected, seen=seen, fix=msg("finish the download, then delete them"))
 
 
 def _holes(weights: Weights) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from healthcheck.ascend.stacks import spans
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.check import At, Findings, NotApplicable, check, fail, note
 from healthcheck.core.records import Finding, JsonValue, Stage
 from healthcheck.stages.weights.documents import JsonObject, child, text_of, words
 from healthcheck.stages.weights.facts import WeightsFacts
@@ -81,11 +81,10 @@ def config(facts: WeightsFacts) -> Findings:
 
 def _numbers(facts: WeightsFacts) -> Findings:
     for key, expected, seen in itertools.islice(wrong(facts.weights.config.value), 5):
-        yield fail(
+        yield At("config.json").fail(
             expected=msg("{key}: {expected}", key, expected),
             seen=msg("config.json: {key} is {seen}", key, seen),
             fix=msg("write it as the original model's config.json has it"),
-            where="config.json",
         )
 
 
@@ -105,11 +104,8 @@ def _without_config(facts: WeightsFacts) -> Findings:
             fix=msg("submit the safetensors weights, or serve the file with llama.cpp (llama-server -m <file>)"),
         )
     else:
-        yield fail(
-            expected=msg("config.json in {path}", weights.folder.path),
-            seen=msg("there is none"),
-            fix=msg("copy config.json of the original model into the weights folder"),
-        )
+        fix = msg("copy config.json of the original model into the weights folder")
+        yield fail(expected=msg("config.json in {path}", weights.folder.path), seen=msg("there is none"), fix=fix)
 
 
 def _architectures(facts: WeightsFacts) -> Findings:
@@ -122,11 +118,10 @@ def _architectures(facts: WeightsFacts) -> Findings:
             if "architectures" in value
             else msg("there is no such key")
         )
-        yield fail(
+        yield At("config.json").fail(
             expected=msg('"architectures": ["<class name>"], for example ["Qwen3ForCausalLM"]'),
             seen=msg("config.json: {seen}; model_type {model_type}", seen, repr(text_of(value.get("model_type")))),
             fix=msg('add "architectures" to config.json as the original model has it'),
-            where="config.json",
         )
         return
     yield from _registered(facts, architectures)
@@ -142,7 +137,7 @@ def _model_type(facts: WeightsFacts) -> Findings:
     known = [release.vllm for release in facts.releases() if model_type in release.model_types]
     seen = msg("model_type {model_type}", repr(shown(model_type))) if model_type else msg("no model_type")
     also = msg("; only vLLM {spans} does", _spans(facts, known)) if known else ""
-    yield warn(
+    yield At("config.json").warn(
         expected=msg(
             "a model_type that transformers {transformers} or vLLM {vllm} knows", assumed.transformers, assumed.vllm
         ),
@@ -150,7 +145,6 @@ def _model_type(facts: WeightsFacts) -> Findings:
         if model_type
         else f"config.json: {seen}",
         fix=msg('write "model_type" as the original model has it: without a known one the engine does not start'),
-        where="config.json",
     )
 
 
@@ -186,14 +180,10 @@ def _unknown(facts: WeightsFacts, named: str, architectures: tuple[str, ...], kn
         have = _spans(facts, [release.vllm for release in knowing])
         seen = msg("{named}, which of the catalogued releases only vLLM {have} knows", named, have)
         fix = msg("find out which vLLM the service has; with {vllm}, choose another model", assumed.vllm)
-    return warn(
-        expected=msg(
-            "an architecture of vLLM {vllm}'s registry, the release that is assumed on the service", assumed.vllm
-        ),
-        seen=seen,
-        fix=fix,
-        where="config.json",
+    expected = msg(
+        "an architecture of vLLM {vllm}'s registry, the release that is assumed on the service", assumed.vllm
     )
+    return At("config.json").warn(expected=expected, seen=seen, fix=fix)
 
 
 def _nowhere(facts: WeightsFacts, named: str, architectures: tuple[str, ...]) -> tuple[str, str]:

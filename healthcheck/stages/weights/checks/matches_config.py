@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail
+from healthcheck.core.check import At, Findings, NotApplicable, check
 from healthcheck.core.records import Finding, Stage
 from healthcheck.stages.weights.documents import integer, text_of, words
 from healthcheck.stages.weights.facts import Weights, WeightsFacts
@@ -66,13 +66,12 @@ def matches_config(facts: WeightsFacts) -> Findings:
     if embedding and vocabulary and plain and len(embedding.shape) == 2 and embedding.shape[1] == hidden:
         rows = embedding.shape[0]
         if rows != vocabulary:
-            yield fail(
+            yield At("config.json").fail(
                 expected=msg("an embedding of {vocabulary:,} tokens (vocab_size in config.json)", vocabulary),
                 seen=msg("{name} has {rows:,} rows", embedding.name, rows),
                 fix=msg(
                     'set "vocab_size" to {rows} in config.json, as save_pretrained writes it after a change', rows
                 ),
-                where="config.json",
             )
 
 
@@ -81,11 +80,10 @@ def _layers(weights: Weights, names: set[str]) -> Iterator[Finding]:
     found = {int(match[1]) for name in names if (match := _LAYER.match(name))}
     missing = [number for number in range(min(count or 0, 10_000)) if number not in found]
     if missing:
-        yield fail(
+        yield At("config.json").fail(
             expected=msg("tensors of {count} layers (num_hidden_layers in config.json)", count),
             seen=plural(
                 "none of layer {layers}", "none of layers {layers}", len(missing), some(list(map(str, missing)))
             ),
             fix=msg("take config.json and all weights from the same checkpoint"),
-            where="config.json",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.check import At, Findings, NotApplicable, check, note
 from healthcheck.core.records import Stage
 from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.folder import shown
@@ -48,7 +48,7 @@ def pickle(facts: WeightsFacts) -> Findings:
     size = gigabytes(sum(pickled.entry.size_bytes for pickled in pickles))
     for pickled in pickles:
         if pickled.dangerous:
-            yield fail(
+            yield At(shown(pickled.entry.name)).fail(
                 expected=msg("a pickle of tensors"),
                 seen=msg(
                     "{name} calls {dangerous} when it is loaded",
@@ -56,7 +56,6 @@ def pickle(facts: WeightsFacts) -> Findings:
                     ", ".join(pickled.dangerous[:3]),
                 ),
                 fix=msg("do not load this file; take the weights from a source that you trust, as safetensors"),
-                where=shown(pickled.entry.name),
             )
     if Format.SAFETENSORS in facts.weights.formats():
         yield note(
@@ -71,9 +70,8 @@ def pickle(facts: WeightsFacts) -> Findings:
         {call for pickled in pickles for call in pickled.calls if not call.startswith(("torch.", "collections."))}
     )
     also = msg("; beyond tensors it names {calls}", some(calls, 3)) if calls else ""
-    yield warn(
+    yield At(shown(names[0])).warn(
         expected="safetensors",
         seen=msg("pickles only: {names} ({size}){also}", some(names), size, also),
         fix=msg("write them again as safetensors: model.save_pretrained(folder)"),
-        where=shown(names[0]),
     )

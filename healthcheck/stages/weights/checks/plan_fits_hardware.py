@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from healthcheck.ascend import hardware
 from healthcheck.ascend.hardware import GIB, Family, Npu
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.core.check import At, Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.core.records import Finding, JsonValue, Stage
 from healthcheck.stages.weights import memory
 from healthcheck.stages.weights.demand import Demand, longest_context, read_demand
@@ -94,11 +94,8 @@ def _misfits(facts: WeightsFacts, demand: Demand) -> Findings:
     yield from judge_quantization(facts, demand.load)
     kinds = hardware.find(facts.npu) if facts.npu else ()
     if facts.npu and not kinds:
-        yield warn(
-            expected=msg("one of {label}", ", ".join(kind.label for kind in hardware.KINDS)),
-            seen=f"--npu {shown(facts.npu)}",
-            fix=msg("name a kind of that list"),
-        )
+        expected = msg("one of {label}", ", ".join(kind.label for kind in hardware.KINDS))
+        yield warn(expected=expected, seen=f"--npu {shown(facts.npu)}", fix=msg("name a kind of that list"))
     if kinds:
         yield from _on(facts, demand, kinds[0])
     else:
@@ -116,11 +113,10 @@ def _heads(facts: WeightsFacts, demand: Demand) -> Findings:
         seen = msg("{kv_heads} key-value heads, --tensor-parallel-size {tensor}", shape.kv_heads, tensor)
     else:
         return
-    yield fail(
+    yield At(facts.where).fail(
         expected=msg("a tensor parallel size that divides the heads (vLLM refuses others)"),
         seen=seen,
         fix=msg("use --tensor-parallel-size {fitting}", joined(" or ", fitting)),
-        where=facts.where,
     )
 
 
@@ -129,11 +125,10 @@ def _length(facts: WeightsFacts, demand: Demand) -> Findings:
     if server is None or limit is None or demand.context is None or demand.context <= limit:
         return
     if server.env.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "0") in {"", "0"}:
-        yield fail(
+        yield At(server.where).fail(
             expected=msg("at most the {limit:,} tokens that the model is made for (vLLM refuses more)", limit),
             seen=msg("{context:,} tokens ({context_source})", demand.context, demand.context_source),
             fix=msg("pass --max-model-len {limit}", limit),
-            where=server.where,
         )
 
 
@@ -146,21 +141,13 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
     set_ = f"ASCEND_RT_VISIBLE_DEVICES={shown(listed)}"
     unset = msg("leave ASCEND_RT_VISIBLE_DEVICES unset: the service decides which devices there are")
     if 0 < len(numbers) < demand.layout.devices:
-        yield fail(
-            expected=msg("{devices} devices, for tensor × pipeline × data parallel size", demand.layout.devices),
-            seen=f"{set_}: {len(numbers)}",
-            fix=unset,
-            where=facts.where,
-        )
+        expected = msg("{devices} devices, for tensor × pipeline × data parallel size", demand.layout.devices)
+        yield At(facts.where).fail(expected=expected, seen=f"{set_}: {len(numbers)}", fix=unset)
     elif ids != sorted(set(ids)):
-        yield fail(
-            expected=msg("devices in ascending order, each once (CANN refuses others with error 107001)"),
-            seen=set_,
-            fix=unset,
-            where=facts.where,
-        )
+        expected = msg("devices in ascending order, each once (CANN refuses others with error 107001)")
+        yield At(facts.where).fail(expected=expected, seen=set_, fix=unset)
     elif ids and ids[-1] >= len(ids):
-        yield warn(
+        yield At(facts.where).warn(
             expected=msg("devices that the service has: how many and which ones is not documented"),
             seen=msg(
                 "ASCEND_RT_VISIBLE_DEVICES={listed}, so at least {ids} devices are needed",
@@ -168,7 +155,6 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
                 ids[-1] + 1,
             ),
             fix=unset,
-            where=facts.where,
         )
 
 
@@ -252,12 +238,9 @@ def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Findin
         "devices": layout.devices,
     }
     if room <= 0:
-        return fail(
-            expected=msg("weights that fit a device ({have})", have),
-            seen=msg("{weights:.1f} GiB of weights on each of {devices} devices", weights / GIB, layout.devices),
-            fix=_spread(demand, npu, npus),
-            evidence=evidence,
-        )
+        expected = msg("weights that fit a device ({have})", have)
+        seen = msg("{weights:.1f} GiB of weights on each of {devices} devices", weights / GIB, layout.devices)
+        return fail(expected=expected, seen=seen, fix=_spread(demand, npu, npus), evidence=evidence)
     if shape is None or demand.context is None:
         return note(
             msg("weights take {weights:.1f} GiB of {have}; the cache cannot be reckoned", weights / GIB, have),
@@ -282,12 +265,8 @@ def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Findin
             msg("fits: {parts}; room for about {many:,} full sequences at a time", parts, many), evidence=evidence
         )
     report = fail if cache > room else warn
-    return report(
-        expected=msg("weights and the cache of one sequence on each device"),
-        seen=parts,
-        fix=_shorter(demand, npu, npus, safe),
-        evidence=evidence,
-    )
+    expected = msg("weights and the cache of one sequence on each device")
+    return report(expected=expected, seen=parts, fix=_shorter(demand, npu, npus, safe), evidence=evidence)
 
 
 def _shorter(demand: Demand, npu: Npu, npus: int, longest: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from healthcheck.ascend import stacks
-from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.core.check import At, Findings, NotApplicable, check, fail, warn
 from healthcheck.core.records import Stage
 from healthcheck.errors import KitError
 from healthcheck.stages.weights.documents import JsonObject, integer, text_of, words
@@ -95,7 +95,7 @@ def _experts(facts: WeightsFacts) -> Findings:
     weights = facts.weights
     given = facts.option(EXPERTS) is not None and facts.option(FORMAT) != MISTRAL
     if given and weights.config.good and not facts.option("hf-overrides") and is_dense(weights):
-        yield fail(
+        yield At(facts.place).fail(
             expected=msg("a mixture of experts for --{experts}", EXPERTS),
             seen=msg(
                 "{model}, and no number of experts in config.json: vLLM ends with “Number of experts in the "
@@ -103,25 +103,22 @@ def _experts(facts: WeightsFacts) -> Findings:
                 _model(facts),
             ),
             fix=msg("leave --{experts} out", EXPERTS),
-            where=facts.place,
         )
 
 
 def _mistral(facts: WeightsFacts) -> Findings:
     weights = facts.weights
     if facts.option(FORMAT) == MISTRAL and not weights.params.present:
-        yield fail(
+        yield At(facts.place).fail(
             expected=msg("params.json in the weights, for --config-format mistral"),
             seen=msg("no such file: vLLM ends with “Failed to load mistral 'params.json' config”"),
             fix=NOT_OF_MISTRAL,
-            where=facts.place,
         )
     if facts.option(LOAD) == MISTRAL and not weights.consolidated:
-        yield fail(
+        yield At(facts.place).fail(
             expected=msg("consolidated*.safetensors in the weights, for --load-format mistral"),
             seen=msg("no such file: vLLM ends with “Cannot find any model weights”"),
             fix=NOT_OF_MISTRAL,
-            where=facts.place,
         )
 
 
@@ -135,11 +132,10 @@ def _tokenizer(facts: WeightsFacts) -> Findings:
     if any(entry.at_top and taken.fullmatch(entry.name) for entry in facts.weights.files):
         return
     error = msg("Found 0 files matching the pattern") if old else msg("No tokenizer file found")
-    yield fail(
+    yield At(facts.place).fail(
         expected=msg("tekken.json or tokenizer.model.v3 in the weights, for --tokenizer-mode mistral"),
         seen=msg("no such file: vLLM {vllm} ends with “{error}”", facts.row.vllm[0], error),
         fix=msg("leave --tokenizer-mode mistral out, or add the tekken.json of the model's publisher"),
-        where=facts.place,
     )
 
 
@@ -154,23 +150,18 @@ def _mtp(facts: WeightsFacts) -> Findings:
     if not names & (WITH_MTP if old else WITH_MTP | WITH_MTP_LATER):
         later = bool(names & WITH_MTP_LATER)
         report = warn if later and facts.row.vllm_ascend == stacks.DEFAULT else fail
-        yield report(
-            expected=msg("a model with layers for multi-token prediction (MTP), for {method}", method),
-            seen=msg(
-                "{model}: vLLM {vllm} knows no MTP of it, and ends with NotImplementedError", _model(facts), vllm
-            )
-            + (msg("; a later release does") if later else ""),
-            fix=msg("leave --{option} out", OPTION),
-            where=facts.place,
-        )
+        expected = msg("a model with layers for multi-token prediction (MTP), for {method}", method)
+        seen = msg(
+            "{model}: vLLM {vllm} knows no MTP of it, and ends with NotImplementedError", _model(facts), vllm
+        ) + (msg("; a later release does") if later else "")
+        yield report(expected=expected, seen=seen, fix=msg("leave --{option} out", OPTION), where=facts.place)
     elif not _has_mtp_tensors(weights):
-        yield warn(
+        yield At(facts.place).warn(
             expected=msg(
                 "tensors of the layers for multi-token prediction (MTP) in the weights, for {method}", method
             ),
             seen=msg("none in the safetensors files"),
             fix=msg("leave --{option} out, or submit the weights with these layers", OPTION),
-            where=facts.place,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, check, fail
+from healthcheck.core.check import At, Findings, check, fail
 from healthcheck.core.records import Stage
 from healthcheck.stages.weights.facts import Weights, WeightsFacts
 from healthcheck.stages.weights.folder import shown
@@ -57,11 +57,10 @@ def present(facts: WeightsFacts) -> Findings:
         return
     if weights.adapter_config.present:
         base = weights.adapter_config.value.get("base_model_name_or_path")
-        yield fail(
+        yield At("adapter_config.json").fail(
             expected=msg("a whole model"),
             seen=msg("adapter_config.json: a LoRA adapter of {base}, without the base model", repr(base)),
             fix=msg("merge the adapter into its base model (peft: merge_and_unload) and submit the result"),
-            where="adapter_config.json",
         )
         return
     seen, fix = _why_absent(weights, [entry.name for entry in weights.files])
@@ -78,11 +77,10 @@ def _no_folder(facts: WeightsFacts) -> Findings:
     entry = whole.entry(below)
     if entry is None or format_of(below) is not Format.GGUF:
         what = (entry.problem or msg("is one file")) if entry else msg("is not there")
-        yield fail(
+        yield At(facts.where).fail(
             expected=msg("a folder of the weights, or MODEL_PATH itself"),
             seen=msg("deploy.sh serves {below} below it, which {what}", repr(shown(below)), what),
             fix=msg('name "$MODEL_PATH" as the model'),
-            where=facts.where,
         )
 
 

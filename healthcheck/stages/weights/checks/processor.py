@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, warn
+from healthcheck.core.check import At, Findings, NotApplicable, check
 from healthcheck.core.records import Stage
 from healthcheck.stages.weights.documents import text_of
 from healthcheck.stages.weights.facts import WeightsFacts
@@ -65,14 +65,9 @@ def processor(facts: WeightsFacts) -> Findings:
         raise NotApplicable(msg("deploy.sh switches everything but text off, or the engine has its own way"))
     if weights.consolidated or weights.tokenizer.processor:
         return
-    yield warn(
-        expected=msg(
-            "{processor_files}, as {model_type} models have it", joined(" or ", PROCESSOR_FILES), model_type
-        ),
-        seen=msg("neither is in the folder"),
-        fix=msg("copy preprocessor_config.json from the original model, or save it with processor.save_pretrained"),
-        where="config.json",
-    )
+    expected = msg("{processor_files}, as {model_type} models have it", joined(" or ", PROCESSOR_FILES), model_type)
+    fix = msg("copy preprocessor_config.json from the original model, or save it with processor.save_pretrained")
+    yield At("config.json").warn(expected=expected, seen=msg("neither is in the folder"), fix=fix)
 
 
 def _text_alone(facts: WeightsFacts) -> bool:

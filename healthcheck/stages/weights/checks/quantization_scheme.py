@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from healthcheck.ascend import schemes, stacks
 from healthcheck.ascend.hardware import Family
 from healthcheck.ascend.schemes import IN_GROUPS, Registry
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.core.check import At, Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.core.records import Finding, Stage
 from healthcheck.stages.weights.documents import JsonObject, text_of
 from healthcheck.stages.weights.facts import Weights, WeightsFacts
@@ -93,7 +93,7 @@ def _beside_schemes(beside: str, row: stacks.Row) -> Iterator[Finding]:
     if beside == schemes.EXPANDED:
         yield note(msg("{label} turns FP8 weights of MiniMax-M2 into 16 bits while it loads them", row.label()))
         return
-    yield unsettled(
+    yield At("config.json").unsettled(
         expected=msg("FP8 weights of MiniMax-M2 that are read as FP8"),
         seen=msg(
             "{label} first forgets their quantization and then finds it again; vllm-ascend's pull "
@@ -101,7 +101,6 @@ def _beside_schemes(beside: str, row: stacks.Row) -> Iterator[Finding]:
             row.label(),
         ),
         fix=msg("use vllm-ascend {default}, which turns them into 16 bits, or {w8a8}", stacks.DEFAULT, W8A8),
-        where="config.json",
     )
 
 
@@ -125,17 +124,14 @@ def _judged(facts: WeightsFacts, named: Named, registry: Registry, method: str) 
     assumed = schemes.registries() if registry.vllm_ascend == stacks.DEFAULT else (registry,)
     if report is fail and not facts.npu and any(_is_run(config, named, each, method) for each in assumed):
         report = warn
-    yield report(
-        expected=msg(
-            "a scheme that vllm-ascend {vllm_ascend} has for {words} on a {label}",
-            registry.vllm_ascend,
-            named.layer.words,
-            chip.label,
-        ),
-        seen=msg("{quoted}: {why}", named.quoted, why),
-        fix=_remedy(config, named, registry, chip.family, method),
-        where=named.where,
+    expected = msg(
+        "a scheme that vllm-ascend {vllm_ascend} has for {words} on a {label}",
+        registry.vllm_ascend,
+        named.layer.words,
+        chip.label,
     )
+    fix = _remedy(config, named, registry, chip.family, method)
+    yield report(expected=expected, seen=msg("{quoted}: {why}", named.quoted, why), fix=fix, where=named.where)
 
 
 def _is_run(config: JsonObject, named: Named, registry: Registry, method: str) -> bool:

@@ -6,7 +6,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.check import At, Findings, NotApplicable, check, fail, note, warn
 from healthcheck.core.records import Stage
 from healthcheck.stages.weights.documents import JsonObject, child, text_of, words
 from healthcheck.stages.weights.facts import WeightsFacts
@@ -126,7 +126,7 @@ def _files(facts: WeightsFacts, maps: dict[str, JsonObject]) -> Findings:
             repository, _, local = reference.rpartition("--")
             file = local.partition(".")[0] + ".py"
             if repository:
-                yield warn(
+                yield At(name).warn(
                     expected=msg("code beside the weights"),
                     seen=msg(
                         "auto_map in {name} names {reference}: code of another repository, "
@@ -140,16 +140,14 @@ def _files(facts: WeightsFacts, maps: dict[str, JsonObject]) -> Findings:
                         shown(repository),
                         repr(shown(local)),
                     ),
-                    where=name,
                 )
             else:
                 missing += _missing(folder, file, set())
     if missing:
-        yield fail(
+        yield At(next(iter(maps))).fail(
             expected=msg("the files that auto_map names, and those that they import"),
             seen=msg("missing: {missing}", some(sorted(set(missing)))),
             fix=msg("copy them from the model's original repository"),
-            where=next(iter(maps)),
         )
 
 

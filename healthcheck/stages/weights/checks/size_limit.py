@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.check import At, Findings, NotApplicable, check, note, warn
 from healthcheck.core.records import JsonValue, Stage
 from healthcheck.stages.weights.facts import Weights, WeightsFacts
 from healthcheck.stages.weights.folder import MAX_ENTRIES, Entry
@@ -57,7 +57,7 @@ def size_limit(facts: WeightsFacts) -> Findings:
             fix=msg("remove files that are not part of the model from the weights folder"),
         )
     if total > limit:
-        yield fail(
+        yield At(str(weights.whole.path)).fail(
             expected=msg("at most {limit:,} bytes ({gigabytes})", limit, gigabytes(limit)),
             seen=msg(
                 "{total:,} bytes ({gigabytes}), {gigabytes2} too many{unit}",
@@ -67,7 +67,6 @@ def size_limit(facts: WeightsFacts) -> Findings:
                 _unit(total, limit),
             ),
             fix=_what_to_delete(weights, total - limit),
-            where=str(weights.whole.path),
             evidence={"bytes": total, "limit_bytes": limit, "largest": _largest(weights)},
         )
     elif weights.whole.git_bytes > 10**6:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.check import At, Findings, NotApplicable, check, fail, note, warn
 from healthcheck.core.records import Stage
 from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.folder import shown
@@ -52,11 +52,10 @@ def task_matches_weights(facts: WeightsFacts) -> Findings:
     if nature.family is Family.UNKNOWN:
         raise NotApplicable(msg("the kind of the model is unknown: {because}", nature.because))
     if nature.family is not Family.GENERATES:
-        yield fail(
+        yield At("config.json").fail(
             expected=msg("a model that answers chat completions"),
             seen=msg("{value} ({because})", nature.family.value, mapped(nature.because, shown)),
             fix=msg("submit the weights of a chat model"),
-            where="config.json",
         )
         return
     yield from _card(facts)
@@ -69,11 +68,10 @@ def _card(facts: WeightsFacts) -> Findings:
     """Warns if the weights' model card names a task other than chat."""
     card = facts.weights.card
     if card.task in NOT_GENERATING_TAGS:
-        yield warn(
+        yield At("README.md").warn(
             expected=msg("a model card of a chat model"),
             seen=msg("{task_key}: {task}, though the architecture generates text", card.task_key, card.task),
             fix=msg("check that these are the weights that you mean: ranking models may keep the architecture"),
-            where="README.md",
         )
 
 
@@ -95,12 +93,9 @@ def _against(task: contract.Task, source: str, facts: WeightsFacts) -> Findings:
     if misfit:
         certain = nature.sure or (nature.takes == {"text"} and not facts.weights.tokenizer.processor)
         report = fail if certain else warn
-        yield report(
-            expected=msg("{value} ({source}) needs a model that {wanted}", task.value, source, wanted),
-            seen=seen,
-            fix=msg("use the task {suggested}, or other weights", suggested),
-            where="config.json",
-        )
+        expected = msg("{value} ({source}) needs a model that {wanted}", task.value, source, wanted)
+        fix = msg("use the task {suggested}, or other weights", suggested)
+        yield report(expected=expected, seen=seen, fix=fix, where="config.json")
     elif task is contract.Task.ANY_TO_ANY and suggested == contract.Task.IMAGE_TEXT_TO_TEXT.value:
         yield note(msg("{seen}; its usual task code is image-text-to-text", seen))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, check, fail, note, unsettled, warn
+from healthcheck.core.check import At, Findings, check, note, unsettled
 from healthcheck.core.records import Stage
 from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.folder import shown
@@ -46,11 +46,10 @@ def task_supported(facts: WeightsFacts) -> Findings:
     """
     code, source = task_of(facts)
     if facts.weights.card.error:
-        yield warn(
+        yield At("README.md").warn(
             expected=msg("a model card whose front matter is YAML"),
             seen=msg("README.md of the weights: {error}", shown(facts.weights.card.error)),
             fix=msg("repair the lines between the two --- at the top of README.md"),
-            where="README.md",
         )
     if not source:
         yield unsettled(
@@ -62,11 +61,10 @@ def task_supported(facts: WeightsFacts) -> Findings:
             fix=msg("give the task with --task"),
         )
     elif code not in CODES:
-        yield fail(
+        yield At("README.md" if "README" in source else "").fail(
             expected=msg("one of {codes}", ", ".join(CODES)),
             seen=msg("“{code}” ({source})", shown(code), source),
             fix=_fix(code),
-            where="README.md" if "README" in source else "",
         )
     elif source == "the architecture":
         yield note(msg("no task was given; the architecture suggests {code}", code))
@@ -78,11 +76,10 @@ def _contradictions(facts: WeightsFacts) -> Findings:
     (code, source), *others = [*named_tasks(facts), ("", "")]
     for other, where in others:
         if other and other != code:
-            yield warn(
+            yield At("README.md" if "repository" in where else "").warn(
                 expected=msg("one task everywhere; {code} is judged ({source})", shown(code), source),
                 seen=msg("“{other}” ({where})", shown(other), where),
                 fix=msg("name the same task in both: {agreement}", _agreement(code, other)),
-                where="README.md" if "repository" in where else "",
             )
 
 

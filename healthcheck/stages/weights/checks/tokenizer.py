@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.core.check import At, Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.core.records import Finding, JsonValue, Stage
 from healthcheck.errors import UsageError
 from healthcheck.stages.repo.facts import Submission
@@ -133,18 +133,11 @@ def _files(facts: WeightsFacts) -> Findings:
             fix=msg("copy the tokenizer files of the model's original repository into the weights folder"),
         )
     elif read.vocabularies == ("vocab.json",) and not facts.weights.folder.has("merges.txt"):
-        yield fail(
-            expected=msg("a whole BPE tokenizer"),
-            seen=msg("vocab.json without merges.txt"),
-            fix=msg("copy merges.txt or tokenizer.json beside it"),
-        )
+        fix = msg("copy merges.txt or tokenizer.json beside it")
+        yield fail(expected=msg("a whole BPE tokenizer"), seen=msg("vocab.json without merges.txt"), fix=fix)
     if read.error:
-        yield fail(
-            expected=msg("a tokenizer in JSON"),
-            seen=msg("tokenizer.json {problem}", mapped(read.error, lambda text: shown(text, 300))),
-            fix=ORIGINAL,
-            where="tokenizer.json",
-        )
+        seen = msg("tokenizer.json {problem}", mapped(read.error, lambda text: shown(text, 300)))
+        yield At("tokenizer.json").fail(expected=msg("a tokenizer in JSON"), seen=seen, fix=ORIGINAL)
     for document in (read.config, read.special_tokens):
         if document.error:
             yield broken(document)
@@ -176,13 +169,12 @@ def _template(facts: WeightsFacts) -> Findings:
         )
     else:
         if template.source == JSON_FILE and not facts.weights.tokenizer.processor:
-            yield warn(
+            yield At(JSON_FILE).warn(
                 expected=msg("chat_template.jinja, or chat_template in tokenizer_config.json"),
                 seen=msg(
                     "only {json_file}, which is read for models with a processor, and this one has none", JSON_FILE
                 ),
                 fix=msg("copy the template of {json_file} into chat_template.jinja", JSON_FILE),
-                where=JSON_FILE,
             )
         yield from _rendering(facts, template)
 
@@ -207,7 +199,7 @@ def _without(facts: WeightsFacts) -> Findings:
             fix=msg("pass one with the engine's own --chat-template option, so that nothing is guessed"),
         )
     else:
-        yield fail(
+        yield At("tokenizer_config.json").fail(
             expected=msg(
                 "chat_template.jinja, chat_template in tokenizer_config.json, or --chat-template in deploy.sh"
             ),
@@ -215,7 +207,6 @@ def _without(facts: WeightsFacts) -> Findings:
             fix=msg(
                 "take the tokenizer files of the instruction-tuned model, or ship a template with --chat-template"
             ),
-            where="tokenizer_config.json",
         )
 
 
@@ -256,16 +247,15 @@ def _rendering(facts: WeightsFacts, template: Template) -> Findings:
     chat = _better(plain, plain_parts)
     where = template.source.partition(",")[0]
     if chat.error or _marker(8) not in chat.text or _HALF.search(chat.text):
-        yield fail(
+        yield At(where).fail(
             expected=msg("a rendering of a conversation like the evaluation client's: nine messages, no system"),
             seen=msg("{source} {complaint}", template.source, _complaint(chat)),
             fix=msg("{original}, or repair the template: it is rendered for every request", ORIGINAL),
-            where=where,
         )
         return
     yield from _dropped(template, chat)
     if (refused := _better(system, system_parts)).error:
-        yield warn(
+        yield At(where).warn(
             expected=msg("a template that also takes a system message"),
             seen=msg(
                 "with one, {source} {complaint} (the client's stock prompt has none)",
@@ -273,7 +263,6 @@ def _rendering(facts: WeightsFacts, template: Template) -> Findings:
                 _complaint(refused),
             ),
             fix=msg("have the template put a system message in front of the first user message"),
-            where=where,
         )
 
 
@@ -309,9 +298,8 @@ def _complaint(rendered: Rendered) -> str:
 def _dropped(template: Template, chat: Rendered) -> Iterator[Finding]:
     lost = [str(number) for number in range(len(TURNS)) if _marker(number) not in chat.text]
     if lost:
-        yield warn(
+        yield At(template.source.partition(",")[0]).warn(
             expected=msg("all nine messages in the prompt"),
             seen=msg("{source} leaves out message {lost} (counted from 0)", template.source, ", ".join(lost)),
             fix=msg("have the template render every message: the client's worked examples are in the earlier ones"),
-            where=template.source.partition(",")[0],
         )
