@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck.stages.weights.documents import JsonObject, child, integer, positive, text_of, words
 from healthcheck.stages.weights.facts import Weights
+from healthcheck.stages.weights.known_models import known_models
 
 EXPERTS = ("n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts", "num_routed_experts")
 WIDTHS = ("moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size", "intermediate_size")
@@ -11,15 +12,6 @@ MATRICES = 3
 """Of an expert: gate, up and down projection."""
 NUMBER_BYTES = (2.0, 1.0, 0.5)
 MAX_LAYERS = 10_000
-BY_DEFAULT = frozenset((
-    "afmoe", "aria", "aria_text", "axk1", "axk2", "cohere2_moe", "deepseek_ocr2", "deepseek_v2", "deepseek_v3",
-    "deepseek_v32", "deepseek_v4", "doge", "exaone_moe", "flex_olmo", "glm5_next", "glm_moe_dsa", "gpt_oss",
-    "hy_v3", "hy_v4", "inkling_mm_model", "jamba", "jetmoe", "kimi_k25", "kimi_linear", "laguna", "llama4",
-    "llama4_text", "longcat_flash", "mellum", "mimo_v2_flash", "minimax", "minimax_m2", "minimax_m3_vl", "mistral4",
-    "mixtral", "nemotron_h", "nemotron_h_omni", "olmoe", "phimoe", "qwen3_next", "qwen4_exp", "solar_open",
-    "step3p5", "step3p7", "zaya",
-))  # fmt: skip
-"""Types of models whose configuration class has experts even if config.json names none (transformers 5.19)."""
 BLOCKS = "block_configs"
 
 
@@ -38,7 +30,7 @@ def is_dense(weights: Weights) -> bool:
     kinds = {text_of(part.get("model_type")) for part in parts}
     names = "".join((*kinds, *words(config.get("architectures")))).lower()
     named = any(part.get(name) for part in parts for name in (*EXPERTS, BLOCKS))
-    by_default = bool(kinds & BY_DEFAULT) or "moe" in names or "auto_map" in config
+    by_default = bool(kinds & known_models().experts_by_default) or "moe" in names or "auto_map" in config
     return not named and not by_default
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from healthcheck.core.records import JsonValue
 from healthcheck.stages.weights.documents import JsonObject, text_of, words
+from healthcheck.stages.weights.known_models import known_models
 from healthcheck.stages.weights.registry import DRAFT, Release
 from healthcheck.text.messages import msg
 
@@ -49,60 +50,6 @@ class Nature:
     makes: frozenset[str] = frozenset({"text"})
     because: str = ""
     sure: bool = True
-
-
-VISION = {
-    "vision_config", "visual", "vit_config", "vision_tower", "mm_vision_tower", "vision_encoder", "img_processor",
-    "vision_backbone", "vision_model", "visual_tokenizer_config", "image_embd_layer", "vision_encoder_config",
-    "vision_tower_config", "vision_projector", "vpm_config", "projector_config",
-}  # fmt: skip
-AUDIO = {
-    "audio_config", "audio_encoder_config", "speech_config", "audio_processor", "audio_tower", "whisper_config",
-    "audio_model", "whisper_model_args", "audio_embd_layer", "sound_config", "audio_encoder", "encoder_args",
-    "kimia_mimo_audiodelaytokens",
-}  # fmt: skip
-MAKES_AUDIO = {"talker_config", "token2wav_config", "tts_config", "enable_audio_output", "code2wav_config"}
-MAKES_IMAGES = {"gen_vision_config", "vq_config", "vae_config", "vq_model", "gen_head_config"}
-DIFFUSION_CLASSES = ("UNet2D", "AutoencoderKL", "Transformer2DModel", "DiTModel", "Pipeline")
-SUFFIXES = {
-    Family.REWARDS: ("RewardModel", "ForRewardModeling"),
-    Family.EMBEDS: ("ForTextEncoding", "EmbeddingModel", "ForEmbedding", "ForRetrieval"),
-    Family.CLASSIFIES: (
-        "ForSequenceClassification", "ForTokenClassification", "ForMultipleChoice", "ForQuestionAnswering",
-        "ForNextSentencePrediction",
-    ),
-    Family.RANKS: ("ForRanking",),
-    Family.ENCODES: ("ForMaskedLM", "ForPreTraining"),
-    Family.SEES: (
-        "ForImageClassification", "ForVideoClassification", "ForObjectDetection", "ForSemanticSegmentation",
-        "ForUniversalSegmentation", "ForDepthEstimation",
-    ),
-    Family.TRANSCRIBES: ("ForAudioClassification", "ForCTC", "ForSpeechSeq2Seq", "ForRNNT", "ForTDT"),
-    Family.SPEAKS: ("ForTextToSpeech", "ForTextToWaveform"),
-}  # fmt: skip
-NAMES = {
-    Family.SPEAKS: r"TTS|Musicgen|^Bark|ToSpeech|^Vits|^Parler",
-    Family.TRANSCRIBES: r"^(Wav2Vec2|Hubert|Speech2Text|UniSpeech|Moonshine|Parakeet|Canary)",
-    Family.ENCODES_DECODES: (
-        r"^(U?M?T5|LongT5|M?Bart|PLBart|Pegasus|Marian|BigBirdPegasus|M2M100|Blenderbot|LEDFor|SwitchT)"
-    ),
-}
-"""For architectures that no registry lists: families recognised by name, not by suffix."""
-GENERATING_SUFFIXES = ("ForCausalLM", "ForConditionalGeneration", "ChatModel", "LMHeadModel", "ForVision2Seq")
-MODEL_TYPES = {
-    Family.ENCODES_DECODES: {
-        "t5", "mt5", "umt5", "bart", "mbart", "pegasus", "m2m_100", "marian", "led", "longt5", "blenderbot",
-        "switch_transformers", "prophetnet", "plbart", "bigbird_pegasus", "nllb-moe",
-    },
-    Family.ENCODES: {
-        "bert", "roberta", "xlm-roberta", "deberta", "deberta-v2", "electra", "distilbert", "albert", "mpnet",
-        "modernbert", "camembert", "ernie", "nomic_bert", "new", "xlm", "layoutlm", "layoutlmv3", "longformer",
-    },
-    Family.SPEAKS: {"vits", "bark", "speecht5", "parler_tts", "fastspeech2_conformer", "seamless_m4t", "cosyvoice"},
-    Family.SEES: {
-        "vit", "clip", "siglip", "siglip2", "dinov2", "swin", "resnet", "convnext", "detr", "sam", "sam2", "beit",
-    },
-}  # fmt: skip
 
 
 def architecture_nature(config: JsonObject, releases: tuple[Release, ...]) -> Nature:
@@ -159,25 +106,24 @@ def _modality_by_name(architecture: str) -> str:
 
 
 def _family_by_name(architecture: str, model_type: str) -> Family:
-    if any(word in architecture for word in DIFFUSION_CLASSES):
+    known = known_models()
+    if any(word in architecture for word in known.diffusion):
         return Family.DIFFUSES
-    by_suffix = (family for family, suffixes in SUFFIXES.items() if architecture.endswith(suffixes))
-    by_pattern = (family for family, pattern in NAMES.items() if re.search(pattern, architecture))
-    by_type = (family for family, types in MODEL_TYPES.items() if model_type in types)
-    found = next(itertools.chain(by_suffix, by_pattern, by_type), None)
-    if found:
-        return found
-    if architecture.endswith(GENERATING_SUFFIXES):
+    by_suffix = (name for name, names in known.families.items() if architecture.endswith(names.suffixes))
+    by_pattern = (name for name, names in known.families.items() if re.search(names.pattern, architecture))
+    by_type = (name for name, names in known.families.items() if model_type in names.model_types)
+    for name in itertools.chain(by_suffix, by_pattern, by_type):
+        return Family[name.upper()]
+    if architecture.endswith(known.generating):
         return Family.GENERATES
     return Family.EMBEDS if architecture.endswith("Model") else Family.UNKNOWN
 
 
 def modalities(config: JsonObject) -> tuple[frozenset[str], frozenset[str]]:
     """The inputs and outputs of a model, by the sub-models of its configuration."""
-    keys = set(_keys(config, 0))
-    takes = {"text"} | ({"image"} if keys & VISION else set()) | ({"audio"} if keys & AUDIO else set())
-    makes = {"text"} | ({"audio"} if keys & MAKES_AUDIO else set()) | ({"image"} if keys & MAKES_IMAGES else set())
-    return frozenset(takes), frozenset(makes)
+    keys, known = set(_keys(config, 0)), known_models()
+    takes, makes = ({kind for kind, names in by.items() if keys & names} for by in (known.takes, known.makes))
+    return frozenset({"text"} | takes), frozenset({"text"} | makes)
 
 
 def _keys(value: JsonValue, depth: int) -> Iterator[str]:

@@ -12,6 +12,7 @@ from healthcheck.stages.weights.documents import JsonObject, integer, text_of, w
 from healthcheck.stages.weights.experts import is_dense
 from healthcheck.stages.weights.facts import Weights, WeightsFacts
 from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.known_models import known_models
 from healthcheck.stages.weights.settings import in_settings
 from healthcheck.system import json_text
 from healthcheck.text.messages import msg
@@ -26,23 +27,6 @@ BY_SUFFIX = re.compile(r"tekken\.json|[^.]+\.model(?:\.v\d+(?:m\d+)?)?")
 """Source: get_one_valid_tokenizer_file of mistral-common, which vLLM asks from 0.12.0 on."""
 FIRST_BY_SUFFIX = "0.12.0"
 OPTION = "speculative-config"
-WITH_MTP = frozenset((
-    "deepseek_v3", "deepseek_v32", "deepseek_v4", "ernie4_5_moe", "exaone4_5", "exaone_moe", "gemma4_assistant",
-    "gemma4_unified_assistant", "glm_moe_dsa", "hy_v3", "intern_s2_preview", "longcat_flash", "nemotron_h",
-    "nemotron_h_puzzle", "pangu_ultra_moe", "qwen3_5", "qwen3_5_moe", "qwen3_next", "step3p5", "step3p7",
-    "Glm4MoeForCausalLM", "Glm4MoeLiteForCausalLM", "GlmOcrForConditionalGeneration", "MiMoForCausalLM",
-    "MiMoV2FlashForCausalLM", "MiMoV2ForCausalLM", "MiMoV2OmniForCausalLM", "NemotronH_Super_Omni_Reasoning_V3",
-    "Step3p5ForCausalLM", "Step3p7ForConditionalGeneration",
-))  # fmt: skip
-"""model_type or architecture. Source: SpeculativeConfig.hf_config_override (vllm/config/speculative.py), 0.23.0."""
-WITH_MTP_LATER = frozenset((
-    "bailing_hybrid", "deepseek_v41", "dots3_note", "glm5_next", "glm5_next_text", "hy_v4", "inkling_mm_model",
-    "inkling_model", "interns2_mobius", "kimi_k3", "longcat_flash_ngram", "minimax_m3_vl", "qwen3_5_moe_text",
-    "qwen3_5_text", "qwen4_exp", "qwen4_exp_text", "BailingMoeV2_5ForCausalLM", "BailingMoeV3ForCausalLM",
-    "BailingMoeV3VLForConditionalGeneration", "MiniMaxM3SparseForConditionalGeneration",
-    "NemotronH_Omni_Reasoning_V3",
-))  # fmt: skip
-"""Those that vLLM 0.29.0 to 0.32.0 and vllm-ascend 0.30.0rc2 add; which release was the first is not known here."""
 _LAYER = re.compile(r"\.layers\.(\d{1,6})\.")
 _OF_MTP = re.compile(r"mtp|nextn|(?:^|\.)(?:eh_proj|enorm|hnorm)\.", re.IGNORECASE)
 
@@ -147,8 +131,9 @@ def _mtp(facts: WeightsFacts) -> Findings:
     method = msg('--{option} with the method "{get}"', OPTION, shown(str(config.get("method")), 40))
     vllm = facts.row.vllm[0]
     old = not stacks.is_older(LAST_WITHOUT, vllm)
-    if not names & (WITH_MTP if old else WITH_MTP | WITH_MTP_LATER):
-        later = bool(names & WITH_MTP_LATER)
+    known = known_models()
+    if not names & (known.with_mtp if old else known.with_mtp | known.with_mtp_later):
+        later = bool(names & known.with_mtp_later)
         report = warn if later and facts.row.vllm_ascend == stacks.DEFAULT else fail
         expected = msg("a model with layers for multi-token prediction (MTP), for {method}", method)
         seen = msg(

@@ -6,17 +6,10 @@ from healthcheck.core.check import At, Findings, NotApplicable, check
 from healthcheck.core.records import Stage
 from healthcheck.stages.weights.documents import text_of
 from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.known_models import known_models
 from healthcheck.stages.weights.tokenizer import PROCESSOR_FILES
 from healthcheck.system import json_text
 from healthcheck.text.messages import joined, msg
-
-_WITH_PROCESSOR = {
-    "aya_vision", "gemma3", "gemma3n", "gemma4", "glm4v", "glm4v_moe", "idefics3", "internvl", "kimi_vl", "llama4",
-    "llava", "llava_next", "llava_onevision", "minicpmo", "minicpmv", "mllama", "paligemma", "phi3_v", "phi4mm",
-    "pixtral", "qwen2_5_omni", "qwen2_5_vl", "qwen2_audio", "qwen2_vl", "qwen3_5", "qwen3_5_moe",
-    "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe", "smolvlm",
-}  # fmt: skip
-"""Model types whose images and sounds vLLM has prepared by the processor of the transformers library."""
 
 
 @check(
@@ -59,7 +52,7 @@ def processor(facts: WeightsFacts) -> Findings:
     """
     weights = facts.weights
     model_type = text_of(weights.config.value.get("model_type"))
-    if model_type not in _WITH_PROCESSOR:
+    if model_type not in known_models().with_processor:
         raise NotApplicable(msg("the model takes text alone, or brings its own way to prepare the rest"))
     if _text_alone(facts) or facts.engine in {"llama.cpp", "mindie"}:
         raise NotApplicable(msg("deploy.sh switches everything but text off, or the engine has its own way"))

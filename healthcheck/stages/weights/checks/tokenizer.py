@@ -16,6 +16,7 @@ from healthcheck.stages.weights.documents import text_of, words
 from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.folder import Unreadable, shown
 from healthcheck.stages.weights.inventory import Format
+from healthcheck.stages.weights.known_models import known_models
 from healthcheck.stages.weights.nature import Family
 from healthcheck.stages.weights.render import Rendered, render
 from healthcheck.stages.weights.tokenizer import JSON_FILE, MAX_TEMPLATE_BYTES, Template, decoded
@@ -24,19 +25,6 @@ from healthcheck.system.files import read_bounded
 from healthcheck.text.messages import mapped, msg
 
 ORIGINAL = msg("take the file from the model's original repository")
-OWN_ENCODING = {
-    "DeepseekV32ForCausalLM", "DeepseekV4ForCausalLM", "DeepseekV4ForConditionalGeneration",
-    "DeepseekV41ForCausalLM",
-    "Grok1ForCausalLM", "MoonshotKimiaForCausalLM", "KimiK3ForConditionalGeneration", "InklingForCausalLM",
-    "InklingForConditionalGeneration", "QwenVLForConditionalGeneration",
-}  # fmt: skip
-"""Architectures whose prompts vLLM writes in code. Source: vllm/config/model.py (tokenizer_mode), 0.23 and 0.32."""
-OWN_MODES = {"mistral", "deepseek_v32", "deepseek_v4", "deepseek_v41", "grok2", "kimi_audio", "kimi_k3", "inkling"}
-FALLBACKS = {
-    "blip-2", "clip", "deepseek_ocr", "deepseek_ocr2", "unlimited-ocr", "unlimited_ocr", "deepseek_vl_v2",
-    "minicpmv", "minicpmv4_6", "minicpmv4_7", "paligemma", "siglip", "siglip2",
-}  # fmt: skip
-"""Model types for which vLLM brings a template. Source: vllm/transformers_utils/chat_templates/registry.py."""
 OTHERS_TEMPLATES = {"llama.cpp", "lmdeploy", "mindie", "sglang"}
 """Engines that bring chat templates of their own for many models."""
 TURNS = ("user", "assistant", "user", "assistant", "user", "assistant", "user", "assistant", "user")
@@ -183,14 +171,15 @@ def _encoded_by_engine(facts: WeightsFacts) -> bool:
     if facts.engine not in {"", "unknown", "vllm"}:
         return False
     architectures = words(facts.weights.config.value.get("architectures"))
-    return bool(set(architectures) & OWN_ENCODING) or facts.option("tokenizer-mode") in OWN_MODES
+    known = known_models()
+    return bool(known.own_encoding & set(architectures)) or facts.option("tokenizer-mode") in known.own_modes
 
 
 def _without(facts: WeightsFacts) -> Findings:
     weights = facts.weights
     if "tekken.json" in weights.tokenizer.vocabularies and weights.consolidated:
         yield note(msg("no chat template: Mistral's own tokenizer encodes conversations"))
-    elif text_of(weights.config.value.get("model_type")) in FALLBACKS:
+    elif text_of(weights.config.value.get("model_type")) in known_models().brought_templates:
         yield note(msg("no chat template: vLLM brings one for this model type"))
     elif facts.engine in OTHERS_TEMPLATES:
         yield warn(
