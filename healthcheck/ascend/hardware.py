@@ -1,18 +1,20 @@
-"""Ascend NPU kinds: their memory, and their support by vllm-ascend. Data with its source.
+"""Ascend NPU kinds: their memory, and their support by vllm-ascend, from `data/chips.json`.
 
-Sources: memory per chip as `npu-smi info` prints it and as torch_npu reports it (recorded outputs of such machines,
-2026-08; the smallest where boards differ, and for the 310B the vendor's documentation); number formats from
-torch_npu's NpuVariables (bfloat16 from 910B1 on); supported kinds from vllm-ascend's hardware table and its FAQ, at
-182b75ea84ff (2026-08-22). The service does not say which kind it has. `adapter/chips.py` has the same figures.
+Sources: number formats from torch_npu's NpuVariables (bfloat16 from 910B1 on); supported kinds from vllm-ascend's
+hardware table and its FAQ, at 182b75ea84ff (2026-08-22); the rest as the file says. The service does not say which
+kind it has. `adapter/chips.py` has the same figures.
 """
 
 from __future__ import annotations
 
 import enum
+import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from healthcheck.system import json_text
+from healthcheck.system.files import DATA
 from healthcheck.text.messages import msg
 
 GIB = 2**30
@@ -36,25 +38,39 @@ class Npu:
     """One kind of NPU. Memory is that of one device as torch sees it: a chip, or a die of an A3 card.
 
     Attributes:
-        memory_bytes: the size that npu-smi prints.
-        usable_bytes: the total that torch_npu reports; an estimate if none was recorded.
-        bfloat16: whether it computes in bfloat16; if not, only in float16.
-        served: whether vllm-ascend supports it.
+        memory_mib: the size that npu-smi prints.
+        usable_gib: the total that torch_npu reports; an estimate if none was recorded.
         devices: how many a usual machine has.
-        shown: its name in the table of npu-smi; `soc` its name in torch_npu.
         per_card: how many devices a card has.
+        shown: its name in the table of npu-smi; `soc` its name in torch_npu.
     """
 
     name: str
     family: Family
-    memory_bytes: int
-    usable_bytes: int
-    bfloat16: bool
-    served: bool
+    memory_mib: int
+    usable_gib: float
     devices: int
+    per_card: int
     shown: str
     soc: str
-    per_card: int
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.memory_mib * MIB
+
+    @property
+    def usable_bytes(self) -> int:
+        return int(self.usable_gib * GIB)
+
+    @property
+    def bfloat16(self) -> bool:
+        """Whether it computes in bfloat16; if not, only in float16."""
+        return self.family in {Family.A2, Family.A3, Family.A5}
+
+    @property
+    def served(self) -> bool:
+        """Whether vllm-ascend supports it."""
+        return self.bfloat16 or self.family is Family.P310
 
     @property
     def label(self) -> str:
@@ -70,60 +86,31 @@ class Devices:
     count: int
 
 
-def _kind(
-    name: str,
-    family: Family,
-    memory_mib: int,
-    usable_gib: float,
-    devices: int = 8,
-    *,
-    shown: str = "",
-    soc: str = "",
-    per_card: int = 1,
-) -> Npu:
-    return Npu(
-        name=name,
-        family=family,
-        memory_bytes=memory_mib * MIB,
-        usable_bytes=int(usable_gib * GIB),
-        bfloat16=family in {Family.A2, Family.A3, Family.A5},
-        served=family in {Family.A2, Family.A3, Family.A5, Family.P310},
-        devices=devices,
-        shown=shown or name,
-        soc=soc or f"Ascend{name}",
-        per_card=per_card,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Catalogue:
+    """The kinds, and other names.
+
+    Attributes:
+        aliases: Huawei's names of products and series, and of variants.
+        several: names of unlike kinds: npu-smi calls an A3 Ascend910, and there were three generations of the
+            Atlas 300I.
+    """
+
+    kinds: tuple[Npu, ...]
+    aliases: Mapping[str, str]
+    several: Mapping[str, tuple[str, ...]]
 
 
-KINDS = (
-    _kind("910B1", Family.A2, 65536, 60.96),
-    _kind("910B2", Family.A2, 65536, 60.96),
-    _kind("910B2C", Family.A2, 65536, 60.96),
-    _kind("910B3", Family.A2, 65536, 60.96),
-    _kind("910B4", Family.A2, 32768, 28.5),
-    _kind("910B4-1", Family.A2, 65536, 60.96),
-    _kind("910C", Family.A3, 65536, 60.97, 16, shown="Ascend910", soc="Ascend910_9391", per_card=2),
-    _kind("950DT", Family.A5, 86016, 77.5, shown="Ascend950DT"),
-    _kind("950PR", Family.A5, 131072, 121.5, shown="Ascend950PR"),
-    _kind("310P3", Family.P310, 21527, 21.02, devices=1),
-    _kind("310P3-Duo", Family.P310, 43693, 42.67, 2, shown="310P3", soc="Ascend310P3", per_card=2),
-    _kind("910A", Family.A1, 32768, 28.5),
-    _kind("910ProB", Family.A1, 32768, 28.5),
-    _kind("310B", Family.B310, 12288, 10.56, devices=1),
-    _kind("310", Family.I310, 8192, 7.0, 4, per_card=4),
-)
-ALIASES = {
-    "A3": "910C", "800TA3": "910C", "800IA3": "910C", "900A3": "910C", "9000A3": "910C", "A200TA3BOX8": "910C",
-    "9391": "910C", "9392": "910C", "9381": "910C", "9382": "910C", "9372": "910C", "9362": "910C",
-    "A2": "910B", "800TA2": "910B", "800IA2": "910B", "900A2": "910B", "900A2POD": "910B", "200TA2BOX16": "910B",
-    "300TA2": "910B", "300IA2": "910B", "A5": "950", "200IA2": "310B",
-    "310PDUO": "310P3DUO", "300IDUO": "310P3DUO", "300IPRO": "310P3",
-    "310P1": "310P3", "310P5": "310P3", "310P7": "310P3", "910PROA": "910A", "910PREMIUMA": "910A",
-}  # fmt: skip
-"""Huawei's names of products and series, and of variants. Source: the hardware table of vllm-ascend's installation
-guide and its FAQ, at 0.23.0, and its issues 3569 and 5651 for the Atlas 300I A2."""
-SEVERAL = {"910": ("910A", "910PROB", "910C"), "300I": ("310", "310P3", "310P3DUO")}
-"""Names of unlike kinds: npu-smi calls an A3 Ascend910, and there were three generations of the Atlas 300I."""
+@functools.cache
+def _catalogue() -> _Catalogue:
+    return json_text.load_as((DATA / "chips.json").read_bytes(), _Catalogue)
+
+
+def known() -> tuple[Npu, ...]:
+    """All known kinds."""
+    return _catalogue().kinds
+
+
 USUAL = ("910B4", "910B3", "910C")
 """The kinds to list if the author named none: the two sizes of the 910B, and the A3."""
 ASSUMED = "910B3"
@@ -138,11 +125,12 @@ def find(name: str) -> tuple[Npu, ...]:
     """
     key = re.sub(r"ASCEND|ATLAS|HUAWEI|NPU|SUPERPOD|VIR\d.*$|[^0-9A-Z]", "", name.upper())
     key = re.sub(r"^910(93\d\d)$", r"\1", key)
-    key = ALIASES.get(key, key)
-    exact = [kind for kind in KINDS if _key(kind) in SEVERAL.get(key, (key,))]
-    close = [kind for kind in KINDS if len(key) >= 3 and _key(kind).startswith(key)]
+    key = _catalogue().aliases.get(key, key)
+    names = _catalogue().several.get(key, (key,))
+    exact = [kind for kind in known() if _key(kind) in names]
+    close = [kind for kind in known() if len(key) >= 3 and _key(kind).startswith(key)]
     # "950PR_9599" and "310B4": a kind, and which variant of it.
-    variant = [kind for kind in KINDS if re.fullmatch(rf"{_key(kind)}\d+", key)]
+    variant = [kind for kind in known() if re.fullmatch(rf"{_key(kind)}\d+", key)]
     return tuple(sorted(exact or close or variant, key=lambda kind: kind.memory_bytes))
 
 
@@ -170,6 +158,6 @@ def named_devices(npu: str, npus: int) -> Devices:
 
 def listed_devices(names: Sequence[str], memory_mib: int) -> Devices | None:
     """The devices in a table of npu-smi, by their names and the memory of one; None if the kind is unknown."""
-    kinds = [kind for name in names[:1] for kind in KINDS if kind.shown == name] or find("".join(names[:1]))
+    kinds = [kind for name in names[:1] for kind in known() if kind.shown == name] or find("".join(names[:1]))
     nearest = min(kinds, key=lambda kind: abs(kind.memory_bytes - memory_mib * MIB), default=None)
     return Devices(kind=nearest, count=len(names)) if nearest else None

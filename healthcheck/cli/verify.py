@@ -217,7 +217,7 @@ def one_family(npu: str) -> None:
     """Refuse a name that means nothing, or kinds of NPUs that differ in more than their memory."""
     found = hardware.find(npu)
     if not found:
-        known = ", ".join(kind.label for kind in hardware.KINDS)
+        known = ", ".join(kind.label for kind in hardware.known())
         raise UsageError(
             msg(
                 "no NPU of the kind {npu} is known; those that are: {known} (and products by Huawei's names, "

@@ -94,7 +94,7 @@ def _misfits(facts: WeightsFacts, demand: Demand) -> Findings:
     yield from judge_quantization(facts, demand.load)
     kinds = hardware.find(facts.npu) if facts.npu else ()
     if facts.npu and not kinds:
-        expected = msg("one of {label}", ", ".join(kind.label for kind in hardware.KINDS))
+        expected = msg("one of {label}", ", ".join(kind.label for kind in hardware.known()))
         yield warn(expected=expected, seen=f"--npu {shown(facts.npu)}", fix=msg("name a kind of that list"))
     if kinds:
         yield from _on(facts, demand, kinds[0])
