@@ -17,7 +17,7 @@ from healthcheck.core.records import JsonValue
 from healthcheck.text.messages import msg
 from healthcheck.wire.adapter import GuardedAdapter
 from healthcheck.wire.answer import Reply
-from healthcheck.wire.chat import Reader
+from healthcheck.wire.chat import Completion, Reader
 from healthcheck.wire.guard import Guard
 from healthcheck.wire.inflate import Inflater
 from healthcheck.wire.request import headers as headers_of
@@ -57,6 +57,11 @@ class Exchange(Reply):
     seconds: float = 0.0
     sent: Mapping[str, JsonValue] | None = None
     abandoned: bool = False
+
+    @property
+    def folded(self) -> Completion:
+        """The folded stream; an empty one where there is none."""
+        return self.completion or Completion()
 
 
 class Client:

@@ -26,19 +26,14 @@ _READ = 8000
 
 def answered(exchange: Exchange | None) -> bool:
     """Whether a stream came and ended as it should."""
-    return (
-        exchange is not None
-        and not exchange.error
-        and exchange.completion is not None
-        and not exchange.completion.error
-        and bool(exchange.completion.finish_reason)
-    )
+    if exchange is None or exchange.error or exchange.folded.error:
+        return False
+    return bool(exchange.folded.finish_reason)
 
 
 def texts(exchange: Exchange) -> tuple[str, str]:
     """Text and reasoning of a stream."""
-    completion = exchange.completion
-    return (completion.text, completion.reasoning) if completion else ("", "")
+    return exchange.folded.text, exchange.folded.reasoning
 
 
 def said(exchange: Exchange) -> str:
@@ -101,8 +96,7 @@ def context_tokens(models: Exchange) -> int | None:
 
 def prompt_tokens(exchange: Exchange | None) -> int | None:
     """The prompt tokens that the server counted; None if it sends no usage."""
-    completion = exchange.completion if exchange else None
-    usage = completion.usage if completion else None
+    usage = exchange.folded.usage if exchange else None
     return usage.prompt_tokens if usage and usage.prompt_tokens > 0 else None
 
 
@@ -113,10 +107,8 @@ def words_in(completion: Completion) -> int:
 
 def counted_tokens(exchange: Exchange) -> int:
     """Tokens of an answer, by the server's count, else by its events."""
-    completion = exchange.completion
-    if completion is None:
-        return 0
-    return completion.usage.completion_tokens if completion.usage else completion.deltas
+    usage = exchange.folded.usage
+    return usage.completion_tokens if usage else exchange.folded.deltas
 
 
 def token_limit(exchange: Exchange) -> int:
@@ -171,6 +163,6 @@ def about(exchange: Exchange) -> At:
     return At(request_of(exchange))
 
 
-def flaws(completion: Completion) -> tuple[str, ...]:
+def flaws(exchange: Exchange) -> tuple[str, ...]:
     """The faults at which the evaluation client stops reading, or drops data."""
-    return completion.faults + completion.swallowed
+    return exchange.folded.faults + exchange.folded.swallowed

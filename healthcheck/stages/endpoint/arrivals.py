@@ -110,7 +110,7 @@ def comparison(turns: Sequence[Turn]) -> Comparison | None:
 
 def _tokens(answer: Exchange) -> int:
     """By the server's count, but no more than events: a wrapper may send each character by itself."""
-    return min(answer.completion.deltas, counted_tokens(answer)) if answer.completion else 0
+    return min(answer.folded.deltas, counted_tokens(answer))
 
 
 def _is_steady(exchange: Exchange, short_s: float) -> bool:
@@ -137,5 +137,4 @@ def _short_wait_s(interview: Interview) -> float:
 
 def _has_pieces(exchange: Exchange) -> bool:
     """Whether an answer had enough events to tell, or, of a long one, all of it in a single event."""
-    completion = exchange.completion
-    return completion is not None and (completion.deltas >= _TELLING_EVENTS or completion.deltas == 1)
+    return exchange.folded.deltas >= _TELLING_EVENTS or exchange.folded.deltas == 1

@@ -106,8 +106,7 @@ def _strange(crowd: Crowd) -> Iterator[str]:
 
 
 def _shared_events(crowd: Crowd) -> Iterator[str]:
-    done = [exchange.completion for exchanges in crowd.rounds for exchange in exchanges]
-    names = [completion.identities if completion else () for completion in done]
+    names = [exchange.folded.identities for exchanges in crowd.rounds for exchange in exchanges]
     for index, identities in enumerate(names):
         others = {name for other, given in enumerate(names) if other != index for name in given}
         if len(identities) > 1 and others & set(identities):

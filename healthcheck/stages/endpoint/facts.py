@@ -111,7 +111,8 @@ def interview(
     )
     opening = facts.opening
     facts = replace(facts, name=opening.name)
-    if answered(opening.exchange) and not _misread(opening.exchange):
+    read = opening.exchange.folded
+    if answered(opening.exchange) and not read.faults and read.choices <= 1:
         asker = replace(asker, name=opening.name, left_out=opening.left_out)
         facts = _together(*_alone(asker, facts))
     return replace(facts, seconds=time.monotonic() - began)
@@ -135,18 +136,9 @@ def _openings(asker: Asker, names: list[str]) -> tuple[Opening, ...]:
         asking = replace(asker, name=name, left_out=left_out)
         exchange = asking.stream(user(STORY), temperature=CLIENT_TEMPERATURE)
         openings.append(Opening(name=name, left_out=left_out, exchange=exchange))
-        if exchange.status not in _REFUSALS and not _several(exchange):
+        if exchange.status not in _REFUSALS and exchange.folded.choices <= 1:
             return tuple(openings)
     return tuple(openings[:1])
-
-
-def _several(exchange: Exchange) -> bool:
-    return exchange.completion is not None and exchange.completion.choices > 1
-
-
-def _misread(exchange: Exchange) -> bool:
-    completion = exchange.completion
-    return completion is None or bool(completion.faults) or _several(exchange)
 
 
 def _alone(asker: Asker, facts: Interview) -> tuple[Asker, Interview]:

@@ -13,7 +13,12 @@ Colour = tuple[int, int, int]
 
 def pictures() -> tuple[str, ...]:
     """Data URLs of four images that no vision model confuses."""
-    return tuple(map(_address, (_red, _blue, _chequered, _shaded)))
+    return (
+        _address(lambda _x, _y: (220, 20, 20)),
+        _address(lambda _x, _y: (20, 40, 220)),
+        _address(lambda x, y: (255, 255, 255) if (x // 14 + y // 14) % 2 else (0, 0, 0)),
+        _address(lambda x, y: (2 * x, 255 - 2 * y, 128)),
+    )
 
 
 def png(pixel: Callable[[int, int], Colour], side: int = SIDE_PIXELS) -> bytes:
@@ -36,19 +41,3 @@ def _chunk(part: tuple[bytes, bytes]) -> bytes:
 
 def _address(pixel: Callable[[int, int], Colour]) -> str:
     return "data:image/png;base64," + base64.b64encode(png(pixel)).decode()
-
-
-def _red(x: int, y: int) -> Colour:  # noqa: ARG001
-    return (220, 20, 20)
-
-
-def _blue(x: int, y: int) -> Colour:  # noqa: ARG001
-    return (20, 40, 220)
-
-
-def _chequered(x: int, y: int) -> Colour:
-    return (255, 255, 255) if (x // 14 + y // 14) % 2 else (0, 0, 0)
-
-
-def _shaded(x: int, y: int) -> Colour:
-    return (2 * x, 255 - 2 * y, 128)

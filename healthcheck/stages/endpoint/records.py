@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from healthcheck.contract import Task
 from healthcheck.stages.endpoint.answers import answer, plain_answer
@@ -12,6 +12,8 @@ EXTRA_FIELDS = ("ignore_eos", "num_return_sequences")
 STREAM_OPTIONS = "stream_options"
 CLIENT_WAITS_S = 5
 """How long the evaluation client waits for /v1/models."""
+APART = {"apart": True}
+"""Marks a field whose exchanges are no streams, or have a check of their own: `every_stream` leaves it out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +107,7 @@ class Foreign:
     """A prompt with characters of several bytes at temperature 0, streamed and plain; once more if they differ."""
 
     streams: tuple[Exchange, ...]
-    plains: tuple[Exchange, ...]
+    plains: tuple[Exchange, ...] = field(metadata=APART)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +115,7 @@ class Shown:
     """The same question with four images, and without one, at temperature 0."""
 
     streams: tuple[Exchange, ...]
-    plain: tuple[Exchange, ...]
+    plain: tuple[Exchange, ...] = field(metadata=APART)
     without: Exchange
 
 
@@ -150,13 +152,13 @@ class Interview:
     """
 
     task: Task
-    models: Exchange
+    models: Exchange = field(metadata=APART)
     asked_name: str = ""
     name: str = ""
     proxies: tuple[str, ...] = ()
     openings: tuple[Opening, ...] = ()
     streams: tuple[Exchange, ...] = ()
-    plains: tuple[Exchange, ...] = ()
+    plains: tuple[Exchange, ...] = field(default=(), metadata=APART)
     limited: Exchange | None = None
     roomy: Exchange | None = None
     long: Exchange | None = None
@@ -172,10 +174,10 @@ class Interview:
     conversation: Conversation | None = None
     crowd: Crowd | None = None
     shown: Shown | None = None
-    abandoned: tuple[Exchange, ...] = ()
-    after_abandoned: Exchange | None = None
-    malformed: tuple[Exchange, ...] = ()
-    after_malformed: Exchange | None = None
+    abandoned: tuple[Exchange, ...] = field(default=(), metadata=APART)
+    after_abandoned: Exchange | None = field(default=None, metadata=APART)
+    malformed: tuple[Exchange, ...] = field(default=(), metadata=APART)
+    after_malformed: Exchange | None = field(default=None, metadata=APART)
     seconds: float = 0.0
 
     @property

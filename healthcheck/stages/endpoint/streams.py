@@ -10,8 +10,6 @@ from healthcheck.stages.endpoint.records import Interview, Step
 from healthcheck.text.messages import msg
 from healthcheck.wire.client import Exchange
 
-_APART = frozenset({"models", "plains", "plain", "abandoned", "after_abandoned", "malformed", "after_malformed"})
-"""Fields whose exchanges are not streams, or which other checks judge."""
 _SLACK = 8
 _FEWEST_TOKENS = 8
 _LIMIT_SHARE = 0.9
@@ -48,7 +46,7 @@ def _within(found: object) -> Iterator[Exchange]:
             yield from _within(each)
     elif is_dataclass(found):
         for field in fields(found):
-            if field.name not in _APART:
+            if not field.metadata.get("apart"):
                 yield from _within(getattr(found, field.name))
 
 
@@ -91,10 +89,9 @@ def lost_in_a_crowd(interview: Interview, exchange: Exchange) -> bool:
 
 def miscount(exchange: Exchange) -> str:
     """Why a stream's token counts cannot be true; "" if they can, or there are none."""
-    completion = exchange.completion
-    usage = completion.usage if completion else None
-    if completion is None or usage is None:
-        return msg("no whole numbers") if completion and completion.usage_sent else ""
+    completion, usage = exchange.folded, exchange.folded.usage
+    if usage is None:
+        return msg("no whole numbers") if completion.usage_sent else ""
     made, words = usage.completion_tokens, words_in(completion)
     size = len(said(exchange).encode("utf-8", "replace"))
     if usage.prompt_tokens <= 0:
@@ -148,8 +145,7 @@ def common_length(interview: Interview) -> int | None:
 
 def _length(exchange: Exchange | None) -> int | None:
     """The tokens of an answer that ended well before max_tokens."""
-    completion = exchange.completion if exchange and answered(exchange) else None
-    if exchange is None or completion is None or completion.usage is None:
+    if exchange is None or not answered(exchange) or exchange.folded.usage is None:
         return None
-    made = completion.usage.completion_tokens
+    made = exchange.folded.usage.completion_tokens
     return made if _FEWEST_TOKENS <= made < _LIMIT_SHARE * token_limit(exchange) else None

@@ -12,7 +12,7 @@ from healthcheck.stages.service.records import Answer
 from healthcheck.system.processes import Listener, shortened
 from healthcheck.text.messages import msg
 from healthcheck.text.redact import beginning
-from healthcheck.wire.chat import Completion, request_body, user
+from healthcheck.wire.chat import request_body, user
 from healthcheck.wire.client import Client, Exchange, Limits
 from healthcheck.wire.models import model_cards
 
@@ -77,10 +77,9 @@ def speaks_http(listeners: tuple[Listener, ...], port: int) -> bool:
 
 def is_answer(chat: Exchange) -> bool:
     """Whether this is a streamed completion from a working model; finer faults are for the endpoint stage."""
-    completion = chat.completion
-    if chat.status != 200 or chat.error or completion is None or completion.error:
+    if chat.status != 200 or chat.error or chat.folded.error:
         return False
-    return bool(completion.deltas or completion.finish_reason)
+    return bool(chat.folded.deltas or chat.folded.finish_reason)
 
 
 class Attempts:
@@ -138,14 +137,10 @@ def _words(chat: Exchange) -> str:
     if chat.status == 0:
         return shortened(chat.error, 300)
     kind = chat.headers.get("content-type", "") or msg("no content type")
-    if chat.completion is not None and "event-stream" in kind:
-        return _stream_words(chat, chat.completion)
-    return msg("{kind}: {begins}", kind, _begins(chat, 500))
-
-
-def _stream_words(chat: Exchange, completion: Completion) -> str:
-    if completion.error:
-        return msg("an error inside the stream: {error}", beginning(completion.error, 400))
+    if chat.completion is None or "event-stream" not in kind:
+        return msg("{kind}: {begins}", kind, _begins(chat, 500))
+    if chat.folded.error:
+        return msg("an error inside the stream: {error}", beginning(chat.folded.error, 400))
     if chat.error:
         return msg("a stream that broke off: {error}", shortened(chat.error, 300))
     return msg("a stream without an answer: {chat}", repr(_begins(chat, 400)))

@@ -84,5 +84,5 @@ def _telling(exchange: Exchange) -> bool:
 
 
 def _signs(exchange: Exchange) -> tuple[str, ...]:
-    cut = exchange.completion is not None and exchange.completion.finish_reason == "length"
+    cut = exchange.folded.finish_reason == "length"
     return tuple(name for name in signs.flags(said(exchange), cut=cut) if name in _SIGNS)

@@ -61,12 +61,10 @@ def extra_fields(interview: Interview) -> Findings:
             fix=msg("ignore unknown fields: {value}", ", ".join((*EXTRA_FIELDS, "stream_options"))),
         )
     streams = (first.exchange, *every_stream(interview))
-    several = next((e for e in streams if e.completion and e.completion.choices > 1), None)
-    if several and several.completion:
+    several = next((e for e in streams if e.folded.choices > 1), None)
+    if several:
         yield about(several).fail(
             expected=msg("one choice in a stream: the client joins the texts of all choices"),
-            seen=msg(
-                "{choices} choices, joined: {text}", several.completion.choices, shown(several.completion.text)
-            ),
+            seen=msg("{choices} choices, joined: {text}", several.folded.choices, shown(several.folded.text)),
             fix=msg("answer one choice; num_return_sequences is for the client, which repeats the request itself"),
         )

@@ -107,13 +107,11 @@ def max_tokens(interview: Interview) -> Findings:
 
 def _usage(interview: Interview, exchange: Exchange) -> Usage | None:
     """The token counts, where those of the whole interview hold (endpoint/stream-usage)."""
-    return exchange.completion.usage if exchange.completion and counts_hold(interview) else None
+    return exchange.folded.usage if counts_hold(interview) else None
 
 
 def _exceeds(exchange: Exchange, usage: Usage | None) -> Finding | None:
-    completion = exchange.completion
-    if completion is None:
-        return None
+    completion = exchange.folded
     counted = usage.completion_tokens if usage else None
     if (counted or 0) <= _COUNTED_OVER * token_limit(exchange) + 2 and not overruns(exchange):
         return None
@@ -138,7 +136,7 @@ def _hidden_cut(interview: Interview) -> Finding | None:
     for short in answers:
         text = said(short) if short else ""
         whole = max((said(each) for each in answers if each), key=len)
-        if short is None or short.completion is None or short.completion.finish_reason != "stop":
+        if short is None or short.folded.finish_reason != "stop":
             continue
         if text and len(text) < len(whole) and whole.startswith(text) and _fills(interview, short):
             return about(short).fail(
@@ -162,7 +160,7 @@ def _fills(interview: Interview, exchange: Exchange) -> bool:
 def _cut_short(interview: Interview) -> Finding | None:
     """A short limit gave far fewer characters a token than a long one: something else was counted too."""
     short, long = interview.streams[0], interview.long
-    if long is None or not answered(long) or not short.completion or short.completion.finish_reason != "length":
+    if long is None or not answered(long) or short.folded.finish_reason != "length":
         return None
     if not said(short):
         return None  # thoughts that the server keeps to itself are counted, too
@@ -197,9 +195,7 @@ def _not_cut(interview: Interview) -> Finding | None:
     the end of the context one that takes more of it. Where cut answers have no tokens, not all of them are counted.
     """
     counted = [(each, usage) for each in every_stream(interview) if (usage := _usage(interview, each))]
-    cut = [
-        (each, usage) for each, usage in counted if each.completion and each.completion.finish_reason == "length"
-    ]
+    cut = [(each, usage) for each, usage in counted if each.folded.finish_reason == "length"]
     if any(usage.completion_tokens == 0 for each, usage in cut if each is not interview.stopped):
         return None
     longest = max((usage.completion_tokens for _, usage in counted), default=0)
@@ -231,8 +227,7 @@ def _total(usage: Usage) -> int:
 
 def _own_limit(interview: Interview, exchange: Exchange, context: int | None) -> Finding | None:
     """A cut well before max_tokens, which the end of the context does not explain."""
-    completion = exchange.completion
-    if completion is None or completion.finish_reason != "length":
+    if exchange.folded.finish_reason != "length":
         return None
     limit, usage = token_limit(exchange), _usage(interview, exchange)
     made = usage.completion_tokens if usage else _estimate(interview, exchange)
@@ -250,7 +245,7 @@ def _own_limit(interview: Interview, exchange: Exchange, context: int | None) ->
 
 def _estimate(interview: Interview, exchange: Exchange) -> int:
     """Tokens of an answer, by the characters that a token has in one that max_tokens cut; 0 if none was."""
-    cut = [s for s in interview.streams if s.completion and s.completion.finish_reason == "length" and said(s)]
+    cut = [s for s in interview.streams if s.folded.finish_reason == "length" and said(s)]
     if not cut or exchange in cut:
         return 0
     return round(len(said(exchange)) * token_limit(cut[0]) / len(said(cut[0])))

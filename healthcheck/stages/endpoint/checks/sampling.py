@@ -114,11 +114,10 @@ def _chance(answers: list[Exchange]) -> float | None:
     Log-probabilities are those before the temperature is applied (vLLM's raw_logprobs); at temperature 2 the words
     that a model prefers are less likely than that, so this is an upper bound.
     """
-    first = answers[0].completion
-    usage = first.usage if first else None
-    if first is None or first.mean_logprob is None or usage is None:
+    first = answers[0].folded
+    if first.mean_logprob is None or first.usage is None:
         return None
-    return math.exp(min(0.0, first.mean_logprob * usage.completion_tokens * (len(answers) - 1)))
+    return math.exp(min(0.0, first.mean_logprob * first.usage.completion_tokens * (len(answers) - 1)))
 
 
 def _differ(exchanges: tuple[Exchange, ...]) -> bool:

@@ -64,15 +64,15 @@ def stream(interview: Interview) -> Findings:
         yield finding
         return
     streams = tuple(every_stream(interview))
-    failing = [exchange for exchange in streams if exchange.completion and exchange.completion.error]
-    if failing and failing[0].completion:
+    failing = [exchange for exchange in streams if exchange.folded.error]
+    if failing:
         yield about(failing[0]).fail(
             expected=msg("no error inside a stream of status 200"),
             seen=msg(
                 "in {failing} of {streams} streams: {error}",
                 len(failing),
                 len(streams),
-                shown(failing[0].completion.error),
+                shown(failing[0].folded.error),
             ),
             fix=msg(
                 "look for this error in the server's log; the evaluation client scores such a stream as an answer"
@@ -94,10 +94,10 @@ def _refused(opening: Exchange) -> Finding | None:
         fix = msg("answer at {chat_path} itself", contract.CHAT_PATH)
     elif opening.status != 200:
         seen = response_of(opening)
-    elif opening.completion and not opening.completion.deltas and opening.body.lstrip()[:1] in {b"{", b"["}:
+    elif not opening.folded.deltas and opening.body.lstrip()[:1] in {b"{", b"["}:
         seen = msg("a plain body: {response_of}", response_of(opening))
         fix = msg('answer "stream": true with server-sent events')
-    elif opening.error and opening.completion and not opening.completion.events:
+    elif opening.error and not opening.folded.events:
         seen = msg("status 200 and then {error}", opening.error)
     else:
         return None
@@ -105,7 +105,7 @@ def _refused(opening: Exchange) -> Finding | None:
 
 
 def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
-    completions = [e.completion for e in streams if e.completion and not flaws(e.completion)]
+    completions = [each.folded for each in streams if not flaws(each)]
     if not completions or any(completion.text.strip() for completion in completions):
         return None
     ended = [completion for completion in completions if completion.finish_reason == "stop"]

@@ -60,9 +60,9 @@ def stream_finish(interview: Interview) -> Findings:
     # A stream that the kit left because it went on and on is judged by endpoint/max-tokens, one that never began
     # beside others by endpoint/concurrency.
     whole = [e for e in streams if not (e.error and overruns(e)) and not lost_in_a_crowd(interview, e)]
-    cut = [e for e in whole if e.error or (e.completion and not e.completion.finish_reason)]
-    if cut and cut[0].completion:
-        why = cut[0].error or msg("no finish_reason after {text}", shown(cut[0].completion.text[-80:]))
+    cut = [e for e in whole if e.error or not e.folded.finish_reason]
+    if cut:
+        why = cut[0].error or msg("no finish_reason after {text}", shown(cut[0].folded.text[-80:]))
         yield about(cut[0]).fail(
             expected=msg("finish_reason in the last choice of every stream"),
             seen=msg("{cut} of {streams} streams were cut: {why}", len(cut), len(streams), why),
@@ -90,7 +90,7 @@ def stream_finish(interview: Interview) -> Findings:
             ),
             fix=msg("look into the server's log at the moment of this request; the client does not ask again"),
         )
-    open_ended = [e for e in whole if e not in cut and e.completion and not e.completion.done]
+    open_ended = [e for e in whole if e not in cut and not e.folded.done]
     if open_ended:
         yield about(open_ended[0]).warn(
             expected=msg("`data: [DONE]` as the last event"),

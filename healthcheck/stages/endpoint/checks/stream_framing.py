@@ -9,6 +9,7 @@ from healthcheck.stages.endpoint.answers import about, flaws
 from healthcheck.stages.endpoint.records import Interview
 from healthcheck.stages.endpoint.streams import every_stream
 from healthcheck.text.messages import joined, msg
+from healthcheck.wire.client import Exchange
 
 
 @check(
@@ -56,30 +57,25 @@ def stream_framing(interview: Interview) -> Findings:
     ```
     """
     streams = tuple(every_stream(interview))
-    spoilt = [(e, e.completion) for e in streams if e.completion and flaws(e.completion)]
+    spoilt = [each for each in streams if flaws(each)]
     if spoilt:
-        exchange, completion = spoilt[0]
-        yield about(exchange).fail(
+        first = joined("; ", flaws(spoilt[0])[:3])
+        yield about(spoilt[0]).fail(
             expected=msg("blocks of `data: ` and one JSON object, with a blank line after each"),
-            seen=msg(
-                "in {spoilt} of {streams} streams: {flaws}",
-                len(spoilt),
-                len(streams),
-                joined("; ", flaws(completion)[:3]),
-            ),
+            seen=msg("in {spoilt} of {streams} streams: {flaws}", len(spoilt), len(streams), first),
             fix=msg("send `data: ` + one line of JSON + two newlines, and nothing else"),
         )
-    typed = [(e, e.headers.get("content-type", "")) for e in streams]
-    if other := [(e, kind) for e, kind in typed if not kind.lower().startswith("text/event-stream")]:
-        yield about(other[0][0]).warn(
+    other = [each for each in streams if not _kind(each).lower().startswith("text/event-stream")]
+    if other:
+        kind = repr(_kind(other[0])) if _kind(other[0]) else msg("none")
+        yield about(other[0]).warn(
             expected="content-type: text/event-stream",
-            seen=msg(
-                "{other} in {other2} of {streams} streams",
-                repr(other[0][1]) if other[0][1] else msg("none"),
-                len(other),
-                len(streams),
-            ),
+            seen=msg("{other} in {other2} of {streams} streams", kind, len(other), len(streams)),
             fix=msg(
                 "answer streams as text/event-stream: the evaluation client does not look, other clients refuse it"
             ),
         )
+
+
+def _kind(exchange: Exchange) -> str:
+    return exchange.headers.get("content-type", "")

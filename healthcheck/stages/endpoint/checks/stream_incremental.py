@@ -55,17 +55,16 @@ def stream_incremental(interview: Interview) -> Findings:
     5.00  data: {"choices": [{"index": 0, "delta": {"content": " a"}, …
     ```
     """
-    streams = [(e, e.completion) for e in every_stream(interview) if e.completion]
-    telling = [(e, c) for e, c in streams if len(said(e)) >= _TELLING_CHARACTERS]
-    whole = [(e, c) for e, c in telling if c.deltas == 1]
+    telling = [each for each in every_stream(interview) if len(said(each)) >= _TELLING_CHARACTERS]
+    whole = [each for each in telling if each.folded.deltas == 1]
     fix = msg("send each token when it is generated; switch off buffering in every proxy before the server")
     if whole and len(whole) == len(telling):
         seen = msg(
             "each of {whole} answers came in one event, up to {said} characters",
             len(whole),
-            max((len(said(e)) for e, _ in whole)),
+            max(len(said(each)) for each in whole),
         )
-        yield about(whole[0][0]).fail(expected=msg("an answer in many events"), seen=seen, fix=fix)
+        yield about(whole[0]).fail(expected=msg("an answer in many events"), seen=seen, fix=fix)
     else:
         yield from _arrivals(interview, fix)
 

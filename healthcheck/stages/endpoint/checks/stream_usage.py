@@ -51,26 +51,22 @@ def stream_usage(interview: Interview) -> Findings:
     data: [DONE]
     ```
     """
-    streams = [(e, e.completion) for e in every_stream(interview) if e.completion]
-    if not any(completion.usage_sent for _, completion in streams):
+    streams = tuple(every_stream(interview))
+    if not any(stream.folded.usage_sent for stream in streams):
         yield note(msg("the server sends no usage in its streams; the evaluation client does without"))
-    for exchange, completion in streams:
-        if problem := miscount(exchange):
-            yield about(exchange).fail(
+    for stream in streams:
+        if problem := miscount(stream):
+            read = stream.folded
+            yield about(stream).fail(
                 expected=msg("prompt_tokens and completion_tokens that can be true"),
-                seen=msg(
-                    "{problem}: {usage_sent} for {text}",
-                    problem,
-                    completion.usage_sent,
-                    shown(completion.text, 120),
-                ),
+                seen=msg("{problem}: {usage_sent} for {text}", problem, read.usage_sent, shown(read.text, 120)),
                 fix=msg("count the tokens of the templated prompt and of the answer"),
             )
             return
-    counts = [(step, prompt_tokens(step.exchange)) for step in interview.steps[:2]]
-    (short, fewer), (longer, more) = counts if len(counts) == 2 else ((None, None), (None, None))
-    if short and longer and fewer and more and tokens_per_unit(interview.steps) is None:
-        yield about(longer.exchange).fail(
+    short, longer = (step.exchange for step in interview.steps[:2]) if interview.steps else (None, None)
+    fewer, more = prompt_tokens(short), prompt_tokens(longer)
+    if longer and fewer and more and tokens_per_unit(interview.steps) is None:
+        yield about(longer).fail(
             expected=msg("more than {fewer} prompt tokens with {filler} characters more", fewer, 2 * len(FILLER)),
             seen=f"{more}",
             fix=msg("count the tokens of the templated prompt; if the count is right, the prompt was cut"),

@@ -75,7 +75,7 @@ def unicode(interview: Interview) -> Findings:
     """
     foreign = interview.foreign
     stream = foreign.streams[0] if foreign else None
-    if foreign is None or stream is None or stream.completion is None or not answered(stream):
+    if foreign is None or stream is None or not answered(stream):
         raise NotApplicable(msg("the prompt with Chinese characters was not answered (endpoint/stream-finish)"))
     text = said(stream)
     whole = "".join(reversed(plain_texts(foreign.plains[0])))
@@ -85,7 +85,7 @@ def unicode(interview: Interview) -> Findings:
             seen=msg("UTF-8 that was taken for Latin-1: {text}", shown(text)),
             fix=msg("decode and encode as UTF-8 all the way"),
         )
-    elif _REPLACEMENT in text and _REPLACEMENT not in whole and (_fits(text, whole) or stream.completion.torn):
+    elif _REPLACEMENT in text and _REPLACEMENT not in whole and (_fits(text, whole) or stream.folded.torn):
         yield about(stream).fail(
             expected=msg("whole characters, as in the plain answer: {whole}", shown(whole, 120)),
             seen=msg("{count} replacement characters (U+FFFD): {text}", text.count(_REPLACEMENT), shown(text)),
