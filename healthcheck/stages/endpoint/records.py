@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 
 from healthcheck.contract import Task
+from healthcheck.core import check as declaring
+from healthcheck.core.records import Stage
 from healthcheck.stages.endpoint.answers import answer, plain_answer
 from healthcheck.wire.client import Exchange
+
+check = functools.partial(declaring.check, stage=Stage.ENDPOINT)
+"""Declares a check of this stage."""
 
 EXTRA_FIELDS = ("ignore_eos", "num_return_sequences")
 STREAM_OPTIONS = "stream_options"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 from healthcheck import contract
 from healthcheck.ascend import hardware, stacks
 from healthcheck.ascend.hardware import Npu
+from healthcheck.core import check as declaring
+from healthcheck.core.records import Stage
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.repo.model_card import Card, read_card
@@ -21,6 +24,9 @@ from healthcheck.stages.weights.pickles import Pickled, inspect
 from healthcheck.stages.weights.registry import Release
 from healthcheck.stages.weights.tokenizer import Tokenizer, read_tokenizer
 from healthcheck.text.messages import msg
+
+check = functools.partial(declaring.check, stage=Stage.WEIGHTS)
+"""Declares a check of this stage."""
 
 MAX_CONFIG_BYTES = 8 * 1024**2
 MAX_INDEX_BYTES = 32 * 1024**2

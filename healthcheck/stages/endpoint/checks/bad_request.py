@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, warn
 from healthcheck.stages.endpoint.answers import response_of
 from healthcheck.stages.endpoint.crowd import LINE_AFTER_MALFORMED, still_right
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
 
 
 @check(
     "endpoint/bad-request",
     "The server recovers from a malformed request",
-    stage=Stage.ENDPOINT,
     why="One malformed request must not end the service for all others.",
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/disconnect",),

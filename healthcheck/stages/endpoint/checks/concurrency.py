@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable
 from healthcheck.stages.endpoint.answers import about, answered, response_of, shown
 from healthcheck.stages.endpoint.crowd import changed_answers, changed_copies, crowd_talk
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
 
 _MIXED = 3
@@ -18,7 +17,6 @@ it repeats when it is alone."""
 @check(
     "endpoint/concurrency",
     "Parallel streams are all served, each with its own text",
-    stage=Stage.ENDPOINT,
     why="The client sends requests concurrently, and does not retry after a status other than 200.",
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, note
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, note
 from healthcheck.stages.endpoint.answers import about, answered, said, shown
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text import degenerate as signs
 from healthcheck.text.messages import msg
 from healthcheck.wire.client import Exchange
@@ -22,7 +21,6 @@ _FIX = msg(
 @check(
     "endpoint/degenerate",
     "Answers are text, not garbage",
-    stage=Stage.ENDPOINT,
     why='A deployment that answers "!!!!" or loops starts, streams and stops like a healthy one.',
     requires=("endpoint/stream-finish",),
 )

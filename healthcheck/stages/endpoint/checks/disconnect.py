@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable
 from healthcheck.stages.endpoint.answers import about, response_of
 from healthcheck.stages.endpoint.crowd import LINE_AFTER_DISCONNECTS, still_right
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
 
 
 @check(
     "endpoint/disconnect",
     "The server recovers from a client disconnect",
-    stage=Stage.ENDPOINT,
     why="A stopped job or a time-out disconnects from open streams; later requests must not suffer.",
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),

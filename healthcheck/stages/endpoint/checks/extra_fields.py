@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable
 from healthcheck.stages.endpoint.answers import about, response_of, shown
-from healthcheck.stages.endpoint.records import EXTRA_FIELDS, Interview
+from healthcheck.stages.endpoint.records import EXTRA_FIELDS, Interview, check
 from healthcheck.stages.endpoint.streams import every_stream
 from healthcheck.text.messages import msg
 
@@ -14,7 +13,6 @@ from healthcheck.text.messages import msg
 @check(
     "endpoint/extra-fields",
     "The evaluation client's extra fields are accepted",
-    stage=Stage.ENDPOINT,
     why="Every request of the evaluation client carries ignore_eos and num_return_sequences.",
     rule=contract.CLIENT_IS_AISBENCH,
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.contract import Task
-from healthcheck.core.check import Findings, NotApplicable, check, note
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, note
 from healthcheck.stages.endpoint.answers import (
     about,
     answered,
@@ -17,7 +16,7 @@ from healthcheck.stages.endpoint.answers import (
     shown,
     texts,
 )
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
 from healthcheck.wire.client import Exchange
 
@@ -25,7 +24,6 @@ from healthcheck.wire.client import Exchange
 @check(
     "endpoint/image",
     "Images affect the answer",
-    stage=Stage.ENDPOINT,
     why="For this task code the service sends images in chat messages.",
     rule=contract.TASK_TYPES,
     requires=("endpoint/stream-finish", "endpoint/degenerate"),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable
 from healthcheck.stages.endpoint.answers import about, repeats, said, shown
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
 from healthcheck.wire.client import Exchange
 
@@ -16,7 +15,6 @@ from healthcheck.wire.client import Exchange
 @check(
     "endpoint/isolation",
     "No request sees the text of another one",
-    stage=Stage.ENDPOINT,
     why="The client sends many problems concurrently: a shared history puts one into the prompt of another.",
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),

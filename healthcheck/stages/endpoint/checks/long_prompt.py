@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.check import Findings, NotApplicable
+from healthcheck.core.records import Finding
 from healthcheck.stages.endpoint.answers import (
     about,
     answered,
@@ -19,7 +19,7 @@ from healthcheck.stages.endpoint.answers import (
 )
 from healthcheck.stages.endpoint.conversation import MUTE
 from healthcheck.stages.endpoint.prompts import FILLER
-from healthcheck.stages.endpoint.records import Interview, Step
+from healthcheck.stages.endpoint.records import Interview, Step, check
 from healthcheck.stages.endpoint.streams import counts_hold, tokens_per_unit
 from healthcheck.text.messages import msg
 
@@ -30,7 +30,6 @@ _FIX = msg("raise the limit on input tokens (--max-model-len), and refuse longer
 @check(
     "endpoint/long-prompt",
     "A long prompt is processed whole or refused",
-    stage=Stage.ENDPOINT,
     why="A prompt that is cut silently loses its question or its examples; the answer is scored all the same.",
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.check import Findings, NotApplicable
+from healthcheck.core.records import Finding
 from healthcheck.stages.endpoint.answers import (
     about,
     answered,
@@ -16,7 +16,7 @@ from healthcheck.stages.endpoint.answers import (
     too_long,
     words_in,
 )
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.stages.endpoint.streams import common_length, counts_hold, every_stream, overruns
 from healthcheck.text.messages import msg
 from healthcheck.wire.chat import Usage
@@ -33,7 +33,6 @@ _SHARE = 0.25
 @check(
     "endpoint/max-tokens",
     "max_tokens is honoured and truncation reported",
-    stage=Stage.ENDPOINT,
     why="An answer that the server cuts short is scored as wrong, and the report does not say that it was cut.",
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),

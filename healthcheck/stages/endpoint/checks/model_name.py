@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import At, Findings, NotApplicable, check
-from healthcheck.core.records import Stage
+from healthcheck.core.check import At, Findings, NotApplicable
 from healthcheck.stages.endpoint.answers import MODELS, answered, response_of
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
 from healthcheck.wire.models import model_cards
 
@@ -14,7 +13,6 @@ from healthcheck.wire.models import model_cards
 @check(
     "endpoint/model-name",
     "The model is served under the weight path",
-    stage=Stage.ENDPOINT,
     why="The service sends the weight path as the model name; the server answers another name with 404.",
     rule=contract.SERVED_NAME,
     requires=("endpoint/models",),

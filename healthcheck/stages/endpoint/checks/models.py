@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import At, Findings, NotApplicable, check, note
-from healthcheck.core.records import Stage
+from healthcheck.core.check import At, Findings, NotApplicable, note
 from healthcheck.stages.endpoint.answers import DENIALS, MODELS, response_of
-from healthcheck.stages.endpoint.records import CLIENT_WAITS_S, Interview
+from healthcheck.stages.endpoint.records import CLIENT_WAITS_S, Interview, check
 from healthcheck.text.messages import msg
 from healthcheck.wire.models import model_cards
 
@@ -14,7 +13,6 @@ from healthcheck.wire.models import model_cards
 @check(
     "endpoint/models",
     "/v1/models lists the model",
-    stage=Stage.ENDPOINT,
     why="The evaluation client takes the model's name from the first entry of /v1/models, and waits 5 s for it.",
     rule=contract.LISTENS_ON_PORT,
 )

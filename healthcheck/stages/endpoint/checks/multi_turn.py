@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, fail
 from healthcheck.stages.endpoint.answers import about, repeats, response_of, said, shown
 from healthcheck.stages.endpoint.conversation import conversation, heard, no_room
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
 
 _FIX = msg("apply the model's chat template to the whole list of messages")
@@ -17,7 +16,6 @@ _WORDS = 3
 @check(
     "endpoint/multi-turn",
     "Earlier turns reach the model",
-    stage=Stage.ENDPOINT,
     why="The service's sample task gives four worked examples as earlier turns of a conversation.",
     rule=contract.CLIENT_IS_AISBENCH,
     requires=("endpoint/stream-finish",),

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, fail
 from healthcheck.stages.endpoint.answers import DENIALS, MODELS, request_of, response_of
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
 
 
 @check(
     "endpoint/no-auth",
     "The endpoint requires no API key",
-    stage=Stage.ENDPOINT,
     why="The service sends no key: a server that requires one refuses every request.",
     rule=contract.CHAT_STREAMING,
 )

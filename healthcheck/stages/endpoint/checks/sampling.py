@@ -6,10 +6,10 @@ import math
 import re
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, note
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.check import Findings, NotApplicable, note
+from healthcheck.core.records import Finding
 from healthcheck.stages.endpoint.answers import about, answered, response_of, said, shown
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
 from healthcheck.wire.client import Exchange
 
@@ -21,7 +21,6 @@ _CHANCE = 1e-6
 @check(
     "endpoint/sampling",
     "Temperature takes effect",
-    stage=Stage.ENDPOINT,
     why=msg(
         "The service samples each problem {repeats} times; pass@{repeats} of equal samples is just the accuracy.",
         contract.SAMPLES_PER_PROBLEM,

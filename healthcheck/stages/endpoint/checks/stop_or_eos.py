@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from healthcheck.core.check import Findings, check, note
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, note
 from healthcheck.stages.endpoint.answers import about, said, shown
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.stages.endpoint.streams import every_stream
 from healthcheck.text.messages import msg
 
@@ -25,7 +24,6 @@ _OTHER = re.compile(r"<\|[A-Za-z][\w ]{1,40}\|>|<｜[^｜<>]{1,40}｜>")
 @check(
     "endpoint/stop-or-eos",
     "Answers end at the end of turn",
-    stage=Stage.ENDPOINT,
     why="An end-of-turn token in the text shows that the model did not stop there; the text after it is scored.",
     requires=("endpoint/stream-finish",),
 )

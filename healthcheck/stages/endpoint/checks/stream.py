@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.check import Findings, NotApplicable, fail
+from healthcheck.core.records import Finding
 from healthcheck.stages.endpoint.answers import DENIALS, about, flaws, response_of, shown
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.stages.endpoint.streams import every_stream
 from healthcheck.text.messages import msg
 from healthcheck.text.redact import beginning
@@ -16,7 +16,6 @@ from healthcheck.wire.client import Exchange
 @check(
     "endpoint/stream",
     "Chat answers are streamed, with text in them",
-    stage=Stage.ENDPOINT,
     why=msg("The service uses the streaming API of {chat_path} and nothing else.", contract.CHAT_PATH),
     rule=contract.CHAT_STREAMING,
 )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, note
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, note
 from healthcheck.stages.endpoint.answers import (
     about,
     answer,
@@ -14,14 +13,13 @@ from healthcheck.stages.endpoint.answers import (
     texts,
 )
 from healthcheck.stages.endpoint.likeness import parting
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
 
 
 @check(
     "endpoint/stream-equals-plain",
     "A streamed answer is the plain answer in pieces",
-    stage=Stage.ENDPOINT,
     why="A chunk that the stream loses or repeats changes the answer that is scored.",
     requires=("endpoint/stream-finish",),
 )

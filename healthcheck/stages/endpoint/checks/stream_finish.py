@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, check
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings
 from healthcheck.stages.endpoint.answers import about, response_of, shown
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.stages.endpoint.streams import broken_off, every_stream, lost_in_a_crowd, overruns, unanswered
 from healthcheck.text.messages import msg
 
@@ -14,7 +13,6 @@ from healthcheck.text.messages import msg
 @check(
     "endpoint/stream-finish",
     "Every stream ends correctly",
-    stage=Stage.ENDPOINT,
     why="The client scores a stream that was cut as if it were whole.",
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-framing",),

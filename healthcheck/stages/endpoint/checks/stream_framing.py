@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, check
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings
 from healthcheck.stages.endpoint.answers import about, flaws
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.stages.endpoint.streams import every_stream
 from healthcheck.text.messages import joined, msg
 from healthcheck.wire.client import Exchange
@@ -15,7 +14,6 @@ from healthcheck.wire.client import Exchange
 @check(
     "endpoint/stream-framing",
     "The evaluation client can read the stream",
-    stage=Stage.ENDPOINT,
     why="The client reads streams more strictly than browsers do; a stream that it cannot read is a failed sample.",
     rule=contract.CLIENT_IS_AISBENCH,
     requires=("endpoint/stream",),

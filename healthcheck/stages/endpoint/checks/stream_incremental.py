@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, unsettled
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, unsettled
 from healthcheck.stages.endpoint.answers import about, said
 from healthcheck.stages.endpoint.arrivals import PROVABLE_S, PROVABLE_TOKENS_PER_S, Streaming, comparison, streaming
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.stages.endpoint.streams import every_stream
 from healthcheck.text.messages import msg
 
@@ -18,7 +17,6 @@ _EXPECTED = msg("the first text of a long answer as soon as that of a short one"
 @check(
     "endpoint/stream-incremental",
     "Text is streamed incrementally",
-    stage=Stage.ENDPOINT,
     why="An answer that is sent in one burst at its end is not streamed: a proxy's time-out cuts the long ones.",
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, check, note
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, note
 from healthcheck.stages.endpoint.answers import about, prompt_tokens, shown
 from healthcheck.stages.endpoint.prompts import FILLER
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.stages.endpoint.streams import every_stream, miscount, tokens_per_unit
 from healthcheck.text.messages import msg
 
@@ -14,7 +13,6 @@ from healthcheck.text.messages import msg
 @check(
     "endpoint/stream-usage",
     "Token counts make sense",
-    stage=Stage.ENDPOINT,
     why="Wrong counts falsify the throughput and the lengths in the service's report.",
     requires=("endpoint/stream-finish",),
 )

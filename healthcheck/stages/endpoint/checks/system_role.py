@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, warn
 from healthcheck.stages.endpoint.answers import about, response_of
 from healthcheck.stages.endpoint.conversation import conversation, heard, no_room
-from healthcheck.stages.endpoint.records import Interview
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
 
 
 @check(
     "endpoint/system-role",
     "The system message reaches the model",
-    stage=Stage.ENDPOINT,
     why="Some data sets instruct the model in a system message.",
     rule=contract.CLIENT_IS_AISBENCH,
     requires=("endpoint/stream-finish",),

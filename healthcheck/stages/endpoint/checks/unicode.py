@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from healthcheck.core.check import Findings, NotApplicable, check
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable
 from healthcheck.stages.endpoint.answers import (
     about,
     answer,
@@ -18,7 +17,7 @@ from healthcheck.stages.endpoint.answers import (
 )
 from healthcheck.stages.endpoint.likeness import loses
 from healthcheck.stages.endpoint.prompts import FOREIGN_CHARACTERS
-from healthcheck.stages.endpoint.records import Foreign, Interview
+from healthcheck.stages.endpoint.records import Foreign, Interview, check
 from healthcheck.text.messages import msg
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -29,7 +28,6 @@ _HELD_BACK = 2
 @check(
     "endpoint/unicode",
     "Characters of several bytes arrive whole",
-    stage=Stage.ENDPOINT,
     why="One token can be a third of a Chinese character: a server that decodes each token separately corrupts it.",
     requires=("endpoint/stream-finish",),
 )

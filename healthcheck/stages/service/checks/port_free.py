@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, check, unsettled
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, unsettled
 from healthcheck.stages.service.failures import place
-from healthcheck.stages.service.records import PortFacts
+from healthcheck.stages.service.records import PortFacts, check
 from healthcheck.system.processes import Listener
 from healthcheck.text.messages import msg
 
@@ -14,7 +13,6 @@ from healthcheck.text.messages import msg
 @check(
     "service/port-free",
     msg("Nothing else uses port {port}", contract.PORT),
-    stage=Stage.SERVICE,
     why="With another server on the port, the kit would measure that server, or the launch would fail through no "
     "fault of the submission.",
     rule=contract.LISTENS_ON_PORT,

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import At, Findings, check, note, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import At, Findings, note, warn
 from healthcheck.stages.service.failures import describe_exit, explain, place
-from healthcheck.stages.service.records import Launch, LaunchOutcome
+from healthcheck.stages.service.records import Launch, LaunchOutcome, check
 from healthcheck.text.messages import msg
 
 
 @check(
     "service/starts",
     "deploy.sh starts a server that answers",
-    stage=Stage.SERVICE,
     why=msg(
         "The service runs deploy.sh, then sends requests to {chat_path} on port {port}; without an "
         "answer the job fails.",

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import At, Findings, NotApplicable, check
-from healthcheck.core.records import Stage
+from healthcheck.core.check import At, Findings, NotApplicable
 from healthcheck.stages.service.failures import describe_exit
-from healthcheck.stages.service.records import Ended, LaunchOutcome
+from healthcheck.stages.service.records import Ended, LaunchOutcome, check
 from healthcheck.stages.service.repairs import repair
 from healthcheck.text.messages import joined, msg
 
@@ -14,7 +13,6 @@ from healthcheck.text.messages import joined, msg
 @check(
     "service/stays-up",
     "The server that became ready keeps serving",
-    stage=Stage.SERVICE,
     why="An evaluation takes hours; answers are lost if the server dies or restarts meanwhile.",
     rule=contract.STARTS_THE_SERVICE,
     requires=("service/starts",),

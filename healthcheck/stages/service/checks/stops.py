@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.core.records import Stage
-from healthcheck.stages.service.records import Ended, Stopped
+from healthcheck.core.check import Findings, NotApplicable, fail, note, warn
+from healthcheck.stages.service.records import Ended, Stopped, check
 from healthcheck.system.processes import shortened
 from healthcheck.text.messages import joined, msg
 
@@ -14,7 +13,6 @@ SLOW_STOP_S = 20.0
 @check(
     "service/stops",
     "The server ends after SIGTERM",
-    stage=Stage.SERVICE,
     why="A job can be stopped while it runs; remaining processes block the NPUs and the port for the next job.",
     requires=("service/port-free",),
 )

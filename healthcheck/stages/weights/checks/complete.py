@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from healthcheck.core.check import At, Findings, check, fail, note, unsettled, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.check import At, Findings, fail, note, unsettled, warn
+from healthcheck.core.records import Finding
 from healthcheck.stages.weights.documents import Document, child
-from healthcheck.stages.weights.facts import Weights, WeightsFacts
+from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
 from healthcheck.stages.weights.folder import Entry, shown
 from healthcheck.stages.weights.inventory import (
     MAIN_INDEX,
@@ -34,7 +34,6 @@ MAY_BE_EMPTY = (".py", ".jinja")
 @check(
     "weights/complete",
     "Every file of the weights is present and complete",
-    stage=Stage.WEIGHTS,
     why="The engine stops at the first missing or truncated shard, often after minutes of loading.",
     requires=("weights/present",),
 )

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from healthcheck.ascend.stacks import spans
-from healthcheck.core.check import At, Findings, NotApplicable, check, fail, note
-from healthcheck.core.records import Finding, JsonValue, Stage
+from healthcheck.core.check import At, Findings, NotApplicable, fail, note
+from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.weights.documents import JsonObject, child, text_of, words
-from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.inventory import Format
 from healthcheck.stages.weights.nature import Family
@@ -35,7 +35,6 @@ PARTS = ("text_config", "llm_config", "language_config", "thinker_config", "visi
 @check(
     "weights/config",
     "config.json is readable, and the engine supports its architecture",
-    stage=Stage.WEIGHTS,
     why="The engine reads config.json first, and does not start if it does not support the architecture.",
     requires=("weights/present",),
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from healthcheck.core.check import At, Findings, NotApplicable, check
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.check import At, Findings, NotApplicable
+from healthcheck.core.records import Finding
 from healthcheck.stages.weights.documents import integer, text_of, words
-from healthcheck.stages.weights.facts import Weights, WeightsFacts
+from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
 from healthcheck.stages.weights.inventory import Format
 from healthcheck.stages.weights.words import some
 from healthcheck.text.messages import msg, plural
@@ -23,7 +23,6 @@ _OWN_LAYOUT = {"longcat_flash", "nemotron-nas", "mllama"}
 @check(
     "weights/matches-config",
     "The tensors are those that config.json describes",
-    stage=Stage.WEIGHTS,
     why="The engine builds the model from config.json and refuses tensors that are missing or have another shape.",
     requires=("weights/complete", "weights/safetensors", "weights/config"),
 )

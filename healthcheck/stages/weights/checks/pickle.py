@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import At, Findings, NotApplicable, check, note
-from healthcheck.core.records import Stage
-from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.core.check import At, Findings, NotApplicable, note
+from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.inventory import Format
 from healthcheck.stages.weights.words import gigabytes, some
@@ -14,7 +13,6 @@ from healthcheck.text.messages import msg
 @check(
     "weights/pickle",
     "No weights are pickles",
-    stage=Stage.WEIGHTS,
     why="A pickle is a program: loading an untrusted one runs its code.",
     requires=("weights/present",),
 )

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from healthcheck.ascend import hardware
 from healthcheck.ascend.hardware import GIB, Family, Npu
-from healthcheck.core.check import At, Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.core.records import Finding, JsonValue, Stage
+from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unsettled, warn
+from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.weights import memory
 from healthcheck.stages.weights.demand import Demand, longest_context, read_demand
-from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.inventory import MAIN_INDEX
 from healthcheck.stages.weights.memory import Shape
@@ -27,7 +27,6 @@ KIND_SIZES = (1, 2, 4, 8, 16)
 @check(
     "plan/fits-hardware",
     "The model fits the devices",
-    stage=Stage.WEIGHTS,
     why="The engine of a model that does not fit stops while it loads, or while it reserves the cache.",
     requires=("weights/present", "weights/config"),
     by_row=True,

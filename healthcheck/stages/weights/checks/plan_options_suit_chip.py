@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from healthcheck.ascend import stacks
 from healthcheck.ascend.hardware import Family
-from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
-from healthcheck.core.records import Finding, Level, Stage
+from healthcheck.core.check import Findings, NotApplicable, fail, warn
+from healthcheck.core.records import Finding, Level
 from healthcheck.stages.weights.attention import is_asked, judge_attention
 from healthcheck.stages.weights.demand import read_layout
 from healthcheck.stages.weights.documents import text_of
 from healthcheck.stages.weights.experts import has_experts
-from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.settings import in_settings
 from healthcheck.system import json_text
 from healthcheck.system.files import DATA
@@ -60,7 +60,6 @@ class _Table:
 @check(
     "plan/options-suit-chip",
     "The options suit the chip",
-    stage=Stage.WEIGHTS,
     why="vllm-ascend refuses some options on some chips, and needs others there, when the model is loaded.",
     requires=("weights/present", "weights/config"),
     by_row=True,

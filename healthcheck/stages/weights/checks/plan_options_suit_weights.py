@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 
 from healthcheck.ascend import stacks
-from healthcheck.core.check import At, Findings, NotApplicable, check, fail, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import At, Findings, NotApplicable, fail, warn
 from healthcheck.errors import KitError
 from healthcheck.stages.weights.documents import JsonObject, integer, text_of, words
 from healthcheck.stages.weights.experts import is_dense
-from healthcheck.stages.weights.facts import Weights, WeightsFacts
+from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.known_models import known_models
 from healthcheck.stages.weights.settings import in_settings
@@ -34,7 +33,6 @@ _OF_MTP = re.compile(r"mtp|nextn|(?:^|\.)(?:eh_proj|enorm|hnorm)\.", re.IGNORECA
 @check(
     "plan/options-suit-weights",
     "The weights have what the options ask for",
-    stage=Stage.WEIGHTS,
     why="vLLM ends while it builds its configuration if an option asks for a part that the model does not have.",
     requires=("weights/present",),
     by_row=True,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import At, Findings, check, fail
-from healthcheck.core.records import Stage
-from healthcheck.stages.weights.facts import Weights, WeightsFacts
+from healthcheck.core.check import At, Findings, fail
+from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.inventory import Format, format_of, is_partial, of_format
 from healthcheck.stages.weights.words import some
@@ -17,7 +16,6 @@ SERVED = msg("*.safetensors (or *.bin, *.gguf) files")
 @check(
     "weights/present",
     "The folder holds a model",
-    stage=Stage.WEIGHTS,
     rule=contract.WEIGHTS_FROM_MODEL_PATH,
     why="The service downloads the weights repository to $MODEL_PATH, from which the server loads it.",
 )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import At, Findings, NotApplicable, check
-from healthcheck.core.records import Stage
+from healthcheck.core.check import At, Findings, NotApplicable
 from healthcheck.stages.weights.documents import text_of
-from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.known_models import known_models
 from healthcheck.stages.weights.tokenizer import PROCESSOR_FILES
 from healthcheck.system import json_text
@@ -15,7 +14,6 @@ from healthcheck.text.messages import joined, msg
 @check(
     "weights/processor",
     "A model that takes images or audio has its processor",
-    stage=Stage.WEIGHTS,
     why="The engine prepares images and audio with the model's processor, and does not start without one.",
     requires=("weights/config",),
 )

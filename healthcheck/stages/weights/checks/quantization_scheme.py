@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from healthcheck.ascend import schemes, stacks
 from healthcheck.ascend.hardware import Family
 from healthcheck.ascend.schemes import IN_GROUPS, Registry
-from healthcheck.core.check import At, Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unsettled, warn
+from healthcheck.core.records import Finding
 from healthcheck.stages.weights.documents import JsonObject, text_of
-from healthcheck.stages.weights.facts import Weights, WeightsFacts
+from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
 from healthcheck.stages.weights.load import fp8_beside_schemes, read_load
 from healthcheck.stages.weights.named_schemes import Layer, Named, by_compressed_tensors, by_method, by_modelslim
 from healthcheck.stages.weights.words import broken
@@ -23,7 +23,6 @@ SERVED = (Family.A2, Family.A3, Family.A5, Family.P310)
 @check(
     "weights/quantization-scheme",
     "The release has the quantization scheme of the weights",
-    stage=Stage.WEIGHTS,
     why="A layer whose scheme vllm-ascend does not have for its chip ends the engine while it loads.",
     requires=("weights/present", "weights/config"),
     by_row=True,

@@ -6,10 +6,9 @@ import ast
 import warnings
 from collections.abc import Iterator
 
-from healthcheck.core.check import At, Findings, NotApplicable, check, fail, note, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import At, Findings, NotApplicable, fail, note, warn
 from healthcheck.stages.weights.documents import JsonObject, child, text_of, words
-from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import Folder, Unreadable, shown
 from healthcheck.stages.weights.words import some
 from healthcheck.text.messages import msg
@@ -21,7 +20,6 @@ MAX_CODE_BYTES = 2 * 1024**2
 @check(
     "weights/remote-code",
     "Code that comes with the weights is complete and allowed",
-    stage=Stage.WEIGHTS,
     why="Weights with their own code load only with --trust-remote-code, and only if that code is complete.",
     requires=("weights/present",),
 )

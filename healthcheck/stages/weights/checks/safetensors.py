@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.core.records import Finding, Stage
-from healthcheck.stages.weights.facts import Shard, Weights, WeightsFacts
+from healthcheck.core.check import Findings, NotApplicable, fail, note, warn
+from healthcheck.core.records import Finding
+from healthcheck.stages.weights.facts import Shard, Weights, WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.text.messages import msg
 
@@ -16,7 +16,6 @@ MAX_REPORTED = 10
 @check(
     "weights/safetensors",
     "The safetensors files are sound",
-    stage=Stage.WEIGHTS,
     why="The loader refuses a file whose header does not describe it exactly.",
     requires=("weights/present",),
 )

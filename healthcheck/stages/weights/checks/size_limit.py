@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck import contract
-from healthcheck.core.check import At, Findings, NotApplicable, check, note, warn
-from healthcheck.core.records import JsonValue, Stage
-from healthcheck.stages.weights.facts import Weights, WeightsFacts
+from healthcheck.core.check import At, Findings, NotApplicable, note, warn
+from healthcheck.core.records import JsonValue
+from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
 from healthcheck.stages.weights.folder import MAX_ENTRIES, Entry
 from healthcheck.stages.weights.inventory import Format, is_partial, of_format
 from healthcheck.stages.weights.words import gigabytes, some
@@ -17,7 +17,6 @@ from healthcheck.text.messages import msg
 @check(
     "weights/size-limit",
     "The weights fit the size limit",
-    stage=Stage.WEIGHTS,
     rule=contract.WEIGHT_LIMIT,
     why="Above the limit the download of the weights fails, and so does the job.",
 )

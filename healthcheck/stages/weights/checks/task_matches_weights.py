@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import At, Findings, NotApplicable, check, fail, note, warn
-from healthcheck.core.records import Stage
-from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.core.check import At, Findings, NotApplicable, fail, note, warn
+from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.nature import Family, Nature
 from healthcheck.stages.weights.task import CODES, task_of, usual_task
@@ -22,7 +21,6 @@ _SAID = {"audio": msg("audio"), "image": msg("image"), "text": msg("text")}
 @check(
     "task/matches-weights",
     "The weights can do the task",
-    stage=Stage.WEIGHTS,
     rule=contract.TASK_TYPES,
     why="The service sends the task's chat requests; a model of another kind answers none of them.",
 )

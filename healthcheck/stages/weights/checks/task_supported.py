@@ -5,9 +5,8 @@ from __future__ import annotations
 import difflib
 
 from healthcheck import contract
-from healthcheck.core.check import At, Findings, check, note, unsettled
-from healthcheck.core.records import Stage
-from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.core.check import At, Findings, note, unsettled
+from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.task import CODES, named_tasks, task_of
 from healthcheck.text.messages import joined, msg
@@ -16,7 +15,6 @@ from healthcheck.text.messages import joined, msg
 @check(
     "task/supported",
     "The task is one that the service evaluates",
-    stage=Stage.WEIGHTS,
     rule=contract.TASK_TYPES,
     why="Other tasks have no evaluation.",
 )

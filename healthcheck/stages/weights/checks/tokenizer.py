@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator
 
 from healthcheck import contract
-from healthcheck.core.check import At, Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.core.records import Finding, JsonValue, Stage
+from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unsettled, warn
+from healthcheck.core.records import Finding, JsonValue
 from healthcheck.errors import UsageError
 from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.weights.documents import text_of, words
-from healthcheck.stages.weights.facts import WeightsFacts
+from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import Unreadable, shown
 from healthcheck.stages.weights.inventory import Format
 from healthcheck.stages.weights.known_models import known_models
@@ -49,7 +49,6 @@ def _conversation(roles: tuple[str, ...], *, parts: bool) -> list[dict[str, Json
 @check(
     "weights/tokenizer",
     "The tokenizer exists, and its chat template renders",
-    stage=Stage.WEIGHTS,
     rule=contract.CHAT_REQUIRED,
     why="Without a chat template the engine answers every chat request with an error.",
     requires=("weights/present",),
