@@ -17,20 +17,6 @@ from healthcheck.text.messages import Message, msg
 FLAG = re.compile(r"(?<![\w-])--([a-z][a-z\d-]{2,60})")
 
 FILE = DATA / "failures.yaml"
-_CLASS_OR_QUANTIFIER = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d*,?\d*\}")
-_SHORTEST = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """A pattern, with a text that every match contains; `needle` is "" if there is none."""
-
-    expression: re.Pattern[str]
-    needle: str
-
-    def search(self, text: str, start: int = 0) -> re.Match[str] | None:
-        """Like `re.Pattern.search`, and ten times as fast if the needle is not there."""
-        return self.expression.search(text, start) if text.find(self.needle, start) >= 0 else None
 
 
 class Severity(enum.IntEnum):
@@ -64,7 +50,7 @@ class Failure:
 
     id: str
     severity: Severity
-    patterns: tuple[Pattern, ...]
+    patterns: tuple[re.Pattern[str], ...]
     follows: bool
     cause: str
     fix: str
@@ -78,7 +64,7 @@ class Catalogue:
     """The known failures, and what looks like one and is none."""
 
     failures: tuple[Failure, ...]
-    benign: tuple[Pattern, ...]
+    benign: tuple[re.Pattern[str], ...]
 
     def of(self, severity: Severity) -> tuple[Failure, ...]:
         """The failures of one severity."""
@@ -115,17 +101,20 @@ def catalogue() -> Catalogue:
         file = json_text.convert(yaml_text.load(FILE.read_text(encoding="utf-8")), _File)
         return Catalogue(
             failures=tuple(map(_failure, file.failures)),
-            benign=tuple(compiled(expression) for entry in file.benign for expression in entry.patterns),
+            benign=tuple(_compiled(expression) for entry in file.benign for expression in entry.patterns),
         )
     except (OSError, yaml_text.YamlError, KeyError, ValueError, re.error) as error:
         raise KitFailure(msg("{name} of the kit cannot be used: {error}", FILE.name, error)) from error
+
+
+_compiled = functools.partial(re.compile, flags=re.MULTILINE)
 
 
 def _failure(entry: _Entry) -> Failure:
     return Failure(
         id=entry.id,
         severity=Severity[entry.severity.upper()],
-        patterns=tuple(map(compiled, entry.patterns)),
+        patterns=tuple(map(_compiled, entry.patterns)),
         follows=entry.follows,
         cause=message_of(entry.cause),
         fix=message_of(filled(entry.fix)),
@@ -144,39 +133,3 @@ def message_of(text: str, own: Mapping[str, str] | None = None) -> Message:
         lambda match: f"{{{match[1].replace('-', '_')}}}", text.replace("{", "{{").replace("}", "}}")
     )
     return Message(template, *((own or {}).get(flag, f"--{flag}") for flag in flags))
-
-
-def compiled(expression: str) -> Pattern:
-    """Compile in multi-line mode.
-
-    Raises:
-        re.error: it is not a regular expression.
-    """
-    return Pattern(re.compile(expression, re.MULTILINE), needle(expression))
-
-
-def needle(expression: str) -> str:
-    """The longest text outside groups, classes and quantifiers; "" with a flag or a top-level `|`."""
-    runs, depth, at = [""], 0, 0
-    while at < len(expression):
-        char, skipped = expression[at], _CLASS_OR_QUANTIFIER.match(expression, at)
-        at += 1
-        if skipped:
-            runs, at = [*runs[:-1], runs[-1][:-1] if char == "{" else runs[-1], ""], skipped.end()
-        elif char == "\\":
-            literal = not expression[at].isalnum() and not depth
-            runs = [*runs[:-1], runs[-1] + expression[at]] if literal else [*runs, ""]
-            at += 1
-        elif char in "()":
-            depth += 1 if char == "(" else -1
-            runs.append("")
-        elif char in "?*+":
-            runs = [*runs[:-1], runs[-1][:-1], ""]
-        elif char == "|" and not depth:
-            return ""
-        elif char in ".^$|" or depth:
-            runs.append("")
-        else:
-            runs[-1] += char
-    longest = max(runs, key=len)
-    return longest if len(longest) >= _SHORTEST and not expression.startswith("(?i") else ""

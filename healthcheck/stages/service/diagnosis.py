@@ -6,6 +6,7 @@ The log is read in windows that overlap, so memory stays bounded whatever its le
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from typing import BinaryIO
 
 from healthcheck.errors import UsageError, reason_of
 from healthcheck.stages.service.blocks import Line, last_error
-from healthcheck.stages.service.catalogue import Catalogue, Failure, Pattern, Severity, catalogue
+from healthcheck.stages.service.catalogue import Catalogue, Failure, Severity, catalogue
 from healthcheck.stages.service.evidence import Hit, judged, searched
 from healthcheck.stages.service.text import (
     is_error,
@@ -202,7 +203,7 @@ def _without_benign(text: str, known: Catalogue) -> str:
     return text
 
 
-def _emptied(text: str, pattern: Pattern) -> str:
+def _emptied(text: str, pattern: re.Pattern[str]) -> str:
     kept, at = [], 0
     while match := pattern.search(text, at):
         kept.append(text[at : text.rfind("\n", at, match.start()) + 1 or at])
