@@ -120,25 +120,20 @@ def _evidence(launch: Launch) -> dict[str, str | int | float | None]:
 
 
 def _not_started(launch: Launch) -> tuple[str, str]:
-    return (
-        msg("`{command}` could not be run: {failure}", " ".join(launch.command), launch.failure),
-        msg(
-            "name a shell that is there in the first line of deploy.sh: #!/bin/sh or #!/bin/bash, with LF line ends"
-        ),
+    fix = msg(
+        "name a shell that is there in the first line of deploy.sh: #!/bin/sh or #!/bin/bash, with LF line ends"
     )
+    return msg("`{command}` could not be run: {failure}", " ".join(launch.command), launch.failure), fix
 
 
 def _exited(launch: Launch) -> tuple[str, str]:
     after = msg("after {seconds:.0f} s", launch.seconds)
     if launch.exit_status == 0:
-        return (
-            msg(
-                "deploy.sh ended {after} with exit status 0 and left no process: no server was started, or "
-                "it ended",
-                after,
-            ),
-            msg("end deploy.sh in `exec vllm serve …` so that it runs as long as the server does"),
+        seen = msg(
+            "deploy.sh ended {after} with exit status 0 and left no process: no server was started, or it ended",
+            after,
         )
+        return seen, msg("end deploy.sh in `exec vllm serve …` so that it runs as long as the server does")
     memory = _memory(launch)
     left = msg(", {processes} processes left behind", len(launch.processes)) if launch.processes else ""
     seen = msg(
@@ -149,12 +144,10 @@ def _exited(launch: Launch) -> tuple[str, str]:
         memory,
     )
     if memory:
-        return (
-            seen,
-            msg(
-                "make it fit: fewer or smaller processes, a shorter --max-model-len, or a machine with more memory"
-            ),
+        fix = msg(
+            "make it fit: fewer or smaller processes, a shorter --max-model-len, or a machine with more memory"
         )
+        return seen, fix
     block = launch.diagnosis.block if launch.diagnosis else ()
     said = msg("fix its last error, “{cut}”; ", _cut(block[-1].text)) if block else ""
     return seen, msg("{said}read the last lines of the log in {log}", said, launch.log)
@@ -171,25 +164,22 @@ def _memory(launch: Launch) -> str:
 
 def _backgrounded(launch: Launch) -> tuple[str, str]:
     after = msg("{seconds:.0f} s after the start", launch.seconds)
-    return (
-        msg("deploy.sh ended with exit status 0 and left a process in the background, which died {after}", after),
-        msg(
-            "end deploy.sh in `exec vllm serve …`, without `&` and without nohup, and let its output go to the log"
-        ),
+    seen = msg("deploy.sh ended with exit status 0 and left a process in the background, which died {after}", after)
+    fix = msg(
+        "end deploy.sh in `exec vllm serve …`, without `&` and without nohup, and let its output go to the log"
     )
+    return seen, fix
 
 
 def _restarting(launch: Launch) -> tuple[str, str]:
     command, times = launch.restarted
-    return (
-        msg(
-            "a restart loop: `{command}` was started {times} times in {seconds:.0f} s, and died",
-            shortened(command),
-            times,
-            launch.seconds,
-        ),
-        msg("start the server once, with `exec`; a loop only hides why it dies"),
+    seen = msg(
+        "a restart loop: `{command}` was started {times} times in {seconds:.0f} s, and died",
+        shortened(command),
+        times,
+        launch.seconds,
     )
+    return seen, msg("start the server once, with `exec`; a loop only hides why it dies")
 
 
 def _answers_wrongly(launch: Launch) -> tuple[str, str]:
@@ -220,10 +210,8 @@ def _answers_wrongly(launch: Launch) -> tuple[str, str]:
 
 def _other_port(launch: Launch) -> tuple[str, str]:
     ports = ", ".join(sorted({place(listener) for listener in launch.other_ports}))
-    return (
-        msg("nobody listens on port {port}; what deploy.sh started listens on {ports}", launch.port, ports),
-        msg("start the server with --host 0.0.0.0 --port {port}", launch.port),
-    )
+    seen = msg("nobody listens on port {port}; what deploy.sh started listens on {ports}", launch.port, ports)
+    return seen, msg("start the server with --host 0.0.0.0 --port {port}", launch.port)
 
 
 def _silent(launch: Launch) -> tuple[str, str]:
@@ -280,14 +268,10 @@ def _foreign(launch: Launch) -> tuple[str, str]:
     where = place(launch.foreign[0]) if launch.foreign else msg("port {port}", launch.port)
     seen = msg("{owner} listens on {where} and was not started by deploy.sh", str(owner or msg("a process")), where)
     if not launch.contained:
-        return (
-            msg("{seen}: it took the port meanwhile, or a daemon started it for deploy.sh", seen),
-            msg("stop that process and run again; if it is your server, let deploy.sh itself start it"),
-        )
-    return (
-        msg("{seen}: it runs in a container", seen),
-        msg("let deploy.sh start the server itself, in the foreground: not through docker or another daemon"),
-    )
+        seen = msg("{seen}: it took the port meanwhile, or a daemon started it for deploy.sh", seen)
+        return seen, msg("stop that process and run again; if it is your server, let deploy.sh itself start it")
+    fix = msg("let deploy.sh start the server itself, in the foreground: not through docker or another daemon")
+    return msg("{seen}: it runs in a container", seen), fix
 
 
 def _lost_the_port(launch: Launch) -> bool:

@@ -190,43 +190,33 @@ def _nowhere(facts: WeightsFacts, named: str, architectures: tuple[str, ...]) ->
     assumed = facts.releases()[0]
     removed = next((name for name in architectures if name in assumed.removed), "")
     if removed:
-        return (
-            msg(
-                "vLLM served {removed} and dropped it",
-                msg("{name} until {removed}", removed, assumed.removed[removed]),
-            ),
-            msg("choose a model that current vLLM serves"),
+        seen = msg(
+            "vLLM served {removed} and dropped it",
+            msg("{name} until {removed}", removed, assumed.removed[removed]),
         )
+        return seen, msg("choose a model that current vLLM serves")
     plugin = next((assumed.plugins[name] for name in architectures if name in assumed.plugins), "")
     if plugin:
-        return (
-            msg("{named}, which only a plug-in serves ({plugin})", named, plugin),
-            msg("install the plug-in through requirements.txt, or choose another model"),
-        )
+        seen = msg("{named}, which only a plug-in serves ({plugin})", named, plugin)
+        return seen, msg("install the plug-in through requirements.txt, or choose another model")
     if any(name in assumed.causal for name in architectures):
-        return (
-            msg(
-                "{named}, which transformers {transformers} has: vLLM would serve it through its slower "
-                "Transformers backend, if the class allows it",
-                named,
-                assumed.transformers,
-            ),
-            msg("try it with --model-impl transformers on the real stack before you submit"),
-        )
-    if facts.weights.config.value.get("auto_map"):
-        return (
-            msg("{named}, which only the code that comes with the weights defines (auto_map)", named),
-            msg("vLLM serves it only if that code supports the Transformers backend: try it on the real stack"),
-        )
-    near = _near(architectures[0], assumed)
-    return (
-        msg(
-            "{named}, which neither that registry nor transformers {transformers} knows",
+        seen = msg(
+            "{named}, which transformers {transformers} has: vLLM would serve it through its slower "
+            "Transformers backend, if the class allows it",
             named,
             assumed.transformers,
-        ),
-        msg("did you mean {near}?", near) if near else msg("compare config.json with the original model's"),
+        )
+        return seen, msg("try it with --model-impl transformers on the real stack before you submit")
+    if facts.weights.config.value.get("auto_map"):
+        fix = msg("vLLM serves it only if that code supports the Transformers backend: try it on the real stack")
+        return msg("{named}, which only the code that comes with the weights defines (auto_map)", named), fix
+    near = _near(architectures[0], assumed)
+    seen = msg(
+        "{named}, which neither that registry nor transformers {transformers} knows",
+        named,
+        assumed.transformers,
     )
+    return seen, msg("did you mean {near}?", near) if near else msg("compare config.json with the original model's")
 
 
 def _near(architecture: str, release: Release) -> str:

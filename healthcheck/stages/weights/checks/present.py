@@ -85,31 +85,21 @@ def _no_folder(facts: WeightsFacts) -> Findings:
 def _why_absent(weights: Weights, names: list[str]) -> tuple[str, str]:
     """What is there in the place of weights, and what helps."""
     if not names:
-        return (
-            msg("the folder is empty"),
-            msg("download the weights into it, or give the folder that holds them"),
-        )
+        seen = msg("the folder is empty")
+        return seen, msg("download the weights into it, or give the folder that holds them")
     deeper = of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF, top=False)
     if deeper:
         folders = sorted({entry.name.rpartition("/")[0] for entry in deeper})
         snapshot = next((folder for folder in folders if "snapshots/" in folder), folders[0])
-        return (
-            msg("weights only in {folders}", some(folders)),
-            msg("give the folder {snapshot} below it, or move its files to the top", repr(shown(snapshot))),
-        )
+        seen = msg("weights only in {folders}", some(folders))
+        return seen, msg("give the folder {snapshot} below it, or move its files to the top", repr(shown(snapshot)))
     partial = [name for name in names if is_partial(name)]
     if partial:
-        return (
-            msg("only remains of a download: {partial}", some(partial)),
-            msg("download the weights again, to the end"),
-        )
+        seen = msg("only remains of a download: {partial}", some(partial))
+        return seen, msg("download the weights again, to the end")
     foreign = of_format(weights.files, Format.FOREIGN, top=False)
     if foreign:
-        return (
-            msg("weights of other frameworks only: {name}", some([entry.name for entry in foreign])),
-            msg("submit the safetensors weights of the model"),
-        )
-    return (
-        msg("no weights among {names} files: {names2}", len(names), some(names)),
-        msg("download the weights; a clone without Git LFS does not contain them"),
-    )
+        seen = msg("weights of other frameworks only: {name}", some([entry.name for entry in foreign]))
+        return seen, msg("submit the safetensors weights of the model")
+    seen = msg("no weights among {names} files: {names2}", len(names), some(names))
+    return seen, msg("download the weights; a clone without Git LFS does not contain them")
