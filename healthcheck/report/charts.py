@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -164,30 +164,6 @@ def over_run(values: Sequence[tuple[int, float]], title: str, unit: str) -> Draw
         _text(LEFT - 10, TOP + 2, unit, "tick", anchor="start"),
     ]
     return Drawing(height, title, tuple(parts))
-
-
-def courses(series: Mapping[str, Sequence[tuple[float, float]]], named: str, title: str, unit: str) -> Drawing:
-    """One line for each series over the time, given in seconds; the one with this name stands out."""
-    height = 190
-    last_s = max(at_s for points in series.values() for at_s, _ in points)
-    across = _Scale(low=0, high=max(last_s, 1), begin=LEFT - 14, end=WIDTH - RIGHT)
-    most = _nice(max(value for points in series.values() for _, value in points))
-    up = _Scale(low=0, high=most, begin=height - 26, end=TOP + 4)
-    parts: list[Part] = [_level(up.at(most * share), _number(most * share), LEFT - 14) for share in (0, 0.5, 1)]
-    parts += [
-        _text(across.at(at_s), height - 8, msg("{at_s:.3g} min", at_s / 60), "tick", anchor=anchor)
-        for at_s, anchor in ((0, "start"), (last_s / 2, "middle"), (last_s, "end"))
-    ]
-    for name, points in sorted(series.items(), key=lambda item: item[0] == named):
-        drawn = _points(_spread(points, WIDTH), across, up)
-        kind = "curve" if name == named else "course"
-        parts.append(
-            Markup('<polyline class="{}" points="{}"><title>{}</title></polyline>').format(kind, drawn, name)
-        )
-    end_s, value = series[named][-1]
-    place = up.at(value) - 6 if up.at(value) > TOP + 24 else up.at(value) + 14
-    parts.append(_text(across.at(end_s), place, _cut(named, PHASE_CHARACTERS), "label", anchor="end"))
-    return Drawing(height, title, (*parts, _text(LEFT - 10, TOP + 2, unit, "tick", anchor="start")))
 
 
 def waterfall(spans: Sequence[Span], title: str) -> Drawing:

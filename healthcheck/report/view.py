@@ -13,7 +13,6 @@ from healthcheck.report import labels, words
 from healthcheck.report.charts import Span
 from healthcheck.report.compared import Compared, compared
 from healthcheck.report.measured import Measured, measured
-from healthcheck.report.soaked import Soaked, soaked
 from healthcheck.stages.probe.records import ProbeRun
 from healthcheck.text.messages import joined, mapped, msg
 
@@ -87,7 +86,6 @@ class Page:
     closed: tuple[CheckView, ...]
     launch: LaunchView | None
     measured: Measured | None
-    soaked: Soaked | None
     compared: Compared | None
     provenance: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     unknown: tuple[str, ...]
@@ -110,7 +108,6 @@ def page(report: Report, run: ProbeRun | None) -> Page:
         closed=tuple(check for check in checks if check.tone not in GRAVEST[:4]),
         launch=_launch(_mapping(report.provenance.get("launch"))),
         measured=measured(run) if run and run.samples else None,
-        soaked=soaked(report.metrics.get("soak")),
         compared=compared(report.metrics),
         provenance=tuple(_provenance(report.provenance)),
         unknown=UNKNOWN,

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from html.parser import HTMLParser
 from pathlib import Path
 
 import psutil
@@ -94,17 +93,15 @@ def outcomes(path):
 
 
 @pytest.mark.process
-def test_the_soak_is_drawn_in_the_report(machine, tmp_path):
+def test_the_soak_is_in_the_report(machine, tmp_path):
     run(machine, "--npus", 2, "--soak", "0.04", "--out", tmp_path / "out")
     found = outcomes(tmp_path / "out/report.json")
     passed = ("soak", "ecc", "custom-ops", "ascend-dmi", "stray-triton", "hccl")
     assert {name: found[f"runner/{name}"] for name in passed} == dict.fromkeys(passed, "pass")
     metrics = json.loads((tmp_path / "out/report.json").read_text())["metrics"]
     assert metrics["soak"]["tflops"].keys() == {"device 0", "device 1"}
+    assert len(metrics["soak"]["celsius"]) == 2
     assert metrics["machine"]["counters"]["HBM Double Bit Error Count of NPU 0 chip 0"] == 0
-    html = (tmp_path / "out/report.html").read_text()
-    assert html.count("<polyline") == 4
-    assert "Temperature of each chip" in html
     asked = (tmp_path / "asked").read_text().splitlines()
     scenes = [line for line in asked if line != "-v"]
     assert scenes == [
@@ -224,32 +221,6 @@ def soaking(processes):
     return alive
 
 
-def test_the_device_that_slows_down_stands_out():
-    machine = answers.complete()
-    machine["children"][answers.SOAK] = answers.soak(late=0.7)
-    html = page.render(report(machine, depth=Depth.SOAK)).decode()
-    assert "device 3 was slowest" in html
+def test_the_page_says_what_the_machine_is():
+    html = page.render(report(answers.complete(), depth=Depth.SOAK)).decode()
     assert "8 × 910B3" in html
-
-
-def test_what_is_on_the_page_is_text():
-    found = report(answers.complete(), depth=Depth.SOAK)
-    hostile = "<script>alert(1)</script>"
-    soak = found.metrics["soak"]
-    soak["tflops"] = {hostile: soak["tflops"]["device 0"], "device 1": []}
-    html = page.render(found).decode()
-    tags: list[str] = []
-    parser = HTMLParser()
-    parser.handle_starttag = lambda tag, _: tags.append(tag)
-    parser.feed(html)
-    assert tags.count("script") == 1
-    assert "&lt;script&gt;alert(1)" in html
-    assert tags.count("polyline") == 9
-
-
-def test_a_soak_of_many_hours_stays_a_small_page():
-    found = report(answers.complete(), depth=Depth.SOAK)
-    found.metrics["soak"]["tflops"] = {
-        f"device {device}": [[float(at), 100.0] for at in range(5_000)] for device in range(70)
-    }
-    assert len(page.render(found)) < 1_000_000
