@@ -24,6 +24,7 @@ TEXTS: Mapping[str, tuple[Place, ...]] = {
     "msg": (0,),
     "joined": (0,),
     "check": (1, "title", "why"),
+    "npu_check": (1, "title", "why"),
     "add_argument": ("help",),
     "add_argument_group": (0, 1, "title", "description"),
     "add_parser": ("help", "description", "epilog"),
@@ -85,7 +86,7 @@ def of_scripts(
 
 
 def _declares(decorator: ast.expr) -> bool:
-    return isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") == "check"
+    return isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") in {"check", "npu_check"}
 
 
 def _texts(node: ast.expr | None) -> Iterator[str]:

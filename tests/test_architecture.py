@@ -106,7 +106,11 @@ def test_every_check_is_in_the_checks_of_its_stage() -> None:
 
 
 def declares(decorator: ast.expr) -> bool:
-    return isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name) and decorator.func.id == "check"
+    return (
+        isinstance(decorator, ast.Call)
+        and isinstance(decorator.func, ast.Name)
+        and decorator.func.id in {"check", "npu_check"}
+    )
 
 
 def functions_of_checks(sources: Sources) -> Iterator[tuple[str, ast.FunctionDef]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from healthcheck.ascend.hardware import Devices, listed_devices
 from healthcheck.runner import npu_smi
-from healthcheck.runner.machine import Machine, Output
+from healthcheck.runner.machine import Machine, Output, called
 from healthcheck.runner.npu_smi import SmiError, Table
 
 SMI_PLACES = ("/usr/local/sbin/npu-smi", "/usr/local/bin/npu-smi", "/usr/local/Ascend/driver/tools/npu-smi")
@@ -12,11 +12,7 @@ SMI_PLACES = ("/usr/local/sbin/npu-smi", "/usr/local/bin/npu-smi", "/usr/local/A
 
 def smi_info(machine: Machine, *, expected: bool) -> tuple[str, Output]:
     """The command for npu-smi here, and its `info`; also searched outside PATH if a device is expected."""
-    output = machine.run("npu-smi", "info")
-    for place in SMI_PLACES if output.missing and expected else ():
-        if machine.paths(place):
-            return place, machine.run(place, "info")
-    return "npu-smi", output
+    return called(machine, "npu-smi", SMI_PLACES if expected else (), "info")
 
 
 def table_here(machine: Machine) -> Table | None:

@@ -153,7 +153,7 @@ def _host(machine: Machine, *, measured: bool, progress: Progress) -> Host:
         disk=machine.space(folder),
         speed=machine.read_speed(folder) if exists and (measured or weights) else None,
         shm=machine.space("/dev/shm"),  # noqa: S108 - the very thing that is looked at
-        open_files=_open_files(machine),
+        open_files=surroundings.limits(machine, "Max open files")[1],
         port_holders=machine.port_holders(contract.PORT),
         variables=variables,
         accelerators=_accelerators(machine),
@@ -170,14 +170,6 @@ def _container(machine: Machine) -> str:
         return "Podman"
     groups = machine.read("/proc/1/cgroup") or ""
     return next((word for word in ("docker", "kubepods", "containerd", "lxc") if word in groups), "")
-
-
-def _open_files(machine: Machine) -> tuple[int | None, int | None]:
-    for line in (machine.read("/proc/self/limits") or "").splitlines():
-        if line.startswith("Max open files"):
-            soft, hard = (*line.removeprefix("Max open files").split(), "", "")[:2]
-            return npu_smi.whole(soft), npu_smi.whole(hard)
-    return None, None
 
 
 def _accelerators(machine: Machine) -> tuple[str, ...]:

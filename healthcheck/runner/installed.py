@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 
 from healthcheck.runner.machine import Machine
+from healthcheck.runner.npu_smi import value_after, whole
 from healthcheck.runner.records import Cann, Driver, Toolkit
 
 ROOT = "/usr/local/Ascend"
@@ -22,8 +23,9 @@ def driver(machine: Machine) -> Driver:
     root = _value(machine.read(INSTALL_INFO) or "", "Driver_Install_Path_Param") or ROOT
     path = f"{root}/driver/version.info"
     text = machine.read(path)
+    booted_s = whole(value_after(machine.read("/proc/stat") or "", "btime "))
     if text is None:
-        return Driver(booted_s=_booted_s(machine))
+        return Driver(booted_s=booted_s)
     entries = machine.paths(glob.escape(path))
     version = _value(text, "package_version") or _value(text, "Version")
     release = version.partition(".")[0]
@@ -32,7 +34,7 @@ def driver(machine: Machine) -> Driver:
         # On 26.x `Version` can be that of a component (7.35.23); releases count from 20.
         version=version if release.isdigit() and int(release[:6]) >= _FIRST_RELEASE else "",
         installed_s=entries[0].modified_s if entries else None,
-        booted_s=_booted_s(machine),
+        booted_s=booted_s,
     )
 
 
@@ -104,10 +106,3 @@ def _value(text: str, name: str) -> str:
         if equals and key.strip() == name:
             return value.strip().strip("\"'[]")[:80]
     return ""
-
-
-def _booted_s(machine: Machine) -> float | None:
-    for line in (machine.read("/proc/stat") or "").splitlines():
-        if line.startswith("btime ") and line[6:].strip().isdigit():
-            return float(line[6:20])
-    return None

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from healthcheck.runner.machine import Machine, Output
+from healthcheck.runner.machine import Machine, Output, called
+from healthcheck.runner.npu_smi import value_after
 from healthcheck.text.messages import msg
 
 PLACES = ("/usr/local/Ascend/driver/tools/hccn_tool", "/usr/local/bin/hccn_tool")
@@ -42,7 +43,7 @@ def ask(machine: Machine, devices: tuple[int, ...]) -> Links:
     """Ask about each device, by its number in /dev/davinciN."""
     if not devices:
         return Links(trouble=msg("there is no device to ask about"))
-    command, first = _tool(machine, devices[0])
+    command, first = called(machine, "hccn_tool", PLACES, "-i", str(devices[0]), "-link", "-g")
     if first.trouble:
         return Links(
             trouble=msg("hccn_tool is not installed here")
@@ -55,28 +56,14 @@ def ask(machine: Machine, devices: tuple[int, ...]) -> Links:
     return Links(ports=ports)
 
 
-def _tool(machine: Machine, device: int) -> tuple[str, Output]:
-    """The command for hccn_tool here, and its first answer."""
-    output = machine.run("hccn_tool", "-i", str(device), "-link", "-g")
-    for place in PLACES if output.missing else ():
-        if machine.paths(place):
-            return place, machine.run(place, "-i", str(device), "-link", "-g")
-    return "hccn_tool", output
-
-
 def _port(machine: Machine, command: str, device: int) -> Port:
+    link = machine.run(command, "-i", str(device), "-link", "-g")
+    health = machine.run(command, "-i", str(device), "-net_health", "-g")
     return Port(
         device=device,
-        link=_value(machine.run(command, "-i", str(device), "-link", "-g"), "link status:"),
-        health=_value(machine.run(command, "-i", str(device), "-net_health", "-g"), "net health status:"),
+        link=value_after(link.text, "link status:")[:60],
+        health=value_after(health.text, "net health status:")[:60],
     )
-
-
-def _value(output: Output, name: str) -> str:
-    for line in output.text.splitlines():
-        if line.strip().startswith(name):
-            return line.split(":", 1)[1].strip()[:60]
-    return ""
 
 
 def _said(output: Output) -> str:

@@ -7,6 +7,7 @@ reason.
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -72,7 +73,6 @@ class Entry:
     """A path that is there.
 
     Attributes:
-        kind: "device", "file", "folder" or "other", links followed.
         mode: permission bits, such as 0o660.
         readable, writable: whether this user may.
         modified_s: seconds since the epoch.
@@ -80,7 +80,6 @@ class Entry:
     """
 
     path: str
-    kind: str = "file"
     mode: int = 0o644
     owner: str = ""
     group: str = ""
@@ -148,3 +147,12 @@ class Machine(Protocol):
 
     def port_holders(self, port: int) -> tuple[Listener, ...]:
         """Who keeps a server from listening on the port."""
+
+
+def called(machine: Machine, name: str, places: Iterable[str], *arguments: str) -> tuple[str, Output]:
+    """A program's answer, and how it was called: by its name, or by the first of these places where it is."""
+    output = machine.run(name, *arguments)
+    for place in places if output.missing else ():
+        if machine.paths(place):
+            return place, machine.run(place, *arguments)
+    return name, output

@@ -4,7 +4,7 @@ A table has a box drawn around cells. Each chip has two rows: one with its NPU, 
 one with its chip number, its bus and its memory. Generations differ in the place of the first two
 (910A and 910B; A3 with a physical id and two dies a card; the wider box of 26.x; 310 and 310P with a device
 number and no HBM; 950 with the NPU's id in a cell of its own), so cells are read by what they hold and not by
-their place on the line. A table of one row a chip, as people paste it, is read too.
+their place on the line.
 
 Sources: recorded outputs of npu-smi 20.2 to 26.x on 310, 310P, 310B, 910A, 910B1-4, 910C and 950.
 """
@@ -22,7 +22,6 @@ HEALTHS = ("OK", "Warning", "Alarm", "Critical", "UNKNOWN")
 """Mildest first; Warning is minor, Alarm major, Critical urgent, UNKNOWN absent or not started (HDK documents)."""
 MAX_CHIPS = 256
 MAX_HOLDERS = 4096
-_FLAT_CELLS = 6
 _OLD_HBM_MIB = 32768
 _ABSENT = {"", "-", "NA", "N/A"}
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -138,6 +137,12 @@ def decimal(text: str) -> float | None:
     return float(f"{before}.{after or 0}")
 
 
+def value_after(text: str, beginning: str) -> str:
+    """The rest of the first line that begins so, "" if none does."""
+    lines = (line.strip() for line in text.splitlines())
+    return next((line.removeprefix(beginning).strip() for line in lines if line.startswith(beginning)), "")
+
+
 def _versions(lines: list[str]) -> tuple[str, str]:
     """From "npu-smi 25.5.1   Version: 25.5.1", boxed or not."""
     tool = driver = ""
@@ -162,11 +167,7 @@ def _chips(rows: list[tuple[str, ...]]) -> Iterator[Chip | None]:
     """The chips; None for one whose second row is missing."""
     above: tuple[str, ...] | None = None
     for cells in rows:
-        if len(cells) >= _FLAT_CELLS:
-            flat = _flat(cells)
-            if flat:
-                yield flat
-        elif _is_first(cells, above):
+        if _is_first(cells, above):
             if above:
                 yield None
             above = cells
@@ -217,23 +218,6 @@ def _chip(first: tuple[str, ...], second: tuple[str, ...]) -> Chip | None:
         used_mib=used,
         total_mib=total,
         other_mib=memory[0][1] if len(memory) > 1 else None,
-    )
-
-
-def _flat(cells: tuple[str, ...]) -> Chip | None:
-    """A row as people paste it: NPU id, name, health, power, temperature, load, used / total."""
-    npu, memory = whole(cells[0]), _figures(cells[-1])
-    if npu is None or not memory or cells[2][:1].isdigit():
-        return None
-    return Chip(
-        npu=npu,
-        chip=0,
-        name=cells[1],
-        health=_health(cells[2]),
-        power_w=decimal(cells[3]),
-        temperature_c=decimal(cells[4]),
-        used_mib=memory[-1][0],
-        total_mib=memory[-1][1],
     )
 
 

@@ -171,13 +171,8 @@ def hccl(output: Output, world: int) -> Hccl:
 def operators(output: Output) -> Operators:
     """Of `children/operators_probe.py`."""
     said = steps(output)
-    found = _named(said, "operators", _Registered)
-    return Operators(
-        output=output,
-        imported=found[0].module if found else "",
-        count=found[0].count if found else None,
-        errors=_errors(said),
-    )
+    found, *_ = _named(said, "operators", _Registered) or (_Registered(module=""),)
+    return Operators(output=output, imported=found.module, count=found.count, errors=_errors(said))
 
 
 def pairs(output: Output, world: int) -> Pairs:
@@ -215,7 +210,6 @@ def soak(output: Output, *, asked_s: float, count: int) -> Soak:
         asked_s=asked_s,
         count=count,
         operations=begins[0].operations if begins else 0.0,
-        at_end=_at_end(said),
         windows=_named(said, "window", Window)[:MAX_WINDOWS],
         readings=tuple(_readings(_named(said, "table", _Table)))[:MAX_WINDOWS],
         errors=_errors(said),

@@ -177,10 +177,8 @@ def _drain(stream: IO[bytes], into: bytearray) -> None:
 def _entry(path: str) -> Entry:
     found = os.stat(path)
     mode = found.st_mode
-    kinds = ((stat.S_ISREG, "file"), (stat.S_ISDIR, "folder"), (stat.S_ISCHR, "device"), (stat.S_ISBLK, "device"))
     return Entry(
         path=path,
-        kind=next((word for test, word in kinds if test(mode)), "other"),
         mode=stat.S_IMODE(mode),
         owner=_name(lambda: pwd.getpwuid(found.st_uid).pw_name, found.st_uid),
         group=_name(lambda: grp.getgrgid(found.st_gid).gr_name, found.st_gid),
@@ -225,14 +223,9 @@ def _timed_reading(path: str, *, of: str) -> ReadSpeed:
 
     A file system that has no such way is read through its cache.
     """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECT)
-    except OSError:
-        return _timed(os.open(path, os.O_RDONLY), of=of, cached=True)
-    try:
-        return _timed(descriptor, of=of, cached=False)
-    except OSError:
-        return _timed(os.open(path, os.O_RDONLY), of=of, cached=True)
+    with contextlib.suppress(OSError):
+        return _timed(os.open(path, os.O_RDONLY | os.O_DIRECT), of=of, cached=False)
+    return _timed(os.open(path, os.O_RDONLY), of=of, cached=True)
 
 
 def _timed(descriptor: int, *, of: str, cached: bool) -> ReadSpeed:

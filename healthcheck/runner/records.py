@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from healthcheck.ascend.hardware import Npu, find
 from healthcheck.ascend.stacks import Row
+from healthcheck.core.check import fail, unsettled, warn
+from healthcheck.core.records import Finding
 from healthcheck.runner.asked import Depth, Scene
 from healthcheck.runner.dmi import Diagnosis
 from healthcheck.runner.ecc import Ecc
@@ -21,6 +24,7 @@ from healthcheck.runner.topology import Neighbours
 from healthcheck.runner.trial_records import Hccl, Operators, Pairs, Soak, Torch, Transfers
 from healthcheck.system.processes import Listener
 
+Device = TypeVar("Device")
 _HELD_BY_ANOTHER = -8020
 MOUNTS = (
     "/usr/local/dcmi",
@@ -153,7 +157,7 @@ class Host:
         mounts: those of MOUNTS that are there.
         folder: the place of the weights: MODEL_PATH, or the working directory (".").
         folder_exists: whether it is there.
-        open_files: the soft and the hard limit; None if unlimited or unknown.
+        open_files: the hard limit; None if unlimited or unknown.
         variables: those that matter, and are set.
         accelerators: Ascend NPUs on the PCI bus, as "vendor:device".
         gpus: device nodes of other makers' GPUs.
@@ -167,7 +171,7 @@ class Host:
     disk: Space | None = None
     speed: ReadSpeed | None = None
     shm: Space | None = None
-    open_files: tuple[int | None, int | None] = (None, None)
+    open_files: int | None = None
     port_holders: tuple[Listener, ...] = ()
     variables: Mapping[str, str]
     accelerators: tuple[str, ...] = ()
@@ -234,6 +238,16 @@ class RunnerFacts:
         return bool(given or (self.host.accelerators and not meant_without))
 
     @property
+    def fault(self) -> Callable[..., Finding]:
+        """A failure; only a warning if the devices computed correctly, which is the stronger evidence.
+
+        At the first level they were not asked to compute, which leaves it open.
+        """
+        if self.computed:
+            return warn
+        return fail if self.reached >= Depth.MINUTES else unsettled
+
+    @property
     def computed(self) -> bool:
         """Whether every wanted device computed correctly: the strongest evidence."""
         needed = self.wanted.npus or self.torch.count or 1
@@ -249,11 +263,14 @@ class RunnerFacts:
 
     @property
     def in_use(self) -> tuple[Chip, ...]:
-        """The chips that a server would use: the visible ones, and only the first of them if a number is wanted."""
-        chips = self.smi.chips
+        """The chips that a server would use."""
+        return self.used(self.smi.chips)
+
+    def used(self, devices: tuple[Device, ...]) -> tuple[Device, ...]:
+        """Of all devices those that are visible, and only the first of them if a number is wanted."""
         if self.visible is not None:
-            chips = tuple(chips[number] for number in self.visible if number < len(chips))
-        return chips[: self.wanted.npus]
+            devices = tuple(devices[number] for number in self.visible if number < len(devices))
+        return devices[: self.wanted.npus]
 
     @property
     def kinds(self) -> tuple[Npu, ...]:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from healthcheck.runner.machine import MAX_PATHS, Machine
-from healthcheck.runner.npu_smi import whole
+from healthcheck.runner.npu_smi import value_after, whole
 
 _KIB = 1024
 _UNLIMITED_BYTES = 2**60
@@ -24,12 +24,11 @@ class HostMemory:
     """The memory around the NPUs, in bytes; None is unknown, or no limit.
 
     Attributes:
-        total_bytes, available_bytes: of the machine.
+        total_bytes: of the machine.
         limit_bytes: the lowest limit of this process's control groups, and `limit_file` where it stands.
     """
 
     total_bytes: int | None = None
-    available_bytes: int | None = None
     limit_bytes: int | None = None
     limit_file: str = ""
 
@@ -46,19 +45,13 @@ class Processors:
 
     Attributes:
         allowed: those that this process may use; empty if unknown.
-        nodes: the processors of each NUMA node.
         governors: how many processors have which frequency governor.
         machine: of the instruction set, as uname says it ("aarch64").
     """
 
     allowed: frozenset[int] = frozenset()
-    nodes: tuple[tuple[int, frozenset[int]], ...] = ()
     governors: tuple[tuple[str, int], ...] = ()
     machine: str = ""
-
-    def node_of(self, processors: frozenset[int]) -> tuple[int, ...]:
-        """The NUMA nodes that these processors belong to."""
-        return tuple(node for node, own in self.nodes if own & processors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,19 +83,26 @@ class Surroundings:
 def look(machine: Machine, weights: str) -> Surroundings:
     """Look at them; `weights` is the folder of MODEL_PATH, "" if it is not set or not there."""
     status = machine.read("/proc/self/status") or ""
+    soft, _ = limits(machine, "Max locked memory")
     return Surroundings(
         memory=_memory(machine),
         processors=Processors(
-            allowed=numbers(_field(status, "Cpus_allowed_list:")),
-            nodes=_nodes(machine),
+            allowed=numbers(value_after(status, "Cpus_allowed_list:")),
             governors=_governors(machine),
             machine=machine.run("uname", "-m").stdout.strip()[:40],
         ),
-        locked_bytes=_locked(machine.read("/proc/self/limits") or ""),
-        locks_freely=_may_lock(_field(status, "CapEff:")),
+        locked_bytes=soft,
+        locks_freely=_may_lock(value_after(status, "CapEff:")),
         mount=_mount(machine, weights) if weights else None,
         weights_bytes=machine.size(weights) if weights else None,
     )
+
+
+def limits(machine: Machine, name: str) -> tuple[int | None, int | None]:
+    """The soft and the hard limit of this process; None if unlimited or unknown."""
+    words = value_after(machine.read("/proc/self/limits") or "", name).split()
+    soft, hard = (*words, "", "")[:2]
+    return whole(soft), whole(hard)
 
 
 def numbers(text: str) -> frozenset[int]:
@@ -122,8 +122,7 @@ def _memory(machine: Machine) -> HostMemory:
     limits = tuple(_limits(machine))
     lowest = min(limits, default=None)
     return HostMemory(
-        total_bytes=_kib(_field(info, "MemTotal:")),
-        available_bytes=_kib(_field(info, "MemAvailable:")),
+        total_bytes=_kib(value_after(info, "MemTotal:")),
         limit_bytes=lowest[0] if lowest else None,
         limit_file=lowest[1] if lowest else "",
     )
@@ -151,15 +150,6 @@ def _groups(machine: Machine) -> tuple[str, ...]:
     return tuple(sorted(paths))
 
 
-def _nodes(machine: Machine) -> tuple[tuple[int, frozenset[int]], ...]:
-    found = []
-    for entry in machine.paths("/sys/devices/system/node/node[0-9]*"):
-        node = whole(entry.path.rpartition("node")[2])
-        if node is not None:
-            found.append((node, numbers(machine.read(f"{entry.path}/cpulist") or "")))
-    return tuple(sorted(found))
-
-
 def _governors(machine: Machine) -> tuple[tuple[str, int], ...]:
     counts: dict[str, int] = {}
     for entry in machine.paths("/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")[:MAX_PATHS]:
@@ -167,11 +157,6 @@ def _governors(machine: Machine) -> tuple[tuple[str, int], ...]:
         if word:
             counts[word] = counts.get(word, 0) + 1
     return tuple(sorted(counts.items()))
-
-
-def _locked(limits: str) -> int | None:
-    found = re.search(r"(?m)^Max locked memory\s+(\S+)", limits)
-    return whole(found[1]) if found else None
 
 
 def _may_lock(capabilities: str) -> bool:
@@ -192,13 +177,6 @@ def _mount(machine: Machine, folder: str) -> Mount | None:
         if inside and (found is None or len(at) >= len(found.at)):
             found = Mount(kind=words[2][:40], at=at[:500])
     return found
-
-
-def _field(text: str, name: str) -> str:
-    for line in text.splitlines():
-        if line.startswith(name):
-            return line.removeprefix(name).strip()
-    return ""
 
 
 def _kib(text: str) -> int | None:

@@ -194,13 +194,11 @@ class Soak(Trial):
         asked_s: how long they were to be computed.
         count: devices that were to compute.
         operations: floating-point operations of one product.
-        at_end: whether the program came to its end.
     """
 
     asked_s: float
     count: int
     operations: float = 0.0
-    at_end: bool = False
     windows: tuple[Window, ...] = ()
     readings: tuple[Reading, ...] = ()
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeVar
 
-from healthcheck.core.check import NotApplicable, fail, unsettled, warn
+from healthcheck.core.check import NotApplicable, fail, unsettled
 from healthcheck.core.records import Finding
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
@@ -63,14 +64,10 @@ def made(facts: RunnerFacts, trial: Made | None, needs: str) -> Made:
     return trial
 
 
-def fault(facts: RunnerFacts, *, expected: str, seen: str, fix: str, where: str = "") -> Finding:
-    """A failure; only a warning if the devices computed correctly, which is the stronger evidence.
-
-    At the first level they were not asked to compute, which leaves it open.
-    """
-    tried = fail if facts.reached >= Depth.MINUTES else unsettled
-    say = warn if facts.computed else tried
-    return say(expected=expected, seen=seen, fix=fix, where=where)
+def errors(trial: Trial, *, expected: str, fix: str, most: int = 4) -> Iterator[Finding]:
+    """The errors of a trial, each a failure."""
+    for error in trial.errors[:most]:
+        yield fail(expected=expected, seen=error.text[:400], fix=fix, where=error.at)
 
 
 def unanswered(trouble: str) -> Finding:

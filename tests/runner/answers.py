@@ -115,17 +115,12 @@ def complete(name: str = "healthy-910b3-x8") -> Machine:
         "/proc/self/mounts": ["/dev/nvme0n1 / ext4 rw 0 0", "filer:/models /models nfs4 ro,vers=4.2 0 0"],
         "/etc/docker/daemon.json": ['{"runtimes": {"ascend": {"path": "/opt/ascend-docker-runtime"}}}'],
     }
-    for node, near in enumerate(("0-23", "24-47", "48-71", "72-95", "96-119", "120-143", "144-167", "168-191")):
-        files[f"/sys/devices/system/node/node{node}/cpulist"] = [near]
     files |= {f"/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor": ["performance"] for cpu in (0, 1)}
-    paths["/sys/devices/system/node/node[0-9]*"] = [
-        {"path": f"/sys/devices/system/node/node{node}", "kind": "folder"} for node in range(8)
-    ]
     paths[GOVERNORS] = [{"path": f"/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"} for cpu in (0, 1)]
     for path in ("/var/run/docker.sock", "/opt/ascend-docker-runtime", "/etc/ascend-docker-runtime.d/base.list"):
         paths[path] = [{"path": path}]
     machine["variables"]["MODEL_PATH"] = "/models/Qwen3-8B"
-    paths["/models/Qwen3-8B"] = [{"path": "/models/Qwen3-8B", "kind": "folder"}]
+    paths["/models/Qwen3-8B"] = [{"path": "/models/Qwen3-8B"}]
     machine["sizes"] = {"/models/Qwen3-8B": 16_400_000_000}
     machine["spaces"]["/models/Qwen3-8B"] = {"total_bytes": 10**13, "free_bytes": 10**12}
     machine["read_speeds"]["/models/Qwen3-8B"] = {"read_bytes": 2**29, "seconds": 0.5, "of": "/models/Qwen3-8B/x"}

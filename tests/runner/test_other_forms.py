@@ -139,7 +139,7 @@ def no_torch(machine):
 
 
 def nodes(*numbers):
-    found = [{"path": f"/dev/davinci{n}", "kind": "device"} for n in numbers]
+    found = [{"path": f"/dev/davinci{n}"} for n in numbers]
     return lambda m: m["paths"].update({"/dev/davinci[0-9]*": found})
 
 

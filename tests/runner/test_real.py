@@ -85,16 +85,15 @@ def test_files_that_may_be_read_and_others(tmp_path):
     assert MACHINE.read("/dev/zero") is None
 
 
-def test_paths_with_kind_mode_and_target(tmp_path):
+def test_paths_with_mode_and_target(tmp_path):
     (tmp_path / "cann-9.0.0").mkdir()
     (tmp_path / "cann").symlink_to("cann-9.0.0")
     (tmp_path / "broken").symlink_to("nowhere")
     found = {entry.path.removeprefix(f"{tmp_path}/"): entry for entry in MACHINE.paths(f"{tmp_path}/*")}
     assert found.keys() == {"cann", "cann-9.0.0"}
-    assert found["cann"].kind == "folder"
     assert found["cann"].target == str(tmp_path / "cann-9.0.0")
     (null,) = MACHINE.paths("/dev/null")
-    assert (null.kind, null.mode, null.owner, null.readable) == ("device", 0o666, "root", True)
+    assert (null.mode, null.owner, null.readable) == (0o666, "root", True)
 
 
 def test_a_crowded_folder_is_cut(tmp_path):

@@ -115,7 +115,7 @@ def npu_smi(folder, body):
 def test_a_soak_of_two_devices(told, tmp_path):
     (tmp_path / "table").write_text(info("A3", [Row(npu=0), Row(npu=0, chip=1)], [(0, 0, 42, "python3", 500)]))
     found = soak(npu_smi(told(), f"cat {tmp_path}/table"))
-    assert found.at_end
+    assert found.output.status == 0
     assert found.lasted_s >= 2.5
     assert {(reading.npu, reading.chip, reading.temperature_c) for reading in found.readings} == {
         (0, 0, 41),
@@ -139,13 +139,13 @@ def test_a_soak_finds_the_device_that_is_wrong(told):
 )
 def test_a_soak_does_without_a_table(told, tool):
     found = soak(npu_smi(told(), tool), seconds=1, count=1)
-    assert found.at_end
+    assert found.output.status == 0
     assert not found.readings
 
 
 def test_a_device_that_fails_before_the_soak_keeps_no_other_from_it(told):
     found = soak(npu_smi(told(fails_on="npu:0"), "exit 1"), seconds=1)
-    assert found.at_end
+    assert found.output.status == 0
     assert [(error.device, "561103" in error.text) for error in found.errors] == [(0, True)]
     assert {window.index for window in found.windows} == {1}
 
@@ -153,4 +153,4 @@ def test_a_device_that_fails_before_the_soak_keeps_no_other_from_it(told):
 def test_a_crash_during_the_soak_shows_which_device_has_no_result(told):
     found = soak(npu_smi(told(crashes_on="npu:1"), "exit 1"), seconds=1)
     assert {window.index for window in found.windows} == {0}
-    assert found.at_end
+    assert found.output.status == 0

@@ -18,7 +18,7 @@ def npu_machine(
     return RecordedMachine(
         Recording(
             files={path: tuple(text.splitlines()) for path, text in (files or {}).items()},
-            paths={pattern: (Entry(path=path, kind="folder"),) for pattern, path in (folders or {}).items()},
+            paths={pattern: (Entry(path=path),) for pattern, path in (folders or {}).items()},
             variables=dict(variables or {}),
         )
     )

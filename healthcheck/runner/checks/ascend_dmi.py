@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.check import Findings, NotApplicable, fail, note, warn
+from healthcheck.core.records import Finding
 from healthcheck.runner.asked import Depth
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.dmi import LEFT_OUT, MILD, RESULTS, WELL, Diagnosis, Item
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import listed, needs_depth, needs_npu
+from healthcheck.runner.wording import listed, needs_depth
 from healthcheck.text.messages import joined, msg
 
 HARDWARE = frozenset({"driver", "device", "hbm", "chipmemory", "hbmstress", "chipmemorystress", "aicore", "aicpu"})
@@ -18,10 +19,9 @@ _ALSO_UNREAD = frozenset({"driver", "device"})
 """Items whose FAIL also says that the state could not be read, as in a container or by another user than root."""
 
 
-@check(
+@npu_check(
     "runner/ascend-dmi",
     "Huawei's own diagnosis finds nothing",
-    stage=Stage.RUNNER,
     why="It reads registers and runs stress tests that no other program has.",
 )
 def ascend_dmi(facts: RunnerFacts) -> Findings:
@@ -57,7 +57,6 @@ def ascend_dmi(facts: RunnerFacts) -> Findings:
             HEALTH
     ```
     """
-    needs_npu(facts)
     seen = facts.diagnosed
     if seen is None or not seen.scenes:
         needs_depth(facts, Depth.MINUTES)

@@ -5,23 +5,24 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator
 
-from healthcheck.core.check import Findings, check, fail, note, unsettled, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.check import Findings, fail, note, unsettled, warn
+from healthcheck.core.records import Finding
 from healthcheck.runner.asked import Depth
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.snapshot import spread
 from healthcheck.runner.trial_records import Transfer
-from healthcheck.runner.wording import made, needs_depth, needs_npu
+from healthcheck.runner.wording import errors, made
 from healthcheck.text.messages import msg
 
 SHARE = 0.7
 """Of the median of all devices: an inference, as no document has a limit."""
 
 
-@check(
+@npu_check(
     "runner/bandwidth",
     "Copies to and from each device are whole, and as fast as the others'",
-    stage=Stage.RUNNER,
+    level=Depth.MINUTES,
     why="A card in a slow slot, or with a sick link, delays all devices of a server.",
 )
 def bandwidth(facts: RunnerFacts) -> Findings:
@@ -45,8 +46,6 @@ def bandwidth(facts: RunnerFacts) -> Findings:
     $ export ASCEND_RT_VISIBLE_DEVICES=0,1,2,4,5,6,7
     ```
     """
-    needs_npu(facts)
-    needs_depth(facts, Depth.MINUTES)
     seen = made(facts, facts.transfers, msg("it takes devices that compute right"))
     for each in seen.each:
         if each.wrong:
@@ -65,13 +64,8 @@ def bandwidth(facts: RunnerFacts) -> Findings:
             )
     for way in dict.fromkeys(each.way for each in seen.each):
         yield from _compared([each for each in seen.each if each.way == way], way)
-    for error in seen.errors[:4]:
-        yield fail(
-            expected=msg("copies without errors"),
-            seen=error.text[:400],
-            fix=msg("look the code up in the log of the runtime (~/ascend/log)"),
-            where=error.at,
-        )
+    fix = msg("look the code up in the log of the runtime (~/ascend/log)")
+    yield from errors(seen, expected=msg("copies without errors"), fix=fix)
     if not seen.at_end and not seen.errors:
         yield unsettled(
             expected=msg("copies on every device"),

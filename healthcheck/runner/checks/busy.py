@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, warn
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.holders import freeing, holder_words, holders_on
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import chip_name, listed, needs_npu
+from healthcheck.runner.wording import chip_name, listed
 from healthcheck.text.messages import msg
 
 
-@check(
+@npu_check(
     "runner/busy",
     "No other process uses the chips",
-    stage=Stage.RUNNER,
     why="A second process on a chip slows the server down, and can take the memory that it needs.",
 )
 def busy(facts: RunnerFacts) -> Findings:
@@ -39,7 +38,6 @@ def busy(facts: RunnerFacts) -> Findings:
     | No running processes found in NPU 0                                                             |
     ```
     """
-    needs_npu(facts)
     if not facts.smi.table:
         raise NotApplicable(msg("npu-smi shows no table of chips"))
     for chip in facts.in_use:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, check, note, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, note, warn
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.records import Cann, RunnerFacts
-from healthcheck.runner.wording import IMAGE, fault, needs_npu
+from healthcheck.runner.wording import IMAGE
 from healthcheck.text.messages import msg
 
 
-@check(
+@npu_check(
     "runner/cann",
     "CANN and ATB are installed, and their environment can be set",
-    stage=Stage.RUNNER,
     why="torch_npu loads operators from CANN, and vllm-ascend loads others from ATB.",
 )
 def cann(facts: RunnerFacts) -> Findings:
@@ -41,18 +40,15 @@ def cann(facts: RunnerFacts) -> Findings:
     ASCEND_HOME_PATH=/usr/local/Ascend/ascend-toolkit/latest
     ```
     """
-    needs_npu(facts)
     seen = facts.cann
     if seen.home and not seen.home_exists:
-        yield fault(
-            facts,
+        yield facts.fault(
             expected=msg("the folder that ASCEND_HOME_PATH names"),
             seen=msg("{home} is not there", seen.home),
             fix=msg("source the set_env.sh of the CANN that is installed"),
         )
     if not seen.toolkits:
-        yield fault(
-            facts,
+        yield facts.fault(
             expected=msg("a CANN toolkit"),
             seen=msg("none in /usr/local/Ascend, and none in the environment"),
             fix=msg("{image}, or install CANN {version}", IMAGE, facts.row.cann)

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.check import Findings, NotApplicable, fail, note, warn
+from healthcheck.core.records import Finding
 from healthcheck.runner.asked import Depth
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.runtime_errors import RUNTIME_ERRORS, known_repair
 from healthcheck.runner.trial_records import Device
-from healthcheck.runner.wording import needs_depth, needs_npu, unanswered
+from healthcheck.runner.wording import unanswered
 from healthcheck.text.messages import msg
 
 _MATTERS = frozenset({"set device", "product"})
 """What the program was doing that a server does too; without a name or the free memory it still computes."""
 
 
-@check(
+@npu_check(
     "runner/compute",
     "Every device computes what the CPU computes",
-    stage=Stage.RUNNER,
+    level=Depth.MINUTES,
     why="A device that computes wrong results, or hangs, can pass every other check.",
 )
 def compute(facts: RunnerFacts) -> Findings:
@@ -46,13 +47,11 @@ def compute(facts: RunnerFacts) -> Findings:
     $ export ASCEND_RT_VISIBLE_DEVICES=0,1,2,4,5,6,7
     ```
     """
-    needs_npu(facts)
-    needs_depth(facts, Depth.MINUTES)
     seen = facts.torch
     if not seen.count:
         raise NotApplicable(msg("torch_npu counts no device, see runner/torch-npu"))
     for device in seen.devices:
-        yield from _wrong(device, used=facts.wanted.npus is None or device.index < facts.wanted.npus)
+        yield from _wrong(facts, device)
     for error in seen.errors:
         fix = known_repair(error.text, RUNTIME_ERRORS) or msg(
             "look the code up in the log of the runtime (~/ascend/log)"
@@ -84,7 +83,7 @@ def _spare(facts: RunnerFacts, device: int | None) -> bool:
     return device is not None and facts.wanted.npus is not None and device >= facts.wanted.npus
 
 
-def _wrong(device: Device, *, used: bool) -> Iterator[Finding]:
+def _wrong(facts: RunnerFacts, device: Device) -> Iterator[Finding]:
     for product in device.products:
         seen = msg(
             "device {index}: {wrong} of {of} elements differ in {kind}",
@@ -93,7 +92,7 @@ def _wrong(device: Device, *, used: bool) -> Iterator[Finding]:
             product.of,
             product.kind,
         )
-        if product.wrong and not used:
+        if product.wrong and _spare(facts, device.index):
             yield note(msg("{seen}; it will not be used", seen))
         elif product.wrong:
             yield fail(

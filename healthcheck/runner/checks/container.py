@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, note, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, note, warn
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.records import MOUNTS, RunnerFacts
-from healthcheck.runner.wording import RUN_FLAGS, needs_npu
+from healthcheck.runner.wording import RUN_FLAGS
 from healthcheck.text.messages import msg
 
 
-@check(
+@npu_check(
     "runner/container",
     "The container was started with the mounts that NPUs need",
-    stage=Stage.RUNNER,
     why="A container sees only those NPUs, drivers and tools of the host that its flags pass to it.",
 )
 def container(facts: RunnerFacts) -> Findings:
@@ -38,7 +37,6 @@ def container(facts: RunnerFacts) -> Findings:
         -v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi IMAGE npu-adapter runner
     ```
     """
-    needs_npu(facts)
     if not facts.host.container:
         raise NotApplicable(msg("this does not appear to be a container"))
     flags = [f"-v {path}:{path}" for path in MOUNTS if path not in facts.host.mounts]

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, note, warn
-from healthcheck.core.records import Stage
+import functools
+
+from healthcheck.core.check import Findings, NotApplicable, note, warn
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.engines import CONFIGURATION, MOUNT_LIST
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import needs_npu
 from healthcheck.text.messages import msg
 
 ASCEND = "ascend"
 
 
-@check(
+@npu_check(
     "runner/container-runtime",
     "The container engine of the host can start containers with NPUs",
-    stage=Stage.RUNNER,
     why="Jobs run in containers; a runtime whose program is gone starts none of them.",
 )
 def container_runtime(facts: RunnerFacts) -> Findings:
@@ -39,32 +39,29 @@ def container_runtime(facts: RunnerFacts) -> Findings:
     {"runtimes": {}}
     ```
     """
-    needs_npu(facts)
     seen = facts.engine
     if facts.host.container:
         raise NotApplicable(msg("this is a container; run it on the host too"))
     if not seen.sockets and not seen.configured:
         raise NotApplicable(msg("there is no container engine that this kit knows"))
+    wrong = functools.partial(warn, where=CONFIGURATION)
     if seen.fault:
-        yield warn(
+        yield wrong(
             expected=msg("a configuration that Docker can read"),
             seen=seen.fault,
             fix=msg("correct the file; systemctl restart docker"),
-            where=CONFIGURATION,
         )
     for name in seen.missing:
-        yield warn(
+        yield wrong(
             expected=msg("the program of the runtime {name}", name),
             seen=msg("{runtimes} is not there", seen.runtimes[name]),
             fix=msg("install Ascend Docker Runtime again, or take the entry out; systemctl restart docker"),
-            where=CONFIGURATION,
         )
     if seen.default and seen.default != "runc" and seen.default not in seen.runtimes:
-        yield warn(
+        yield wrong(
             expected=msg("a default runtime that is defined"),
             seen=msg("{default} is not among the runtimes", seen.default),
             fix=msg("define it, or take default-runtime out; systemctl restart docker"),
-            where=CONFIGURATION,
         )
     if ASCEND in seen.runtimes and ASCEND not in seen.missing and not seen.mount_list:
         yield note(msg("{mount_list}, which Ascend Docker Runtime writes, is not there", MOUNT_LIST))

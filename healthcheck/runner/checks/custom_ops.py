@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, check, note, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, note, warn
 from healthcheck.runner.asked import Depth
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.probes import last_line
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import IMAGE, made, needs_depth, needs_npu
+from healthcheck.runner.wording import IMAGE, made
 from healthcheck.text.messages import msg
 
 
-@check(
+@npu_check(
     "runner/custom-ops",
     "vllm-ascend's own operators can be imported",
-    stage=Stage.RUNNER,
+    level=Depth.MINUTES,
     why="Without them vllm-ascend falls back to slower operators, or a model that needs one does not start.",
 )
 def custom_ops(facts: RunnerFacts) -> Findings:
@@ -38,8 +38,6 @@ def custom_ops(facts: RunnerFacts) -> Findings:
     'weak_ref_tensor'
     ```
     """
-    needs_npu(facts)
-    needs_depth(facts, Depth.MINUTES)
     seen = made(facts, facts.operators, msg("torch_npu cannot be imported, or vllm-ascend is not installed"))
     if seen.imported:
         yield note(

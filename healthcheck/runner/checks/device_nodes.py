@@ -5,7 +5,7 @@ from __future__ import annotations
 from healthcheck.core.check import Findings, NotApplicable, check, fail
 from healthcheck.core.records import Finding, Stage
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import RUN_FLAGS, fault, listed, npus
+from healthcheck.runner.wording import RUN_FLAGS, listed, npus
 from healthcheck.text.messages import msg
 
 
@@ -45,12 +45,11 @@ def device_nodes(facts: RunnerFacts) -> Findings:
         yield _none(facts)
         return
     if not facts.nodes:
-        yield fault(
-            facts, expected=msg("/dev/davinciN for each NPU"), seen=msg("none of them"), fix=_nodes_fix(facts)
+        yield facts.fault(
+            expected=msg("/dev/davinciN for each NPU"), seen=msg("none of them"), fix=_nodes_fix(facts)
         )
     elif facts.wanted.npus and len(facts.nodes) < facts.wanted.npus:
-        yield fault(
-            facts,
+        yield facts.fault(
             expected=msg("{npus}, as --npus says", npus(facts.wanted.npus)),
             seen=msg("{nodes} device nodes: {path}", len(facts.nodes), listed([node.path for node in facts.nodes])),
             fix=_nodes_fix(facts),
@@ -60,12 +59,11 @@ def device_nodes(facts: RunnerFacts) -> Findings:
     missing = sorted({"devmm_svm", "hisi_hdc"} - names) + ([] if names & managers else ["davinci_manager"])
     if missing and facts.nodes:
         seen = msg("no {value}", listed([f"/dev/{name}" for name in missing]))
-        yield fault(facts, expected=msg("the driver's device nodes"), seen=seen, fix=_nodes_fix(facts))
+        yield facts.fault(expected=msg("the driver's device nodes"), seen=seen, fix=_nodes_fix(facts))
     closed = [e for e in (*facts.nodes, *facts.control) if not (e.readable and e.writable)]
     if closed:
         one = closed[0]
-        yield fault(
-            facts,
+        yield facts.fault(
             expected=msg("device nodes that this user may read and write"),
             seen=msg(
                 "{path} belongs to {owner}:{group} with mode {mode:o}, and {closed} of {nodes} nodes are "

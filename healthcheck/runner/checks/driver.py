@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, check, note
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, note
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import fault, listed, needs_npu
+from healthcheck.runner.wording import listed
 from healthcheck.text.messages import msg
 
 
-@check(
+@npu_check(
     "runner/driver",
     "The driver is installed, running and fits its firmware",
-    stage=Stage.RUNNER,
     why="CANN talks to the loaded driver, which may be older than the installed one.",
 )
 def driver(facts: RunnerFacts) -> Findings:
@@ -41,12 +40,10 @@ def driver(facts: RunnerFacts) -> Findings:
             Compatibility                  : OK
     ```
     """
-    needs_npu(facts)
     on_disk, running = facts.driver.version, facts.smi.table.driver if facts.smi.table else ""
     if not on_disk and not running:
         if not facts.host.container and not facts.nodes:
-            yield fault(
-                facts,
+            yield facts.fault(
                 expected=msg("an NPU driver"),
                 seen=msg(
                     "no driver, but an NPU on the PCI bus ({accelerators})",
@@ -57,16 +54,14 @@ def driver(facts: RunnerFacts) -> Findings:
         else:
             yield note(msg("the driver's version is not visible here (its version.info is not mounted)"))
     if on_disk and running and on_disk.lower() != running.lower():
-        yield fault(
-            facts,
+        yield facts.fault(
             expected=msg("the installed driver {on_disk} to be the one that runs", on_disk),
             seen=msg("{running} answers: upgraded without a restart, or another host's file is mounted", running),
             fix=msg("restart the machine"),
             where=facts.driver.path,
         )
     elif -8005 in facts.smi.codes and facts.driver.newer_than_boot:
-        yield fault(
-            facts,
+        yield facts.fault(
             expected=msg("a driver that was loaded after it was installed"),
             seen=msg(
                 "driver {on_disk} installed after the machine's last start; npu-smi ends with -8005",
@@ -85,8 +80,7 @@ def _firmware(facts: RunnerFacts, *, driver: str) -> Findings:
     for npu, board in facts.smi.boards.items():
         if board.whole.get("Compatibility", "OK").upper() == "NOK":
             firmware = board.whole.get("Firmware Version", msg("unknown"))
-            yield fault(
-                facts,
+            yield facts.fault(
                 expected=msg("driver and firmware that fit each other"),
                 seen=msg(
                     "NPU {npu}: Compatibility NOK (firmware {firmware}, driver {driver})", npu, firmware, driver

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, note, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, note, warn
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import needs_npu
 from healthcheck.text.messages import joined, msg
 
 
-@check(
+@npu_check(
     "runner/ecc",
     "The memory of the chips has no uncorrected errors",
-    stage=Stage.RUNNER,
     why="A bit that the memory could not correct ends a server, or changes its answers.",
 )
 def ecc(facts: RunnerFacts) -> Findings:
@@ -39,7 +37,6 @@ def ecc(facts: RunnerFacts) -> Findings:
             Chip ID                                  : 0
     ```
     """
-    needs_npu(facts)
     if not facts.ecc:
         raise NotApplicable(msg("npu-smi prints no counters of errors here"))
     corrected = 0

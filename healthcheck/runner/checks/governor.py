@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, warn
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import needs_npu
 from healthcheck.text.messages import joined, msg
 
 FULL = "performance"
 
 
-@check(
+@npu_check(
     "runner/governor",
     "The processors run at full speed",
-    stage=Stage.RUNNER,
     why="The host prepares each step of the devices; with slow processors the devices wait.",
 )
 def governor(facts: RunnerFacts) -> Findings:
@@ -36,7 +34,6 @@ def governor(facts: RunnerFacts) -> Findings:
     performance
     ```
     """
-    needs_npu(facts)
     counts = dict(facts.surroundings.processors.governors)
     if not counts:
         raise NotApplicable(msg("the processors have no frequency governor here"))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, fail, warn
 from healthcheck.runner.asked import Depth
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.machine import NOT_RECORDED
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import needs_depth, needs_npu, unanswered
+from healthcheck.runner.wording import unanswered
 from healthcheck.text.messages import msg
 
 
-@check(
+@npu_check(
     "runner/hccl",
     "An HCCL all-reduce works across the devices",
-    stage=Stage.RUNNER,
+    level=Depth.MINUTES,
     why="Tensor parallelism uses HCCL: a broken link or setting shows only when devices communicate.",
 )
 def hccl(facts: RunnerFacts) -> Findings:
@@ -40,8 +40,6 @@ def hccl(facts: RunnerFacts) -> Findings:
     npu-adapter runner
     ```
     """
-    needs_npu(facts)
-    needs_depth(facts, Depth.MINUTES)
     seen = facts.hccl
     if seen is None:
         raise NotApplicable(facts.stopped or msg("it takes two devices that compute"))

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import statistics
 
-from healthcheck.core.check import Findings, check, fail, note, unsettled, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, fail, note, unsettled, warn
 from healthcheck.runner.asked import Depth
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.snapshot import spread
-from healthcheck.runner.wording import listed, made, needs_depth, needs_npu
+from healthcheck.runner.wording import errors, listed, made
 from healthcheck.text.messages import msg
 
 SHARE = 0.5
 """Of the median of all pairs; devices of one machine can be linked in two ways."""
 
 
-@check(
+@npu_check(
     "runner/hccl-pairs",
     "HCCL works between each two devices",
-    stage=Stage.RUNNER,
+    level=Depth.MINUTES,
     why="A single bad link hides in an all-reduce over all devices, and slows it for all of them.",
 )
 def hccl_pairs(facts: RunnerFacts) -> Findings:
@@ -44,8 +44,6 @@ def hccl_pairs(facts: RunnerFacts) -> Findings:
     npu-adapter runner
     ```
     """
-    needs_npu(facts)
-    needs_depth(facts, Depth.MINUTES)
     seen = made(facts, facts.pairs, msg("it takes three devices over which HCCL works (runner/hccl)"))
     for pair in seen.each:
         if pair.wrong:
@@ -70,9 +68,8 @@ def hccl_pairs(facts: RunnerFacts) -> Findings:
                 fix=msg("npu-smi info -t topo for their link; run it again while nothing else runs"),
                 evidence={"left": left, "right": right, "bytes_per_s": round(rate)},
             )
-    for error in seen.errors[:2]:
-        fix = msg("read ~/ascend/log for EI… or EJ…; look at the links of these devices")
-        yield fail(expected=msg("pairs without errors"), seen=error.text[:400], fix=fix, where=error.at)
+    fix = msg("read ~/ascend/log for EI… or EJ…; look at the links of these devices")
+    yield from errors(seen, expected=msg("pairs without errors"), fix=fix, most=2)
     done = sum(len(pair.right) + len(pair.wrong) == 2 for pair in seen.each)
     if done < seen.expected and not seen.errors:
         yield unsettled(

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.check import Findings, NotApplicable, fail, note, unsettled, warn
+from healthcheck.core.records import Finding
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.npu_smi import HEALTHS, Chip
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import chip_name, needs_npu
+from healthcheck.runner.wording import chip_name
 from healthcheck.text.messages import msg
 
 
-@check(
+@npu_check(
     "runner/health",
     "The chips that will be used are healthy",
-    stage=Stage.RUNNER,
     why="vllm-ascend's own health check treats anything but OK as an error; an urgent one can end a run half-way.",
 )
 def health(facts: RunnerFacts) -> Findings:
@@ -43,7 +43,6 @@ def health(facts: RunnerFacts) -> Findings:
     | 0     910B3               | OK            | 93.1        41                0    / 0             |
     ```
     """
-    needs_npu(facts)
     if not facts.smi.table:
         raise NotApplicable(msg("npu-smi shows no table of chips"))
     used = facts.in_use

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from healthcheck.ascend.hardware import GIB, MIB
-from healthcheck.core.check import Findings, NotApplicable, check, note, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, note, warn
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import needs_npu
 from healthcheck.text.messages import msg
 
 PROCESS_BYTES = 8 * GIB
 """An estimate for one worker: torch, torch_npu, CANN, and the part of the weights that it reads at a time."""
 
 
-@check(
+@npu_check(
     "runner/host-memory",
     "The host has memory for the processes of a server",
-    stage=Stage.RUNNER,
     why="Weights pass through the host's memory; a container that reaches its limit is killed without a message.",
 )
 def host_memory(facts: RunnerFacts) -> Findings:
@@ -40,7 +38,6 @@ def host_memory(facts: RunnerFacts) -> Findings:
     549755813888
     ```
     """
-    needs_npu(facts)
     memory = facts.surroundings.memory
     most = memory.most_bytes
     if most is None:
@@ -63,16 +60,6 @@ def host_memory(facts: RunnerFacts) -> Findings:
             evidence={"bytes": most, "estimated_bytes": needed},
         )
         return
-    free = (
-        msg(", {available_bytes:.0f} GiB available", memory.available_bytes / GIB)
-        if memory.available_bytes is not None
-        else ""
-    )
     yield note(
-        msg(
-            "{most:.0f} GiB{value}{free}",
-            most / GIB,
-            msg(" by the limit of the control group") if limited else "",
-            free,
-        )
+        msg("{most:.0f} GiB{value}", most / GIB, msg(" by the limit of the control group") if limited else "")
     )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, note, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, note, warn
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.links import UNCONFIGURED, UP, WELL
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import listed, needs_npu
+from healthcheck.runner.wording import listed
 from healthcheck.text.messages import msg
 
 
-@check(
+@npu_check(
     "runner/links",
     "The network ports of the NPUs are connected",
-    stage=Stage.RUNNER,
     why="Several machines serve one model over these ports; one that is down makes all of them wait.",
 )
 def links(facts: RunnerFacts) -> Findings:
@@ -38,7 +37,6 @@ def links(facts: RunnerFacts) -> Findings:
     link status: UP
     ```
     """
-    needs_npu(facts)
     seen = facts.links
     if seen.trouble:
         raise NotApplicable(seen.trouble)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from healthcheck.ascend.hardware import GIB
-from healthcheck.core.check import Findings, check, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, warn
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import needs_npu
 from healthcheck.text.messages import msg
 
 
-@check(
+@npu_check(
     "runner/locked-memory",
     "Memory may be locked for transfers",
-    stage=Stage.RUNNER,
     why="A pool of the KV cache in host memory, and transfers between servers, register memory, which locks it.",
 )
 def locked_memory(facts: RunnerFacts) -> Findings:
@@ -35,7 +33,6 @@ def locked_memory(facts: RunnerFacts) -> Findings:
     $ docker run --ulimit memlock=-1:-1 IMAGE npu-adapter runner
     ```
     """
-    needs_npu(facts)
     limit = facts.surroundings.locked_bytes
     if limit is not None and limit < GIB and not facts.surroundings.locks_freely:
         yield warn(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck.ascend.hardware import GIB
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.check import Findings, NotApplicable, fail, note
+from healthcheck.core.records import Finding
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.holders import freeing, holder_words, holders_on
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.trial_records import Device
-from healthcheck.runner.wording import chip_name, listed, needs_npu
+from healthcheck.runner.wording import chip_name, listed
 from healthcheck.text.messages import msg
 
 UTILIZATION = 0.9
@@ -19,10 +20,9 @@ IDLE_MIB = 4096
 """The most that an idle card uses: 2.9 to 3.5 GB were recorded, the HDK's documents say 3 to 4 GB."""
 
 
-@check(
+@npu_check(
     "runner/memory",
     "The device memory is free",
-    stage=Stage.RUNNER,
     why="vLLM reserves 90 % of the memory, and refuses to start if less is free.",
 )
 def memory(facts: RunnerFacts) -> Findings:
@@ -49,7 +49,6 @@ def memory(facts: RunnerFacts) -> Findings:
     (64961380352, 65455301591)
     ```
     """
-    needs_npu(facts)
     known = [device for device in facts.torch.devices if device.total_bytes and device.free_bytes is not None]
     wanted = known[: facts.wanted.npus]
     for device in wanted:

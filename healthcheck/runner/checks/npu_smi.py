@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, check, note, unsettled, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.check import Findings, note, unsettled, warn
+from healthcheck.core.records import Finding
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import chip_name, fault, listed, needs_npu, npus
+from healthcheck.runner.wording import chip_name, listed, npus
 from healthcheck.text.messages import msg
 
 _CAUSES = {
@@ -33,10 +34,9 @@ _CAUSES = {
 }
 
 
-@check(
+@npu_check(
     "runner/npu-smi",
     "npu-smi shows the NPUs",
-    stage=Stage.RUNNER,
     why="vllm-ascend and this kit read from npu-smi which chips exist, their health, and who uses them.",
 )
 def npu_smi(facts: RunnerFacts) -> Findings:
@@ -64,7 +64,6 @@ def npu_smi(facts: RunnerFacts) -> Findings:
     | 0     910B3               | OK            | 93.1        41                0    / 0             |
     ```
     """
-    needs_npu(facts)
     smi = facts.smi
     where = f"{smi.command} info"
     yield from _errors(facts, where)
@@ -78,8 +77,7 @@ def npu_smi(facts: RunnerFacts) -> Findings:
             where=where,
         )
     if smi.table and facts.wanted.npus and len(smi.chips) < facts.wanted.npus:
-        yield fault(
-            facts,
+        yield facts.fault(
             expected=msg("{npus}, as --npus says", npus(facts.wanted.npus)),
             seen=msg("{chips}: {map}", len(smi.chips), listed(list(map(chip_name, smi.chips)))),
             fix=msg("give the container or the machine the cards that are missing, or ask for fewer"),
@@ -118,7 +116,7 @@ def _errors(facts: RunnerFacts, where: str) -> Findings:
         if code == -9005:
             yield warn(expected=msg("npu-smi without errors"), seen=seen, fix=fix, where=where)
         else:
-            yield fault(facts, expected=msg("npu-smi without errors"), seen=seen, fix=fix, where=where)
+            yield facts.fault(expected=msg("npu-smi without errors"), seen=seen, fix=fix, where=where)
 
 
 def _lacking(facts: RunnerFacts) -> str:
@@ -155,11 +153,11 @@ def _no_table(facts: RunnerFacts, where: str) -> Finding:
             if facts.host.container
             else msg("install the driver")
         )
-        return fault(facts, expected="npu-smi", seen=msg("it is not installed here"), fix=fix, where=where)
+        return facts.fault(expected="npu-smi", seen=msg("it is not installed here"), fix=fix, where=where)
     if output.trouble or output.status:
         seen = output.trouble or msg("exit status {status}: {complaint}", output.status, facts.smi.complaint)
-        return fault(
-            facts, expected=msg("a table of chips"), seen=seen, fix=msg("run it by hand, as root too"), where=where
+        return facts.fault(
+            expected=msg("a table of chips"), seen=seen, fix=msg("run it by hand, as root too"), where=where
         )
     say = warn if facts.computed else unsettled
     return say(

@@ -34,7 +34,7 @@ def open_files(facts: RunnerFacts) -> Findings:
     $ docker run --ulimit nofile=65535:65535 IMAGE npu-adapter runner
     ```
     """
-    _, hard = facts.host.open_files
+    hard = facts.host.open_files
     if hard is not None and hard < OPEN_FILES:
         yield warn(
             expected=msg("a hard limit of {open_files} open files", OPEN_FILES),

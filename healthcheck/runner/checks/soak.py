@@ -5,13 +5,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator
 
-from healthcheck.core.check import Findings, check, fail, note, unsettled, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.check import Findings, fail, note, unsettled, warn
+from healthcheck.core.records import Finding
 from healthcheck.runner import ecc
 from healthcheck.runner.asked import Depth
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.trial_records import Soak
-from healthcheck.runner.wording import HOT_C, made, needs_depth, needs_npu
+from healthcheck.runner.wording import HOT_C, errors, made, needs_depth
 from healthcheck.text.messages import msg
 
 SHARE = 0.85
@@ -20,10 +21,9 @@ COMPARED_S = 10.0
 """From which time on speeds are compared: over less, one second of a busy host looks like a slow device."""
 
 
-@check(
+@npu_check(
     "runner/soak",
     "All devices compute right, and as fast as at first, for a while",
-    stage=Stage.RUNNER,
     why="Heat, power and weak cells show only under load that lasts.",
 )
 def soak(facts: RunnerFacts) -> Findings:
@@ -49,18 +49,12 @@ def soak(facts: RunnerFacts) -> Findings:
     $ export ASCEND_RT_VISIBLE_DEVICES=0,1,2,4,5,6,7
     ```
     """
-    needs_npu(facts)
     if facts.soak is None:
         needs_depth(facts, Depth.SOAK)
     seen = made(facts, facts.soak, msg("it takes devices that compute right"))
     yield from _wrong(seen)
-    for error in seen.errors[:4]:
-        yield fail(
-            expected=msg("products without errors"),
-            seen=error.text[:400],
-            fix=msg("look the code up in the log of the runtime (~/ascend/log), and reset that chip"),
-            where=error.at,
-        )
+    fix = msg("look the code up in the log of the runtime (~/ascend/log), and reset that chip")
+    yield from errors(seen, expected=msg("products without errors"), fix=fix)
     if facts.stopped:
         yield unsettled(
             expected=msg("{asked_s:g} min", seen.asked_s / 60),

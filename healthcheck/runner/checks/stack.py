@@ -9,7 +9,7 @@ from healthcheck.core.check import Findings, NotApplicable, check, fail, note, w
 from healthcheck.core.records import Finding, Stage
 from healthcheck.runner.facts import versions
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import IMAGE, fault, needs_npu
+from healthcheck.runner.wording import IMAGE, needs_npu
 from healthcheck.text.messages import joined, msg
 
 _NAMES = {"vllm_ascend": "vllm-ascend", "torch_npu": "torch-npu", "triton_ascend": "triton-ascend", "cann": "CANN"}
@@ -81,8 +81,7 @@ def _missing(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Finding]:
 def _another_torch(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Finding]:
     row, torch, npu = facts.row, known.get("torch", ""), known.get("torch_npu", "")
     if torch and npu and not stacks.same_release(torch, npu):
-        yield fault(
-            facts,
+        yield facts.fault(
             expected=msg("a torch-npu for torch {torch}", torch),
             seen=f"torch-npu {npu}",
             fix=msg(

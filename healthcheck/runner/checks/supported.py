@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, warn
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import needs_npu
 from healthcheck.text.messages import msg
 
 
-@check(
+@npu_check(
     "runner/supported",
     "vllm-ascend supports this kind of NPU",
-    stage=Stage.RUNNER,
     why="On other kinds the platform's engine does not start.",
 )
 def supported(facts: RunnerFacts) -> Findings:
@@ -34,7 +32,6 @@ def supported(facts: RunnerFacts) -> Findings:
     | 0     910B3               | OK            | 93.1        41                0    / 0             |
     ```
     """
-    needs_npu(facts)
     kinds = facts.kinds
     if not kinds:
         raise NotApplicable(msg("the kind of NPU is not known"))

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import statistics
 
-from healthcheck.core.check import Findings, NotApplicable, check, note, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, note, warn
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import HOT_C, chip_name, needs_npu
+from healthcheck.runner.wording import HOT_C, chip_name
 from healthcheck.text.messages import msg
 
 ABOVE_OTHERS_C = 25.0
 
 
-@check(
+@npu_check(
     "runner/temperature",
     "No chip is hot",
-    stage=Stage.RUNNER,
     why="A chip that is too hot computes more slowly, and in the end not at all.",
 )
 def temperature(facts: RunnerFacts) -> Findings:
@@ -40,7 +39,6 @@ def temperature(facts: RunnerFacts) -> Findings:
     | 0     910B3               | OK            | 93.1        41                0    / 0             |
     ```
     """
-    needs_npu(facts)
     known = [(chip, chip.temperature_c) for chip in facts.smi.chips if chip.temperature_c is not None]
     if not known:
         raise NotApplicable(msg("npu-smi prints no temperature here"))

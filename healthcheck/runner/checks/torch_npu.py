@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from healthcheck.core.check import Findings, check, fail, note, unsettled, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.check import Findings, fail, note, unsettled, warn
+from healthcheck.core.records import Finding
 from healthcheck.runner.asked import Depth
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.machine import NOT_RECORDED
 from healthcheck.runner.probes import last_line
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.runtime_errors import RUNTIME_ERRORS, known_repair
 from healthcheck.runner.trial_records import TrialError
-from healthcheck.runner.wording import IMAGE, RUN_FLAGS, needs_depth, needs_npu, npus, unanswered
+from healthcheck.runner.wording import IMAGE, RUN_FLAGS, npus, unanswered
 from healthcheck.text.messages import msg
 
 _MISSING_LIBRARIES = {
@@ -25,10 +26,10 @@ _MISSING_LIBRARIES = {
 }
 
 
-@check(
+@npu_check(
     "runner/torch-npu",
     "torch_npu imports and counts the devices",
-    stage=Stage.RUNNER,
+    level=Depth.MINUTES,
     why="Every engine on an NPU goes through torch_npu.",
 )
 def torch_npu(facts: RunnerFacts) -> Findings:
@@ -56,8 +57,6 @@ def torch_npu(facts: RunnerFacts) -> Findings:
     8
     ```
     """
-    needs_npu(facts)
-    needs_depth(facts, Depth.MINUTES)
     seen = facts.torch
     if seen.output is None:
         python = facts.software.executable or msg("the Python that serves")

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import itertools
 
-from healthcheck.core.check import Findings, check, fail, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, fail, warn
+from healthcheck.runner.declared import npu_check
 from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import needs_npu
 from healthcheck.text.messages import msg
 
 
-@check(
+@npu_check(
     "runner/visible-devices",
     "The device selection variables are valid",
-    stage=Stage.RUNNER,
     why="A wrong ASCEND_RT_VISIBLE_DEVICES leaves a process without any device.",
 )
 def visible_devices(facts: RunnerFacts) -> Findings:
@@ -36,7 +34,6 @@ def visible_devices(facts: RunnerFacts) -> Findings:
     export ASCEND_RT_VISIBLE_DEVICES=0,1
     ```
     """
-    needs_npu(facts)
     set_ = facts.host.variables
     text = set_.get("ASCEND_RT_VISIBLE_DEVICES")
     if text is not None:
