@@ -52,9 +52,9 @@ def template_folder() -> Path:
     raise KitFailure(msg("the template is missing from this installation of the kit: install it again"))
 
 
-def export(destination: Path, source: Path | None = None) -> str:
-    """Copy the template, the kit's own or that of a checkout, into a folder; returns the version of its files."""
-    source = source or template_folder()
+def export(destination: Path) -> str:
+    """Copy the template into a folder; returns the version of its files."""
+    source = template_folder()
     for path in paths(source):
         (destination / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source / path, destination / path)

@@ -245,20 +245,6 @@ def test_a_vendored_kit_brings_the_template_that_it_had_and_is_renewed(kit, tmp_
 
 
 @pytest.mark.slow
-def test_the_kits_git_address_has_the_template_that_was_used(kit, tmp_path):
-    place = tmp_path / "mine"
-    clone = shutil.copytree(kit.folder, tmp_path / "clone", symlinks=True)
-    committed(clone)
-    address = f"git+file://{clone}@{git(clone, 'rev-parse', 'HEAD').strip()}"
-    assert kit("new", place, "--defaults", "--data", f"kit={address}").returncode == 0
-    shutil.rmtree(place / ".git")
-    author_and_template_change(kit, place)
-    done = kit("update", place)
-    assert done.returncode == 0, done.stderr
-    assert both_changes_are_there(place)
-
-
-@pytest.mark.slow
 def test_an_older_kit_does_not_take_a_repository_back(kit, tmp_path):
     place = tmp_path / "mine"
     edit(kit.folder / "healthcheck/__init__.py", '__version__ = "', '__version__ = "9.')
