@@ -9,7 +9,7 @@ from healthcheck import contract
 from healthcheck.contract import Rule
 from healthcheck.core.records import CheckResult, Finding, Outcome, Report
 from healthcheck.errors import UsageError
-from healthcheck.report.recorded import Recorded, read
+from healthcheck.report.recorded import read
 from healthcheck.report.schema import CheckDocument, FindingDocument, ReportDocument
 from healthcheck.report.words import plain
 from healthcheck.system import files, json_text
@@ -30,48 +30,43 @@ def load(path: Path) -> Report:
         document = json_text.load_few(files.read_bounded(path, MAX_BYTES), ReportDocument, MOST_VALUES)
     except JsonError as error:
         raise UsageError(msg("{path} is not a report.json of npu-adapter: {error}", path, error)) from error
-    rules = _rules()
+    rules, said = _rules(), _said(document)
     return Report(
         verdict=document.verdict,
         results=tuple(_result(check, rules.get(check.rule or "")) for check in document.checks),
-        asked=_said(document.messages, "asked", document.asked),
-        stopped=_said(document.messages, "stopped", document.stopped),
-        uncommitted=_said(document.messages, "uncommitted", document.uncommitted),
+        asked=said["asked"],
+        stopped=said["stopped"],
+        uncommitted=said["uncommitted"],
         metrics=document.metrics,
         provenance=document.provenance,
     )
 
 
 def _result(check: CheckDocument, rule: Rule | None) -> CheckResult:
-    has_findings = bool(check.evidence)
-    reason = "" if has_findings else _said(check.messages, "detail", check.detail)
+    said = _said(check)
+    is_reason = not check.evidence and check.outcome is not Outcome.PASS
     return CheckResult(
-        id=plain(check.id),
+        id=said["id"],
         stage=check.stage,
-        title=_said(check.messages, "title", check.title),
+        title=said["title"],
         outcome=check.outcome,
-        why=_said(check.messages, "why", check.why),
+        why=said["why"],
         rule=rule,
         findings=tuple(map(_finding, check.evidence)),
-        because=reason if check.outcome is not Outcome.PASS else "",
+        because=said["detail"] if is_reason else "",
         settled=check.settled,
         seconds=check.seconds,
     )
 
 
 def _finding(finding: FindingDocument) -> Finding:
-    return Finding(
-        level=finding.level,
-        expected=_said(finding.messages, "expected", finding.expected),
-        seen=_said(finding.messages, "seen", finding.seen),
-        fix=_said(finding.messages, "fix", finding.fix),
-        where=_said(finding.messages, "where", finding.where),
-        evidence=finding.data,
-    )
+    return Finding(level=finding.level, evidence=finding.data, rule=None, **_said(finding))
 
 
-def _said(messages: Mapping[str, Recorded], name: str, text: str) -> str:
-    return plain(read(text, messages.get(name)))
+def _said(document: ReportDocument | CheckDocument | FindingDocument) -> dict[str, str]:
+    """The texts of a record by name, each a message again where its template was recorded."""
+    texts = {name: text for name, text in vars(document).items() if isinstance(text, str)}
+    return {name: plain(read(text, document.messages.get(name))) for name, text in texts.items()}
 
 
 def _rules() -> Mapping[str, Rule]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -63,11 +64,5 @@ def _fitting(text: str, bound_bytes: int) -> str:
     """The longest beginning of the text whose JSON fits."""
     if _bytes(text) <= bound_bytes:
         return text
-    low, high = 0, len(text)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _bytes(text[:middle]) <= bound_bytes:
-            low = middle
-        else:
-            high = middle
-    return text[:low]
+    beyond = bisect_right(range(len(text)), bound_bytes, key=lambda end: _bytes(text[:end]))
+    return text[: max(beyond - 1, 0)]

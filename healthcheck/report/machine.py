@@ -5,8 +5,9 @@ from __future__ import annotations
 from healthcheck.contract import UNKNOWN
 from healthcheck.core.records import SCHEMA, CheckResult, Finding, JsonValue, Report
 from healthcheck.report import words
-from healthcheck.report.recorded import records
+from healthcheck.report.recorded import record
 from healthcheck.system import json_text
+from healthcheck.text.messages import Message
 
 
 def render(report: Report) -> bytes:
@@ -16,18 +17,16 @@ def render(report: Report) -> bytes:
 
 def as_json(report: Report) -> dict[str, JsonValue]:
     """The report as JSON values."""
-    texts = {
-        "headline": words.headline(report),
-        "next_step": words.next_step(report),
-        "asked": report.asked,
-        "stopped": report.stopped,
-        "uncommitted": report.uncommitted,
-    }
     return {
         "schema": SCHEMA,
         "verdict": report.verdict.value,
-        **texts,
-        "messages": records(texts),
+        **_texts(
+            headline=words.headline(report),
+            next_step=words.next_step(report),
+            asked=report.asked,
+            stopped=report.stopped,
+            uncommitted=report.uncommitted,
+        ),
         "checks": [_check(result) for result in report.results],
         "metrics": dict(report.metrics),
         "provenance": dict(report.provenance),
@@ -36,19 +35,12 @@ def as_json(report: Report) -> dict[str, JsonValue]:
 
 
 def _check(result: CheckResult) -> dict[str, JsonValue]:
-    texts = {
-        "title": result.title,
-        "detail": words.detail(result),
-        "fix": words.fix(result),
-        "why": result.why,
-    }
     return {
         "id": result.id,
         "stage": result.stage.value,
         "outcome": result.outcome.value,
         "settled": result.settled,
-        **texts,
-        "messages": records(texts),
+        **_texts(title=result.title, detail=words.detail(result), fix=words.fix(result), why=result.why),
         "rule": result.rule.quote() if result.rule else None,
         "evidence": [_finding(finding) for finding in words.findings(result)],
         "seconds": round(result.seconds, 6),
@@ -56,15 +48,14 @@ def _check(result: CheckResult) -> dict[str, JsonValue]:
 
 
 def _finding(finding: Finding) -> dict[str, JsonValue]:
-    texts = {
-        "expected": words.plain(finding.expected),
-        "seen": words.plain(finding.seen),
-        "where": words.plain(finding.where),
-        "fix": words.plain(finding.fix),
+    texts = {name: words.plain(getattr(finding, name)) for name in ("expected", "seen", "where", "fix")}
+    data: dict[str, JsonValue] = {"data": dict(finding.evidence)} if finding.evidence else {}
+    return {"level": finding.level.value, **_texts(**texts), **data}
+
+
+def _texts(**texts: str) -> dict[str, JsonValue]:
+    """Texts for every reader, and the templates and values of those that are messages."""
+    recorded: dict[str, JsonValue] = {
+        name: record(text) for name, text in texts.items() if isinstance(text, Message)
     }
-    return {
-        "level": finding.level.value,
-        **texts,
-        "messages": records(texts),
-        **({"data": dict(finding.evidence)} if finding.evidence else {}),
-    }
+    return {**texts, "messages": recorded}

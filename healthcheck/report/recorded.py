@@ -50,11 +50,6 @@ def record(text: object) -> JsonValue:
     return text if isinstance(text, (bool, int, float)) else str(text)
 
 
-def records(texts: Mapping[str, str]) -> dict[str, JsonValue]:
-    """The records of those texts that are messages, under the same names."""
-    return {name: record(text) for name, text in texts.items() if isinstance(text, Message)}
-
-
 def read(text: str, recorded: Recorded | None) -> str:
     """The message that was recorded beside a text.
 
