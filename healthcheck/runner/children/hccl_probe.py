@@ -3,29 +3,16 @@
 Called with the number of devices; it calls itself once a rank.
 """
 
-import datetime as dt
-import importlib
 import sys
-from typing import Any
 
-from shared import as_ranks, said, say
+from shared import as_ranks, joined, said, say
 
 INIT_S = 150
 
 
 def rank_main(rank: int, world: int, port: int) -> None:
     try:
-        torch: Any = importlib.import_module("torch")
-        importlib.import_module("torch_npu")
-        distributed: Any = importlib.import_module("torch.distributed")
-        torch.npu.set_device(rank)
-        distributed.init_process_group(
-            "hccl",
-            init_method=f"tcp://127.0.0.1:{port}",
-            rank=rank,
-            world_size=world,
-            timeout=dt.timedelta(seconds=INIT_S),
-        )
+        torch, distributed = joined(rank, world, port, INIT_S)
         values = torch.tensor([float(rank + 1)] * 256).to(f"npu:{rank}")
         distributed.all_reduce(values)
         seen = values.cpu().tolist()

@@ -4,13 +4,11 @@ Called with the number of devices; it calls itself once a rank. In each round th
 tournament.
 """
 
-import datetime as dt
-import importlib
 import sys
 import time
 from typing import Any
 
-from shared import as_ranks, said, say
+from shared import as_ranks, joined, said, say
 
 INIT_S = 300
 VALUES = 4 * 2**20
@@ -33,14 +31,7 @@ def rounds(world: int) -> "list[list[tuple[int, int]]]":
 def rank_main(rank: int, world: int, port: int) -> None:
     doing = "all"
     try:
-        torch: Any = importlib.import_module("torch")
-        importlib.import_module("torch_npu")
-        distributed: Any = importlib.import_module("torch.distributed")
-        torch.npu.set_device(rank)
-        limit = dt.timedelta(seconds=INIT_S)
-        distributed.init_process_group(
-            "hccl", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=world, timeout=limit
-        )
+        torch, distributed = joined(rank, world, port, INIT_S)
         for pairs in rounds(world):
             groups = [(pair, distributed.new_group(list(pair))) for pair in pairs]
             for pair, group in groups:

@@ -1,5 +1,7 @@
 """What the programs share. Python has their folder first on its path, as each is run by its file."""
 
+import datetime as dt
+import importlib
 import json
 import os
 import socket
@@ -20,6 +22,22 @@ def say(step: str, **fields: object) -> None:
 def said(error: BaseException) -> str:
     """The error in a line."""
     return f"{type(error).__name__}: {error}"[:4000]
+
+
+def joined(rank: int, world: int, port: int, limit_s: int) -> "tuple[Any, Any]":
+    """torch, and torch.distributed after all ranks have met over HCCL."""
+    torch: Any = importlib.import_module("torch")
+    importlib.import_module("torch_npu")
+    distributed: Any = importlib.import_module("torch.distributed")
+    torch.npu.set_device(rank)
+    distributed.init_process_group(
+        "hccl",
+        init_method=f"tcp://127.0.0.1:{port}",
+        rank=rank,
+        world_size=world,
+        timeout=dt.timedelta(seconds=limit_s),
+    )
+    return torch, distributed
 
 
 def as_ranks(file: str, environment: "dict[str, str] | None" = None) -> None:
