@@ -101,7 +101,7 @@ class Simulator:
 
     async def _serve(self) -> None:
         self._stop = asyncio.Event()
-        service = _Service(self.behaviour, self.requests)
+        service = _Service(self.behaviour, self.requests, self._stop)
         try:
             listener = socket.create_server((self.host, self.port), backlog=_BACKLOG)
         except OSError as error:
@@ -113,11 +113,7 @@ class Simulator:
             self.port = listener.getsockname()[1]
             self._loop.add_reader(listener, service.accept, listener)
             self._ready.set()
-            work = [asyncio.ensure_future(w) for w in (self._stop.wait(), service.dead.wait())]
-            await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
-            for task in work:
-                task.cancel()
-            await asyncio.gather(*work, return_exceptions=True)
+            await self._stop.wait()
             self._loop.remove_reader(listener)
         await service.hang_up()
 
@@ -125,8 +121,7 @@ class Simulator:
 class _Service:
     """The behaviour on each connection."""
 
-    def __init__(self, behaviour: Behaviour, served: list[Request]) -> None:
-        self.dead = asyncio.Event()
+    def __init__(self, behaviour: Behaviour, served: list[Request], stop: asyncio.Event) -> None:
         self._behaviour = behaviour
         self._dialect = DIALECTS[behaviour.dialect]
         self._faults: tuple[Fault, ...] = tuple(f for name in behaviour.faults if (f := named(name)))
@@ -136,6 +131,7 @@ class _Service:
         self._completions = Completions(behaviour, self._faults, self._name)
         self._state = ServerState()
         self._served = served
+        self._stop = stop
         self._numbers = count()
         self._slots = asyncio.Semaphore(behaviour.slots or 2**20)
         self._connections: dict[asyncio.Task[None], socket.socket] = {}
@@ -230,7 +226,7 @@ class _Service:
 
     async def _chat(self, request: Request, writer: asyncio.StreamWriter) -> bool:
         if any(f.dies_after is not None and request.number >= f.dies_after for f in self._faults):
-            self.dead.set()
+            self._stop.set()
             return False
         with self._state.answering():
             if problem := self._problem(request):
