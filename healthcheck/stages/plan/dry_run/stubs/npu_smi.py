@@ -115,6 +115,10 @@ def _line(name: str, value: object) -> str:
     return f"        {name:<30} : {value}"
 
 
+def _memory(shown: dict[str, Any]) -> str:
+    return "DDR" if shown["table"] == "no-hbm" else "HBM"
+
+
 def _chip_name(shown: dict[str, Any]) -> dict[str, str]:
     """The fields with the chip's name; a chip with dies has another one for the NPU."""
     if shown["table"] == "dies":
@@ -128,8 +132,14 @@ _TOPICS: dict[str, Callable[[dict[str, Any]], dict[str, object]]] = {
         "Compatibility": "OK",
         **_chip_name(shown),
     },
+    "common": lambda shown: {f"{_memory(shown)} Usage Rate(%)": _USED_PERCENT, "Aicore Usage Rate(%)": 0},
     "health": lambda _: {"Health": "OK"},
-    "memory": lambda shown: {f"{'DDR' if shown['table'] == 'no-hbm' else 'HBM'} Capacity(MB)": shown["memory_mib"]},
+    "memory": lambda shown: {f"{_memory(shown)} Capacity(MB)": shown["memory_mib"]},
+    "usages": lambda shown: {
+        f"{_memory(shown)} Capacity(MB)": shown["memory_mib"],
+        f"{_memory(shown)} Usage Rate(%)": _USED_PERCENT,
+        "Aicore Usage Rate(%)": 0,
+    },
 }
 """The fields of a chip in each topic of `info -t`."""
 
