@@ -97,7 +97,7 @@ def cluster(nodes: int) -> Iterator[str]:
     environment = {**os.environ, "RAY_TMPDIR": folder, "PYTHONPATH": str(ROOT)}
     try:
         with subprocess.Popen(
-            [PYTHON, ROOT / "tests/fleet/ray_cluster.py", asked], env=environment, text=True,
+            [PYTHON, ROOT / "tests/extensions/fleet/ray_cluster.py", asked], env=environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         ) as process:  # fmt: skip
             assert process.stdout

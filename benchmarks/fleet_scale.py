@@ -14,15 +14,15 @@ from pathlib import Path
 
 from measure import KIT, Bound, Section, main
 
-from healthcheck.cli.fleet import grammar
 from healthcheck.core.records import Verdict
-from healthcheck.fleet import jobs, journal, outputs
-from healthcheck.fleet.drive import Drive, Settings
-from healthcheck.fleet.launch import LOG, REPORT, Order
-from healthcheck.fleet.machines import Running
-from healthcheck.fleet.receive import Sent, received, sent
-from healthcheck.fleet.records import Attempt, Ending, Fleet, Job
-from healthcheck.fleet.show import Show
+from healthcheck.extensions.fleet import jobs, journal, outputs
+from healthcheck.extensions.fleet.drive import Drive, Settings
+from healthcheck.extensions.fleet.launch import LOG, REPORT, Order
+from healthcheck.extensions.fleet.machines import Running
+from healthcheck.extensions.fleet.receive import Sent, received, sent
+from healthcheck.extensions.fleet.records import Attempt, Ending, Fleet, Job
+from healthcheck.extensions.fleet.show import Show
+from healthcheck.extensions.fleet.subcommands import grammar
 from healthcheck.system import files
 from healthcheck.text.language import ENGLISH
 

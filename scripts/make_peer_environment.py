@@ -42,7 +42,7 @@ PEERS = {
 }
 CONSTRAINTS = ("torch==2.13.0",)
 FIRST_COMMAND = {
-    "fleet": "healthcheck.fleet.on_ray",
+    "fleet": "healthcheck.extensions.fleet.on_ray",
     "mutants": "mutmut, hypothesis",
     "aisbench": "ais_bench.benchmark.cli.main",
     "lm-eval": "lm_eval",

@@ -42,7 +42,7 @@ TABLE = (
     Row("tests/weights", "vllm", "healthcheck/stages/weights healthcheck/data/architectures.json"),
     Row("tests/peer", "vllm transformers", "healthcheck/wire healthcheck/stages/endpoint/checks"),
     Row("tests/probe/aisbench tests/wire", "aisbench", "healthcheck/stages/probe/aisbench healthcheck/wire"),
-    Row("tests/fleet", "vllm fleet", "healthcheck/fleet"),
+    Row("tests/extensions/fleet", "vllm fleet", "healthcheck/extensions/fleet"),
 )
 
 

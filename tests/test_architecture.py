@@ -18,6 +18,7 @@ import grimp
 import pytest
 
 from healthcheck import cli
+from healthcheck.core import extensions
 from healthcheck.core.check import Check
 from healthcheck.stages.plan.dry_run.stubbed_machine import SHARED
 from healthcheck.verify import catalogue
@@ -172,9 +173,47 @@ def test_help_imports_no_library_and_no_stage() -> None:
     assert all(f"    {name}" in everything for name in cli.COMMANDS)
     assert sorted(of_the_list & HEAVY) == ["importlib.metadata"], "it lists the commands of extensions"
     assert sorted(loaded & {f"healthcheck.cli.{name}" for name in cli.COMMANDS}) == []
-    assert [
-        name for name in loaded if name.startswith("healthcheck.") and name.endswith((".checks", ".facts"))
-    ] == []
+    assert of_stages(loaded) == []
+
+
+def of_stages(modules: set[str]) -> list[str]:
+    return [name for name in modules if name.startswith("healthcheck.") and name.endswith((".checks", ".facts"))]
+
+
+@pytest.mark.smoke
+def test_help_of_an_own_extension_imports_nothing_but_its_command() -> None:
+    commands = {each.name: each.module for each in extensions.own(extensions.COMMANDS)}
+    printed, loaded = imported_by(
+        "import contextlib\n"
+        "from healthcheck import cli\n"
+        f"for name in {list(commands)}:\n"
+        "    with contextlib.suppress(SystemExit):\n"
+        "        cli.main([name, '--help'])"
+    )
+    assert printed.count("usage: ") == len(commands)
+    assert sorted(loaded & HEAVY) == ["importlib.metadata"], "commands of other extensions were looked for"
+    assert of_stages(loaded) == []
+    in_folders = {name for name in loaded if name.startswith("healthcheck.extensions.") and name.count(".") > 2}
+    assert in_folders == {*commands.values()}
+
+
+def test_the_core_and_its_tests_name_extensions_by_strings_alone() -> None:
+    tests = ROOT.parent / "tests"
+    naming = [
+        str(path)
+        for path in tests.rglob("*.py")
+        if tests / "extensions" not in path.parents
+        and any(name.startswith(("healthcheck.extensions", "tests.extensions.")) for name in imported_in(path))
+    ]
+    assert naming == []
+
+
+def imported_in(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
 
 
 @pytest.mark.smoke
@@ -182,7 +221,7 @@ def test_verify_begins_without_what_its_later_stages_need() -> None:
     _, loaded = imported_by("import healthcheck.cli.verify")
     assert "healthcheck.stages.plan.checks" in loaded
     assert sorted(loaded & {"jinja2", "requests", "urllib3", "httptools", "yaml", "tree_sitter", "asyncio"}) == []
-    later = {"weights", "service", "endpoint", "numerics", "fleet", "fix", "live"}
+    later = {"weights", "service", "endpoint", "numerics", "extensions", "fix", "live"}
     assert sorted(later & {name.split(".")[1] for name in loaded if name.startswith("healthcheck.")}) == []
     assert (
         sorted(

@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from healthcheck.cli import outlets
-from healthcheck.cli.parsing import Parser, Version, language_argument, sentence, take_language
+from healthcheck.cli.parsing import LANGUAGE, Parser, Version, language_argument, sentence, take_language
 from healthcheck.core import extensions
 from healthcheck.core.extensions import Command
 from healthcheck.errors import Blocked, ExitStatus, KitError, KitFailure, UsageError, reason_of
@@ -28,7 +28,6 @@ COMMANDS = {
     "new": msg("make a new adapter repository from the template"),
     "update": msg("bring a repository up to date with the template it was made from"),
     "verify": msg("check a repository and its weights before submission"),
-    "fleet": msg("verify many adapters on many machines"),
     "probe": msg("measure the accuracy of a running server"),
     "numerics": msg("check that a running server computes the same in every situation"),
     "score": msg("weigh and rank the samples of a probe run by scores of your own"),
@@ -69,10 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     take_language(arguments)
-    asked = next((word for word in arguments if word in COMMANDS), "")
+    asked = _command_in(arguments)
     with _ended_at_once_by_ctrl_c():
-        added = {} if asked else added_commands()
-        asked = asked or next((word for word in arguments if word in added), "")
+        added = {} if asked in COMMANDS else added_commands()
         parser = parser_for({asked}, added)
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
@@ -94,6 +92,15 @@ def _run(arguments: list[str]) -> int:
     except OSError as error:
         return _of_the_system(error)
     return status
+
+
+def _command_in(arguments: Sequence[str]) -> str:
+    """The first word that is neither an option nor the language, "" if there is none."""
+    for before, word in zip(("", *arguments), arguments, strict=False):
+        names_a_language = before[2:] and LANGUAGE.startswith(before)
+        if not (word.startswith("-") or names_a_language):
+            return word
+    return ""
 
 
 def _of_the_system(error: OSError) -> int:

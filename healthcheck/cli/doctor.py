@@ -15,7 +15,6 @@ from healthcheck.cli.completion import SHTAB
 from healthcheck.cli.parsing import version
 from healthcheck.core import extensions
 from healthcheck.errors import Blocked, KitFailure
-from healthcheck.fleet.tables import padded
 from healthcheck.sandbox.box import unavailable
 from healthcheck.sandbox.job import Mode
 from healthcheck.scaffold.render import COPIER
@@ -25,6 +24,7 @@ from healthcheck.system import extras, programs
 from healthcheck.system.processes import holders
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
+from healthcheck.text.tables import padded
 
 _ASK_S = 20.0
 _GROUPS = {
@@ -111,10 +111,10 @@ def look() -> Iterator[Part]:
 
 
 def _extensions() -> Iterator[Part]:
-    """What is installed beside the kit, whether it can be used, and the kit's own extensions."""
+    """What is installed beside the kit, and whether it can be used."""
     for group, use in _GROUPS.items():
-        for extension in (*extensions.own(group), *extensions.installed(group)):
-            found, without = extension.distribution or msg("the kit's own"), ""
+        for extension in extensions.installed(group):
+            found, without = extension.distribution, ""
             try:
                 extension.load()
             except KitFailure as error:

@@ -19,7 +19,7 @@ from healthcheck.text.messages import Capitalised, Message, joined, msg
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _GIT_S = 5.0
-_LANGUAGE = "--lang"
+LANGUAGE = "--lang"
 USAGE = msg("usage: ")
 OF_ARGPARSE = (msg("positional arguments"), msg("options"), msg("show this help message and exit"))
 """What argparse itself says in a help."""
@@ -193,14 +193,14 @@ def take_language(arguments: Sequence[str]) -> None:
     for word, after in zip(arguments, (*arguments[1:], ""), strict=False):
         option, _, value = word.partition("=")
         chosen = value or after
-        if option == _LANGUAGE and chosen in {language.value for language in Language}:
+        if option == LANGUAGE and chosen in {language.value for language in Language}:
             os.environ[VARIABLE] = chosen
 
 
 def language_argument(parser: argparse.ArgumentParser) -> None:
     """Declare `--lang`, which means the same wherever it is."""
     parser.add_argument(
-        _LANGUAGE,
+        LANGUAGE,
         action=InLanguage,
         choices=[language.value for language in Language],
         default=argparse.SUPPRESS,

@@ -13,7 +13,6 @@ from pathlib import Path
 from healthcheck.cli import output
 from healthcheck.core.records import SCHEMA, Finding, Level, exit_status
 from healthcheck.errors import ExitStatus, UsageError
-from healthcheck.fleet.tables import aligned
 from healthcheck.report import document, terminal
 from healthcheck.report.words import plain, sentence
 from healthcheck.stages.probe.aisbench.archive import EXPECTED, open_reports
@@ -25,6 +24,7 @@ from healthcheck.stages.probe.statistics.records import LIKE_THESE, THIS_BANK, E
 from healthcheck.stages.probe.statistics.summary import accuracy_name
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
+from healthcheck.text.tables import aligned
 
 _LABELS = {Level.FAIL: msg("fault"), Level.UNSETTLED: msg("open"), Level.WARN: msg("look"), Level.NOTE: msg("note")}
 

@@ -31,7 +31,10 @@ CHECKS = "npu_adapter.checks"
 COMMANDS = "npu_adapter.commands"
 PARTS = "parts"
 """What an option of a core command uses, such as `verify --numerics`; only the kit's own extensions have them."""
-OWN: tuple[tuple[str, str, str], ...] = ()
+OWN: tuple[tuple[str, str, str], ...] = (
+    (COMMANDS, "fleet", "healthcheck.extensions.fleet.command:COMMAND"),
+    (PARTS, "fleet", "healthcheck.extensions.fleet.servers:launched"),
+)
 """Group, name and place of each, as an entry point has them: they work in a clone that is not installed."""
 RESERVED = frozenset({stage.value for stage in Stage} | {"task", "extension"})
 """The first words of the kit's own check ids, which no extension may take."""

@@ -14,9 +14,7 @@ from healthcheck import cli
 
 CASES = [
     ("npu-adapter ver", {"verify"}),
-    ("npu-adapter fleet col", {"collect"}),
     ("npu-adapter verify --wei", {"--weights", "--weights-config", "--weight-limit"}),
-    ("npu-adapter fleet verify --time", {"--time-limit"}),
     ("npu-adapter verify --until p", {"plan", "probe"}),
     ("npu-adapter completion z", {"zsh"}),
     ("npu-adapter read rep", {"report.zip"}),

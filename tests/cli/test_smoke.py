@@ -71,7 +71,6 @@ def test_a_run_of_the_probe_is_read_scored_and_compared(room: Path, url: str) ->
         (("doctor",), 0, "git version"),
         (("completion", "bash"), 0, "complete"),
         (("runner", "--level", "1"), 1, "runner/device-nodes"),
-        (("fleet", "verify", "none.jsonl", "--on", "local", "--out", "jobs"), 2, "none.jsonl"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from healthcheck.cli.fleet import grammar
 from healthcheck.errors import UsageError
-from healthcheck.fleet import jobs
 from healthcheck.stages.probe.options.reading import from_file
 from healthcheck.system.toml_text import MAX_DEPTH, MAX_KEY_PARTS, MAX_PARTS, TomlError, load
 from tests.support.limited import limited
@@ -30,22 +27,14 @@ when = 1979-05-27T07:32:00.999Z
 """
 
 
-# Of adapter.toml and pyproject.toml it is a finding: tests/verify/test_settings.py.
-READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
-    "probe": ("probe.toml", from_file),
-    "fleet": ("jobs.toml", lambda path: jobs.read(path, grammar())),
-}
-
-
-@pytest.mark.parametrize("name", READERS)
+# Of adapter.toml and pyproject.toml it is a finding: tests/verify/test_settings.py. Of a job file: test_jobs.py.
 @pytest.mark.parametrize("text", [f"{LONG_KEY} = 1", f"[{LONG_KEY}]", f"[[{LONG_KEY}]]", f"x = {{{LONG_KEY} = 1}}"])
-def test_every_reader_refuses_what_is_deep(name: str, text: str, tmp_path: Path) -> None:
-    file, read = READERS[name]
-    (tmp_path / file).write_text(f"# one\n\n{text}\n")
+def test_the_file_of_a_probe_is_refused_where_it_is_deep(text: str, tmp_path: Path) -> None:
+    (tmp_path / "probe.toml").write_text(f"# one\n\n{text}\n")
     with pytest.raises(
-        UsageError, match=rf"{file} has a key of more than {MAX_KEY_PARTS} .*in line 3, and is not read"
+        UsageError, match=rf"probe.toml has a key of more than {MAX_KEY_PARTS} .*in line 3, and is not read"
     ):
-        read(tmp_path / file)
+        from_file(tmp_path / "probe.toml")
 
 
 @pytest.mark.parametrize(

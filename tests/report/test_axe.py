@@ -13,11 +13,9 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.core.records import Outcome, Verdict
-from healthcheck.fleet import page as fleet_page
 from healthcheck.report import page
 from healthcheck.runner.asked import Depth
 from healthcheck.text.language import VARIABLE, translation_of_the_process
-from tests.fleet.test_page import FLEET
 from tests.probe.conftest import SETTINGS, recorded
 from tests.runner.answers import complete
 from tests.runner.replaying import report as report_on
@@ -59,13 +57,7 @@ def two_runs(folder: Path) -> bytes:
     return (folder / "c.html").read_bytes()
 
 
-def fleet(_: Path) -> bytes:
-    return fleet_page.render(FLEET, translation_of_the_process())
-
-
-PAGES: dict[str, Callable[[Path], bytes]] = {
-    made.__name__: made for made in (not_ready, ready, runner, two_runs, fleet)
-}
+PAGES: dict[str, Callable[[Path], bytes]] = {made.__name__: made for made in (not_ready, ready, runner, two_runs)}
 
 
 @cache
@@ -85,6 +77,13 @@ def violations(tab: Tab) -> list[str]:
     return found
 
 
+def opened(browser: Browser, path: Path, *, width: int, dark: bool) -> Tab:
+    """A page with all its details."""
+    tab = browser.open(path, width=width, dark=dark)
+    tab.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    return tab
+
+
 @pytest.fixture(scope="module", params=[(code, name) for code in LANGUAGES for name in PAGES], ids="-".join)
 def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     code, name = request.param
@@ -99,9 +98,8 @@ def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_is_wrong(browser: Browser, file: tuple[Path, str], width: int, dark: bool) -> None:
     path, language = file
-    tab = browser.open(path, width=width, dark=dark)
+    tab = opened(browser, path, width=width, dark=dark)
     assert tab.evaluate("document.documentElement.lang") == language
-    tab.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
     if tab.evaluate("!!document.querySelector('#grid button.wrong')"):
         tab.click("#grid button.wrong")
     assert json.dumps(violations(tab), indent=1) == "[]"

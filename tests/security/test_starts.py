@@ -21,13 +21,13 @@ OTHERS = {
     "runner/children/shared.py:as_ranks": "the interpreter that runs it, in the folder that the kit made for it",
     "runner/children/soak_probe.py:main": "the same",
     "runner/children/soak_probe.py:table": "npu-smi as the runner found it, in that folder",
-    "fleet/leash.py:main": "the kit's own verify, whose Python the driver or Ray's worker named",
+    "extensions/fleet/leash.py:main": "the kit's own verify, whose Python the driver or Ray's worker named",
     "numerics/local.py:_run": "a Python with transformers, named by an option or in the kit's own clone",
     "stages/service/guardian.py:_launch": "deploy.sh itself, in its export",
     "stages/service/provided.py:_can_import": "the python3 of the launch, which is asked where it would find a module",
 }
 FORKS = {
-    "fleet/leash.py:main",
+    "extensions/fleet/leash.py:main",
     "sandbox/jail.py:_worker",
     "sandbox/program.py:become",
     "sandbox/seccomp.py:can_ask",

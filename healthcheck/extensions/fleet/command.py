@@ -1,0 +1,92 @@
+"""`npu-adapter fleet`: its options; what it does is imported when it runs."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+
+from healthcheck.cli import number_types
+from healthcheck.cli.parsing import language_argument, sentence
+from healthcheck.cli.places import new_place, place
+from healthcheck.core.extensions import Command
+from healthcheck.text.messages import msg
+
+LOCAL = "local"
+DEFAULT_LIMIT_S = 4 * 3600.0
+DEFAULT_LOOK_S = 3600.0
+LEVELS = (1, 2, 3)
+DEFAULT_LEVEL = 2
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the subcommands and their options."""
+    commands = parser.add_subparsers(title=msg("subcommands"), dest="subcommand", metavar="COMMAND", required=True)
+    verify = _subcommand(commands, "verify", msg("verify the adapters of a job file"), parser)
+    _jobs_argument(verify)
+    verify.add_argument("--out", type=new_place, metavar="DIR", required=True,
+                        help="where reports, fleet.html, fleet.json and junit.xml go")  # fmt: skip
+    _machine_arguments(verify)
+    verify.add_argument("--runner", type=int, nargs="?", const=DEFAULT_LEVEL, choices=LEVELS, metavar="LEVEL",
+                        help="first look at the machines as `fleet runner` does; one whose checks fail takes no "
+                        "jobs (default: level %(const)s)")  # fmt: skip
+    verify.add_argument("--resume", action="store_true", help="go on with the run in DIR: what has ended stays")
+    verify.add_argument("--retries", type=number_types.integer, default=1, metavar="N",
+                        help="how often a job is tried again that ended inconclusive, with a failure of the kit or "
+                        "with its machine (default: %(default)s)")  # fmt: skip
+    verify.add_argument("--time-limit", type=number_types.positive, default=DEFAULT_LIMIT_S, metavar="S",
+                        help="seconds that an attempt may take (default: %(default)g)")  # fmt: skip
+    verify.add_argument("--quiet", action="store_true", help="no progress; only the closing table")
+    _runner_arguments(_subcommand(commands, "runner", msg("look at every machine: which may take jobs"), parser))
+    collect = _subcommand(commands, "collect", msg("make one run of what many machines left"), parser)
+    _jobs_argument(collect)
+    collect.add_argument("--from", dest="reports", type=place, metavar="DIR", required=True,
+                         help="the folder with the folders that `fleet verify` left")  # fmt: skip
+    collect.add_argument("--out", type=new_place, metavar="DIR", required=True, help="as for `fleet verify`")
+
+
+def _machine_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--on", default=LOCAL, metavar="MACHINES",
+                        help="local (default): one job after the other on this machine; auto, HOST:PORT or "
+                        "ray://HOST:PORT: a cluster of Ray, as Ray writes its address")  # fmt: skip
+    parser.add_argument("--own-network", action="store_true",
+                        help="give each launch a network of its own, with nothing outside the machine, so that "
+                        "several share a node of the cluster (takes root)")  # fmt: skip
+
+
+def _runner_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=new_place, metavar="DIR", required=True,
+                        help="where machines.json and the report of each machine go")  # fmt: skip
+    _machine_arguments(parser)
+    parser.add_argument("--level", type=int, choices=LEVELS, default=DEFAULT_LEVEL,
+                        help="as for `npu-adapter runner` (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--stack", default="", metavar="ROW",
+                        help="the vllm-ascend release to compare versions with (default: the nearest)")  # fmt: skip
+    parser.add_argument("--time-limit", type=number_types.positive, default=DEFAULT_LOOK_S, metavar="S",
+                        help="seconds for each machine (default: %(default)g)")  # fmt: skip
+
+
+def _jobs_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("jobs", type=place, metavar="JOBS",
+                        help="the job file, .toml, .jsonl or .csv: a row a job, its keys the options of "
+                        "`npu-adapter verify` (docs/fleet.md)")  # fmt: skip
+    parser.add_argument("--no-settings", action="store_true",
+                        help="ignore the repositories' own settings, which may leave out checks")  # fmt: skip
+
+
+def _subcommand(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    text: str,
+    like: argparse.ArgumentParser,
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=text, description=sentence(text), epilog=like.epilog)
+    language_argument(command)
+    return command
+
+
+def _run(options: argparse.Namespace) -> int:
+    status: int = importlib.import_module("healthcheck.extensions.fleet.subcommands").run(options)
+    return status
+
+
+COMMAND = Command(summary=msg("verify many adapters on many machines"), arguments=_arguments, run=_run)

@@ -1,0 +1,94 @@
+"""What a run says beyond its single jobs: which checks failed most, and which nodes misbehave."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+
+from healthcheck.core.records import Verdict
+from healthcheck.extensions.fleet.records import Attempt, Ending, Fleet, Tone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frequent:
+    """A check that failed, broke or stayed open, and the jobs in which it did."""
+
+    check: str
+    tone: Tone
+    jobs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A machine: its attempts by verdict, how many were lost with it, and seconds of work."""
+
+    name: str
+    ready: int
+    not_ready: int
+    inconclusive: int
+    lost: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """The same adapter with another verdict on another node."""
+
+    jobs: tuple[str, ...]
+    verdicts: tuple[tuple[str, Verdict], ...]
+    """Node and verdict, in the order of the attempts."""
+
+    @property
+    def suspects(self) -> tuple[str, ...]:
+        """The nodes without a verdict where another node had one; all of them where two verdicts contradict."""
+        settled = {verdict for _, verdict in self.verdicts if verdict is not Verdict.INCONCLUSIVE}
+        odd = (node for node, verdict in self.verdicts if len(settled) > 1 or verdict is Verdict.INCONCLUSIVE)
+        return tuple(dict.fromkeys(odd))
+
+
+def frequent(fleet: Fleet) -> tuple[Frequent, ...]:
+    """The checks of the attempts that count, those in most jobs first."""
+    jobs: dict[tuple[str, Tone], list[str]] = {}
+    for job in fleet.jobs:
+        last = fleet.last(job)
+        for problem in last.report.problems if last and last.report else ():
+            jobs.setdefault((problem.check, problem.tone), []).append(job.name)
+    found = (Frequent(check=check, tone=tone, jobs=tuple(names)) for (check, tone), names in jobs.items())
+    return tuple(sorted(found, key=lambda each: (-len(each.jobs), each.tone is not Tone.FAIL, each.check)))
+
+
+def nodes(attempts: Iterable[Attempt]) -> tuple[Node, ...]:
+    """The machines that attempts ran on, by name."""
+    ran = sorted((attempt for attempt in attempts if attempt.node), key=lambda attempt: attempt.node)
+    found = []
+    for name, group in groupby(ran, key=lambda attempt: attempt.node):
+        of_node = tuple(group)
+        count = Counter(attempt.verdict for attempt in of_node if attempt.ending is not Ending.LOST)
+        found.append(
+            Node(
+                name=name,
+                ready=count[Verdict.READY],
+                not_ready=count[Verdict.NOT_READY],
+                inconclusive=count[Verdict.INCONCLUSIVE],
+                lost=sum(attempt.ending is Ending.LOST for attempt in of_node),
+                seconds=sum(attempt.seconds for attempt in of_node),
+            )
+        )
+    return tuple(found)
+
+
+def disagreements(attempts: Iterable[Attempt]) -> tuple[Disagreement, ...]:
+    """The adapters (same commit, weights and options) whose verdicts differ between nodes."""
+    by_adapter: dict[tuple[str, str], list[Attempt]] = {}
+    for attempt in attempts:
+        if attempt.node and attempt.ending in {Ending.DONE, Ending.LOST}:
+            by_adapter.setdefault((attempt.digest, attempt.commit), []).append(attempt)
+    found = []
+    for group in by_adapter.values():
+        verdicts = tuple(dict.fromkeys((attempt.node, attempt.verdict) for attempt in group))
+        if len({node for node, _ in verdicts}) > 1 and len({verdict for _, verdict in verdicts}) > 1:
+            jobs = tuple(dict.fromkeys(attempt.job for attempt in group))
+            found.append(Disagreement(jobs=jobs, verdicts=verdicts))
+    return tuple(found)

@@ -1,0 +1,181 @@
+"""One attempt at a job on this machine: `verify` as a child process, its report folder, what it says.
+
+The checks of the machine itself, `npu-adapter runner`, run in the same way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import os
+import re
+import select
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from healthcheck.core.records import Stage
+from healthcheck.extensions.fleet import leash, readback
+from healthcheck.extensions.fleet.records import Attempt, Ending
+from healthcheck.stages.repo import pack
+from healthcheck.system import files, programs
+from healthcheck.text.messages import msg
+
+GRACE_S = 120.0
+"""For `verify` to end its launch and to write its report; a server may take a minute to free its devices."""
+TICK_S = 0.2
+LOG = "verify.log"
+REPORT = "report"
+DEVICES = "ASCEND_RT_VISIBLE_DEVICES"
+_STAGE = re.compile(rf"^ *[\d.]+ s  ({'|'.join(stage.value for stage in Stage)}): ", re.MULTILINE)
+_START = (
+    "import os, sys; from healthcheck.__main__ import main; os.chdir(sys.argv.pop(1)); "
+    "sys.argv[0] = 'npu-adapter'; sys.exit(main())"
+)
+"""The kit is imported before the folder is changed to: a folder of that name there must not be taken for it."""
+
+
+class Network(enum.Enum):
+    """The network of a launch: the node's, or one of its own, in which port 8000 is always free."""
+
+    NODE = "node"
+    OWN = "own"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a machine needs to know for one attempt.
+
+    Attributes:
+        packed: the repository to verify; None has the machine itself looked at.
+        words: options of `verify`, or of `runner`.
+        folder: what paths in the options are relative to.
+    """
+
+    job: str
+    digest: str
+    number: int
+    packed: pack.Packed | None
+    words: tuple[str, ...] = field(repr=False)
+    folder: str
+    limit_s: float
+    network: Network = Network.NODE
+
+    @property
+    def commit(self) -> str:
+        """The hash of what is verified, "" if it is a machine."""
+        return self.packed.hash if self.packed else ""
+
+
+def launch(order: Order, place: Path) -> Iterator[str | Attempt]:
+    """Verify, or look at the machine; yields the name of the current stage every TICK_S, and at last the attempt.
+
+    Whatever ends the iteration early (close, an exception, the death of this process) ends the launch, and waits
+    for that where it still can. `place` is the folder of the attempt; it is emptied first.
+
+    Raises:
+        UsageError: the repository cannot be unpacked here.
+    """
+    files.remove_tree(str(place))
+    place.mkdir(parents=True)
+    begin = time.monotonic()
+    started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    temporary = tempfile.mkdtemp(prefix=files.prefix())
+    try:
+        verified = ("verify", str(pack.unpack(order.packed, Path(temporary)))) if order.packed else ("runner",)
+        child = _Child(order, verified, place)
+        try:
+            while not child.ended(TICK_S):
+                if time.monotonic() - begin > order.limit_s:
+                    child.end()
+                yield child.stage()
+        finally:
+            child.end()
+            child.wait()
+    finally:
+        files.remove_tree(temporary)
+    attempt = Attempt(
+        job=order.job,
+        digest=order.digest,
+        number=order.number,
+        ending=Ending.TIME_LIMIT if child.was_told_to_end else Ending.DONE,
+        commit=order.commit,
+        node=socket.gethostname(),
+        devices=tuple(filter(None, os.environ.get(DEVICES, "").split(","))),
+        started=started,
+        seconds=round(time.monotonic() - begin, 3),
+        status=child.status,
+    )
+    yield with_report(attempt, place)
+
+
+def with_report(attempt: Attempt, place: Path) -> Attempt:
+    """The attempt with what its report says, or with the reason why there is none."""
+    try:
+        return replace(attempt, report=readback.facts(place / REPORT))
+    except readback.UnreadableError as error:
+        last = readback.last_words(place / LOG)
+        return replace(attempt, said=msg("{error}; its last line: {last}", error, last) if last else str(error))
+
+
+class Held:
+    """A command on its leash; its outputs go to the log."""
+
+    def __init__(self, command: Sequence[str], log: Path, network: Network) -> None:
+        self.status: int | None = None
+        self.was_told_to_end = False
+        terms = (f"{GRACE_S}", network.value, str(log.absolute()))
+        held = (programs.python(), "-I", "-S", leash.__file__, *terms, *command)
+        self._process = subprocess.Popen(
+            held, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+
+    def ended(self, wait_s: float) -> bool:
+        """Whether it has ended, waiting a moment for that."""
+        output = self._process.stdout
+        if output is None or output.closed:
+            return True
+        if not select.select([output], [], [], wait_s)[0]:
+            return False
+        with contextlib.suppress(ValueError):
+            self.status = int(output.read(100) or b"")
+        output.close()
+        return True
+
+    def end(self) -> None:
+        """Have it end, if it has not."""
+        if self._process.stdin and not self._process.stdin.closed and not self.ended(0):
+            self.was_told_to_end = True
+            self._process.stdin.close()
+
+    def wait(self) -> None:
+        """Wait until it has ended, or until it must have been killed."""
+        end = time.monotonic() + 2 * GRACE_S
+        while not self.ended(TICK_S) and time.monotonic() < end:
+            pass
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe:
+                pipe.close()
+        self._process.wait()
+
+
+class _Child(Held):
+    """`verify` or `runner` on its leash."""
+
+    def __init__(self, order: Order, command: tuple[str, ...], place: Path) -> None:
+        self._stage = ""
+        self._log = place / LOG
+        home = order.folder if os.path.isdir(order.folder) else "/"
+        out = ("--out", str(place.absolute() / REPORT), "--verbose")
+        kit = (programs.python(), "-c", _START, home, *command, *out, *order.words)
+        super().__init__(kit, self._log, order.network)
+
+    def stage(self) -> str:
+        """The stage that it says it is in, "" before the first."""
+        found = _STAGE.findall(readback.tail(self._log))
+        self._stage = found[-1] if found else self._stage
+        return self._stage

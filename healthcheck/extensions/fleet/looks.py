@@ -1,0 +1,153 @@
+"""Looks at the machines of a fleet by the runner's checks: which may take jobs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck.core.records import JsonValue, Verdict
+from healthcheck.extensions.fleet.launch import GRACE_S, Network, Order
+from healthcheck.extensions.fleet.machines import Machine, Machines
+from healthcheck.extensions.fleet.page import said, verdict_words
+from healthcheck.extensions.fleet.records import Attempt, Ending, Tone
+from healthcheck.report import folder as report_folder
+from healthcheck.report.words import duration
+from healthcheck.system import json_text
+from healthcheck.text.language import Translate, Translation
+from healthcheck.text.messages import msg
+from healthcheck.text.tables import aligned
+
+FOLDER, JSON = "machines", "machines.json"
+SCHEMA = 1
+Tell = Callable[[str, str], object]
+"""Hears of each look: the machine, and what it came to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How machines are looked at: level and stack as `runner` has them, the network, and seconds for each."""
+
+    level: int
+    stack: str = ""
+    limit_s: float
+    network: Network
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """One look at a machine, as an attempt whose job is the name of the machine."""
+
+    machine: Machine
+    attempt: Attempt
+
+    @property
+    def takes_jobs(self) -> bool:
+        """Whether the machine may take jobs: its report says no more than that something could not be settled."""
+        report = self.attempt.report
+        told = {self.attempt.verdict, report.verdict if report else Verdict.NOT_READY}
+        return self.attempt.ending is Ending.DONE and Verdict.NOT_READY not in told
+
+    @property
+    def why(self) -> str:
+        """Why it is not ready, "" if it is."""
+        if self.attempt.verdict is Verdict.READY:
+            return ""
+        problems = self.attempt.report.problems if self.attempt.report else ()
+        first = next((each for each in problems if each.tone is Tone.FAIL), next(iter(problems), None))
+        return msg("{check}: {said}", first.check, first.message) if first else said(self.attempt)
+
+
+def left_out(looks: Iterable[Look]) -> dict[str, str]:
+    """The machines that take no jobs, by name, with the reason."""
+    return {look.machine.name: msg("its runner: {why}", look.why) for look in looks if not look.takes_jobs}
+
+
+def looked_at(machines: Machines, out: Path, terms: Terms, tell: Tell) -> tuple[Look, ...]:
+    """Look at every machine, at all of them at a time; files go below `out`.
+
+    A machine that does not answer in time is given up: somebody else's tasks may have its NPUs.
+    """
+    asked = {each.name: each for each in machines.machines()}
+    for each in asked.values():
+        machines.look(each, _order(each, terms), out / FOLDER / each.name)
+    found: dict[str, Look] = {}
+
+    def keep(attempt: Attempt) -> None:
+        found[attempt.job] = Look(machine=asked[attempt.job], attempt=attempt)
+        tell(attempt.job, verdict_words(attempt))
+
+    end = time.monotonic() + terms.limit_s + 2 * GRACE_S
+    while len(found) < len(asked):
+        for event in machines.events():
+            if isinstance(event, Attempt):
+                keep(event)
+        if time.monotonic() > end:
+            for name in asked.keys() - found.keys():
+                machines.give_up(name)
+                keep(_silent(asked[name], terms))
+    looks = tuple(found[name] for name in asked)
+    report_folder.save(
+        out / JSON, json_text.dump({"schema": SCHEMA, "machines": [_machine_as_json(look) for look in looks]})
+    )
+    return looks
+
+
+def table(looks: Iterable[Look], translation: Translation) -> list[str]:
+    """A line a machine: whether it may take jobs, and why not."""
+    return aligned(list(_rows(looks, translation.say)))
+
+
+def _rows(looks: Iterable[Look], say: Translate) -> Iterator[tuple[str, ...]]:
+    yield tuple(
+        map(
+            say,
+            (msg("node"), "NPU", msg("kind of NPU"), msg("takes jobs"), msg("verdict"), msg("time"), msg("why")),
+        )
+    )
+    for look in looks:
+        machine, attempt = look.machine, look.attempt
+        yield (
+            machine.name,
+            "" if machine.npus is None else str(machine.npus),
+            machine.kind,
+            "✓" if look.takes_jobs else "✗",
+            say(verdict_words(attempt)),
+            say(duration(attempt.seconds)),
+            say(look.why),
+        )
+
+
+def _order(machine: Machine, terms: Terms) -> Order:
+    count = () if machine.npus is None else (f"--npus={machine.npus}",) if machine.npus else ("--allow-none",)
+    stack = (f"--stack={terms.stack}",) if terms.stack else ()
+    return Order(
+        job=machine.name,
+        digest="",
+        number=1,
+        packed=None,
+        words=(*count, f"--level={terms.level}", *stack),
+        folder="/",
+        limit_s=terms.limit_s,
+        network=terms.network,
+    )
+
+
+def _silent(machine: Machine, terms: Terms) -> Attempt:
+    why = msg("no answer within {duration}; other tasks of the cluster may have its NPUs", duration(terms.limit_s))
+    return Attempt(job=machine.name, digest="", number=1, ending=Ending.LOST, node=machine.name, said=why)
+
+
+def _machine_as_json(look: Look) -> JsonValue:
+    return {
+        "name": look.machine.name,
+        "npus": look.machine.npus,
+        "kind": look.machine.kind,
+        "takes_jobs": look.takes_jobs,
+        "verdict": look.attempt.verdict.value,
+        "exit_status": int(look.attempt.exit_status),
+        "seconds": look.attempt.seconds,
+        "why": look.why,
+        "report": f"{FOLDER}/{look.machine.name}/report" if look.attempt.report else "",
+    }

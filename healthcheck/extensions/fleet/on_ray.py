@@ -1,0 +1,397 @@
+"""A cluster of Ray: a task for each attempt, with the NPUs that it takes, on one node at a time.
+
+Ray moves the bytes, counts the devices, sets ASCEND_RT_VISIBLE_DEVICES, and ends the workers of a dead driver.
+What is decided here is which free node an attempt goes to: port 8000 is fixed, so a node takes one at a time, but
+several that have a network of their own.
+"""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.exceptions import RayError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+import healthcheck
+from healthcheck import __version__
+from healthcheck.ascend import hardware
+from healthcheck.errors import Blocked, UsageError
+from healthcheck.extensions.fleet.board import Board
+from healthcheck.extensions.fleet.greeting import greet
+from healthcheck.extensions.fleet.jobs import NAME
+from healthcheck.extensions.fleet.launch import GRACE_S, Network, Order, launch
+from healthcheck.extensions.fleet.machines import Machine, Running, npus_in_words
+from healthcheck.extensions.fleet.readback import short
+from healthcheck.extensions.fleet.receive import Sent, received, sent
+from healthcheck.extensions.fleet.records import Attempt, Ending, Job
+from healthcheck.system import files
+from healthcheck.text.messages import joined, msg
+
+NPU = "NPU"
+CLIENT = "ray://"
+KIND_LABEL = "ray.io/accelerator-type"
+ANSWER_S = 20.0
+GREETING_S = 120.0
+LOOK_S = 2.0
+WAIT_S = 0.3
+
+
+_SHIPPED = {"py_modules": [str(Path(healthcheck.__file__).parent)], "excludes": ["__pycache__/"]}
+"""The kit as a folder of modules: a wheel would have pip look for the packages that it needs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A node of the cluster; `kind` is the label of its NPUs, "" without one, `address` how others reach it."""
+
+    id: str
+    name: str
+    npus: int
+    kind: str
+    address: str
+
+    def fits(self, job: Job) -> bool:
+        """Whether the job can ever run there."""
+        return self.has(job.npus, job.npu)
+
+    def has(self, npus: int, npu: str) -> bool:
+        """Whether it has so many NPUs of a kind, "" for any."""
+        return npus <= self.npus and (not npu or same_kind(self.kind, npu))
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.npus} NPU{f' {self.kind}' if self.kind else ''})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    order: Order
+    node: Node
+    npus: int
+    place: Path
+    began: float
+    ref: Any
+
+
+class Cluster:
+    """A running cluster of Ray."""
+
+    def __init__(self, address: str, network: Network) -> None:
+        """Connect, and greet every node; with a network for each launch, a node takes several at a time.
+
+        Where a node lacks this version of the kit, all nodes get it for the time of the run.
+
+        Raises:
+            UsageError: there is no cluster at the address.
+            Blocked: no node can run the kit.
+        """
+        _refuse_silence(address)
+        _connect(address, {})
+        self._network = network
+        self._tasks: dict[str, _Task] = {}
+        self._taken: Counter[str] = Counter()
+        self._fits: dict[tuple[int, str], Sequence[Node]] = {}
+        self._full: set[tuple[int, str]] = set()
+        self._looked = 0.0
+        self._all = _nodes()
+        greetings = _greeted(self._all)
+        self._shipped = any(greeting.lacks_the_kit for greeting in greetings.values())
+        if self._shipped:
+            ray.shutdown()
+            _connect(address, _SHIPPED)
+            self._all = _nodes()
+            greetings = _greeted(self._all)
+        self.strange = tuple(greetings[node].why for node in self._all if greetings[node].why)
+        self._all = tuple(node for node in self._all if not greetings[node].why)
+        self._alive = self._all
+        if not self._all:
+            ray.shutdown()
+            raise Blocked(msg("no node can run jobs: {strange}", joined("; ", self.strange)))
+        here = ray.get_runtime_context().get_node_id()
+        home = next((node for node in self._all if node.id == here), self._all[0])
+        self._board = _BOARD.options(scheduling_strategy=_on(home.id)).remote()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was done about the nodes, for whoever drives: who got the kit, and who is left out."""
+        sent = (
+            (msg("not every node has this version of the kit: all get it for this run"),) if self._shipped else ()
+        )
+        return (*sent, *(msg("left out: {why}", why) for why in self.strange))
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """Those that are left."""
+        return self._alive
+
+    def machines(self) -> Sequence[Machine]:
+        return [Machine(name=node.name, npus=node.npus, kind=node.kind) for node in self._all]
+
+    def look(self, machine: Machine, order: Order, place: Path) -> None:
+        """It takes all NPUs of the machine, and waits for those that somebody else's tasks have."""
+        node = next(node for node in self._all if node.name == machine.name)
+        self._submit(node, order, node.npus, place)
+
+    def give_up(self, name: str) -> None:
+        ray.cancel(self._tasks[name].ref, recursive=False)
+        self._forget(name)
+
+    def leave_out(self, names: Collection[str]) -> None:
+        self._all = tuple(node for node in self._all if node.name not in names)
+        self._looked = 0.0
+
+    def refusal(self, job: Job) -> str:
+        self._look()
+        if self._fitting(job):
+            return ""
+        wanted = npus_in_words(job.npus, job.npu)
+        have = ", ".join(map(str, self._alive)) or msg("none is left")
+        return msg("no node has {wanted} ({have}; kinds are the label {kind_label})", wanted, have, KIND_LABEL)
+
+    def has_room(self, job: Job, avoid: Collection[str]) -> bool:
+        return self._free_node(job, avoid) is not None
+
+    def start(self, job: Job, order: Order, place: Path, avoid: Collection[str]) -> None:
+        node = self._free_node(job, avoid)
+        if node is None:
+            raise Blocked(msg("no node is free for {name}", job.name))
+        self._submit(node, order, job.npus, place)
+
+    def events(self) -> Iterator[Running | Attempt]:
+        self._look()
+        refs = [task.ref for task in self._tasks.values()]
+        ready = ray.wait(refs, timeout=WAIT_S)[0] if refs else []
+        alive = {node.id for node in self._alive}
+        for name, task in list(self._tasks.items()):
+            if task.ref in ready:
+                self._forget(name)
+                yield _result(task)
+            elif task.node.id not in alive:
+                self._forget(name)
+                yield replace(_lost(task), said=msg("its node is gone"))
+        if not self._tasks:
+            time.sleep(WAIT_S)
+        for name, stage in self.stages().items():
+            if name in self._tasks:
+                yield Running(job=name, stage=stage)
+
+    def close(self) -> None:
+        refs = [task.ref for task in self._tasks.values()]
+        for ref in refs:
+            ray.cancel(ref, recursive=False)
+        if refs:
+            ray.wait(refs, num_returns=len(refs), timeout=2 * GRACE_S)
+        self._tasks.clear()
+        ray.shutdown()
+
+    def _submit(self, node: Node, order: Order, npus: int, place: Path) -> None:
+        ref = self.submit(_ATTEMPT, node, npus, order.job, order)
+        self._taken[node.id] += max(npus, 1)
+        self._tasks[order.job] = _Task(
+            order=order, node=node, npus=npus, place=place, began=time.monotonic(), ref=ref
+        )
+
+    def submit(self, task: Any, node: Node, npus: int, name: str, order: object) -> Any:
+        """Run a task on a node, which gets the order and the board; the reference to its result."""
+        options: dict[str, Any] = {"scheduling_strategy": _on(node.id), "name": f"npu-adapter {name}"}
+        if npus:
+            options["resources"] = {NPU: npus}
+        return task.options(**options).remote(order, self._board)
+
+    def stages(self) -> dict[str, str]:
+        """What each task said last, by its name."""
+        try:
+            return dict(ray.get(self._board.stages.remote(), timeout=1))
+        except RayError:
+            return {}
+
+    def _free_node(self, job: Job, avoid: Collection[str]) -> Node | None:
+        """The smallest free node that fits; one of `avoid` only if every node that fits is among them."""
+        if (job.npus, job.npu) in self._full:
+            return None
+        fitting = self._fitting(job)
+        free = [node for node in fitting if self._takes(node, job)]
+        if not free:
+            self._full.add((job.npus, job.npu))
+        if any(node.name not in avoid for node in fitting):
+            free = [node for node in free if node.name not in avoid]
+        return min(free, key=lambda node: (node.npus, node.name), default=None)
+
+    def _fitting(self, job: Job) -> Sequence[Node]:
+        """The nodes that can ever run a job; looked for once for all jobs that want the same."""
+        wanted = (job.npus, job.npu)
+        if wanted not in self._fits:
+            self._fits[wanted] = [node for node in self._alive if node.fits(job)]
+        return self._fits[wanted]
+
+    def _takes(self, node: Node, job: Job) -> bool:
+        """Whether a node takes one more now. Ray itself waits for devices that somebody else's tasks have."""
+        taken = self._taken[node.id]
+        if self._network is Network.NODE:
+            return not taken
+        return taken + max(job.npus, 1) <= max(node.npus, 1)
+
+    def _forget(self, name: str) -> None:
+        task = self._tasks.pop(name)
+        self._taken[task.node.id] -= max(task.npus, 1)
+        self._full.clear()
+
+    def _look(self) -> None:
+        """See which nodes are left, now and then. Those that join later take no jobs of this run."""
+        if time.monotonic() - self._looked > LOOK_S:
+            self._looked = time.monotonic()
+            there = {node.id for node in _nodes()}
+            alive = tuple(node for node in self._all if node.id in there)
+            if alive != self._alive:
+                self._alive = alive
+                self._fits.clear()
+                self._full.clear()
+
+
+def same_kind(label: str, wanted: str) -> bool:
+    """Whether all that a node's label may mean is what a job names: "Ascend910B" may be another 910B."""
+    found, asked = hardware.find(label) if label else (), hardware.find(wanted)
+    return bool(found) and set(found) <= set(asked)
+
+
+def _refuse_silence(address: str) -> None:
+    """Ray itself waits for minutes, and may end the process, where nothing listens at HOST:PORT or ray://HOST:PORT."""
+    host, _, port = address.removeprefix(CLIENT).rpartition(":")
+    if "/" in host or not (host and port.isdecimal()):
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_S).close()
+    except (OSError, OverflowError) as error:
+        local = msg("; the server of a Ray Client may listen at the address of its node only")
+        advice = local if address.startswith(CLIENT) else ""
+        raise UsageError(
+            msg("--on {address}: no cluster answers there: {error}{advice}", address, error, advice)
+        ) from error
+
+
+def _connect(address: str, environment: Mapping[str, Any]) -> None:
+    try:
+        ray.init(
+            address=address,
+            log_to_driver=False,
+            logging_level="ERROR",
+            configure_logging=False,
+            runtime_env=dict(environment) or None,
+        )
+    except ImportError as error:
+        raise UsageError(
+            msg("--on {address}: a Ray Client needs pip install 'ray[client]' ({error})", address, error)
+        ) from error
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise UsageError(f"--on {address}: {short(str(error))}") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Greeting:
+    """A node's answer: whether sending it the kit may help, and why it can take no jobs, "" if it can."""
+
+    lacks_the_kit: bool = False
+    why: str = ""
+
+
+def _greeted(nodes: Sequence[Node]) -> Mapping[Node, _Greeting]:
+    refs = {node: _HELLO.options(scheduling_strategy=_on(node.id)).remote() for node in nodes}
+    ray.wait(list(refs.values()), num_returns=len(refs), timeout=GREETING_S)
+    return {node: _greeting(node.name, ref) for node, ref in refs.items()}
+
+
+def _greeting(name: str, ref: Any) -> _Greeting:
+    try:
+        said = ray.get(ref, timeout=0)
+    except (RayError, ImportError) as error:
+        last = short(str(error).strip().rpartition("\n")[2] or type(error).__name__)
+        return _Greeting(
+            lacks_the_kit="healthcheck" in last,
+            why=msg("{name} has no npu-adapter-kit {version}: {last}", name, __version__, last),
+        )
+    if not isinstance(said, dict) or said.get("version") != __version__:
+        other = short(str(said.get("version"))) if isinstance(said, dict) else msg("an answer of another form")
+        return _Greeting(
+            lacks_the_kit=True,
+            why=msg("{name} has no npu-adapter-kit {version}: {other}", name, __version__, other),
+        )
+    missing = short(str(said.get("missing", "")))
+    return _Greeting(
+        why=msg("{name} lacks packages that npu-adapter-kit needs: {missing}", name, missing) if missing else ""
+    )
+
+
+def _nodes() -> tuple[Node, ...]:
+    found = []
+    for each in ray.nodes():
+        if each["Alive"]:
+            name = str(each.get("NodeName") or each.get("NodeManagerHostname"))
+            name = name if NAME.fullmatch(name) else f"node-{each['NodeID'][:12]}"
+            kind = str((each.get("Labels") or {}).get(KIND_LABEL, ""))
+            npus = int(each["Resources"].get(NPU, 0))
+            address = str(each.get("NodeManagerAddress", ""))
+            found.append(Node(id=each["NodeID"], name=name, npus=npus, kind=kind, address=address))
+    names = [node.name for node in found]
+    told_apart = (
+        replace(node, name=f"{node.name}-{node.id[:6]}") if names.count(node.name) > 1 else node for node in found
+    )
+    return tuple(sorted(told_apart, key=lambda node: node.name))
+
+
+def _lost(task: _Task) -> Attempt:
+    return Attempt(
+        job=task.order.job,
+        digest=task.order.digest,
+        number=task.order.number,
+        ending=Ending.LOST,
+        commit=task.order.commit,
+        node=task.node.name,
+        seconds=round(time.monotonic() - task.began, 3),
+    )
+
+
+def _result(task: _Task) -> Attempt:
+    """What a task came to; its files are written."""
+    lost = _lost(task)
+    try:
+        message = ray.get(task.ref)
+    except UsageError as error:
+        return replace(lost, ending=Ending.NO_REPOSITORY, said=short(str(error)))
+    except RayError as error:
+        return replace(lost, said=short(f"{type(error).__name__}: {error}"))
+    if not isinstance(message, Sent):
+        return replace(lost, said=msg("the node sent something else than a result"))
+    return received(message, lost, task.place)
+
+
+def _attempt(order: Order, board: Any) -> Sent:
+    """Runs in a worker, on the node; cancelling the task raises KeyboardInterrupt here, which ends the launch."""
+    temporary = Path(tempfile.mkdtemp(prefix=files.prefix()))
+    try:
+        before = ""
+        for said in launch(order, temporary / "attempt"):
+            if isinstance(said, Attempt):
+                return sent(said, temporary / "attempt")
+            if said != before:
+                board.say.remote(order.job, said)
+                before = said
+    finally:
+        files.remove_tree(str(temporary))
+    raise AssertionError(msg("a launch ends with an attempt"))
+
+
+_HELLO = ray.remote(num_cpus=0, max_retries=0)(greet)
+_ATTEMPT = ray.remote(num_cpus=0, max_retries=0)(_attempt)
+_BOARD = ray.remote(num_cpus=0)(Board)
+
+
+def _on(node_id: str) -> Any:
+    """To be scheduled on this node, or not at all."""
+    return NodeAffinitySchedulingStrategy(node_id, soft=False)

@@ -1,0 +1,181 @@
+"""fleet.html: the matrix of jobs and stages, what failed most, and the nodes. No script; links lead to the reports.
+
+Everything in it is escaped, and its policy allows nothing but its own style.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import resources
+
+from markupsafe import Markup
+
+from healthcheck import __version__
+from healthcheck.core.records import Stage, Verdict
+from healthcheck.extensions.fleet import findings
+from healthcheck.extensions.fleet.launch import LOG, REPORT
+from healthcheck.extensions.fleet.records import Attempt, Ending, Fleet, Job, StageFacts
+from healthcheck.report import folder as report_folder
+from healthcheck.report import page as report_page
+from healthcheck.report.words import BY_TONE, duration, plain
+from healthcheck.text.language import ENGLISH, Translation
+from healthcheck.text.messages import joined, msg, plural
+from healthcheck.text.redact import without_secrets
+
+STAGES = tuple(stage for stage in Stage if stage is not Stage.RUNNER)
+VERDICTS = {
+    Verdict.READY: msg("ready"), Verdict.NOT_READY: msg("not ready"), Verdict.INCONCLUSIVE: msg("inconclusive")
+}  # fmt: skip
+ENDINGS = {
+    Ending.TIME_LIMIT: msg("time limit"), Ending.LOST: msg("lost"), Ending.NO_FIT: msg("fits no machine"),
+    Ending.NO_REPOSITORY: msg("no repository"),
+}  # fmt: skip
+MOST_FREQUENT = 15
+MOST_JOBS_NAMED = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """A stage of a job; tone "" where it did not run."""
+
+    tone: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A job in the matrix."""
+
+    name: str
+    subject: str
+    verdict: str
+    words: str
+    cells: tuple[Cell, ...]
+    link: str
+    log: str
+    time: str
+    ran_on: str
+    said: str
+    simulated: bool
+
+
+def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
+    """The page as UTF-8 HTML."""
+    style = _part("healthcheck.report", "page.css") + _part("healthcheck.extensions.fleet", "fleet.css")
+    lines = [_line(fleet, job) for job in fleet.jobs]
+    worst = min((line.verdict for line in lines), key=_ORDER.index, default="inconclusive")
+    text = (
+        report_page.environment(translation)
+        .from_string(_part("healthcheck.extensions.fleet", "fleet.html.j2"))
+        .render(
+            headline=headline(fleet),
+            verdict=worst,
+            stopped=fleet.stopped,
+            lines=lines,
+            stages=[stage.value for stage in STAGES],
+            marks=report_page.MARKS,
+            tones=report_page.TONES,
+            words=BY_TONE,
+            frequent=findings.frequent(fleet)[:MOST_FREQUENT],
+            most_named=MOST_JOBS_NAMED,
+            nodes=findings.nodes(fleet.attempts),
+            left_out=[plain(without_secrets(text)) for text in fleet.left_out],
+            disagreements=[_disagreement(each) for each in findings.disagreements(fleet.attempts)],
+            legend=joined(
+                ", ", (msg("{name} {value}", report_page.TONES[tone], word) for tone, word in BY_TONE.items())
+            ),
+            duration=duration,
+            simulated=any(line.simulated for line in lines),
+            style=Markup(style),  # noqa: S704 - the kit's own files
+            policy=f"default-src 'none'; style-src '{report_page.digest(style)}'; img-src data:; base-uri 'none'; "
+            "form-action 'none'",
+            version=__version__,
+        )
+    )
+    return text.encode()
+
+
+_ORDER = ("not-ready", "inconclusive", "open", "ready")
+
+
+def headline(fleet: Fleet) -> str:
+    """How many jobs have which verdict."""
+    lasts = [fleet.last(job) for job in fleet.jobs]
+    counts = {words: sum(verdict_words(last) == words for last in lasts) for words in _COUNTED}
+    return plural("{n} job: ", "{n} jobs: ", len(lasts), len(lasts)) + joined(
+        ", ", (msg("{n} {w}", n, w) for w, n in counts.items() if n)
+    )
+
+
+_COUNTED = (msg("ready"), msg("not ready"), msg("inconclusive"), msg("without a result"))
+
+
+def verdict_words(last: Attempt | None) -> str:
+    """The verdict of a job in words."""
+    if last is None:
+        return msg("without a result")
+    return VERDICTS[last.verdict]
+
+
+def said(last: Attempt | None) -> str:
+    """Why a job ended as it did, in a line."""
+    if last is None:
+        return msg("it did not run, or was interrupted")
+    reason = last.said or (last.report.message if last.report else "")
+    parts = (*(() if last.ending is Ending.DONE else (ENDINGS[last.ending],)), reason)
+    return plain(without_secrets(joined(": ", filter(None, parts))))
+
+
+def _line(fleet: Fleet, job: Job) -> Line:
+    last = fleet.last(job)
+    report = last.report if last else None
+    by_stage = {facts.stage: facts for facts in report.stages} if report else {}
+    place = last.folder.as_posix() if last and last.node and last.ending is not Ending.LOST else ""
+    report_file = report_folder.PAGE if report and report.page else report_folder.JSON
+    return Line(
+        name=job.name,
+        subject=without_secrets(f"{job.source.shown} {(last.commit if last else job.source.commit)[:12]}".strip()),
+        verdict=last.verdict.value if last else "open",
+        words=verdict_words(last),
+        cells=tuple(_cell(stage, by_stage.get(stage)) for stage in STAGES),
+        link=f"{place}/{REPORT}/{report_file}" if report else f"{place}/{LOG}" if place else "",
+        log=f"{place}/{LOG}" if place else "",
+        time=duration(last.seconds) if last and last.seconds else "",
+        ran_on=_ran_on(fleet, job),
+        said=said(last),
+        simulated=bool(report and report.simulated),
+    )
+
+
+def _disagreement(found: findings.Disagreement) -> tuple[str, str]:
+    """Which jobs contradict each other, and what to look at."""
+    verdicts = joined(", ", (msg("{name}: {value}", node, VERDICTS[verdict]) for node, verdict in found.verdicts))
+    return (
+        msg("{jobs}: the same adapter, another verdict on another node", joined(", ", found.jobs)),
+        msg("{verdicts}. Look at {suspects}.", verdicts, joined(", ", found.suspects)),
+    )
+
+
+def _ran_on(fleet: Fleet, job: Job) -> str:
+    """Node, devices and the number of attempts, as far as they say something."""
+    last = fleet.last(job)
+    attempts = len(fleet.of(job))
+    devices = last.devices if last else ()
+    parts = [
+        last.node if last else "",
+        plural("device {ids}", "devices {ids}", len(devices), joined(", ", devices)) if devices else "",
+        msg("{attempts} attempts", attempts) if attempts > 1 else "",
+    ]
+    return joined("; ", filter(None, parts))
+
+
+def _cell(stage: Stage, facts: StageFacts | None) -> Cell:
+    if facts is None:
+        return Cell()
+    checks = plural("{n} check", "{n} checks", facts.checks, facts.checks)
+    said = msg("{outcome}, {checks}, {time}", BY_TONE[facts.tone.value], checks, duration(facts.seconds))
+    return Cell(tone=facts.tone.value, text=msg("{name}: {value}", stage.value, said))
+
+
+def _part(package: str, name: str) -> str:
+    return (resources.files(package) / name).read_text(encoding="utf-8")

@@ -1,0 +1,116 @@
+"""A run on the terminal: a line for each running job, for what begins and for what ends; a table at the end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from healthcheck.core.records import Stage, Verdict
+from healthcheck.extensions.fleet import page
+from healthcheck.extensions.fleet.machines import Running
+from healthcheck.extensions.fleet.records import Attempt, Fleet, Job
+from healthcheck.report.words import duration
+from healthcheck.text.language import ENGLISH, Translate, Translation
+from healthcheck.text.messages import msg
+from healthcheck.text.tables import aligned
+
+COLOURS = {Verdict.READY: "green", Verdict.NOT_READY: "red", Verdict.INCONCLUSIVE: "yellow"}
+LONGEST_LINE = 160
+
+
+class Show:
+    """What begins and ends, a line each on standard error; on a terminal, also one line for each running job.
+
+    It never decides. If it is quiet, it shows nothing.
+    """
+
+    def __init__(self, total: int, translation: Translation, *, quiet: bool) -> None:
+        self._say_in = translation.say
+        self._console = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty(), quiet=quiet)
+        self._total = total
+        self._ended: set[str] = set()
+        self._running: dict[str, tuple[float, str]] = {}
+        self._live: Live | None = None
+        if self._console.is_terminal and not quiet:
+            self._live = Live(
+                get_renderable=self._lines, console=self._console, transient=True, refresh_per_second=4
+            )
+            self._live.start()
+
+    def began(self, job: Job, number: int) -> None:
+        """An attempt starts."""
+        self._running[job.name] = (time.monotonic(), "")
+        said = msg("attempt {number} begins", number) if number > 1 else msg("the job begins")
+        self._say(Text(self._say_in(msg("{name}: {said}", job.name, said)), style="dim"))
+
+    def moved(self, running: Running) -> None:
+        """A job is in this stage."""
+        began, before = self._running.get(running.job, (time.monotonic(), ""))
+        self._running[running.job] = (began, running.stage or before)
+
+    def ended(self, attempt: Attempt, *, again: bool) -> None:
+        """An attempt has ended; `again` says that the job is tried once more."""
+        self._running.pop(attempt.job, None)
+        if not again:
+            self._ended.add(attempt.job)
+        say = self._say_in
+        parts: list[str | tuple[str, str]] = [
+            f"{attempt.job}: ",
+            (say(page.verdict_words(attempt)), COLOURS[attempt.verdict]),
+            f" ({', '.join(filter(None, (say(duration(attempt.seconds)), attempt.node)))})",
+            f"; {say(msg('it is tried again'))}" if again else "",
+            f": {say(page.said(attempt))}" if attempt.verdict is not Verdict.READY else "",
+        ]
+        self._say(Text.assemble(f"[{len(self._ended)}/{self._total}] ", *parts))
+
+    def close(self) -> None:
+        """Take the live lines off the terminal."""
+        if self._live:
+            self._live.stop()
+            self._live = None
+
+    def _say(self, text: Text) -> None:
+        text.truncate(self._console.width if self._console.is_terminal else LONGEST_LINE * 4, overflow="ellipsis")
+        self._console.print(text)
+
+    def _lines(self) -> Table:
+        table = Table.grid(padding=(0, 2))
+        for name, (began, stage) in sorted(self._running.items()):
+            elapsed = time.monotonic() - began
+            table.add_row(name, stage or self._say_in(msg("the job begins")), self._say_in(duration(elapsed)))
+        return table
+
+
+def table(fleet: Fleet, translation: Translation = ENGLISH) -> list[str]:
+    """The lines of the closing table, a row a job, and the count of the verdicts."""
+    headline = translation.say(page.headline(fleet))
+    return [*aligned(list(_rows(fleet, translation.say))), "", f"{headline[:1].upper()}{headline[1:]}"]
+
+
+def _rows(fleet: Fleet, say: Translate) -> Iterator[tuple[str, ...]]:
+    marks = {"pass": "✓", "warn": "!", "skip": "–", "fail": "✗", "error": "?", "open": "?"}
+    stages = [stage for stage in Stage if stage is not Stage.RUNNER]
+    yield (
+        say(msg("job")),
+        say(msg("verdict")),
+        *(stage.value for stage in stages),
+        say(msg("time")),
+        say(msg("why")),
+    )
+    for job in fleet.jobs:
+        last = fleet.last(job)
+        tones = {facts.stage: facts.tone.value for facts in last.report.stages} if last and last.report else {}
+        why = say(page.said(last)).replace("\n", " ")
+        yield (
+            job.name,
+            say(page.verdict_words(last)),
+            *(marks.get(tones.get(stage, ""), "·") for stage in stages),
+            say(duration(last.seconds)) if last else "",
+            why if len(why) <= LONGEST_LINE else f"{why[: LONGEST_LINE - 1]}…",
+        )

@@ -1,0 +1,190 @@
+"""What `npu-adapter fleet` does: its subcommands, and the grammar of the jobs."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from healthcheck.ascend import stacks
+from healthcheck.cli import output, verify
+from healthcheck.cli.options import verify as options_of_verify
+from healthcheck.cli.parsing import Parser, as_message
+from healthcheck.cli.places import place
+from healthcheck.errors import ExitStatus, UsageError
+from healthcheck.extensions.fleet import collect, drive, jobs, journal, looks, outputs, show
+from healthcheck.extensions.fleet.command import DEFAULT_LOOK_S, LOCAL
+from healthcheck.extensions.fleet.launch import Network
+from healthcheck.extensions.fleet.looks import Look, Terms
+from healthcheck.extensions.fleet.machines import Machines, ThisMachine
+from healthcheck.extensions.fleet.options import Verify, options_of
+from healthcheck.extensions.fleet.records import Fleet, Job, worst
+from healthcheck.text.language import translation_of_the_process
+from healthcheck.text.messages import msg
+
+if TYPE_CHECKING:
+    from healthcheck.extensions.fleet.on_ray import Cluster
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the subcommand; its exit status."""
+    return _SUBCOMMANDS[options.subcommand](options)
+
+
+def _verify(options: argparse.Namespace) -> ExitStatus:
+
+    if options.retries < 0 or not math.isfinite(options.time_limit):
+        raise UsageError(msg("--retries {retries} is less than 0", options.retries))
+    asked = _jobs(options)
+    out = options.out.absolute()
+    output.refuse_unwritable(None, out=out)
+    settings = drive.Settings(
+        out=out, limit_s=options.time_limit, retries=options.retries, network=_network(options)
+    )
+    with journal.opened(out, asked, resume=options.resume) as kept:
+        machines, left_out = _machines(options.on, settings.network)
+        output.end_with_a_report()  # after Ray, which has SIGTERM end a driver at once
+        if options.runner:
+            terms = looks.Terms(level=options.runner, limit_s=DEFAULT_LOOK_S, network=settings.network)
+            failing = looks.left_out(_look(machines, out, terms))
+            machines.leave_out(failing.keys())
+            left_out += tuple(msg("{name}: {why}", name, why) for name, why in failing.items())
+        settings = replace(settings, left_out=left_out)
+        listener = show.Show(len(asked), translation_of_the_process(), quiet=options.quiet)
+        try:
+            fleet = drive.Drive(
+                jobs=asked,
+                settings=settings,
+                journal=kept,
+                machines=machines,
+                listener=listener,
+                saved=lambda now: outputs.write(out, now, translation_of_the_process()),
+            ).run()
+        finally:
+            listener.close()
+    return _told(fleet, out)
+
+
+def _jobs(options: argparse.Namespace) -> tuple[Job, ...]:
+
+    return jobs.read(options.jobs, grammar(), {"no_settings": True} if options.no_settings else {})
+
+
+def _collect(options: argparse.Namespace) -> ExitStatus:
+
+    asked = _jobs(options)
+    out = options.out.absolute()
+    left = collect.left_below(options.reports)
+    output.refuse_unwritable(None, out=out)
+    with journal.opened(out, asked, resume=False) as kept:
+        fleet = collect.collected(asked, left, out, kept)
+        outputs.write(out, fleet, translation_of_the_process())
+    return _told(fleet, out)
+
+
+def _told(fleet: Fleet, out: Path) -> ExitStatus:
+    """Print the closing table."""
+    translation = translation_of_the_process()
+    print("\n".join(show.table(fleet, translation)))
+    print(translation.labelled(msg("Page of all jobs"), str(out / outputs.PAGE)))
+    return fleet.exit_status
+
+
+def _runner(options: argparse.Namespace) -> ExitStatus:
+
+    stacks.choose(options.stack)
+    out = options.out.absolute()
+    output.refuse_unwritable(None, out=out)
+    network = _network(options)
+    terms = Terms(level=options.level, stack=options.stack, limit_s=options.time_limit, network=network)
+    machines, left_out = _machines(options.on, network)
+    output.end_with_a_report()
+    try:
+        looked = _look(machines, out, terms)
+    finally:
+        machines.close()
+    print(translation_of_the_process().labelled(msg("Reports of all machines"), f"{out}/machines"))
+    found = [look.attempt.exit_status for look in looked]
+    return worst([*found, *[ExitStatus.INCONCLUSIVE] * bool(left_out)])
+
+
+def _look(machines: Machines, out: Path, terms: Terms) -> tuple[Look, ...]:
+    """Look at the machines, and print the table."""
+    translation = translation_of_the_process()
+    try:
+        looked = looks.looked_at(
+            machines,
+            out,
+            terms,
+            lambda who, said: print(translation.say(msg("{name}: {why}", who, said)), file=sys.stderr),
+        )
+    except KeyboardInterrupt:
+        machines.close()
+        raise
+    print("\n".join(looks.table(looked, translation)))
+    return looked
+
+
+def _network(options: argparse.Namespace) -> Network:
+
+    return Network.OWN if options.own_network else Network.NODE
+
+
+def _machines(on: str, network: Network) -> tuple[Machines, tuple[str, ...]]:
+    """The machines, and why others are left out."""
+    if on == LOCAL:
+        return ThisMachine(), ()
+    return connected(on, network)
+
+
+def connected(on: str, network: Network) -> tuple[Cluster, tuple[str, ...]]:
+    """The cluster at an address, and why nodes of it are left out, which is printed.
+
+    Raises:
+        UsageError: Ray is not installed here, or no cluster answers.
+        Blocked: no node can run anything.
+    """
+    try:
+        from healthcheck.extensions.fleet.on_ray import Cluster  # noqa: PLC0415 - Ray is an extra, and takes a second
+    except ImportError as error:
+        raise UsageError(
+            msg("--on {on} needs Ray ({error}): pip install 'npu-adapter-kit[fleet]'", on, error)
+        ) from error
+    cluster = Cluster(on, network)
+    say = translation_of_the_process().say
+    for note in cluster.notes:
+        print(f"npu-adapter: {say(note)}", file=sys.stderr)
+    return cluster, cluster.strange
+
+
+def grammar() -> Verify:
+    """The options of `npu-adapter verify`, from its own parser."""
+    parser = _Refusing(prog="npu-adapter verify")
+    options_of_verify.arguments(parser)
+
+    def refuse(words: Sequence[str]) -> None:
+        # The settings of a repository are read with it, on the machine of its launch.
+        options, unknown = parser.parse_known_args([*words, "--no-settings"])
+        if unknown:
+            parser.unknown(unknown)
+        verify.requested(options)
+
+    return Verify(options=options_of(parser.actions(), path_type=place), refuse=refuse)
+
+
+class _Refusing(Parser):
+    """Raises UsageError where a command would print and exit."""
+
+    def actions(self) -> list[argparse.Action]:
+        """What was declared."""
+        return self._actions
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(as_message(message))
+
+
+_SUBCOMMANDS = {"verify": _verify, "runner": _runner, "collect": _collect}

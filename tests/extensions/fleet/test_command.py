@@ -1,0 +1,43 @@
+"""`npu-adapter fleet` as people type it: its subcommands are completed, and a wrong word is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from healthcheck.cli import main
+from tests.cli.test_completion import completed
+from tests.support.commands import ran, started
+
+COMPLETED = {
+    "npu-adapter fle": {"fleet"},
+    "npu-adapter fleet col": {"collect"},
+    "npu-adapter fleet verify --time": {"--time-limit"},
+}
+
+
+@pytest.mark.process
+def test_bash_completes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "bash"]) == 0
+    (tmp_path / "script.bash").write_text(capsys.readouterr().out)
+    assert {line: completed(line, tmp_path) for line in COMPLETED} == COMPLETED
+
+
+def test_a_subcommand_is_needed() -> None:
+    ended = ran("fleet", NPU_ADAPTER_LANG="zh")
+    assert ended.returncode == 2
+    assert "缺少必需的参数：COMMAND" in ended.stderr
+
+
+@pytest.mark.parametrize("before", [(), ("--lang", "zh"), ("--la", "zh"), ("--lang=zh",)])
+def test_a_subcommand_is_not_taken_for_the_command_of_its_name(before: tuple[str, ...]) -> None:
+    ended = ran(*before, "fleet", "verify", "--help")
+    assert (ended.returncode, "npu-adapter fleet verify" in ended.stdout) == (0, True), ended.stderr
+
+
+@pytest.mark.smoke
+def test_a_real_process_does_what_it_is_for(tmp_path: Path) -> None:
+    ended = started("fleet", "verify", "none.jsonl", "--on", "local", "--out", "jobs", cwd=tmp_path)
+    assert ended.returncode == 2
+    assert "none.jsonl" in ended.stderr

@@ -1,0 +1,78 @@
+"""The kit's own extensions: the core works without their folders, and says what needs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from healthcheck.core import extensions
+from tests.support.commands import Ended, ran
+from tests.support.template import ROOT
+
+WEIGHTS = str(ROOT / "examples" / "simulated_engine" / "weights")
+COMMANDS = [each.name for each in extensions.own(extensions.COMMANDS)]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_its_help_fits_80_columns(command: str) -> None:
+    ended = ran(command, "--help", COLUMNS="80")
+    assert ended.returncode == 0
+    assert [line for line in ended.stdout.splitlines() if len(line) > 80] == []
+
+
+@pytest.fixture(scope="module")
+def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a copy of the package without extensions, and a link to everything else of the repository."""
+    folder = tmp_path_factory.mktemp("core")
+    shutil.copytree(
+        ROOT / "healthcheck", folder / "healthcheck", ignore=shutil.ignore_patterns("extensions", "__pycache__")
+    )
+    for each in ("adapter", "deploy.sh", "templates", "copier.yml"):
+        (folder / each).symlink_to(ROOT / each)
+    return folder
+
+
+def alone(core: Path, *words: str) -> Ended:
+    done = subprocess.run(
+        [sys.executable, "-m", "healthcheck", *words], cwd=core, env={**os.environ, "PYTHONPATH": str(core)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr, done.stderr
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.process
+def test_the_core_works_without_them(core: Path, tmp_path: Path) -> None:
+    listed = alone(core, "--help")
+    assert listed.returncode == 0
+    assert "    verify " in listed.stdout
+    assert [name for name in COMMANDS if f"    {name} " in listed.stdout] == []
+    place = tmp_path / "r.json"
+    judged = alone(
+        core, "verify", str(ROOT), "--until", "plan", "--weights", WEIGHTS, "--quiet", "--json", str(place)
+    )
+    assert json.loads(place.read_text("utf-8"))["verdict"] == "ready", judged.stderr
+    assert judged.returncode == 0
+    assert alone(core, "doctor").returncode == 0
+    assert "npu-adapter explain" in alone(core, "explain", "--help").stdout
+    assert "plan/port" in alone(core, "explain").stdout
+
+
+MISSING = {
+    "probe adapter --on auto --weights .": "--on needs the extension fleet, which is not installed here",
+    "fleet verify jobs.toml --out o": "'fleet' is not one of ",
+}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("words", MISSING)
+def test_what_needs_a_missing_one_says_so(core: Path, words: str) -> None:
+    ended = alone(core, *words.split())
+    assert ended.returncode == 2
+    assert MISSING[words] in ended.stderr
