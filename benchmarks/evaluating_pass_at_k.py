@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck.core.progress import Silent
+from healthcheck.extensions.lab.bootstrap import bootstrap
 from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.simulator.solvers import SOLVERS, Query
 from healthcheck.stages.probe import figures
@@ -27,7 +28,7 @@ from healthcheck.stages.probe.bank import bank
 from healthcheck.stages.probe.facts import measure
 from healthcheck.stages.probe.problems import TIERS, Problem
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
-from healthcheck.stages.probe.statistics.intervals import bootstrap, plus_two_t
+from healthcheck.stages.probe.statistics.intervals import plus_two_t
 from healthcheck.stages.probe.statistics.metrics import pass_at_k
 from healthcheck.system import json_text
 from healthcheck.system.files import write_atomically

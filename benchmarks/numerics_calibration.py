@@ -16,13 +16,13 @@ from typing import Any
 
 from measure import ROOT, Section, main
 
+from healthcheck.extensions.lab.bootstrap import bootstrap
 from healthcheck.numerics.prompts import lengths, messages, texts
 from healthcheck.numerics.records import Position, Step
 from healthcheck.numerics.reference import step
 from healthcheck.numerics.shift import Shift, shift_of
 from healthcheck.stages.probe.grading import grade
 from healthcheck.stages.probe.problems import TIERS, generate, prompt
-from healthcheck.stages.probe.statistics.intervals import bootstrap
 
 PYTHON = ROOT / ".venv-vllm/bin/python"
 KEPT = ROOT / "healthcheck/data/numerics-calibration.json"

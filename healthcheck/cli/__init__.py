@@ -30,7 +30,6 @@ COMMANDS = {
     "verify": msg("check a repository and its weights before submission"),
     "probe": msg("measure the accuracy of a running server"),
     "numerics": msg("check that a running server computes the same in every situation"),
-    "score": msg("weigh and rank the samples of a probe run by scores of your own"),
     "compare": msg("compare two probe runs on the same problems"),
     "read": msg("read a report of the service and recompute it"),
     "diagnose": msg("find the cause of a failed launch in its log"),

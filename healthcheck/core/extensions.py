@@ -34,6 +34,8 @@ PARTS = "parts"
 OWN: tuple[tuple[str, str, str], ...] = (
     (COMMANDS, "fleet", "healthcheck.extensions.fleet.command:COMMAND"),
     (PARTS, "fleet", "healthcheck.extensions.fleet.servers:launched"),
+    (COMMANDS, "score", "healthcheck.extensions.lab.command:COMMAND"),
+    (PARTS, "lab", "healthcheck.extensions.lab.part"),
 )
 """Group, name and place of each, as an entry point has them: they work in a clone that is not installed."""
 RESERVED = frozenset({stage.value for stage in Stage} | {"task", "extension"})
@@ -136,10 +138,15 @@ def part(name: str, option: str) -> Any:
     Raises:
         UsageError: this installation does not have it.
     """
-    found = next((each for each in own(PARTS) if each.name == name), None)
+    found = part_if_there(name)
     if found is None:
         raise UsageError(msg("{option} needs the extension {name}, which is not installed here", option, name))
-    return found.load()
+    return found
+
+
+def part_if_there(name: str) -> Any:
+    """What an extension adds to a core command that needs none of it; None without the extension."""
+    return next((each.load() for each in own(PARTS) if each.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)

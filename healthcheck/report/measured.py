@@ -10,9 +10,9 @@ from healthcheck.report import charts, words
 from healthcheck.report.charts import Chart
 from healthcheck.report.excerpts import Excerpt, excerpts
 from healthcheck.stages.probe import figures
-from healthcheck.stages.probe.adaptive import saving
 from healthcheck.stages.probe.export import client_column, client_figures, client_reading
 from healthcheck.stages.probe.grading import Grade
+from healthcheck.stages.probe.laboratory import adaptive_k
 from healthcheck.stages.probe.layout import JOURNAL, PROBLEMS
 from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import THE_KIT, ProbeRun, Sample, count_of_problems, count_of_samples
@@ -111,9 +111,8 @@ def _said(run: ProbeRun) -> tuple[str, ...]:
         said.append(
             msg("The run ended early: {without_secrets}.", words.plain(without_secrets(message(run.stopped))))
         )
-    saved = saving(run)
-    if saved:
-        said.append(saved.told)
+    if lab := adaptive_k(run.settings):
+        said.append(lab.told(run))
     elif len(chosen.flat) < len(run.samples):
         said.append(msg("Figures rest on the {flat} samples of complete rounds.", len(chosen.flat)))
     judges = sorted({grade.by for grade in run.grades if grade.by})

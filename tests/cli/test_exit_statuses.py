@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -51,7 +50,6 @@ def test_the_help_names_every_status_and_no_other(
     tried_below: tuple[str, ...] = ()
     tried: dict[int, tuple[str, ...]] = {2: (command, "--nonsense")}
     right, wrong = str(runs / "right"), str(runs / "wrong")
-    scored = str(shutil.copytree(runs / "right", tmp_path / "scored"))
     other, dashes = tmp_path / "other.log", tmp_path / "report" / "summary" / "summary_20260101_000000.csv"
     other.write_text("all is well\n")
     dashes.parent.mkdir(parents=True)
@@ -73,7 +71,6 @@ def test_the_help_names_every_status_and_no_other(
             2: ("read", str(log)),
             3: ("read", str(dashes.parents[1])),
         },
-        "score": {0: ("score", scored, "--command", "sed s/.*/1/"), 2: ("score", scored, "--command", "false")},
         "simulate": {0: tried_below, 3: tried_below},
         "update": {0: tried_below, 1: tried_below, 2: ("update", str(tmp_path))},
     }[command]

@@ -154,7 +154,6 @@ def test_standard_error_without_a_reader_changes_no_verdict(adapter: Path) -> No
         ("doctor", "--json"),
         ("compare", "--json"),
         ("read", "--json"),
-        ("score", "--json"),
     ],
 )
 def test_a_requested_file_that_was_not_written_is_no_success(
@@ -168,7 +167,6 @@ def test_a_requested_file_that_was_not_written_is_no_success(
         "doctor": ["doctor"],
         "compare": ["compare", str(runs / "right"), str(runs / "right"), "--margin", ".5"],
         "read": ["read", str(runs / "right")],
-        "score": ["score", str(shutil.copytree(runs / "right", tmp_path / "scored")), "--command", "sed s/.*/1/"],
     }[command]
     done = ran(*words, option, FULL, TMPDIR=str(tmp_path), cwd=tmp_path)
     assert done.returncode == 4, done.stderr

@@ -14,6 +14,7 @@ import pytest
 from healthcheck.core import extensions
 from tests.support.commands import Ended, ran
 from tests.support.template import ROOT
+from tests.test_architecture import HEAVY, imported_by
 
 WEIGHTS = str(ROOT / "examples" / "simulated_engine" / "weights")
 COMMANDS = [each.name for each in extensions.own(extensions.COMMANDS)]
@@ -24,6 +25,17 @@ def test_its_help_fits_80_columns(command: str) -> None:
     ended = ran(command, "--help", COLUMNS="80")
     assert ended.returncode == 0
     assert [line for line in ended.stdout.splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_imports_no_library_and_no_stage(command: str) -> None:
+    _, loaded = imported_by(
+        "import contextlib\nfrom healthcheck import cli\nwith contextlib.suppress(SystemExit):\n"
+        f"    cli.main([{command!r}, '--help'])"
+    )
+    assert sorted(loaded & HEAVY) == ["importlib.metadata"], "it looks for commands of extensions"
+    assert [name for name in loaded if name.startswith(("healthcheck.stages.", "healthcheck.report."))] == []
 
 
 @pytest.fixture(scope="module")

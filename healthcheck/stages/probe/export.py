@@ -22,9 +22,8 @@ from healthcheck.stages.probe.aisbench.grader import client_gold, client_grade
 from healthcheck.stages.probe.aisbench.layout import MODEL, ClientReport, Failure, Prediction, write
 from healthcheck.stages.probe.aisbench.metrics import client_results, printed
 from healthcheck.stages.probe.aisbench.textvqa import Reference, client_soft
-from healthcheck.stages.probe.figures import Grid
 from healthcheck.stages.probe.problems import AnswerKind, Problem
-from healthcheck.stages.probe.records import QUESTION, ProbeRun, Sample
+from healthcheck.stages.probe.records import QUESTION, Grid, ProbeRun, Sample
 from healthcheck.stages.probe.request import fields, messages
 from healthcheck.stages.probe.statistics.metrics import HARD_THRESHOLD, hard
 

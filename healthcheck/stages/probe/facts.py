@@ -14,12 +14,12 @@ from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe import export, verdict
 from healthcheck.stages.probe import folder as run_folder
-from healthcheck.stages.probe.adaptive import Majorities, stopping
 from healthcheck.stages.probe.bank import Slot, fingerprint, refuse_unlike, schedule
 from healthcheck.stages.probe.drawing import Drawn, drawn, shared
 from healthcheck.stages.probe.folder import Outcome
 from healthcheck.stages.probe.grading import Grade, grade
 from healthcheck.stages.probe.journal import Journal
+from healthcheck.stages.probe.laboratory import Majorities, adaptive_k, refuse_without_laboratory
 from healthcheck.stages.probe.layout import JOURNAL, refuse_used
 from healthcheck.stages.probe.metrics import compute_metrics
 from healthcheck.stages.probe.problems import AnswerKind, Problem
@@ -153,6 +153,7 @@ def _usable(settings: ProbeSettings) -> None:
         raise UsageError(msg("a threshold lies between 0 and 1, not at {threshold}", settings.threshold))
     if settings.adaptive_k is not None and settings.references:
         raise UsageError(msg("a reference is judged by whole rounds: leave adaptive k or the reference away"))
+    refuse_without_laboratory(settings)
     for url in settings.servers:
         if not url.startswith(("http://", "https://")):
             raise UsageError(msg("{url} is not an http:// URL", repr(url)))
@@ -309,8 +310,8 @@ def _keeper(settings: ProbeSettings, problems: Sequence[Problem], progress: Prog
         progress.note(planned.told)
     elif settings.references:
         progress.note(msg("these samples cannot tell the reference from half of it: it decides nothing"))
-    rule = stopping(settings)
-    majorities = Majorities(rule, len(problems)) if rule else None
+    lab = adaptive_k(settings)
+    majorities = lab.majorities(settings, len(problems)) if lab else None
     every = settings.full or settings.threshold is not None  # a threshold is judged by the interval of all samples
     return _Keeper(
         journal=Journal(folder / JOURNAL),

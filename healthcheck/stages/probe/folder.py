@@ -21,7 +21,7 @@ from typing import Any
 
 from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError, reason_of
-from healthcheck.stages.probe import journal, scoring
+from healthcheck.stages.probe import journal
 from healthcheck.stages.probe.bank import fingerprint
 from healthcheck.stages.probe.grading import Grade, grade
 from healthcheck.stages.probe.layout import JOURNAL, METRICS, OUTCOME, PROBLEMS, REPORT, SETTINGS
@@ -178,7 +178,6 @@ def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
     head, problems, samples = found.head, found.problems, found.samples
     try:
         outcome = outcome_of(folder)
-        scores = scoring.stored(folder)
     except JsonError as error:
         raise UsageError(msg("{folder} is damaged: {error}", folder, error)) from error
     planned = len(problems) * head.settings.samples
@@ -199,7 +198,6 @@ def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
         pid=head.pid,
         server=head.server,
         drawn_from=head.drawn_from,
-        scores=scores,
         lost=outcome.lost,
     )
 

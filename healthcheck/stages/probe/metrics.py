@@ -7,14 +7,12 @@ from dataclasses import fields
 
 from healthcheck.core.records import SOFT_SCORES, JsonValue
 from healthcheck.stages.probe import baselines, export, figures, verdict
-from healthcheck.stages.probe.adaptive import saving
 from healthcheck.stages.probe.by_server import Share, shares
-from healthcheck.stages.probe.figures import Grid
-from healthcheck.stages.probe.records import CLIENT, THE_KIT, ProbeRun
-from healthcheck.stages.probe.statistics.intervals import bootstrap, plus_two_t, wilson
-from healthcheck.stages.probe.statistics.noise import corrected_avg, corrected_pass_at_k
+from healthcheck.stages.probe.laboratory import laboratory
+from healthcheck.stages.probe.records import CLIENT, THE_KIT, Grid, ProbeRun
+from healthcheck.stages.probe.statistics.intervals import plus_two_t, wilson
 from healthcheck.stages.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
-from healthcheck.stages.probe.statistics.summary import ALL, accuracy_name, headline, per_problem
+from healthcheck.stages.probe.statistics.summary import ALL, accuracy_name, per_problem
 from healthcheck.text.messages import msg
 
 
@@ -29,20 +27,17 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
     }
     if not chosen.rows:
         return counts
-    summary = figures.overall(run)
+    summary, lab = figures.overall(run), laboratory()
     n = summary.repeats
     names = (accuracy_name(n), f"avg@{n}", *((f"pass@{n}", f"cons@{n}") if n > 1 else ()))
     return {
-        **{name: _json(estimate) for name in names if (estimate := summary.estimate(name))},
-        "strict accuracy": _json(_share(msg("strict accuracy"), chosen, lambda place: run.grades[place].strict)),
+        **{name: as_json(estimate) for name in names if (estimate := summary.estimate(name))},
+        "strict accuracy": as_json(_share(msg("strict accuracy"), chosen, lambda place: run.grades[place].strict)),
         **_without_failures(run, chosen),
         **counts,
         SOFT_SCORES: sum(0 < run.grades[place].score < 1 for place in chosen.flat),
         CLIENT: {name: round(value, 10) for name, value in export.client_figures(run).items()},
-        **_weighted(run),
-        **_adaptive(run),
-        **_corrected(run, chosen, summary),
-        **_bootstrapped(run, chosen),
+        **(lab.metrics(run, chosen) if lab else {}),
         "all": _summary(summary, figures.votes(run, chosen)),
         "tiers": {
             tier.tier: _summary(tier, figures.votes(run, figures.of_tier(run, chosen, tier.tier)))
@@ -60,58 +55,6 @@ def _servers(run: ProbeRun) -> dict[str, JsonValue]:
     if len(run.servers) < 2:
         return {}
     return {"servers": {share.server: _fields(share, but="server") for share in shares(run)}}
-
-
-def _bootstrapped(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
-    """The headline with percentile bootstrap intervals over problems, as many papers print them, if asked for."""
-    seed, resamples = run.settings.seed, run.settings.bootstrap
-    if not resamples:
-        return {}
-    estimates = headline(
-        figures.matrix(run, chosen),
-        figures.scores(run, chosen),
-        lambda values: bootstrap(values, seed=seed, resamples=resamples),
-    )
-    return {"bootstrap": {estimate.name: _json(estimate) for estimate in estimates}}
-
-
-def _weighted(run: ProbeRun) -> dict[str, JsonValue]:
-    """The answers that likelihood, the user's scores and adaptive k choose, where there are those."""
-    named = {estimate.name: _json(estimate) for estimate, _ in figures.choices(run) if estimate.name.endswith(")")}
-    source: dict[str, JsonValue] = {"scores": run.scores.source} if run.scores.values else {}
-    return {**named, **source}
-
-
-def _adaptive(run: ProbeRun) -> dict[str, JsonValue]:
-    """How many samples adaptive k saved, where that was asked for."""
-    found = saving(run)
-    if found is None:
-        return {}
-    told: dict[str, JsonValue] = {
-        "error": found.rule.error,
-        "samples": found.sent,
-        "asked": found.asked,
-        "saved": found.saved,
-        "late": found.late,
-        "problems settled early": found.early,
-        "samples of each problem in other figures": found.rule.least,
-        "said": found.told,
-    }
-    return {"adaptive k": told}
-
-
-def _corrected(run: ProbeRun, chosen: Grid, summary: Summary) -> dict[str, JsonValue]:
-    """avg@n and pass@n without the grader's errors, where their rates were given."""
-    fn, fp = run.settings.grading_noise
-    average = summary.estimate(f"avg@{summary.repeats}")
-    if not (fn or fp) or average is None:
-        return {}
-    counts = [(len(row), sum(row)) for row in figures.matrix(run, chosen)]
-    passed = corrected_pass_at_k(counts, summary.repeats, fn, fp)
-    return {
-        f"{estimate.name} without grading noise": _json(estimate)
-        for estimate in (corrected_avg(average, fn, fp), passed)
-    }
 
 
 def _verdict(run: ProbeRun) -> dict[str, JsonValue] | None:
@@ -161,7 +104,7 @@ def _without_failures(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
         level=interval.level, method=interval.method, question=THIS_BANK, problems=len(chosen.problems),
         samples=len(answered),
     )  # fmt: skip
-    return {estimate.name: _json(estimate)}
+    return {estimate.name: as_json(estimate)}
 
 
 def _summary(summary: Summary, votes: Sequence[Estimate]) -> dict[str, JsonValue]:
@@ -177,11 +120,12 @@ def _by_name(estimates: Sequence[Estimate]) -> dict[str, JsonValue]:
     named: dict[str, JsonValue] = {}
     for estimate in estimates:
         name = estimate.name if estimate.question == LIKE_THESE else f"{estimate.name} ({estimate.question})"
-        named[name] = _json(estimate)
+        named[name] = as_json(estimate)
     return named
 
 
-def _json(estimate: Estimate) -> dict[str, JsonValue]:
+def as_json(estimate: Estimate) -> dict[str, JsonValue]:
+    """A figure as its JSON value; its name is the key."""
     return _fields(estimate, but="name")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from healthcheck.core.progress import Progress
-from healthcheck.stages.probe.adaptive import Majorities
 from healthcheck.stages.probe.grading import Grade
+from healthcheck.stages.probe.laboratory import Majorities
 from healthcheck.stages.probe.records import Sample
 from healthcheck.stages.probe.statistics.intervals import plus_two_t
 from healthcheck.text.messages import joined, msg

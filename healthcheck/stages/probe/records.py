@@ -256,19 +256,6 @@ class EndedBy(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scores:
-    """What the user's own judge thinks of the samples; higher is better.
-
-    Attributes:
-        source: where they come from: a file and its column, or a command.
-        values: by (problem, repeat).
-    """
-
-    source: str = ""
-    values: Mapping[tuple[int, int], float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeRun:
     """What a probe measured.
 
@@ -280,7 +267,6 @@ class ProbeRun:
         folder: the run folder.
         started: local time of the start, "20260326_151326"; pid: of the process that started it.
         drawn_from: how many different problems a data set has; None if it is not on record.
-        scores: the user's own, where there are any (`npu-adapter score`).
         lost: the servers that were taken out of it, in any part of the run.
     """
 
@@ -296,7 +282,6 @@ class ProbeRun:
     pid: int = 0
     server: Mapping[str, Any] = field(default_factory=dict)
     drawn_from: int | None = None
-    scores: Scores = field(default_factory=Scores)
     lost: tuple[Lost, ...] = ()
 
     @property
@@ -330,3 +315,24 @@ class ProbeRun:
     def failed(self) -> tuple[Sample, ...]:
         """The samples whose request failed."""
         return tuple(sample for sample in self.samples if sample.error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """The part of a run that figures are made of: the same number of samples for each of its problems.
+
+    Attributes:
+        problems: places in the bank.
+        rows: for each of them, the places of its samples in `run.samples`; all rows are of one length.
+    """
+
+    problems: tuple[int, ...]
+    rows: tuple[tuple[int, ...], ...]
+
+    @property
+    def repeats(self) -> int:
+        return len(self.rows[0]) if self.rows else 0
+
+    @property
+    def flat(self) -> tuple[int, ...]:
+        return tuple(place for row in self.rows for place in row)

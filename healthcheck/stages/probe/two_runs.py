@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe.bank import fingerprint
-from healthcheck.stages.probe.figures import Grid, grid
-from healthcheck.stages.probe.records import ProbeRun, count_of_problems
+from healthcheck.stages.probe.figures import grid
+from healthcheck.stages.probe.records import Grid, ProbeRun, count_of_problems
 from healthcheck.stages.probe.request import differences
 from healthcheck.stages.probe.statistics.comparison import Comparison, compare
 from healthcheck.stages.probe.statistics.metrics import counts_of

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.stages.probe.statistics.intervals import (
-    bootstrap,
     clopper_pearson,
     plus_two_t,
     wilson,
@@ -45,14 +44,6 @@ def test_wilson_and_clopper_pearson_are_scipys(right: int, trials: int) -> None:
         expected = test.proportion_ci(0.95, method)
         assert interval.low == pytest.approx(expected.low, abs=1e-9)
         assert interval.high == pytest.approx(expected.high, abs=1e-9)
-
-
-def test_bootstrap_is_the_same_for_the_same_seed_and_degenerate_when_all_agree() -> None:
-    values = [0.0, 0.4, 0.6, 1.0, 1.0, 0.2]
-    assert bootstrap(values, seed=3) == bootstrap(values, seed=3)
-    assert bootstrap(values, seed=3) != bootstrap(values, seed=4)
-    assert (bootstrap([1.0] * 9, seed=1).low, plus_two_t([1.0] * 9).high) == (1.0, 1.0)
-    assert plus_two_t([1.0] * 9).low < 0.9
 
 
 def test_both_questions_are_answered_and_named() -> None:

@@ -9,9 +9,9 @@ from healthcheck import __version__, contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.core.records import JsonValue, Stage
 from healthcheck.stages.probe import baselines, export, figures, verdict
-from healthcheck.stages.probe.adaptive import saving
 from healthcheck.stages.probe.answers import excerpt
 from healthcheck.stages.probe.export import client_text
+from healthcheck.stages.probe.laboratory import adaptive_k
 from healthcheck.stages.probe.records import THE_KIT, EndedBy, ProbeRun, count_of_problems, count_of_samples
 from healthcheck.stages.probe.statistics.gate import Decision
 from healthcheck.stages.probe.statistics.records import THIS_BANK, Estimate
@@ -93,8 +93,8 @@ def accuracy(run: ProbeRun) -> Findings:
                 run.settings.seed,
             )
         )
-    if saved := saving(run):
-        yield note(saved.told)
+    if lab := adaptive_k(run.settings):
+        yield note(lab.told(run))
     elif len(chosen.flat) < len(run.samples):
         yield note(
             msg(

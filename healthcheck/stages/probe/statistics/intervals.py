@@ -9,7 +9,6 @@ Wilson interval on all samples, asked about other problems, to .14.
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -67,20 +66,6 @@ def clopper_pearson(successes: int, trials: int) -> Interval:
     low = 0.0 if successes == 0 else beta_quantile(tail, successes, trials - successes + 1)
     high = 1.0 if successes == trials else beta_quantile(1 - tail, successes + 1, trials - successes)
     return Interval(low=low, high=high, level=LEVEL, method="Clopper-Pearson")
-
-
-def bootstrap(values: Sequence[float], *, seed: int, resamples: int = 1000) -> Interval:
-    """The percentile bootstrap over problems, seeded; an option to compare with other reports.
-
-    It is too narrow for few problems, and [1, 1] where all agree; `plus_two_t` is the default.
-    """
-    draw = random.Random(seed)
-    size = len(values)
-    means = sorted(math.fsum(draw.choices(values, k=size)) / size for _ in range(resamples))
-    tail = (1 - LEVEL) / 2
-    return Interval(
-        low=percentile(means, tail), high=percentile(means, 1 - tail), level=LEVEL, method="bootstrap percentile"
-    )
 
 
 Maker = Callable[[Sequence[float]], Interval]

@@ -42,7 +42,7 @@ def weighted_maj_at_k(answers: Answers, correct: Sequence[int], weights: Sequenc
     return math.fsum(_leads(subset, shares) for subset in combinations(voters, k)) / math.comb(len(voters), k)
 
 
-def summarize_scores(
+def figures_by_score(
     matrix: Matrix, answers: Sequence[Answers], scores: Scores, *, name: str
 ) -> tuple[Estimate, ...]:
     """Weighted maj@k and best@k by a score of each sample; the votes are left out where a score is negative.

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from healthcheck.extensions.lab.weighted_votes import figures_by_score, weighted_maj_at_k
 from healthcheck.stages.probe.statistics.voting import maj_at_k
-from healthcheck.stages.probe.statistics.weighted import summarize_scores, weighted_maj_at_k
 
 GOLD = "42"
 REPLICATES = 4000
@@ -61,18 +61,18 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 def test_negative_scores_rank_and_do_not_vote() -> None:
-    names = [each.name for each in summarize_scores([[1, 0]], [["42", "7"]], [[-1.0, -2.0]], name="score")]
+    names = [each.name for each in figures_by_score([[1, 0]], [["42", "7"]], [[-1.0, -2.0]], name="score")]
     assert names == ["best@1 (score)", "best@2 (score)"]
-    with_failure = summarize_scores([[1, 0]], [["42", None]], [[0.3, -math.inf]], name="score")
+    with_failure = figures_by_score([[1, 0]], [["42", None]], [[0.3, -math.inf]], name="score")
     assert [(each.name, each.value) for each in with_failure if "@2" in each.name] == [
         ("weighted maj@2 (score)", 1.0),
         ("best@2 (score)", 1.0),
     ]
-    assert summarize_scores([], [], [], name="score") == ()
+    assert figures_by_score([], [], [], name="score") == ()
 
 
 def test_of_many_samples_the_whole_vote_is_counted_alone() -> None:
-    found = summarize_scores([[1] * 30], [["42"] * 30], [[1.0] * 30], name="score")
+    found = figures_by_score([[1] * 30], [["42"] * 30], [[1.0] * 30], name="score")
     assert [each.name for each in found if "maj" in each.name] == ["weighted maj@30 (score)"]
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from healthcheck.core.progress import Silent
 from healthcheck.errors import UsageError
+from healthcheck.extensions.lab.adaptive_k import saving
 from healthcheck.report.measured import measured
 from healthcheck.simulator import Simulator
 from healthcheck.stages.probe import figures
-from healthcheck.stages.probe.adaptive import saving
 from healthcheck.stages.probe.facts import measure, resume, stored_metrics
 from healthcheck.stages.probe.folder import load
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
@@ -57,7 +57,6 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[ProbeRun, ProbeRun]:
 def test_the_majority_is_that_of_all_samples_at_fewer(both: tuple[ProbeRun, ProbeRun]) -> None:
     whole, run = both
     found, saved = stored_metrics(run), saving(run)
-    assert saved is not None
     # One request at a time: the simulator draws by problem and repeat, so that the samples are the same.
     assert all(short == long[: len(short)] for short, long in zip(rows(run), rows(whole), strict=True))
     assert found[f"maj@{N} (adaptive)"]["value"] == pytest.approx(majority(whole))
@@ -83,7 +82,6 @@ def test_what_was_in_flight_moves_no_figure(probe: Probe) -> None:
     with Simulator(behaviour(accuracy=even(0.6), seed=4)) as simulator:
         run = probe(simulator.url, problems=12, samples=N, concurrency=48, adaptive_k=0.0)
     saved = saving(run)
-    assert saved is not None
     assert saved.majority is not None
     assert saved.majority.value == pytest.approx(majority(run))  # what came late cannot change what is certain
     assert saved.majority.samples + saved.late == len(run.samples) == 12 * N - saved.saved
@@ -95,10 +93,9 @@ def test_an_interrupted_run_has_no_majority_until_it_is_continued(probe: Probe) 
         journal = run.folder / "logs/samples.jsonl"
         journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:40]))
         cut = load(run.folder)
-        assert (saved := saving(cut))
-        assert saved.majority is None
+        assert saving(cut).majority is None
         again = resume(cut.settings, Silent(), run.folder)
-    assert (saved := saving(again))
+    saved = saving(again)
     assert saved.majority is not None
     assert saved.saved > 0
 

@@ -1,4 +1,4 @@
-"""The options of `npu-adapter score`."""
+"""`npu-adapter score` in the list of commands: its options; `score` does the work."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import argparse
 from healthcheck.cli import number_types, output
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
+from healthcheck.core.extensions import Command
 from healthcheck.text.messages import msg
 
 TIMEOUT_S = 600.0
@@ -30,3 +31,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help=msg("seconds that the command may take (default: {timeout_s:.0f})", TIMEOUT_S),
     )
     output.json_argument(parser, msg("the figures"))
+
+
+def _run(options: argparse.Namespace) -> int:
+    from healthcheck.extensions.lab import score  # noqa: PLC0415 - --help needs no figures
+
+    return score.run(options)
+
+
+COMMAND = Command(
+    summary=msg("weigh and rank the samples of a probe run by scores of your own"), arguments=arguments, run=_run
+)

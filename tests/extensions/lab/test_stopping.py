@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.stages.probe.statistics.adaptive import Stopping, worst_error
+from healthcheck.extensions.lab.stopping import Stopping, worst_error
 from healthcheck.stages.probe.statistics.voting import maj_at_k
 from tests.support.rows import rows
 

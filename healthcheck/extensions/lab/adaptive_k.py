@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import count, takewhile
 from typing import TypeVar
 
+from healthcheck.extensions.lab.stopping import Stopping
 from healthcheck.stages.probe.grading import Grade
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, Sample
-from healthcheck.stages.probe.statistics.adaptive import Stopping
 from healthcheck.stages.probe.statistics.intervals import plus_two_t
 from healthcheck.stages.probe.statistics.records import Estimate
 from healthcheck.stages.probe.statistics.summary import per_problem
@@ -22,10 +22,9 @@ from healthcheck.text.messages import Message, msg
 T = TypeVar("T")
 
 
-def stopping(settings: ProbeSettings) -> Stopping | None:
-    """The rule of a run; None if every problem gets all its samples."""
-    if settings.adaptive_k is None:
-        return None
+def stopping(settings: ProbeSettings) -> Stopping:
+    """The rule of a run that has adaptive k."""
+    assert settings.adaptive_k is not None
     return Stopping(n=settings.samples, error=settings.adaptive_k)
 
 
@@ -102,11 +101,9 @@ class Saving:
         )
 
 
-def saving(run: ProbeRun) -> Saving | None:
-    """What adaptive k made of a run; None if it was not asked for."""
+def saving(run: ProbeRun) -> Saving:
+    """What adaptive k made of a run that has it."""
     rule = stopping(run.settings)
-    if rule is None:
-        return None
     said: dict[int, dict[int, int]] = {problem: {} for problem in range(len(run.problems))}
     for place, sample in enumerate(run.samples):
         said[sample.problem][sample.repeat] = place

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from healthcheck.cli import main
 from healthcheck.simulator import Simulator
 from healthcheck.stages.probe.folder import figures, load
 from tests.probe.conftest import behaviour, even
+from tests.support.commands import ran, started
 
 pytestmark = pytest.mark.process
 
@@ -43,6 +45,33 @@ def oracle(run: Path, tmp_path: Path) -> str:
     (tmp_path / "oracle.py").write_text(ORACLE)
     (tmp_path / "answers.json").write_text(json.dumps([problem.answer for problem in load(run).problems]))
     return f"{sys.executable} {tmp_path / 'oracle.py'} {tmp_path / 'answers.json'}"
+
+
+@pytest.mark.smoke
+def test_as_a_process_it_scores_a_run(run: Path) -> None:
+    done = started("score", "run", "--command", "sed s/.*/1/", cwd=run.parent)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "48 scores from command sed" in done.stdout
+
+
+def test_the_help_names_every_status_and_no_other(run: Path) -> None:
+    table = ran("score", "--help").stdout.partition("exit status:\n")[2]
+    assert set(map(int, re.findall(r"^  (\d)  \S", table, re.MULTILINE))) == {0, 2, 4}
+    assert ran("score", str(run), "--command", "sed s/.*/1/").returncode == 0
+    assert ran("score", str(run), "--command", "false").returncode == 2
+    assert ran("score", str(run), "--command", "sed s/.*/1/", "--json", "/dev/full").returncode == 4
+
+
+def test_a_run_folder_may_have_the_name_of_another_command(run: Path) -> None:
+    run.rename(run.parent / "probe")
+    done = ran("score", "probe", "--command", "sed s/.*/1/", cwd=run.parent)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_is_missing_is_said_in_chinese() -> None:
+    done = ran("--lang", "zh", "score", "x")
+    assert done.returncode == 2
+    assert "--scores --command 中必须给出一个" in done.stderr
 
 
 def value(folder: Path, name: str) -> float:

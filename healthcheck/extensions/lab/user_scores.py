@@ -1,6 +1,6 @@
 """The user's own scores of a run's samples: from a column of a file, or from a command that judges them.
 
-Scores order samples (best@k) and weigh their votes (weighted maj@k); they never decide what is right.
+UserScores order samples (best@k) and weigh their votes (weighted maj@k); they never decide what is right.
 """
 
 from __future__ import annotations
@@ -10,21 +10,37 @@ import os
 import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from healthcheck.errors import UsageError, reason_of
 from healthcheck.stages.probe.problems.rows import rows_of
-from healthcheck.stages.probe.records import ProbeRun, Scores
+from healthcheck.stages.probe.records import Grid, ProbeRun
 from healthcheck.system import json_text, processes, programs
 from healthcheck.system.files import read_bounded, read_text, write_atomically
+from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import msg
 
 STORED = "results/scores.json"
+SCORED = " (score)"
+"""The end of the name of a figure that rests on the user's scores."""
 MAX_FILE_BYTES = 2**28
 MAX_LINE_BYTES = 100
 """Of what a command prints for one sample."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserScores:
+    """What the user's own judge thinks of the samples; higher is better.
+
+    Attributes:
+        source: where they come from: a file and its column, or a command.
+        values: by (problem, repeat).
+    """
+
+    source: str = ""
+    values: Mapping[tuple[int, int], float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,26 +51,40 @@ class _Kept:
     scores: tuple[tuple[int, int, float], ...]
 
 
-def stored(folder: Path) -> Scores:
+def stored(folder: Path) -> UserScores:
     """The scores that were kept with a run; none where there are none.
 
     Raises:
-        JsonError: the file is damaged.
+        UsageError: the file is damaged.
     """
     path = folder / STORED
     if not path.is_file():
-        return Scores()
-    kept = json_text.load_as(read_bounded(path, MAX_FILE_BYTES), _Kept)
-    return Scores(source=kept.source, values={(problem, repeat): score for problem, repeat, score in kept.scores})
+        return UserScores()
+    try:
+        kept = json_text.load_as(read_bounded(path, MAX_FILE_BYTES), _Kept)
+    except JsonError as error:
+        raise UsageError(msg("{folder} is damaged: {error}", folder, error)) from error
+    return UserScores(
+        source=kept.source, values={(problem, repeat): score for problem, repeat, score in kept.scores}
+    )
 
 
-def keep(folder: Path, scores: Scores) -> None:
+def keep(folder: Path, scores: UserScores) -> None:
     """Keep scores with their run, in place of earlier ones."""
     values = tuple((problem, repeat, score) for (problem, repeat), score in sorted(scores.values.items()))
     write_atomically(folder / STORED, json_text.dump_line(_Kept(source=scores.source, scores=values)))
 
 
-def from_file(run: ProbeRun, path: Path, column: str) -> Scores:
+def of_grid(run: ProbeRun, chosen: Grid) -> list[list[float]]:
+    """The scores that were kept with a run; none unless each answer has one. A failed request is never the best."""
+    rows = [[run.samples[place] for place in row] for row in chosen.rows]
+    known = stored(run.folder).values
+    if not known or any((s.problem, s.repeat) not in known and not s.error for row in rows for s in row):
+        return []
+    return [[known.get((s.problem, s.repeat), -math.inf) for s in row] for row in rows]
+
+
+def from_file(run: ProbeRun, path: Path, column: str) -> UserScores:
     """Scores from JSON lines or CSV: a column, beside `problem` and `repeat` as logs/samples.jsonl has them.
 
     Raises:
@@ -99,10 +129,10 @@ def from_file(run: ProbeRun, path: Path, column: str) -> Scores:
                 repeat,
             )
         )
-    return Scores(source=f"column {column} of {path.name}", values=values)
+    return UserScores(source=f"column {column} of {path.name}", values=values)
 
 
-def from_command(run: ProbeRun, command: str, timeout_s: float) -> Scores:
+def from_command(run: ProbeRun, command: str, timeout_s: float) -> UserScores:
     """Scores from a command of the user: samples go in as JSON lines, one number a line comes out, in their order.
 
     It runs as any program that the user starts, in no sandbox. What it says on standard error goes to the terminal.
@@ -123,7 +153,7 @@ def from_command(run: ProbeRun, command: str, timeout_s: float) -> Scores:
         values[sample.problem, sample.repeat] = _number(
             said.strip(), msg("line {line} of the scoring command", line)
         )
-    return Scores(source=msg("command {program}", Path(_words(command)[0]).name), values=values)
+    return UserScores(source=msg("command {program}", Path(_words(command)[0]).name), values=values)
 
 
 def _words(command: str) -> list[str]:

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from healthcheck.cli import output
 from healthcheck.core.records import SCHEMA
 from healthcheck.errors import KitError, UsageError
+from healthcheck.extensions.lab import user_scores
+from healthcheck.extensions.lab.user_scores import SCORED, UserScores
 from healthcheck.report.folder import JSON, PAGE, save
 from healthcheck.report.page import with_choices
 from healthcheck.report.words import plain
-from healthcheck.stages.probe import figures, folder, scoring
+from healthcheck.stages.probe import figures, folder
 from healthcheck.stages.probe.folder import load, write_metrics
 from healthcheck.stages.probe.layout import METRICS, REPORT
 from healthcheck.stages.probe.metrics import compute_metrics
@@ -34,14 +36,13 @@ def run(options: argparse.Namespace) -> int:
     if not figures.grid(probed).rows:
         raise UsageError(msg("{run_folder} has no complete sample to score", options.run_folder))
     if options.command is not None:
-        scores = scoring.from_command(probed, options.command, options.timeout)
+        scores = user_scores.from_command(probed, options.command, options.timeout)
     else:
-        scores = scoring.from_file(probed, options.scores, options.column)
-    scoring.keep(options.run_folder, scores)
-    scored = load(options.run_folder)
-    write_metrics(scored, compute_metrics(scored))
-    _refresh_report(scored)
-    output.show(lines_of(scored), options.json, lambda: as_json(scored))
+        scores = user_scores.from_file(probed, options.scores, options.column)
+    user_scores.keep(options.run_folder, scores)
+    write_metrics(probed, compute_metrics(probed))
+    _refresh_report(probed)
+    output.show(lines_of(probed, scores), options.json, lambda: as_json(probed, scores))
     return 0
 
 
@@ -55,27 +56,27 @@ def _refresh_report(run: ProbeRun) -> None:
     now = redacted(folder.figures(run.folder), redactor(os.environ))
     if not isinstance(told, dict) or not isinstance(before, dict) or not isinstance(now, dict):
         return
-    without = {name: value for name, value in before.items() if not name.endswith(figures.SCORED)}
+    without = {name: value for name, value in before.items() if not name.endswith(SCORED)}
     save(run.folder / JSON, json_text.dump({**told, "metrics": {**without, **now}}))
     with contextlib.suppress(OSError, KitError):
         page = read_bounded(run.folder / PAGE, MAX_REPORT_BYTES).decode()
         save(run.folder / PAGE, with_choices(page, run, translation_of_the_process()).encode())
 
 
-def as_json(run: ProbeRun) -> dict[str, object]:
+def as_json(run: ProbeRun, scores: UserScores) -> dict[str, object]:
     """The figures as JSON values, from 0 to 1."""
     return {
         "schema": SCHEMA,
-        "source": run.scores.source,
-        "samples": len(run.scores.values),
+        "source": scores.source,
+        "samples": len(scores.values),
         "figures": [estimate for estimate, _ in figures.choices(run)],
     }
 
 
-def lines_of(run: ProbeRun) -> Iterator[str]:
+def lines_of(run: ProbeRun, scores: UserScores) -> Iterator[str]:
     """The figures for a terminal."""
     grid = figures.grid(run)
-    yield plain(msg("{values} scores from {source}", len(run.scores.values), run.scores.source))
+    yield plain(msg("{values} scores from {source}", len(scores.values), scores.source))
     yield msg(
         "{rows} problems × {repeats} samples; one answer is chosen for each problem", len(grid.rows), grid.repeats
     )
@@ -86,13 +87,13 @@ def lines_of(run: ProbeRun) -> Iterator[str]:
         yield msg(
             "{value:>9.2f}  {interval:<15} {said} ({name})", 100 * estimate.value, interval, said, estimate.name
         )
-    if any(score < 0 for score in run.scores.values.values()):
+    if any(score < 0 for score in scores.values.values()):
         yield msg("note: a negative score has no weight in a vote, so that scores only rank here")
     yield ""
     yield plain(
         msg(
             "Kept in {folder}; figures for every k are in {folder2}",
-            run.folder / scoring.STORED,
+            run.folder / user_scores.STORED,
             run.folder / METRICS,
         )
     )

@@ -1,0 +1,112 @@
+"""What the probe of the core uses of the laboratory (`stages/probe/laboratory.py` says what it expects)."""
+
+from __future__ import annotations
+
+import math
+
+from healthcheck.core.records import JsonValue
+from healthcheck.extensions.lab import user_scores
+from healthcheck.extensions.lab.adaptive_k import Majorities, Saving, saving, stopping
+from healthcheck.extensions.lab.bootstrap import bootstrap
+from healthcheck.extensions.lab.grading_noise import corrected_avg, corrected_pass_at_k
+from healthcheck.extensions.lab.user_scores import SCORED
+from healthcheck.extensions.lab.weighted_votes import figures_by_score
+from healthcheck.stages.probe import figures
+from healthcheck.stages.probe.metrics import as_json
+from healthcheck.stages.probe.records import Grid, ProbeRun, ProbeSettings
+from healthcheck.stages.probe.statistics.metrics import counts_of
+from healthcheck.stages.probe.statistics.records import Estimate
+from healthcheck.stages.probe.statistics.summary import headline
+from healthcheck.text.messages import Message, msg
+
+
+def majorities(settings: ProbeSettings, problems: int) -> Majorities:
+    """Adaptive k for a run of so many problems."""
+    return Majorities(stopping(settings), problems)
+
+
+def rounds(settings: ProbeSettings) -> int:
+    """How many samples every problem has with adaptive k, whatever they say."""
+    return stopping(settings).least
+
+
+def told(run: ProbeRun) -> Message:
+    """A sentence about what adaptive k saved."""
+    return saving(run).told
+
+
+def votes(run: ProbeRun, chosen: Grid) -> tuple[Estimate, ...]:
+    """Weighted maj@k by likelihood and by the user's scores, best@k by the latter, where there are those."""
+    right, said = figures.matrix(run, chosen), figures.answers(run, chosen)
+    found: tuple[Estimate, ...] = ()
+    if likelihoods := figures.likelihoods(run, chosen):
+        weights = [[math.exp(value) for value in row] for row in likelihoods]
+        weighed = figures_by_score(right, said, weights, name="likelihood")
+        found += tuple(each for each in weighed if each.name.startswith("weighted"))  # its best@k is there already
+    scores = user_scores.of_grid(run, chosen)
+    return found + (figures_by_score(right, said, scores, name="score") if scores else ())
+
+
+def choices(run: ProbeRun, chosen: Grid) -> tuple[tuple[Estimate, str], ...]:
+    """The answers that adaptive k, likelihood and the user's scores choose, where there are those."""
+    n = chosen.repeats
+    names = {
+        f"weighted maj@{n} (likelihood)": msg("the answer of the greatest likelihood"),
+        f"weighted maj@{n}{SCORED}": msg("the answer of the greatest score"),
+        f"best@{n}{SCORED}": msg("the sample of the highest score"),
+    }
+    found = {estimate.name: estimate for estimate in votes(run, chosen)}
+    majority = saving(run).majority if run.settings.adaptive_k is not None else None
+    adaptive = ((majority, msg("the most frequent answer of adaptively many samples")),) if majority else ()
+    return adaptive + tuple((found[name], said) for name, said in names.items() if name in found)
+
+
+def metrics(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
+    """The figures of all choices, what adaptive k saved, figures without grading noise, bootstrap intervals."""
+    source = user_scores.stored(run.folder).source
+    return {
+        **{estimate.name: as_json(estimate) for estimate, _ in choices(run, chosen)},
+        **({"scores": source} if source else {}),
+        **({"adaptive k": _saved(saving(run))} if run.settings.adaptive_k is not None else {}),
+        **_corrected(run, chosen),
+        **_bootstrapped(run, chosen),
+    }
+
+
+def _saved(found: Saving) -> dict[str, JsonValue]:
+    return {
+        "error": found.rule.error,
+        "samples": found.sent,
+        "asked": found.asked,
+        "saved": found.saved,
+        "late": found.late,
+        "problems settled early": found.early,
+        "samples of each problem in other figures": found.rule.least,
+        "said": found.told,
+    }
+
+
+def _corrected(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
+    """avg@n and pass@n without the grader's errors, where their rates were given."""
+    fn, fp = run.settings.grading_noise
+    average = figures.overall(run).estimate(f"avg@{chosen.repeats}")
+    if not (fn or fp) or average is None:
+        return {}
+    passed = corrected_pass_at_k(counts_of(figures.matrix(run, chosen)), chosen.repeats, fn, fp)
+    return {
+        f"{estimate.name} without grading noise": as_json(estimate)
+        for estimate in (corrected_avg(average, fn, fp), passed)
+    }
+
+
+def _bootstrapped(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
+    """The headline with percentile bootstrap intervals over problems, if asked for."""
+    seed, resamples = run.settings.seed, run.settings.bootstrap
+    if not resamples:
+        return {}
+    estimates = headline(
+        figures.matrix(run, chosen),
+        figures.scores(run, chosen),
+        lambda values: bootstrap(values, seed=seed, resamples=resamples),
+    )
+    return {"bootstrap": {estimate.name: as_json(estimate) for estimate in estimates}}

@@ -1,0 +1,86 @@
+"""What the extension `lab` adds to a probe: figures that no verdict needs, and adaptive k.
+
+The core works without it; then an option that needs it is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from healthcheck.core import extensions
+from healthcheck.core.records import JsonValue
+from healthcheck.stages.probe.grading import Grade
+from healthcheck.stages.probe.records import Grid, ProbeRun, ProbeSettings, Sample
+from healthcheck.stages.probe.statistics.records import Estimate
+from healthcheck.text.messages import Message
+
+NAME = "lab"
+
+
+class Majorities(Protocol):
+    """Takes samples as they come, and knows which problems need no more."""
+
+    def take(self, sample: Sample, grade: Grade) -> None: ...
+
+    def settled(self, problem: int) -> bool: ...
+
+    @property
+    def left(self) -> tuple[int, int]:
+        """The fewest and the most samples that the open problems still need."""
+
+
+class Laboratory(Protocol):
+    """The extension."""
+
+    def majorities(self, settings: ProbeSettings, problems: int) -> Majorities:
+        """Adaptive k for a run of so many problems."""
+
+    def rounds(self, settings: ProbeSettings) -> int:
+        """How many samples every problem has with adaptive k, whatever they say."""
+
+    def told(self, run: ProbeRun) -> Message:
+        """A sentence about what adaptive k saved."""
+
+    def votes(self, run: ProbeRun, chosen: Grid) -> tuple[Estimate, ...]:
+        """Further figures of a part of a run, beside maj@k."""
+
+    def choices(self, run: ProbeRun, chosen: Grid) -> tuple[tuple[Estimate, str], ...]:
+        """Further figures that choose one of n samples, and what they choose."""
+
+    def metrics(self, run: ProbeRun, chosen: Grid) -> Mapping[str, JsonValue]:
+        """Further figures of a whole run, by name."""
+
+
+def laboratory() -> Laboratory | None:
+    """The extension, if this installation has it."""
+    found: Laboratory | None = extensions.part_if_there(NAME)
+    return found
+
+
+def refuse_without_laboratory(settings: ProbeSettings) -> None:
+    """Refuse settings that need the extension where it is not there.
+
+    Raises:
+        UsageError: it is not.
+    """
+    asked = {
+        "--adaptive-k": settings.adaptive_k is not None,
+        "--grading-noise": any(settings.grading_noise),
+        "--bootstrap": settings.bootstrap > 0,
+    }
+    for option, given in asked.items():
+        if given:
+            extensions.part(NAME, option)
+
+
+def adaptive_k(settings: ProbeSettings) -> Laboratory | None:
+    """The extension where a run has adaptive k, None where it has not.
+
+    Raises:
+        UsageError: it has, and this installation has no such extension.
+    """
+    if settings.adaptive_k is None:
+        return None
+    found: Laboratory = extensions.part(NAME, "--adaptive-k")
+    return found

@@ -1,0 +1,1 @@
+from tests.probe.conftest import probe  # noqa: F401 - a fixture
