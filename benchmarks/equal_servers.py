@@ -16,7 +16,7 @@ from measure import Bound, Section, main
 
 from healthcheck.stages.probe.statistics.comparison import LOSS_ERROR, Shift, compare
 from healthcheck.stages.probe.statistics.gate import Decision
-from healthcheck.stages.probe.statistics.reference import Question
+from healthcheck.stages.probe.statistics.no_worse import Question
 
 ACCURACY, MARGIN = 0.8, 0.01
 RUNS = {60: 1000, 120: 1000, 400: 600}

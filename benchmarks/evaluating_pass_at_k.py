@@ -23,13 +23,13 @@ from healthcheck.core.progress import Silent
 from healthcheck.extensions.lab.bootstrap import bootstrap
 from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.simulator.solvers import SOLVERS, Query
-from healthcheck.stages.probe import figures
-from healthcheck.stages.probe.bank import bank
 from healthcheck.stages.probe.facts import measure
 from healthcheck.stages.probe.problems import TIERS, Problem
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
+from healthcheck.stages.probe.results import figures
+from healthcheck.stages.probe.run.bank import bank
+from healthcheck.stages.probe.statistics.counting import pass_at_k
 from healthcheck.stages.probe.statistics.intervals import plus_two_t
-from healthcheck.stages.probe.statistics.metrics import pass_at_k
 from healthcheck.system import json_text
 from healthcheck.system.files import write_atomically
 

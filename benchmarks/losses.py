@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from measure import Bound, Section, main
 
 from healthcheck.stages.probe.statistics.comparison import Shift, compare
+from healthcheck.stages.probe.statistics.counting import Counts
 from healthcheck.stages.probe.statistics.gate import Decision
-from healthcheck.stages.probe.statistics.metrics import Counts
-from healthcheck.stages.probe.statistics.reference import Question, look, settles
+from healthcheck.stages.probe.statistics.no_worse import Question, look, settles
 
 TIERS, CORRELATION = (0.95, 0.85, 0.60), 0.3
 PER_TIER, REPEATS, RUNS = 40, 5, 1500

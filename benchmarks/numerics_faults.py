@@ -32,11 +32,11 @@ from healthcheck.numerics.checks import CHECKS
 from healthcheck.numerics.local import find_python
 from healthcheck.numerics.records import NumericsRun, NumericsSettings, Weights
 from healthcheck.numerics.shift import shift_of
-from healthcheck.stages.probe import figures
 from healthcheck.stages.probe.facts import measure
 from healthcheck.stages.probe.records import ProbeSettings
+from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.statistics.gate import Decision
-from healthcheck.stages.probe.statistics.reference import Question, look, settles
+from healthcheck.stages.probe.statistics.no_worse import Question, look, settles
 from tests.support.servers import serving
 
 ENGINE = ROOT / ".venv-vllm/bin"

@@ -17,8 +17,8 @@ from pathlib import Path
 from measure import KIT, ROOT, Bound, Section, Usage, main, ratios, spread, timed
 from sampling import SETTINGS, server
 
-from healthcheck.stages.probe.bank import bank
 from healthcheck.stages.probe.problems import prompt
+from healthcheck.stages.probe.run.bank import bank
 from tests.support.aisbench import AISBench
 
 ROUNDS = 2

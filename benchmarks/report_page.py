@@ -14,10 +14,10 @@ from healthcheck.core.progress import Silent
 from healthcheck.core.records import Report, verdict_of
 from healthcheck.report import page
 from healthcheck.simulator import Behaviour, Simulator
-from healthcheck.stages.probe.bank import bank
 from healthcheck.stages.probe.checks import CHECKS
 from healthcheck.stages.probe.facts import measure, provenance, stored_metrics
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
+from healthcheck.stages.probe.run.bank import bank
 
 PROBLEMS = (12, 120, 600)
 SAMPLES, ROUNDS = 5, 5

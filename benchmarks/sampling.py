@@ -22,10 +22,10 @@ from pathlib import Path
 from measure import Bound, Section, main, ratios, spread, timed
 
 from healthcheck.core.progress import Silent
-from healthcheck.stages.probe.bank import bank, schedule
 from healthcheck.stages.probe.facts import measure
 from healthcheck.stages.probe.problems import message
 from healthcheck.stages.probe.records import ProbeSettings
+from healthcheck.stages.probe.run.bank import bank, schedule
 from healthcheck.wire.chat import request_body
 
 ROUNDS = 7

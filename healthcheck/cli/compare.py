@@ -11,10 +11,10 @@ from healthcheck.cli import output
 from healthcheck.core.records import SCHEMA
 from healthcheck.errors import ExitStatus
 from healthcheck.report.words import plain
-from healthcheck.stages.probe.folder import load
 from healthcheck.stages.probe.records import ProbeRun
+from healthcheck.stages.probe.results.two_runs import Flip, TwoRuns, compare_runs
+from healthcheck.stages.probe.run.folder import load
 from healthcheck.stages.probe.statistics.comparison import LEAST_PROBLEMS, LOSS_ERROR, Comparison, Shift
-from healthcheck.stages.probe.two_runs import Flip, TwoRuns, compare_runs
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
 

@@ -15,13 +15,13 @@ from healthcheck.core.records import Report, Stage, verdict_of
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe import facts
 from healthcheck.stages.probe.checks import checks_of
-from healthcheck.stages.probe.export import client_column
-from healthcheck.stages.probe.folder import Stored, stored
-from healthcheck.stages.probe.layout import SETTINGS
 from healthcheck.stages.probe.options.reading import keep
 from healthcheck.stages.probe.options.record import ProbeOptions
-from healthcheck.stages.probe.options.settings import settings_of
 from healthcheck.stages.probe.records import CLIENT, ProbeRun, ProbeSettings
+from healthcheck.stages.probe.results.export import client_column
+from healthcheck.stages.probe.run.folder import Stored, stored
+from healthcheck.stages.probe.run.layout import SETTINGS
+from healthcheck.stages.probe.settings import settings_of
 from healthcheck.text.language import translation_of_the_process, wrapped
 from healthcheck.text.messages import msg
 from healthcheck.verify import provenance

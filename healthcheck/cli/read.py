@@ -16,11 +16,11 @@ from healthcheck.errors import ExitStatus, UsageError
 from healthcheck.report import document, terminal
 from healthcheck.report.words import plain, sentence
 from healthcheck.stages.probe.aisbench.archive import EXPECTED, open_reports
-from healthcheck.stages.probe.aisbench.metrics import printed
+from healthcheck.stages.probe.aisbench.client_results import printed
 from healthcheck.stages.probe.aisbench.reading import Reading, read_tasks
 from healthcheck.stages.probe.aisbench.remarks import remarks
 from healthcheck.stages.probe.aisbench.task import tasks_of
-from healthcheck.stages.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
+from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.stages.probe.statistics.summary import accuracy_name
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg

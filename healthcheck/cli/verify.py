@@ -20,9 +20,9 @@ from healthcheck.core.progress import Progress
 from healthcheck.core.records import Stage
 from healthcheck.errors import UsageError
 from healthcheck.sandbox.job import CONSENT_VARIABLE
-from healthcheck.stages.probe.layout import refuse_used
-from healthcheck.stages.probe.options.settings import settings_of
 from healthcheck.stages.probe.records import ProbeSettings
+from healthcheck.stages.probe.run.layout import refuse_used
+from healthcheck.stages.probe.settings import settings_of
 from healthcheck.stages.repo.settings import Settings, read_settings
 from healthcheck.system import files
 from healthcheck.text.did_you_mean import hint
@@ -94,7 +94,7 @@ def _verify(options: argparse.Namespace, request: Request) -> int:
 def _refuse_problems(settings: ProbeSettings) -> None:
     """Refuse problems that cannot be had, where they are named."""
     if settings.dataset or settings.family:
-        from healthcheck.stages.probe.bank import refuse_problems  # noqa: PLC0415 - it imports every grader
+        from healthcheck.stages.probe.run.bank import refuse_problems  # noqa: PLC0415 - it imports every grader
 
         refuse_problems(settings)
 

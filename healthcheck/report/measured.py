@@ -9,16 +9,16 @@ from healthcheck.core.records import JsonValue
 from healthcheck.report import charts, words
 from healthcheck.report.charts import Chart
 from healthcheck.report.excerpts import Excerpt, excerpts
-from healthcheck.stages.probe import figures
-from healthcheck.stages.probe.export import client_column, client_figures, client_reading
 from healthcheck.stages.probe.grading import Grade
 from healthcheck.stages.probe.laboratory import adaptive_k
-from healthcheck.stages.probe.layout import JOURNAL, PROBLEMS
 from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import THE_KIT, ProbeRun, Sample, count_of_problems, count_of_samples
-from healthcheck.stages.probe.request import prompt_of
-from healthcheck.stages.probe.statistics.metrics import HARD_THRESHOLD
-from healthcheck.stages.probe.statistics.records import THIS_BANK, Summary
+from healthcheck.stages.probe.results import figures
+from healthcheck.stages.probe.results.export import client_column, client_figures, client_reading
+from healthcheck.stages.probe.run.layout import JOURNAL, PROBLEMS
+from healthcheck.stages.probe.run.request import prompt_of
+from healthcheck.stages.probe.statistics.counting import HARD_THRESHOLD
+from healthcheck.stages.probe.statistics.estimates import THIS_BANK, Summary
 from healthcheck.text.messages import joined, mapped, message, msg
 from healthcheck.text.redact import without_secrets
 

@@ -13,7 +13,7 @@ from healthcheck.report import labels, page, words
 from healthcheck.report.excerpts import excerpts
 from healthcheck.report.measured import OUTCOMES, outcome
 from healthcheck.stages.probe.records import ProbeRun, Sample
-from healthcheck.stages.probe.two_runs import Flip, TwoRuns
+from healthcheck.stages.probe.results.two_runs import Flip, TwoRuns
 from healthcheck.system import json_text
 from healthcheck.system.files import read_bounded
 from healthcheck.text.language import ENGLISH, Translation

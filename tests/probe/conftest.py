@@ -10,13 +10,13 @@ import pytest
 from healthcheck.core.progress import Silent
 from healthcheck.simulator.bank import known
 from healthcheck.simulator.behaviour import Behaviour
-from healthcheck.stages.probe import folder
-from healthcheck.stages.probe.bank import bank, schedule
 from healthcheck.stages.probe.facts import measure
-from healthcheck.stages.probe.folder import JOURNAL, Outcome
 from healthcheck.stages.probe.grading import grade
-from healthcheck.stages.probe.journal import Journal
 from healthcheck.stages.probe.records import Patience, ProbeRun, ProbeSettings, Sample
+from healthcheck.stages.probe.run import folder
+from healthcheck.stages.probe.run.bank import bank, schedule
+from healthcheck.stages.probe.run.folder import JOURNAL, Outcome
+from healthcheck.stages.probe.run.journal import Journal
 
 Probe = Callable[..., ProbeRun]
 QUICK = Patience(connect_s=5, silence_s=60, answer_s=120, attempts=3, first_wait_s=0.01, strikes=8)

@@ -12,13 +12,13 @@ from healthcheck.cli import main
 from healthcheck.core.records import CheckResult
 from healthcheck.errors import UsageError
 from healthcheck.simulator.server import Simulator
-from healthcheck.stages.probe import figures
-from healthcheck.stages.probe.bank import bank, refuse_unlike
 from healthcheck.stages.probe.checks import CHECKS
-from healthcheck.stages.probe.folder import JOURNAL, Outcome, load, write_outcome
-from healthcheck.stages.probe.metrics import compute_metrics
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
 from healthcheck.stages.probe.reference_run import reference_of
+from healthcheck.stages.probe.results import figures
+from healthcheck.stages.probe.results.metrics import compute_metrics
+from healthcheck.stages.probe.run.bank import bank, refuse_unlike
+from healthcheck.stages.probe.run.folder import JOURNAL, Outcome, load, write_outcome
 from tests.probe.conftest import SETTINGS, behaviour, even, recorded
 
 SOUND = {"easy": 0.95, "medium": 0.7, "hard": 0.5}

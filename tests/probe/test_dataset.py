@@ -13,8 +13,8 @@ from healthcheck.cli import main
 from healthcheck.errors import UsageError
 from healthcheck.simulator.behaviour import Behaviour
 from healthcheck.simulator.server import Simulator
+from healthcheck.stages.probe.data_sets.dataset import draw
 from healthcheck.stages.probe.problems import generate, message
-from healthcheck.stages.probe.problems.dataset import draw
 from tests.probe.conftest import even
 
 PNG = generate("signs", "easy", 0, 1)[0].images[0]

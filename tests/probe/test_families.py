@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from healthcheck.errors import UsageError
-from healthcheck.stages.probe import baselines
+from healthcheck.stages.probe.data_sets.dataset import draw
 from healthcheck.stages.probe.grading import grade
 from healthcheck.stages.probe.grading.replies import soft_score
 from healthcheck.stages.probe.problems import FAMILIES, TIERS, AnswerKind, Problem, generate, message
-from healthcheck.stages.probe.problems.dataset import draw
 from healthcheck.stages.probe.problems.pictures import SIDE_PIXELS
+from healthcheck.stages.probe.results import baselines
 from tests.support.rows import rows
 
 ALL = [(family, tier) for family in FAMILIES for tier in TIERS]

@@ -11,10 +11,10 @@ from healthcheck.cli import main
 from healthcheck.errors import UsageError
 from healthcheck.simulator.behaviour import Behaviour
 from healthcheck.simulator.server import Simulator
+from healthcheck.stages.probe.data_sets.dataset import draw
 from healthcheck.stages.probe.grading import golds, grade, judge
 from healthcheck.stages.probe.grading.judge import Verdict
 from healthcheck.stages.probe.problems import AnswerKind, Problem, prompt, requested
-from healthcheck.stages.probe.problems.dataset import draw
 from tests.probe.conftest import even
 from tests.support.rows import rows
 

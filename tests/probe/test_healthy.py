@@ -14,9 +14,9 @@ from healthcheck.simulator.manners import Manner
 from healthcheck.simulator.server import Simulator
 from healthcheck.stages.probe.checks import CHECKS
 from healthcheck.stages.probe.facts import measure
-from healthcheck.stages.probe.folder import load
 from healthcheck.stages.probe.problems import AnswerKind
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, RequestOptions, Sample
+from healthcheck.stages.probe.run.folder import load
 from tests.probe.conftest import QUICK, SETTINGS, Probe, behaviour, even, recorded, rewritten
 
 pytestmark = pytest.mark.process

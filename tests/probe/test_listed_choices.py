@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from healthcheck.errors import UsageError
+from healthcheck.stages.probe.data_sets.dataset import draw
 from healthcheck.stages.probe.grading import grade
 from healthcheck.stages.probe.problems import AnswerKind, Problem
-from healthcheck.stages.probe.problems.dataset import draw
 
 GASES = ["oxygen", "nitrogen", "carbon dioxide", "helium"]
 

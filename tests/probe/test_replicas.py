@@ -19,13 +19,13 @@ from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult, Level, Outcome
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.simulator.server import Simulator
-from healthcheck.stages.probe.by_server import shares
 from healthcheck.stages.probe.checks import OF_SEVERAL, checks_of
 from healthcheck.stages.probe.facts import measure
-from healthcheck.stages.probe.folder import load
-from healthcheck.stages.probe.journal import read
-from healthcheck.stages.probe.metrics import compute_metrics
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, Sample
+from healthcheck.stages.probe.results.by_server import shares
+from healthcheck.stages.probe.results.metrics import compute_metrics
+from healthcheck.stages.probe.run.folder import load
+from healthcheck.stages.probe.run.journal import read
 from tests.probe.conftest import QUICK, SETTINGS, Probe, behaviour, even, recorded, rewritten
 from tests.probe.test_resume import OPTIONS, command, wait_for_lines
 

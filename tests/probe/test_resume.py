@@ -16,10 +16,10 @@ from hypothesis import given, settings, strategies
 
 from healthcheck.errors import KitFailure, UsageError
 from healthcheck.simulator.server import Simulator
-from healthcheck.stages.probe import journal
-from healthcheck.stages.probe.folder import load
-from healthcheck.stages.probe.journal import Journal, read
 from healthcheck.stages.probe.records import Sample
+from healthcheck.stages.probe.run import journal
+from healthcheck.stages.probe.run.folder import load
+from healthcheck.stages.probe.run.journal import Journal, read
 from healthcheck.system import json_text
 from tests.probe.conftest import behaviour
 

@@ -11,14 +11,15 @@ from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult, Level, Outcome
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.simulator.server import Simulator
-from healthcheck.stages.probe import facts, figures, grading
+from healthcheck.stages.probe import facts, grading
 from healthcheck.stages.probe.checks import CHECKS
 from healthcheck.stages.probe.facts import measure, resume
-from healthcheck.stages.probe.folder import load
-from healthcheck.stages.probe.journal import Journal
-from healthcheck.stages.probe.metrics import compute_metrics
 from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, Sample
+from healthcheck.stages.probe.results import figures
+from healthcheck.stages.probe.results.metrics import compute_metrics
+from healthcheck.stages.probe.run.folder import load
+from healthcheck.stages.probe.run.journal import Journal
 from tests.probe.conftest import QUICK, Probe, behaviour, even, rewritten
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from healthcheck.stages.probe.answers import surely
 from healthcheck.stages.probe.checks.degenerate import TOLERATED
 from healthcheck.stages.probe.checks.truncated import NEVER_ENDS
 from healthcheck.stages.probe.records import Sample
+from healthcheck.stages.probe.results.answers import surely
 
 PROBLEMS, COPIES = 120, 3
 

@@ -11,8 +11,8 @@ from types import ModuleType
 import pytest
 
 from healthcheck.simulator.solvers import SOLVERS, Query
-from healthcheck.stages.probe.bank import bank
 from healthcheck.stages.probe.records import ProbeSettings
+from healthcheck.stages.probe.run.bank import bank
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "evaluating_pass_at_k.py"
 

@@ -11,8 +11,8 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.simulator.server import Simulator
-from healthcheck.stages.probe.folder import load
 from healthcheck.stages.probe.problems import FAMILIES
+from healthcheck.stages.probe.run.folder import load
 from tests.probe.conftest import behaviour, even
 
 pytestmark = pytest.mark.process

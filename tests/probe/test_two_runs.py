@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.stages.probe import folder
-from healthcheck.stages.probe.bank import bank
-from healthcheck.stages.probe.folder import JOURNAL
 from healthcheck.stages.probe.records import RequestOptions
+from healthcheck.stages.probe.run import folder
+from healthcheck.stages.probe.run.bank import bank
+from healthcheck.stages.probe.run.folder import JOURNAL
 from healthcheck.text.language import VARIABLE
 from tests.probe.conftest import SETTINGS, recorded
 

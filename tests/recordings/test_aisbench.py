@@ -9,10 +9,10 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.stages.probe.aisbench import config_text
+from healthcheck.stages.probe.aisbench.client_files import ClientReport, Failure, Prediction, files_of
+from healthcheck.stages.probe.aisbench.client_results import client_results
 from healthcheck.stages.probe.aisbench.configuration import KNOWN, infer_config, version_of
 from healthcheck.stages.probe.aisbench.grader import client_grade
-from healthcheck.stages.probe.aisbench.layout import ClientReport, Failure, Prediction, files_of
-from healthcheck.stages.probe.aisbench.metrics import client_results
 from tests.support.recordings import recording
 from tests.support.rows import rows
 

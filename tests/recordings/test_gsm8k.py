@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from healthcheck.stages.probe.data_sets.dataset import draw
 from healthcheck.stages.probe.grading import grade
-from healthcheck.stages.probe.problems.dataset import draw
 from tests.support.recordings import recording
 
 

@@ -26,8 +26,8 @@ from healthcheck.stages.endpoint.answers import response_of
 from healthcheck.stages.plan.checks.port import port
 from healthcheck.stages.plan.checks.starts_server import starts_server
 from healthcheck.stages.plan.records import LaunchPlan, ShellRun
-from healthcheck.stages.probe.folder import load
-from healthcheck.stages.probe.two_runs import compare_runs
+from healthcheck.stages.probe.results.two_runs import compare_runs
+from healthcheck.stages.probe.run.folder import load
 from healthcheck.stages.repo.checks.deploy_sh_syntax import deploy_sh_syntax
 from healthcheck.stages.repo.facts import read_submission
 from healthcheck.stages.service.failures import explain

@@ -94,7 +94,7 @@ def test_a_log_that_is_none_is_told_at_once(place: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["link", "fifo", "device"])
 def test_a_journal_that_is_none_is_not_continued(kind: str, tmp_path: Path) -> None:
     from healthcheck.errors import UsageError
-    from healthcheck.stages.probe.journal import Journal, read
+    from healthcheck.stages.probe.run.journal import Journal, read
 
     journal, other = tmp_path / "samples.jsonl", tmp_path / "other"
     other.write_text("untouched")

@@ -21,7 +21,7 @@ from healthcheck.cli import output
 from healthcheck.core.records import CheckResult, Finding, Level, Outcome, Report, Stage, Verdict
 from healthcheck.report import lines, page, terminal
 from healthcheck.stages.probe.records import RequestOptions
-from healthcheck.stages.probe.secret_headers import headers_of, hiding, hiding_in_errors
+from healthcheck.stages.probe.run.secret_headers import headers_of, hiding, hiding_in_errors
 from healthcheck.text.redact import without_secrets
 from healthcheck.text.secret_shapes import REMOVED
 from tests.security.planted import PLANTED, Planted

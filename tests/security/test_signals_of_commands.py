@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from healthcheck.simulator.server import Simulator
-from healthcheck.stages.probe.journal import read
+from healthcheck.stages.probe.run.journal import read
 from tests.probe.conftest import behaviour
 from tests.service.launching import alive, eventually
 

@@ -9,8 +9,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from healthcheck.stages.probe.export import gold
 from healthcheck.stages.probe.problems import Problem, instruction
+from healthcheck.stages.probe.results.export import gold
 from tests.support.template import ROOT
 
 ENVIRONMENT = ROOT / ".venv-aisbench"

@@ -19,9 +19,9 @@ from healthcheck.extensions.fleet.jobs import source_of
 from healthcheck.extensions.fleet.launch import Network
 from healthcheck.extensions.fleet.serving import Adapter, Wanted
 from healthcheck.extensions.fleet.subcommands import connected
-from healthcheck.stages.probe.bank import refuse_problems
-from healthcheck.stages.probe.layout import refuse_used
 from healthcheck.stages.probe.records import ProbeSettings
+from healthcheck.stages.probe.run.bank import refuse_problems
+from healthcheck.stages.probe.run.layout import refuse_used
 from healthcheck.stages.repo.pack import Packed
 from healthcheck.text.messages import msg
 

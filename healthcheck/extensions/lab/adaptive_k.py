@@ -13,8 +13,8 @@ from typing import TypeVar
 from healthcheck.extensions.lab.stopping import Stopping
 from healthcheck.stages.probe.grading import Grade
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, Sample
+from healthcheck.stages.probe.statistics.estimates import Estimate
 from healthcheck.stages.probe.statistics.intervals import plus_two_t
-from healthcheck.stages.probe.statistics.records import Estimate
 from healthcheck.stages.probe.statistics.summary import per_problem
 from healthcheck.stages.probe.statistics.voting import maj_at_k
 from healthcheck.text.messages import Message, msg

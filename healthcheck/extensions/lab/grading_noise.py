@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, Estimate
 from healthcheck.stages.probe.statistics.intervals import LEVEL, plus_two_centre
-from healthcheck.stages.probe.statistics.records import LIKE_THESE, Estimate
 
 
 def corrected_avg(estimate: Estimate, fn: float, fp: float) -> Estimate:

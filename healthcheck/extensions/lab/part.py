@@ -11,11 +11,11 @@ from healthcheck.extensions.lab.bootstrap import bootstrap
 from healthcheck.extensions.lab.grading_noise import corrected_avg, corrected_pass_at_k
 from healthcheck.extensions.lab.user_scores import SCORED
 from healthcheck.extensions.lab.weighted_votes import figures_by_score
-from healthcheck.stages.probe import figures
-from healthcheck.stages.probe.metrics import as_json
 from healthcheck.stages.probe.records import Grid, ProbeRun, ProbeSettings
-from healthcheck.stages.probe.statistics.metrics import counts_of
-from healthcheck.stages.probe.statistics.records import Estimate
+from healthcheck.stages.probe.results import figures
+from healthcheck.stages.probe.results.metrics import as_json
+from healthcheck.stages.probe.statistics.counting import counts_of
+from healthcheck.stages.probe.statistics.estimates import Estimate
 from healthcheck.stages.probe.statistics.summary import headline
 from healthcheck.text.messages import Message, msg
 

@@ -15,11 +15,12 @@ from healthcheck.extensions.lab.user_scores import SCORED, UserScores
 from healthcheck.report.folder import JSON, PAGE, save
 from healthcheck.report.page import with_choices
 from healthcheck.report.words import plain
-from healthcheck.stages.probe import figures, folder
-from healthcheck.stages.probe.folder import load, write_metrics
-from healthcheck.stages.probe.layout import METRICS, REPORT
-from healthcheck.stages.probe.metrics import compute_metrics
 from healthcheck.stages.probe.records import ProbeRun
+from healthcheck.stages.probe.results import figures
+from healthcheck.stages.probe.results.metrics import compute_metrics
+from healthcheck.stages.probe.run import folder
+from healthcheck.stages.probe.run.folder import load, write_metrics
+from healthcheck.stages.probe.run.layout import METRICS, REPORT
 from healthcheck.system import json_text
 from healthcheck.system.files import read_bounded
 from healthcheck.text.language import translation_of_the_process
@@ -53,7 +54,7 @@ def _refresh_report(run: ProbeRun) -> None:
     except (OSError, KitError):
         return
     before = told.get("metrics") if isinstance(told, dict) else None
-    now = redacted(folder.figures(run.folder), redactor(os.environ))
+    now = redacted(folder.read_metrics(run.folder), redactor(os.environ))
     if not isinstance(told, dict) or not isinstance(before, dict) or not isinstance(now, dict):
         return
     without = {name: value for name, value in before.items() if not name.endswith(SCORED)}

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from healthcheck.errors import UsageError, reason_of
-from healthcheck.stages.probe.problems.rows import rows_of
+from healthcheck.stages.probe.data_sets.rows import rows_of
 from healthcheck.stages.probe.records import Grid, ProbeRun
 from healthcheck.system import json_text, processes, programs
 from healthcheck.system.files import read_bounded, read_text, write_atomically

@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import combinations
 
+from healthcheck.stages.probe.statistics.counting import Matrix
+from healthcheck.stages.probe.statistics.estimates import Estimate
 from healthcheck.stages.probe.statistics.intervals import plus_two_t
-from healthcheck.stages.probe.statistics.metrics import Matrix
-from healthcheck.stages.probe.statistics.records import Estimate
 from healthcheck.stages.probe.statistics.summary import Scores, per_problem
 from healthcheck.stages.probe.statistics.voting import Answers, best_at_k
 

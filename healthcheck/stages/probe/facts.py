@@ -12,23 +12,23 @@ from typing import Any
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError
-from healthcheck.stages.probe import export, verdict
-from healthcheck.stages.probe import folder as run_folder
-from healthcheck.stages.probe.bank import Slot, fingerprint, refuse_unlike, schedule
-from healthcheck.stages.probe.drawing import Drawn, drawn, shared
-from healthcheck.stages.probe.folder import Outcome
 from healthcheck.stages.probe.grading import Grade, grade
-from healthcheck.stages.probe.journal import Journal
 from healthcheck.stages.probe.laboratory import Majorities, adaptive_k, refuse_without_laboratory
-from healthcheck.stages.probe.layout import JOURNAL, refuse_used
-from healthcheck.stages.probe.metrics import compute_metrics
 from healthcheck.stages.probe.problems import AnswerKind, Problem
-from healthcheck.stages.probe.progress import Meter
 from healthcheck.stages.probe.records import EndedBy, Lost, ProbeRun, ProbeSettings, Sample
-from healthcheck.stages.probe.replicas import Replicas
-from healthcheck.stages.probe.request import differences, sent, text_bytes
-from healthcheck.stages.probe.sampler import Sampler, connections, replicas
-from healthcheck.stages.probe.server import describe_all
+from healthcheck.stages.probe.results import export, verdict
+from healthcheck.stages.probe.results.metrics import compute_metrics
+from healthcheck.stages.probe.run import folder as run_folder
+from healthcheck.stages.probe.run.bank import Slot, fingerprint, refuse_unlike, schedule
+from healthcheck.stages.probe.run.drawing import Drawn, drawn, shared
+from healthcheck.stages.probe.run.folder import Outcome
+from healthcheck.stages.probe.run.journal import Journal
+from healthcheck.stages.probe.run.layout import JOURNAL, refuse_used
+from healthcheck.stages.probe.run.meter import Meter
+from healthcheck.stages.probe.run.replicas import Replicas
+from healthcheck.stages.probe.run.request import differences, sent, text_bytes
+from healthcheck.stages.probe.run.sampler import Sampler, connections, replicas
+from healthcheck.stages.probe.run.server import describe_all
 from healthcheck.stages.probe.statistics.gate import Decision
 from healthcheck.system.json_text import plain
 from healthcheck.text.messages import Message, joined, msg
@@ -120,7 +120,7 @@ def stored_metrics(run: ProbeRun) -> dict[str, JsonValue]:
     Raises:
         UsageError: they were not, or the file is damaged.
     """
-    return run_folder.figures(run.folder)
+    return run_folder.read_metrics(run.folder)
 
 
 def provenance(run: ProbeRun) -> dict[str, JsonValue]:

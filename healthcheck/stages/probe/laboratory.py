@@ -12,7 +12,7 @@ from healthcheck.core import extensions
 from healthcheck.core.records import JsonValue
 from healthcheck.stages.probe.grading import Grade
 from healthcheck.stages.probe.records import Grid, ProbeRun, ProbeSettings, Sample
-from healthcheck.stages.probe.statistics.records import Estimate
+from healthcheck.stages.probe.statistics.estimates import Estimate
 from healthcheck.text.messages import Message
 
 NAME = "lab"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from healthcheck.core.records import CheckResult, Level, Outcome
 from healthcheck.errors import UsageError
-from healthcheck.stages.probe import figures
-from healthcheck.stages.probe.bank import fingerprint
 from healthcheck.stages.probe.checks import checks_of
 from healthcheck.stages.probe.checks.accuracy import accuracy
 from healthcheck.stages.probe.records import ProbeRun, ReferenceRun
-from healthcheck.stages.probe.statistics.metrics import counts_of
+from healthcheck.stages.probe.results import figures
+from healthcheck.stages.probe.run.bank import fingerprint
+from healthcheck.stages.probe.statistics.counting import counts_of
 from healthcheck.text.messages import message, msg
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.stages.probe.folder import load
+from healthcheck.stages.probe.run.folder import load
 from tests.extensions.fleet.conftest import ROOT, WEIGHTS, Place, gone
 from tests.extensions.fleet.ray_networks import ADDRESSES
 from tests.extensions.fleet.test_ray import PYTHON

@@ -13,11 +13,11 @@ from healthcheck.errors import UsageError
 from healthcheck.extensions.lab.adaptive_k import saving
 from healthcheck.report.measured import measured
 from healthcheck.simulator import Simulator
-from healthcheck.stages.probe import figures
 from healthcheck.stages.probe.facts import measure, resume, stored_metrics
-from healthcheck.stages.probe.folder import load
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
 from healthcheck.stages.probe.reference_run import reference_of
+from healthcheck.stages.probe.results import figures
+from healthcheck.stages.probe.run.folder import load
 from healthcheck.stages.probe.statistics.voting import maj_at_k
 from tests.probe.conftest import Probe, behaviour, even
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from healthcheck.extensions.lab.grading_noise import corrected_avg, corrected_pass_at_k, unbiased_pass_at_k
-from healthcheck.stages.probe.statistics.metrics import pass_at_k
+from healthcheck.stages.probe.statistics.counting import pass_at_k
 from healthcheck.stages.probe.statistics.summary import summarize
 
 

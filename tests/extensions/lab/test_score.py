@@ -12,7 +12,7 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.simulator import Simulator
-from healthcheck.stages.probe.folder import figures, load
+from healthcheck.stages.probe.run.folder import load, read_metrics
 from tests.probe.conftest import behaviour, even
 from tests.support.commands import ran, started
 
@@ -75,7 +75,7 @@ def test_what_is_missing_is_said_in_chinese() -> None:
 
 
 def value(folder: Path, name: str) -> float:
-    return figures(folder)[name]["value"]  # type: ignore[index,call-overload,return-value]
+    return read_metrics(folder)[name]["value"]  # type: ignore[index,call-overload,return-value]
 
 
 def test_a_command_that_knows_chooses_a_right_answer_wherever_there_is_one(
@@ -88,7 +88,7 @@ def test_a_command_that_knows_chooses_a_right_answer_wherever_there_is_one(
     assert solved > 0
     assert value(run, "best@4 (score)") == value(run, "weighted maj@4 (score)") == pytest.approx(solved)
     assert f"{100 * solved:.2f}" in next(line for line in said.splitlines() if "best@4 (score)" in line)
-    assert list(figures(run)["all"]["figures"])[-8:] == [  # type: ignore[index,call-overload]
+    assert list(read_metrics(run)["all"]["figures"])[-8:] == [  # type: ignore[index,call-overload]
         *(f"weighted maj@{k} (score)" for k in range(1, 5)),
         *(f"best@{k} (score)" for k in range(1, 5)),
     ]
@@ -110,14 +110,14 @@ def test_a_column_of_a_file_scores_too_and_a_negative_one_does_not_vote(
     # The highest score is that of the first sample.
     first = [g.correct for s, g in zip(load(run).samples, load(run).grades, strict=True) if s.repeat == 0]
     assert value(run, "best@4 (score)") == pytest.approx(sum(first) / len(first))
-    assert "weighted maj@4 (score)" not in figures(run)
+    assert "weighted maj@4 (score)" not in read_metrics(run)
     assert "a negative score has no weight" in capsys.readouterr().out
 
     table = tmp_path / "scored.csv"
     table.write_text("problem,repeat,score\n" + "".join(f"{s['problem']},{s['repeat']},0.5\n" for s in samples))
     assert main(["score", str(run), "--scores", str(table)]) == 0
     assert "a negative score" not in capsys.readouterr().out
-    named = figures(run)["all"]["figures"]  # type: ignore[index,call-overload]
+    named = read_metrics(run)["all"]["figures"]  # type: ignore[index,call-overload]
     assert value(run, "weighted maj@4 (score)") == pytest.approx(named["maj@4"]["value"])  # type: ignore[index,call-overload]
 
 
@@ -173,7 +173,7 @@ def test_samples_that_came_after_the_scores_leave_them_out(run: Path, oracle: st
     assert main(["score", str(run), "--command", oracle]) == 0
     scores = json.loads((run / "results/scores.json").read_text())
     (run / "results/scores.json").write_text(json.dumps(scores | {"scores": scores["scores"][1:]}))
-    from healthcheck.stages.probe.metrics import compute_metrics
+    from healthcheck.stages.probe.results.metrics import compute_metrics
 
     assert not any("(score)" in name for name in compute_metrics(load(run)))
 

@@ -10,10 +10,10 @@ import pytest
 from healthcheck.core import extensions
 from healthcheck.errors import UsageError
 from healthcheck.report.measured import measured
-from healthcheck.stages.probe import figures
-from healthcheck.stages.probe.folder import load
 from healthcheck.stages.probe.laboratory import refuse_without_laboratory
-from healthcheck.stages.probe.metrics import compute_metrics
+from healthcheck.stages.probe.results import figures
+from healthcheck.stages.probe.results.metrics import compute_metrics
+from healthcheck.stages.probe.run.folder import load
 from tests.probe.conftest import SETTINGS, recorded
 from tests.support.commands import ran
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from healthcheck.stages.probe.aisbench.archive import ReportFiles
-from healthcheck.stages.probe.aisbench.layout import ClientReport, Failure, Prediction, files_of
-from healthcheck.stages.probe.aisbench.metrics import client_results
+from healthcheck.stages.probe.aisbench.client_files import ClientReport, Failure, Prediction, files_of
+from healthcheck.stages.probe.aisbench.client_results import client_results
 from healthcheck.stages.probe.aisbench.reading import Reading, read_task
 from healthcheck.stages.probe.aisbench.remarks import remarks
 from healthcheck.stages.probe.aisbench.task import tasks_of

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.stages.probe.aisbench.grader import client_answer, client_gold, client_grade, reasoning_cut_off
-from healthcheck.stages.probe.aisbench.metrics import (
+from healthcheck.stages.probe.aisbench.client_results import (
     client_groups,
     client_results,
     mean,
@@ -17,9 +16,10 @@ from healthcheck.stages.probe.aisbench.metrics import (
     printed,
     true_matrix,
 )
-from healthcheck.stages.probe.export import client_reading
+from healthcheck.stages.probe.aisbench.grader import client_answer, client_gold, client_grade, reasoning_cut_off
 from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import Sample
+from healthcheck.stages.probe.results.export import client_reading
 from healthcheck.stages.probe.statistics.summary import summarize
 from tests.support.rows import rows
 

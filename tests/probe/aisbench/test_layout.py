@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.stages.probe.aisbench import config_text, tables
-from healthcheck.stages.probe.aisbench.layout import ClientReport, Failure, Prediction, files_of, write
-from healthcheck.stages.probe.aisbench.metrics import client_results
+from healthcheck.stages.probe.aisbench.client_files import ClientReport, Failure, Prediction, files_of, write
+from healthcheck.stages.probe.aisbench.client_results import client_results
 
 HAND_WRITTEN = ClientReport(
     stamp="20260326_151326",

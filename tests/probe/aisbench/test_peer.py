@@ -11,14 +11,14 @@ import pytest
 
 from healthcheck.core.progress import Silent
 from healthcheck.simulator import Behaviour, Simulator
-from healthcheck.stages.probe import export
 from healthcheck.stages.probe.aisbench import tables
 from healthcheck.stages.probe.aisbench.archive import open_reports
 from healthcheck.stages.probe.aisbench.reading import Reading, read_task
 from healthcheck.stages.probe.aisbench.task import tasks_of
-from healthcheck.stages.probe.bank import bank
 from healthcheck.stages.probe.facts import measure
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, Sample
+from healthcheck.stages.probe.results import export
+from healthcheck.stages.probe.run.bank import bank
 from tests.probe.conftest import rewritten
 from tests.support.aisbench import AISBench, evaluate
 

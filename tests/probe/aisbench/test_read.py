@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.stages.probe.aisbench.metrics import client_groups, client_results
+from healthcheck.stages.probe.aisbench.client_results import client_groups, client_results
 from tests.probe.aisbench.made_reports import RIGHT, WRONG, made, reading_of, said, zipped
 
 

@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.stages.probe import export, figures, folder
 from healthcheck.stages.probe.aisbench.archive import open_reports
-from healthcheck.stages.probe.aisbench.metrics import client_results
+from healthcheck.stages.probe.aisbench.client_results import client_results
 from healthcheck.stages.probe.aisbench.reading import read_task
 from healthcheck.stages.probe.aisbench.task import tasks_of
 from healthcheck.stages.probe.aisbench.textvqa import Reference, client_soft
-from healthcheck.stages.probe.bank import bank, schedule
-from healthcheck.stages.probe.folder import JOURNAL, Outcome
-from healthcheck.stages.probe.journal import Journal
 from healthcheck.stages.probe.records import ProbeSettings, Sample
+from healthcheck.stages.probe.results import export, figures
+from healthcheck.stages.probe.run import folder
+from healthcheck.stages.probe.run.bank import bank, schedule
+from healthcheck.stages.probe.run.folder import JOURNAL, Outcome
+from healthcheck.stages.probe.run.journal import Journal
 from tests.probe.aisbench.made_reports import made, reading_of, said
 from tests.support.aisbench import ENVIRONMENT
 from tests.support.rows import rows

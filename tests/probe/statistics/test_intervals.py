@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK
 from healthcheck.stages.probe.statistics.intervals import (
     clopper_pearson,
     plus_two_t,
     wilson,
 )
-from healthcheck.stages.probe.statistics.records import LIKE_THESE, THIS_BANK
 from healthcheck.stages.probe.statistics.summary import summarize, summarize_tiers
 
 stats = pytest.importorskip("scipy.stats")

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from healthcheck.stages.probe.statistics.comparison import cochran_mantel_haenszel, compare
+from healthcheck.stages.probe.statistics.counting import cons_at_k, pass_at_k
 from healthcheck.stages.probe.statistics.gate import Decision, Gate
 from healthcheck.stages.probe.statistics.intervals import plus_two_t, wilson
-from healthcheck.stages.probe.statistics.metrics import cons_at_k, pass_at_k
 
 numpy = pytest.importorskip("numpy")
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.stages.probe.statistics.metrics import cons_at_k, pass_at_k
+from healthcheck.stages.probe.statistics.counting import cons_at_k, pass_at_k
 from healthcheck.stages.probe.statistics.summary import summarize_votes
 from healthcheck.stages.probe.statistics.voting import agreement_at_k, best_at_k, maj_at_k, wrong_consensus
 

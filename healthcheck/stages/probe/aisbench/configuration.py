@@ -32,7 +32,7 @@ KNOWN = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataSet:
+class ClientDataSet:
     """How AISBench reads and grades a data set.
 
     Attributes:
@@ -44,11 +44,11 @@ class DataSet:
     files: Mapping[str, str] = field(default_factory=dict)
 
 
-def gsm8k(abbreviation: str, rows: Sequence[tuple[str, str]]) -> DataSet:
+def gsm8k(abbreviation: str, rows: Sequence[tuple[str, str]]) -> ClientDataSet:
     """Rows of (question, gold), each gold in GSM8K's manner, graded by the last number."""
     lines = "".join(_line({"question": question, "answer": gold}) for question, gold in rows)
     folder, module = f"data/{abbreviation}", f"{_ROOT}.datasets.gsm8k"
-    return DataSet(
+    return ClientDataSet(
         config={
             "type": f"{module}.GSM8KDataset",
             "path": f"{_HERE}/{folder}",
@@ -63,7 +63,7 @@ def gsm8k(abbreviation: str, rows: Sequence[tuple[str, str]]) -> DataSet:
     )
 
 
-def textvqa(abbreviation: str, rows: Sequence[tuple[str, Sequence[Mapping[str, JsonValue]]]]) -> DataSet:
+def textvqa(abbreviation: str, rows: Sequence[tuple[str, Sequence[Mapping[str, JsonValue]]]]) -> ClientDataSet:
     """Rows of (question, several persons' answers). Pictures are left out: evaluation does not look at them."""
     lines = "".join(
         _line({"question_id": place, "question": question, "image": ""}) for place, (question, _) in enumerate(rows)
@@ -72,7 +72,7 @@ def textvqa(abbreviation: str, rows: Sequence[tuple[str, Sequence[Mapping[str, J
         {"question_id": place, "answers": [{**one} for one in said]} for place, (_, said) in enumerate(rows)
     ]
     folder, module = f"data/{abbreviation}", f"{_ROOT}.datasets.textvqa"
-    return DataSet(
+    return ClientDataSet(
         config={
             "type": f"{module}.TEXTVQADataset",
             "path": f"{_HERE}/{folder}/{abbreviation}.jsonl",

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from healthcheck.errors import UsageError
+from healthcheck.stages.probe.aisbench.client_results import client_results, printed, true_matrix
 from healthcheck.stages.probe.aisbench.grader import NO_ANSWER, client_gold, client_grade
-from healthcheck.stages.probe.aisbench.metrics import client_results, printed, true_matrix
 from healthcheck.stages.probe.aisbench.task import MAX_REPEATS, Answered, ClientTask
 from healthcheck.stages.probe.aisbench.textvqa import client_soft
 from healthcheck.stages.probe.grading import Grade, golds, grade
 from healthcheck.stages.probe.problems import AnswerKind, Problem
-from healthcheck.stages.probe.statistics.metrics import HARD_THRESHOLD, hard
-from healthcheck.stages.probe.statistics.records import Estimate, Summary
+from healthcheck.stages.probe.statistics.counting import HARD_THRESHOLD, hard
+from healthcheck.stages.probe.statistics.estimates import Estimate, Summary
 from healthcheck.stages.probe.statistics.summary import Scores, summarize, summarize_scores, summarize_votes
 from healthcheck.text.messages import msg
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from healthcheck.core.check import fail, note, warn
 from healthcheck.core.records import Finding
+from healthcheck.stages.probe.aisbench.client_results import printed
 from healthcheck.stages.probe.aisbench.configuration import KNOWN
 from healthcheck.stages.probe.aisbench.grader import reasoning_cut_off
-from healthcheck.stages.probe.aisbench.metrics import printed
 from healthcheck.stages.probe.aisbench.reading import Graded, Reading
 from healthcheck.text.degenerate import flags
 from healthcheck.text.messages import joined, msg, plural

@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from healthcheck import __version__, contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.core.records import JsonValue, Stage
-from healthcheck.stages.probe import baselines, export, figures, verdict
-from healthcheck.stages.probe.answers import excerpt
-from healthcheck.stages.probe.export import client_text
 from healthcheck.stages.probe.laboratory import adaptive_k
 from healthcheck.stages.probe.records import THE_KIT, EndedBy, ProbeRun, count_of_problems, count_of_samples
+from healthcheck.stages.probe.results import baselines, export, figures, verdict
+from healthcheck.stages.probe.results.answers import excerpt
+from healthcheck.stages.probe.results.export import client_text
+from healthcheck.stages.probe.results.verdict import Judgement
+from healthcheck.stages.probe.statistics.estimates import THIS_BANK, Estimate
 from healthcheck.stages.probe.statistics.gate import Decision
-from healthcheck.stages.probe.statistics.records import THIS_BANK, Estimate
-from healthcheck.stages.probe.statistics.reference import Look
+from healthcheck.stages.probe.statistics.no_worse import Look
 from healthcheck.stages.probe.statistics.summary import ALL, accuracy_name
-from healthcheck.stages.probe.verdict import Judgement
 from healthcheck.text.messages import joined, message, msg
 
 MISREAD = 0.02

@@ -8,11 +8,11 @@ from statistics import median
 
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.core.records import Finding, Level, Stage
-from healthcheck.stages.probe import figures
-from healthcheck.stages.probe.answers import excerpt, surely
 from healthcheck.stages.probe.grading.statements import STRICT_TIERS
 from healthcheck.stages.probe.problems import prompt
 from healthcheck.stages.probe.records import ProbeRun, Sample
+from healthcheck.stages.probe.results import figures
+from healthcheck.stages.probe.results.answers import excerpt, surely
 from healthcheck.stages.probe.statistics.intervals import clopper_pearson, wilson
 from healthcheck.text.degenerate import breaks_off, dominant_script, flags
 from healthcheck.text.messages import joined, msg

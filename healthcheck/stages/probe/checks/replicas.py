@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.core.records import JsonValue, Stage
-from healthcheck.stages.probe.by_server import ERROR, Share, shares
 from healthcheck.stages.probe.records import ProbeRun
-from healthcheck.stages.probe.server import differences
+from healthcheck.stages.probe.results.by_server import ERROR, Share, shares
+from healthcheck.stages.probe.run.server import differences
 from healthcheck.text.messages import joined, msg
 
 SURE = 0.1

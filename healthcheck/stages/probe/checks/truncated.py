@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from healthcheck.core.check import Findings, NotApplicable, check, fail, unsettled, warn
 from healthcheck.core.records import Finding, Stage
-from healthcheck.stages.probe import answers
-from healthcheck.stages.probe.answers import excerpt, surely
 from healthcheck.stages.probe.records import ProbeRun, Sample
+from healthcheck.stages.probe.results import answers
+from healthcheck.stages.probe.results.answers import excerpt, surely
 from healthcheck.text.messages import msg
 
 NEVER_ENDS = 0.5

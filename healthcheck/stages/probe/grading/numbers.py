@@ -12,7 +12,7 @@ import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
 
-from healthcheck.stages.probe.grading import words
+from healthcheck.stages.probe.grading import number_words as words
 
 MAX_CHARS = 20_000
 """The most characters that are read, from the end of an answer: an endless loop of digits costs no time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from healthcheck.stages.probe.grading.words import UNITS
+from healthcheck.stages.probe.grading.number_words import UNITS
 
 _QUOTES = "\"'“”‘’`*"
 NUMBER_WORDS = {word: str(value) for value, word in enumerate(UNITS[:11])}

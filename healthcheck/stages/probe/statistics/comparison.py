@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from healthcheck.stages.probe.statistics.counting import Counts
 from healthcheck.stages.probe.statistics.distributions import (
     chi_square_1_upper_tail,
     normal_quantile,
@@ -22,9 +23,8 @@ from healthcheck.stages.probe.statistics.distributions import (
     sample_variance,
     t_quantile,
 )
+from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, Estimate
 from healthcheck.stages.probe.statistics.intervals import LEVEL
-from healthcheck.stages.probe.statistics.metrics import Counts
-from healthcheck.stages.probe.statistics.records import LIKE_THESE, Estimate
 from healthcheck.text.messages import msg
 
 LEAST_PROBLEMS = 20

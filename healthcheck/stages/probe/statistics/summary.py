@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from healthcheck.stages.probe.statistics.counting import Matrix, avg_at_n, cons_at_k, hard, pass_all_k, pass_at_k
+from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.stages.probe.statistics.intervals import Interval, Maker, plus_two_t, wilson
-from healthcheck.stages.probe.statistics.metrics import Matrix, avg_at_n, cons_at_k, hard, pass_all_k, pass_at_k
-from healthcheck.stages.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.stages.probe.statistics.voting import Answers, agreement_at_k, best_at_k, maj_at_k, wrong_consensus
 from healthcheck.text.messages import msg
 

@@ -80,9 +80,9 @@ def _reference(text: str) -> dict[str, Mapping[str, float] | ReferenceRun | None
 
 
 def _run_of(folder: Path) -> dict[str, Mapping[str, float] | ReferenceRun | None]:
-    from healthcheck.stages.probe.figures import accuracies  # noqa: PLC0415 - help needs no statistics
-    from healthcheck.stages.probe.folder import load  # noqa: PLC0415
     from healthcheck.stages.probe.reference_run import reference_of  # noqa: PLC0415
+    from healthcheck.stages.probe.results.figures import accuracies  # noqa: PLC0415 - help needs no statistics
+    from healthcheck.stages.probe.run.folder import load  # noqa: PLC0415
 
     run = load(folder)
     return {"references": accuracies(run), "reference_run": reference_of(run)}

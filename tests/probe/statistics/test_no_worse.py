@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
+from healthcheck.stages.probe.statistics.counting import Counts
 from healthcheck.stages.probe.statistics.gate import Decision
-from healthcheck.stages.probe.statistics.metrics import Counts
-from healthcheck.stages.probe.statistics.reference import Question, look, more_samples, problems_for, settles
+from healthcheck.stages.probe.statistics.no_worse import Question, look, more_samples, problems_for, settles
 
 PROBLEMS, REPEATS, ACCURACY = 60, 3, 0.8
 Shares = list[float]

@@ -10,7 +10,7 @@ from healthcheck.stages.probe.grading import Grade
 from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, Sample
 from healthcheck.stages.probe.statistics.gate import Decision, Evidence
-from healthcheck.stages.probe.statistics.reference import (
+from healthcheck.stages.probe.statistics.no_worse import (
     ERROR,
     Look,
     Question,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.stages.probe.statistics.metrics import avg_at_n, cons_at_k, hard, pass_all_k, pass_at_k
+from healthcheck.stages.probe.statistics.counting import avg_at_n, cons_at_k, hard, pass_all_k, pass_at_k
 from healthcheck.stages.probe.statistics.summary import summarize, summarize_scores
 
 rows = st.integers(1, 9).flatmap(lambda n: st.lists(st.integers(0, 1), min_size=n, max_size=n))

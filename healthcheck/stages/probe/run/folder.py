@@ -21,12 +21,12 @@ from typing import Any
 
 from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError, reason_of
-from healthcheck.stages.probe import journal
-from healthcheck.stages.probe.bank import fingerprint
 from healthcheck.stages.probe.grading import Grade, grade
-from healthcheck.stages.probe.layout import JOURNAL, METRICS, OUTCOME, PROBLEMS, REPORT, SETTINGS
 from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import EndedBy, Lost, ProbeRun, ProbeSettings, Sample
+from healthcheck.stages.probe.run import journal
+from healthcheck.stages.probe.run.bank import fingerprint
+from healthcheck.stages.probe.run.layout import JOURNAL, METRICS, OUTCOME, PROBLEMS, REPORT, SETTINGS
 from healthcheck.system import json_text
 from healthcheck.system.files import read_bounded, write_atomically
 from healthcheck.system.json_text import JsonError
@@ -209,7 +209,7 @@ def outcome_of(folder: Path) -> Outcome:
     return json_text.load_as(read_bounded(folder / OUTCOME, MAX_CONFIG_BYTES), Outcome)
 
 
-def figures(folder: Path) -> dict[str, JsonValue]:
+def read_metrics(folder: Path) -> dict[str, JsonValue]:
     """The figures of a run.
 
     Raises:

@@ -16,9 +16,9 @@ from healthcheck.contract import MODELS_PATH
 from healthcheck.core.records import JsonValue
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.stages.probe.records import ProbeSettings
-from healthcheck.stages.probe.request import fields
-from healthcheck.stages.probe.sampler import connections
-from healthcheck.stages.probe.secret_headers import hiding
+from healthcheck.stages.probe.run.request import fields
+from healthcheck.stages.probe.run.sampler import connections
+from healthcheck.stages.probe.run.secret_headers import hiding
 from healthcheck.system import json_text
 from healthcheck.system.files import read_bounded
 from healthcheck.system.json_text import JsonError

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from healthcheck.contract import CHAT_PATH
 from healthcheck.errors import UsageError
-from healthcheck.stages.probe.bank import Slot
 from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import EndedBy, Lost, ProbeSettings, Sample
-from healthcheck.stages.probe.replicas import Replica, Replicas
-from healthcheck.stages.probe.request import fields, messages
-from healthcheck.stages.probe.secret_headers import headers_of, hiding, hiding_in_errors
+from healthcheck.stages.probe.run.bank import Slot
+from healthcheck.stages.probe.run.replicas import Replica, Replicas
+from healthcheck.stages.probe.run.request import fields, messages
+from healthcheck.stages.probe.run.secret_headers import headers_of, hiding, hiding_in_errors
 from healthcheck.system import json_text
 from healthcheck.text.messages import msg
 from healthcheck.text.redact import Redact, beginning

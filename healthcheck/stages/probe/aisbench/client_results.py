@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from healthcheck.stages.probe.statistics.metrics import Matrix
+from healthcheck.stages.probe.statistics.counting import Matrix
 
 _BLOCK = 128
 _UNROLLED = 8

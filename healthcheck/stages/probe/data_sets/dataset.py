@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck.errors import UsageError
+from healthcheck.stages.probe.data_sets import columns, listed
+from healthcheck.stages.probe.data_sets.rows import rows_of
 from healthcheck.stages.probe.grading import expressions, golds, grade, judge
-from healthcheck.stages.probe.problems import columns, listed, requested
+from healthcheck.stages.probe.problems import requested
 from healthcheck.stages.probe.problems.problem import AnswerKind, Dice, Problem
-from healthcheck.stages.probe.problems.rows import rows_of
 from healthcheck.system import extras
 from healthcheck.system.files import read_text
 from healthcheck.text.messages import msg

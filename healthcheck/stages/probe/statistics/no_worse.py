@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from healthcheck.stages.probe.statistics.comparison import FEW_DIFFER, LEAST_PROBLEMS, loss_p
+from healthcheck.stages.probe.statistics.counting import Counts
 from healthcheck.stages.probe.statistics.distributions import normal_quantile, sample_variance, t_quantile
 from healthcheck.stages.probe.statistics.gate import Decision, Evidence, Gate, PairedGate
-from healthcheck.stages.probe.statistics.metrics import Counts
 
 ERROR = 0.01
 POWER = 0.93

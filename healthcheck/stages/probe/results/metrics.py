@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 
 from healthcheck.core.records import SOFT_SCORES, JsonValue
-from healthcheck.stages.probe import baselines, export, figures, verdict
-from healthcheck.stages.probe.by_server import Share, shares
 from healthcheck.stages.probe.laboratory import laboratory
 from healthcheck.stages.probe.records import CLIENT, THE_KIT, Grid, ProbeRun
+from healthcheck.stages.probe.results import baselines, export, figures, verdict
+from healthcheck.stages.probe.results.by_server import Share, shares
+from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.stages.probe.statistics.intervals import plus_two_t, wilson
-from healthcheck.stages.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.stages.probe.statistics.summary import ALL, accuracy_name, per_problem
 from healthcheck.text.messages import msg
 

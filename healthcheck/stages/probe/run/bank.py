@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from healthcheck.errors import UsageError
-from healthcheck.stages.probe.drawing import drawn
 from healthcheck.stages.probe.problems import Dice, Problem
 from healthcheck.stages.probe.records import ProbeSettings
-from healthcheck.stages.probe.request import differences
+from healthcheck.stages.probe.run.drawing import drawn
+from healthcheck.stages.probe.run.request import differences
 from healthcheck.system import json_text
 from healthcheck.text.messages import joined, msg
 

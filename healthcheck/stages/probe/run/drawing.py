@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck.errors import UsageError
+from healthcheck.stages.probe.data_sets.dataset import draw
+from healthcheck.stages.probe.data_sets.rows import MAX_ROWS
 from healthcheck.stages.probe.problems import TIERS, Dice, Problem, generate, requested
-from healthcheck.stages.probe.problems.dataset import draw
-from healthcheck.stages.probe.problems.rows import MAX_ROWS
 from healthcheck.stages.probe.records import DataSet, Example, ProbeSettings, RequestOptions
-from healthcheck.stages.probe.request import prompt_of
+from healthcheck.stages.probe.run.request import prompt_of
 from healthcheck.stages.probe.statistics.summary import ALL
 from healthcheck.text.messages import msg
 

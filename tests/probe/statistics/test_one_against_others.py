@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from healthcheck.stages.probe.statistics.replicas import Stratum, against_others
+from healthcheck.stages.probe.statistics.one_against_others import Stratum, against_others
 
 stats = pytest.importorskip("scipy.stats")
 

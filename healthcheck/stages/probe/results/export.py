@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck.core.records import JsonValue
-from healthcheck.stages.probe import figures
+from healthcheck.stages.probe.aisbench.client_files import MODEL, ClientReport, Failure, Prediction, write
+from healthcheck.stages.probe.aisbench.client_results import client_results, printed
 from healthcheck.stages.probe.aisbench.configuration import (
-    DataSet,
+    ClientDataSet,
     gsm8k,
     infer_config,
     sections,
@@ -19,13 +20,12 @@ from healthcheck.stages.probe.aisbench.configuration import (
     version_of,
 )
 from healthcheck.stages.probe.aisbench.grader import client_gold, client_grade
-from healthcheck.stages.probe.aisbench.layout import MODEL, ClientReport, Failure, Prediction, write
-from healthcheck.stages.probe.aisbench.metrics import client_results, printed
 from healthcheck.stages.probe.aisbench.textvqa import Reference, client_soft
 from healthcheck.stages.probe.problems import AnswerKind, Problem
 from healthcheck.stages.probe.records import QUESTION, Grid, ProbeRun, Sample
-from healthcheck.stages.probe.request import fields, messages
-from healthcheck.stages.probe.statistics.metrics import HARD_THRESHOLD, hard
+from healthcheck.stages.probe.results import figures
+from healthcheck.stages.probe.run.request import fields, messages
+from healthcheck.stages.probe.statistics.counting import HARD_THRESHOLD, hard
 
 _DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
 """Answers in words, which data sets of questions have, are not for its grader of numbers."""
@@ -161,13 +161,13 @@ def _report(run: ProbeRun) -> ClientReport:
     )
 
 
-def _data_set(run: ProbeRun, chosen: Grid) -> DataSet:
+def _data_set(run: ProbeRun, chosen: Grid) -> ClientDataSet:
     """The problems of the grid as the client's data set; nothing where no one grader of it is emulated for them."""
     problems = [run.problems[problem] for problem in chosen.problems]
     if not problems or not all(map(emulated, run.problems)):
-        return DataSet()
+        return ClientDataSet()
     if len({problem.kind for problem in problems}) > 1:
-        return DataSet()
+        return ClientDataSet()
     if problems[0].kind is AnswerKind.SOFT:
         return textvqa(_abbreviation(run), [(problem.question, _persons(problem)) for problem in problems])
     return gsm8k(_abbreviation(run), [(problem.question, gold(problem)) for problem in problems])

@@ -60,7 +60,7 @@ class ClientReport:
         dataset: the data set's abbreviation.
         version: the prompt's digest.
         predictions: in the order in which they came.
-        results: what `metrics.client_results` gives; None if nothing was answered.
+        results: what `client_results` gives; None if nothing was answered.
         config: top-level sections of the `configs` file.
         data: what the configuration reads, texts by path from the report folder.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from healthcheck.stages.probe.grading import Grade
 from healthcheck.stages.probe.laboratory import adaptive_k, laboratory
 from healthcheck.stages.probe.records import Grid, ProbeRun
-from healthcheck.stages.probe.statistics.records import Estimate, Summary
+from healthcheck.stages.probe.statistics.estimates import Estimate, Summary
 from healthcheck.stages.probe.statistics.summary import summarize, summarize_tiers, summarize_votes
 from healthcheck.text.messages import msg
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from healthcheck.stages.probe.records import ProbeRun
 from healthcheck.stages.probe.statistics.intervals import wilson
-from healthcheck.stages.probe.statistics.replicas import Stratum, against_others
+from healthcheck.stages.probe.statistics.one_against_others import Stratum, against_others
 
 ERROR = 0.01
 """How often a server of a run whose servers are alike is called worse, for all servers together."""

@@ -1,0 +1,1 @@
+"""Problems from files of the user."""
