@@ -5,34 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from healthcheck import contract
-from healthcheck.core.check import Check, Findings, check, fail, unsettled, warn
+from healthcheck.core.check import Findings, check, fail, unsettled, warn
 from healthcheck.core.records import CheckResult, Outcome
-from healthcheck.stages.plan.checks.any_processor import any_processor
-from healthcheck.stages.plan.checks.ascend_environment import ascend_environment
-from healthcheck.stages.plan.checks.engine_installed import engine_installed
-from healthcheck.stages.plan.checks.keeps_packages import keeps_packages
-from healthcheck.stages.plan.checks.no_arguments import no_arguments
-from healthcheck.stages.plan.checks.no_downloads import no_downloads
-from healthcheck.stages.plan.checks.no_image_paths import no_image_paths
-from healthcheck.stages.plan.checks.no_missing_files import no_missing_files
-from healthcheck.stages.plan.checks.no_missing_modules import no_missing_modules
-from healthcheck.stages.plan.checks.no_missing_programs import no_missing_programs
-from healthcheck.stages.plan.checks.no_other_variables import no_other_variables
-from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.text.messages import msg
 
-PARTS: tuple[Check[LaunchPlan], ...] = (
-    no_arguments,
-    no_other_variables,
-    no_missing_files,
-    no_missing_programs,
-    no_missing_modules,
-    engine_installed,
-    no_downloads,
-    no_image_paths,
-    any_processor,
-    keeps_packages,
-    ascend_environment,
+PARTS = (
+    "plan/no-arguments",
+    "plan/no-other-variables",
+    "plan/no-missing-files",
+    "plan/no-missing-programs",
+    "plan/no-missing-modules",
+    "plan/engine-installed",
+    "plan/no-downloads",
+    "plan/no-image-paths",
+    "plan/any-processor",
+    "plan/keeps-packages",
+    "plan/ascend-environment",
 )
 """The checks that this one sums up, in the order of the report."""
 _EXPECTED = msg("a start that needs nothing but the commit, the image and MODEL_PATH")
@@ -54,8 +42,7 @@ def self_contained(results: Sequence[CheckResult]) -> Findings:
     deploy.sh runs in a clean image, from a fresh clone, with MODEL_PATH and nothing else. Each of these checks
     names one thing that it must not need, with an example and its repair.
     """
-    names = {part.id for part in PARTS}
-    parts = [result for result in results if result.id in names]
+    parts = [result for result in results if result.id in PARTS]
     failed = [result.id for result in parts if result.outcome is Outcome.FAIL]
     open_ = [result.id for result in parts if not result.settled]
     warned = [result.id for result in parts if result.outcome is Outcome.WARN]

@@ -94,8 +94,8 @@ def _conflict(entry: Entry, row: stacks.Row, declared: Entry | None) -> Iterator
     other = msg("; it fits {fitting}", ", ".join(fitting[:4])) if fitting else msg("; it fits no row of the matrix")
     say, seen, rule = warn, msg("“{quoted}”{other}", entry.text, other), None
     if declared is not None and against.by.split()[0] == declared.name and name != "ray":
-        said = (entry.text, declared.text, declared.where)
-        seen = msg("“{quoted}” beside “{quoted2}” ({where}): no installation has both", *said)
+        both = (entry.text, declared.text, declared.where)
+        seen = msg("“{quoted}” beside “{quoted2}” ({where}): no installation has both", *both)
         say, rule = fail, contract.PROVIDED
     yield say(expected=expected, seen=seen, fix=fix, where=entry.where, rule=rule, evidence=evidence)
 
