@@ -6,15 +6,17 @@ from healthcheck import contract
 from healthcheck.core.check import Findings, check, note, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan import requested
+from healthcheck.stages.plan.image import STUBS
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.text.messages import msg
 
 _PACKAGES = {
-    "sglang": "sglang", "lmdeploy": "lmdeploy", "llama.cpp": "llama-cpp-python", "mindie": "", "proxy": "",
-    "xinference": "xinference", "swift": "ms-swift", "llamafactory": "llamafactory", "litellm": "litellm",
+    "sglang": "sglang", "lmdeploy": "lmdeploy", "llama.cpp": "llama-cpp-python", "mindie": "", "swift": "ms-swift",
+    "xinference-local": "xinference", "llamafactory-cli": "llamafactory",
 }  # fmt: skip
-"""Engines missing from the vllm-ascend image, with their PyPI package ("" if there is none)."""
-_OTHER_NAMES = {"swift": "swift", "llamafactory": "llama_factory", "llama.cpp": "llama_cpp"}
+"""Engines and programs missing from the vllm-ascend image, with their PyPI package ("" if there is none)."""
+_PROGRAMS = frozenset(STUBS["server.sh"]) - {"transformers"}
+"""Servers that the image lacks as well, where nothing is known of their engine."""
 
 
 @check(
@@ -40,11 +42,11 @@ def engine_installed(plan: LaunchPlan) -> Findings:
     exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --port {port}
     ```
     """
-    engines = {server.engine: server for server in reversed(plan.servers) if server.engine in _PACKAGES}
-    for engine, server in engines.items():
-        names = {(_PACKAGES[engine] or engine).replace("-", "_"), _OTHER_NAMES.get(engine, engine)}
+    started = {name: server for server in reversed(plan.servers) if (name := _missing_in_the_image(server))}
+    for name, server in started.items():
+        names = {(_PACKAGES.get(name) or name).replace("-", "_"), name.replace(".", "_")}
         if not (names & requested.packages(plan) or requested.brings_unknown(plan)):
-            yield _not_installed(engine, server)
+            yield _not_installed(name, server)
     if plan.server and plan.server.engine in {"sglang", "lmdeploy", "llama.cpp"}:
         yield note(
             msg("the options of {engine} were not judged: what is catalogued is vLLM's", plan.server.engine),
@@ -52,9 +54,15 @@ def engine_installed(plan: LaunchPlan) -> Findings:
         )
 
 
-def _not_installed(engine: str, server: ServerCommand) -> Finding:
-    package = _PACKAGES[engine]
-    name = server.command.partition(" ")[0] if engine == "proxy" else engine
+def _missing_in_the_image(server: ServerCommand) -> str:
+    """The engine, or the program of one that nothing is known of; "" if the image has it."""
+    program = server.command.partition(" ")[0]
+    of_a_program = server.engine in {"proxy", "unknown"} and program in _PROGRAMS
+    return server.engine if server.engine in _PACKAGES else program if of_a_program else ""
+
+
+def _not_installed(name: str, server: ServerCommand) -> Finding:
+    package = _PACKAGES.get(name, "")
     also = msg(", and name {package} in requirements.txt", package) if package else ""
     return warn(
         expected=msg("an engine that the image has, or that requirements.txt or deploy.sh installs"),

@@ -1,4 +1,4 @@
-"""Stubs for what torch_npu and pyACL say of the devices."""
+"""Stubs for what torch_npu says of the devices."""
 
 from __future__ import annotations
 
@@ -28,15 +28,7 @@ def parts(name: str) -> dict[str, Any]:
     if name in {"torch.npu", "torch_npu.npu"}:
         return npu()
     if name in {"torch", "torch_npu"}:
-        return {"npu": _with("torch.npu", npu())}
-    if name == "acl":
-        runtime = {"get_device_count": lambda: (image.visible_devices(), 0)}
-        return {"rt": _with("acl.rt", runtime), "get_soc_name": lambda: image.devices()["soc"]}
+        stub = Anything("torch.npu")
+        stub.__dict__.update(npu())
+        return {"npu": stub}
     return {}
-
-
-def _with(name: str, known: dict[str, Any]) -> Any:
-    stub = Anything(name)
-    for attribute, value in known.items():
-        setattr(stub, attribute, value)
-    return stub

@@ -175,10 +175,6 @@ def parts(name: str) -> dict[str, Any]:
             "launch_server": _serve_call("sglang.launch_server"), "ServerArgs": Base,
             "Engine": type("Engine", (Engine,), {}), "prepare_server_args": Parser().parse_args,
         }  # fmt: skip
-    elif top == "lmdeploy":
-        found = {"serve": _serve_call("lmdeploy.serve"), "pipeline": _pipeline} if name == "lmdeploy" else {}
-    elif top == "llama_cpp":
-        found = {"Llama": type("Llama", (Engine,), {})}
     elif top in {"transformers", "modelscope", "openmind", "diffusers", "peft", "optimum", "sentence_transformers"}:
         found = {"pipeline": _pipeline, "snapshot_download": download, "__getattr__": _pretrained}
     elif top in {"huggingface_hub", "openmind_hub"}:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import runpy
-import shlex
 import sys
 from typing import Any
 
@@ -18,12 +17,10 @@ def complete(name: str, arguments: list[str]) -> list[str]:
     """
     if name != "gunicorn":
         return arguments
-    more = shlex.split(os.environ.get("GUNICORN_CMD_ARGS", ""))
-    given = [*more, *arguments]
-    bound = _bound(_configuration(_value(given, "-c", "--config")))
+    bound = _bound(_configuration(_value(arguments, "-c", "--config")))
     if not bound and os.environ.get("PORT"):
         bound = f"0.0.0.0:{os.environ['PORT']}"
-    return [*(("--bind", bound) if bound else ()), *given]
+    return [*(("--bind", bound) if bound else ()), *arguments]
 
 
 def target(name: str, arguments: list[str]) -> str:
