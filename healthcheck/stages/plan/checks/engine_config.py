@@ -94,13 +94,10 @@ def _judged(
     if error.kind == "Refused" and _other_release_takes_it(facts, server):
         seen += msg("; another release takes it (plan/flags), and which one the service has is not documented")
         return warn(expected=expected, seen=seen, fix=change, where=server.place, evidence=evidence)
-    return fail(
-        expected=expected,
-        seen=msg("{seen}; the arguments: {quoted}", seen, server.quoted),
-        fix=msg("{change}, as the message says", change if concerned else any_of_them),
-        where=server.place,
-        evidence={**evidence, "option": concerned},
-    )
+    evidence["option"] = concerned
+    seen = msg("{seen}; the arguments: {quoted}", seen, server.quoted)
+    fix = msg("{change}, as the message says", change if concerned else any_of_them)
+    return fail(expected=expected, seen=seen, fix=fix, where=server.place, evidence=evidence)
 
 
 def _excuse(error: Raised, environment: Environment, facts: EngineConfig) -> Trouble | None:

@@ -53,11 +53,10 @@ def is_absent(name: str) -> bool:
 def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     """Write the stubs to `kit`/bin (as `job.kit` sees it) and link them into the given folders."""
     lib = f"{kit}/lib/healthcheck"
-    for folder in ("bin", "lib"):
-        os.makedirs(f"{kit}/{folder}", exist_ok=True)
+    os.makedirs(f"{kit}/bin", exist_ok=True)
     _compile()
     for package in ("", "stages", "stages/plan", "stages/plan/dry_run", "stages/repo", "sandbox"):
-        os.mkdir(f"{lib}/{package}")
+        os.makedirs(f"{lib}/{package}")
         Path(f"{lib}/{package}/__init__.py").touch()
     for module in SHARED:
         shutil.copyfile(f"{_PACKAGE}/{module}", f"{lib}/{module}")

@@ -119,7 +119,14 @@ ENGINES: tuple[Engine, ...] = (
     ),
 )  # fmt: skip
 
-UNKNOWN = _WebServer(name="unknown", programs=(), port=None, host=None)
+UNKNOWN = _WebServer(
+    name="unknown",
+    programs=(),
+    port=None,
+    host=None,
+    bind_options=("bind", "listen"),
+    grammar=Grammar(short={"-b": "bind", "-p": "port"}),
+)
 
 
 def grammar_of(engine: Engine) -> Grammar:

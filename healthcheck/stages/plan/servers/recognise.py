@@ -29,14 +29,6 @@ _OPEN_ENDED = re.compile(r":path|<path:|\{tail|\.\*|\.\+|<unresolved:")
 _ENGINE_MODULES = re.compile(r"^(LLM|AsyncLLM|AsyncLLMEngine|LLMEngine|AsyncEngineArgs|EngineArgs|Llama|Engine)$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """One setting, and where it comes from."""
-
-    value: str
-    source: PortSource
-
-
 def server_of(record: Record, loaded: Sequence[str]) -> ServerCommand:
     """The server that a record shows; `loaded` are models that the same program loaded in Python."""
     engine, argv = find_engine(record.argv)
@@ -48,7 +40,7 @@ def server_of(record: Record, loaded: Sequence[str]) -> ServerCommand:
     argv = tuple(word for word in argv if not word.startswith("#route "))
     line = parse(argv, grammar_of(engine))
     config = _config(engine, line, record)
-    from_file = {name: given.value for name, given in config.given.items() if opposite(name) not in line.options}
+    from_file = {name: value for name, value in config.values.items() if opposite(name) not in line.options}
     options = {**from_file, **line.options}
     model = _model(engine, line, options, record)
     port, port_source = _port(engine, line, config, record)
@@ -83,8 +75,8 @@ def _app(record: Record, engine: Engine, loaded: Sequence[str]) -> ServerCommand
     routes, given = found.get("routes"), found.get("options")
     options = {str(k).replace("_", "-"): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
     text = options.get("port")
-    given_port = Given(value=text or "", source=PortSource(kind=Origin.OPTION, text=f"port={text}"))
-    port, source = _number(given_port) if text else (engine.port, _default(engine))
+    by_call = PortSource(kind=Origin.OPTION, text=f"port={text}")
+    port, source = _number(text, by_call) if text else (engine.port, _default(engine))
     shown = ", ".join(f"{name}={options[name]}" for name in ("host", "port") if name in options)[:NAME_CHARACTERS]
     call_text = f"{engine.name if engine.programs else record.argv[0].partition(':')[2]}({shown})"
     return ServerCommand(
@@ -107,12 +99,13 @@ class _Config:
     """What a --config file says.
 
     Attributes:
-        given: its settings by their long names.
+        values: its settings by their long names; `places` has the line of each.
         problem: why vLLM cannot read it, "" if it can or there is none.
         unread: its name if only the beginning was recorded, so that what it says is unknown.
     """
 
-    given: Mapping[str, Given] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
     unread: str = ""
 
@@ -125,13 +118,11 @@ def _config(engine: Engine, line: CommandLine, record: Record) -> _Config:
     if text is None or engine.name not in {"vllm", "sglang"}:
         return _Config(unread=unread)
     data = {} if unread else _document(name, text)
-    given = {}
+    values, places = dict[str, str](), dict[str, str]()
     for key, value in data.items() if isinstance(data, dict) else ():
         if value is not False and value is not None:
-            place = f"{name}:{_line_of(text, str(key))}"
-            source = PortSource(kind=Origin.FILE, text=place, where=place)
             plain = grammar_of(engine).full_name(str(key).replace("_", "-"))
-            given[plain] = Given(value=_plain(value), source=source)
+            values[plain], places[plain] = _plain(value), f"{name}:{_line_of(text, str(key))}"
     problem = ""
     if engine.name == "vllm" and not name.endswith((".yaml", ".yml")):
         problem = msg("{name} is not a .yaml file", name)
@@ -139,7 +130,7 @@ def _config(engine: Engine, line: CommandLine, record: Record) -> _Config:
         problem = msg("{name} {problem}", name, data)
     elif engine.name == "vllm" and not isinstance(data, dict):
         problem = msg("{name} holds no names with values", name)
-    return _Config(given=given, problem=problem, unread=unread)
+    return _Config(values=values, places=places, problem=problem, unread=unread)
 
 
 def _document(name: str, text: str) -> JsonValue:
@@ -186,11 +177,11 @@ def _resolved(model: str, record: Record) -> str:
 
 
 def _port(engine: Engine, line: CommandLine, config: _Config, record: Record) -> tuple[int | None, PortSource]:
-    if engine.name == "vllm" and ("uds" in line.options or "uds" in config.given):
+    if engine.name == "vllm" and ("uds" in line.options or "uds" in config.values):
         return None, PortSource(kind=Origin.OPTION, text=line.spelled.get("uds", "--uds"))
-    given = _given_port(engine, line, config.given, record)
+    given = _given_port(engine, line, config, record)
     if given is not None:
-        return _number(given)
+        return _number(*given)
     if config.unread:
         text = f"{UNRESOLVED} {config.unread} is too long to be read here>"
         return None, PortSource(kind=Origin.UNKNOWN, text=text)
@@ -205,27 +196,27 @@ def _default(engine: Engine) -> PortSource:
     return PortSource(kind=kind, text=msg("{name}'s own default", engine.name))
 
 
-def _given_port(engine: Engine, line: CommandLine, config: Mapping[str, Given], record: Record) -> Given | None:
+def _given_port(
+    engine: Engine, line: CommandLine, config: _Config, record: Record
+) -> tuple[str, PortSource] | None:
     for name in (*engine.port_options, *engine.bind_options):
         if name in line.options:
             source = PortSource(kind=Origin.OPTION, text=line.spelled[name])
-            return Given(value=line.options[name].rpartition(":")[2], source=source)
-        if name in config:
-            return config[name]
+            return line.options[name].rpartition(":")[2], source
+        if place := config.places.get(name):
+            return config.values[name], PortSource(kind=Origin.FILE, text=place, where=place)
     if engine.programs == ("-m http.server",) and any(line.positional[:1]):
         text = line.positional[0]
-        return Given(value=text, source=PortSource(kind=Origin.OPTION, text=text))
+        return text, PortSource(kind=Origin.OPTION, text=text)
     listening = engine.name == "proxy" and next(map(_LISTEN.search, record.texts.values()), None)
     if listening:
-        return Given(value=listening[1], source=PortSource(kind=Origin.FILE, text=listening[0]))
+        return listening[1], PortSource(kind=Origin.FILE, text=listening[0])
     variable = by_variable(engine.port_variables, record.env)
-    if variable is None:
-        return None
-    return Given(value=variable[1], source=PortSource(kind=Origin.VARIABLE, text="=".join(variable)))
+    return variable and (variable[1], PortSource(kind=Origin.VARIABLE, text="=".join(variable)))
 
 
-def _number(given: Given) -> tuple[int | None, PortSource]:
-    value, source = given.value.strip(), given.source
+def _number(value: str, source: PortSource) -> tuple[int | None, PortSource]:
+    value = value.strip()
     text = shortened(source.text, NAME_CHARACTERS)
     if re.fullmatch(r"\+?\d{1,5}", value):
         return int(value), replace(source, text=text)

@@ -97,19 +97,14 @@ def _second_model(server: ServerCommand, parsed: Parsed) -> Iterator[Problem]:
     """`vllm serve` makes the value of --model its first word: a positional model is then one word too many."""
     option = next((argument for argument in parsed.arguments if argument.written == MODEL), None)
     if option and parsed.model is not None and _API_SERVER not in server.command:
-        yield Problem(
-            at=option.at,
-            flag=MODEL,
-            expected=msg("the model once"),
-            seen=msg(
-                "{model} and {model2} {values}: vLLM serves the second one, and ends with “unrecognized "
-                "arguments” for the first",
-                parsed.model[:80],
-                MODEL,
-                " ".join(option.values)[:80],
-            ),
-            fix=msg("take {model} and its value out", MODEL),
+        both = (parsed.model[:80], MODEL, " ".join(option.values)[:80])
+        seen = msg(
+            "{model} and {model2} {values}: vLLM serves the second one, and ends with “unrecognized "
+            "arguments” for the first",
+            *both,
         )
+        fix = msg("take {model} and its value out", MODEL)
+        yield Problem(at=option.at, flag=MODEL, expected=msg("the model once"), seen=seen, fix=fix)
 
 
 def whole_argv(server: ServerCommand, chosen: Catalogue) -> tuple[str, ...]:

@@ -54,23 +54,14 @@ def judge(parsed: Parsed, catalogue: Catalogue) -> Iterator[Problem]:
         if reason:
             expected, fix = reason
             shown = " ".join(value or "''" for value in argument.values)
-            yield Problem(
-                at=argument.at,
-                flag=argument.written,
-                expected=expected,
-                seen=msg("{written} {shown}", argument.written, shown)[:MAX_SHOWN],
-                fix=fix,
-            )
+            seen = msg("{written} {shown}", argument.written, shown)[:MAX_SHOWN]
+            yield Problem(at=argument.at, flag=argument.written, expected=expected, seen=seen, fix=fix)
     for switch, needed in NEEDS:
         given = parsed.last(switch)
         if given and not given.flag.startswith("--no-") and parsed.last(needed) is None:
-            yield Problem(
-                at=given.at,
-                flag=switch,
-                expected=msg("{needed} beside {switch}", needed, switch),
-                seen=msg("{switch} alone", switch),
-                fix=msg("add {needed}, or take {switch} out", needed, switch),
-            )
+            expected, seen = msg("{needed} beside {switch}", needed, switch), msg("{switch} alone", switch)
+            fix = msg("add {needed}, or take {switch} out", needed, switch)
+            yield Problem(at=given.at, flag=switch, expected=expected, seen=seen, fix=fix)
     yield from _small_batch(parsed)
 
 
@@ -88,13 +79,10 @@ def _small_batch(parsed: Parsed) -> Iterator[Problem]:
         least = _whole(parsed, other)
         if batch and tokens is not None and least is not None and tokens < least:
             prompts = msg(" where prompts are not cut into chunks") if other == "--max-model-len" else ""
-            yield Problem(
-                at=batch.at,
-                flag=BATCH,
-                expected=msg("{batch} of at least {other}{prompts}", BATCH, other, prompts),
-                seen=msg("{batch} {tokens}, {other} {least}", BATCH, tokens, other, least),
-                fix=msg("write {batch} {least}", BATCH, least),
-            )
+            expected = msg("{batch} of at least {other}{prompts}", BATCH, other, prompts)
+            seen = msg("{batch} {tokens}, {other} {least}", BATCH, tokens, other, least)
+            fix = msg("write {batch} {least}", BATCH, least)
+            yield Problem(at=batch.at, flag=BATCH, expected=expected, seen=seen, fix=fix)
 
 
 def _whole(parsed: Parsed, name: str) -> int | None:

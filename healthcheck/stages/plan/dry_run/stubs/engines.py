@@ -146,44 +146,37 @@ def download(repo: Any = None, *args: Any, **kwargs: Any) -> str:
     return target
 
 
-def _serve_call(name: str) -> Any:
-    def call(*args: Any, **kwargs: Any) -> None:
-        first = args[0] if args else None
-        argv = [str(first)] if isinstance(first, (str, os.PathLike)) else []
-        for source in (first, kwargs):
-            values = source if isinstance(source, dict) else getattr(source, "__dict__", {})
-            argv += [part for key, value in values.items() if isinstance(key, str) for part in option(key, value)]
-        note.serve("python3", ["-m", name, *argv])
-
-    return call
+def _sglang_launch_server(arguments: Any = None, *_: Any, **more: Any) -> None:
+    given = {**getattr(arguments, "__dict__", {}), **more}
+    argv = [part for key, value in given.items() for part in option(key, value)]
+    note.serve("python3", ["-m", "sglang.launch_server", *argv])
 
 
 def parts(name: str) -> dict[str, Any]:
     """What matters of an engine's library by module name."""
-    found: dict[str, Any] = {}
     top = name.split(".", maxsplit=1)[0]
     if top in {"vllm", "vllm_ascend", "vllm_omni"}:
-        found = {
+        return {
             "FlexibleArgumentParser": Parser, "run_server": _vllm_run_server, "main": _vllm_main,
             "make_arg_parser": lambda parser=None, *_: parser or Parser(),
             "validate_parsed_serve_args": lambda *_: None,
             **{each: type(each, (Engine,), {}) for each in (
                 "LLM", "AsyncLLMEngine", "AsyncLLM", "LLMEngine", "AsyncEngineArgs", "EngineArgs")},
         }  # fmt: skip
-    elif top == "sglang":
-        found = {
-            "launch_server": _serve_call("sglang.launch_server"), "ServerArgs": Base,
+    if top == "sglang":
+        return {
+            "launch_server": _sglang_launch_server, "ServerArgs": Base,
             "Engine": type("Engine", (Engine,), {}), "prepare_server_args": Parser().parse_args,
         }  # fmt: skip
-    elif top in {"transformers", "modelscope", "openmind", "diffusers", "peft", "optimum", "sentence_transformers"}:
-        found = {"pipeline": _pipeline, "snapshot_download": download, "__getattr__": _pretrained}
-    elif top in {"huggingface_hub", "openmind_hub"}:
-        found = {"snapshot_download": download, "hf_hub_download": download}
-    elif name in {"torch", "torch.cuda"}:
+    if top in {"transformers", "modelscope", "openmind", "diffusers", "peft", "optimum", "sentence_transformers"}:
+        return {"pipeline": _pipeline, "snapshot_download": download, "__getattr__": _pretrained}
+    if top in {"huggingface_hub", "openmind_hub"}:
+        return {"snapshot_download": download, "hf_hub_download": download}
+    if name in {"torch", "torch.cuda"}:
         cuda: Any = Anything("torch.cuda")
         cuda.is_available, cuda.device_count = (lambda: False), (lambda: 0)
-        found = {"cuda": cuda} if name == "torch" else {"is_available": lambda: False}
-    return found
+        return {"cuda": cuda} if name == "torch" else {"is_available": lambda: False}
+    return {}
 
 
 def _pretrained(name: str) -> Any:
