@@ -274,6 +274,10 @@ WRONG_PUBLISHED: tuple[Case, ...] = (
         "gunicorn-configured-port", sh("exec gunicorn -c conf.py app:app"), {**UNNAMED, "plan/port": "fail"},
         files={"app.py": FASTAPI, "conf.py": "bind = ['0.0.0.0:9000']\n"}, says="port 9000",
     ),
+    case(
+        "another-server-configured-port", sh("exec hypercorn app:app --bind 0.0.0.0:9000"), {**UNNAMED, "plan/port": "fail"},
+        files={"app.py": FASTAPI}, says="port 9000",
+    ),
     case("wheel-missing", sh("set -e\npip install ./wheels/a-1.0-py3-none-any.whl\n" + SERVE), NOT_SHIPPED, says="a-1.0"),
     case("editable-missing", sh("set -e\npython3 -m pip install -e ./plugin\n" + SERVE), NOT_SHIPPED, says="plugin"),
     case(

@@ -115,23 +115,14 @@ class Typer(Group):
     def __init__(self, *_: Any, **__: Any) -> None:
         super().__init__(lambda: None)
 
-    def command(self, name: Any = None, *_: Any, **__: Any) -> Any:
-        def add(function: Any) -> Any:
-            self.add_command(Command(function), name)
-            return function
-
-        return add
-
     def callback(self, *_: Any, **__: Any) -> Any:
         return lambda function: function
 
     def run(self, argv: list[str]) -> None:
         if len(self.commands) == 1:
             next(iter(self.commands.values())).run(argv)
-        elif argv and argv[0] in self.commands:
-            self.commands[argv[0]].run(argv[1:])
         else:
-            sys.exit(2)
+            super().run(argv)
 
 
 def _with_context(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -154,10 +145,6 @@ def _making(kind: type[Command]) -> Callable[..., Any]:
     return lambda *args, **_: kind(args[0]) if args and callable(args[0]) else kind
 
 
-def _run(function: Any) -> None:
-    Command(function)()
-
-
 def _typer_option(default: Any = _MISSING, *words: Any, **more: Any) -> Option:
     return Option(*words, default=default, **more)
 
@@ -169,6 +156,9 @@ def parts(name: str) -> dict[str, Any]:
             "command": _making(Command), "group": _making(Group), "option": _declare, "argument": _declare,
             "echo": print, "pass_context": _with_context,
         },
-        "typer": {"Typer": Typer, "run": _run, "Option": _typer_option, "Argument": _typer_option, "echo": print},
+        "typer": {
+            "Typer": Typer, "run": lambda function: Command(function)(), "Option": _typer_option,
+            "Argument": _typer_option, "echo": print,
+        },
     }  # fmt: skip
     return known.get(name, {})
