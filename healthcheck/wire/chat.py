@@ -31,12 +31,7 @@ def user(text: str) -> Message:
 
 
 def request_body(
-    messages: Sequence[Message],
-    *,
-    model: str,
-    max_tokens: int,
-    temperature: float,
-    samples: int = 5,
+    messages: Sequence[Message], *, model: str, max_tokens: int, temperature: float, samples: int = 5
 ) -> dict[str, JsonValue]:
     """The body that the evaluation client sends, its extra fields included, keys in its order.
 

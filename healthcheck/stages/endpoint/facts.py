@@ -13,13 +13,7 @@ from dataclasses import replace
 from healthcheck.contract import Task
 from healthcheck.core.progress import Progress, Silent
 from healthcheck.stages.endpoint import waits
-from healthcheck.stages.endpoint.answers import (
-    answer,
-    answered,
-    context_tokens,
-    plain_answer,
-    texts,
-)
+from healthcheck.stages.endpoint.answers import answer, answered, context_tokens, plain_answer, texts
 from healthcheck.stages.endpoint.arrivals import Streaming, streaming
 from healthcheck.stages.endpoint.asking import SHORT_TOKENS, Asker, together
 from healthcheck.stages.endpoint.crowd import (

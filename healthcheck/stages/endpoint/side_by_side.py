@@ -28,15 +28,7 @@ from healthcheck.stages.endpoint.prompts import (
     system,
     with_picture,
 )
-from healthcheck.stages.endpoint.records import (
-    Conversation,
-    Foreign,
-    Interview,
-    Recall,
-    Sampling,
-    Shown,
-    Step,
-)
+from healthcheck.stages.endpoint.records import Conversation, Foreign, Interview, Recall, Sampling, Shown, Step
 from healthcheck.stages.endpoint.streams import tokens_per_unit
 from healthcheck.text.messages import msg
 from healthcheck.wire.chat import Message, user

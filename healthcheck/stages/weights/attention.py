@@ -74,11 +74,7 @@ def _cache(facts: WeightsFacts, attention: Attention) -> Findings:
     seen, sure = _end(facts, attention, named, chip)
     report = fail if sure else unsettled
     expected = msg(
-        "no --{cache} {named}, for {label} on a {label2}",
-        CACHE,
-        shown(named, 40),
-        facts.row.label(),
-        chip.label,
+        "no --{cache} {named}, for {label} on a {label2}", CACHE, shown(named, 40), facts.row.label(), chip.label
     )
     yield report(expected=expected, seen=seen, fix=msg("leave --{cache} out", CACHE), where=_place(facts, CACHE))
 

@@ -130,14 +130,12 @@ def _cut(steps: tuple[Step, ...], each: float) -> Finding | None:
     for step, count in zip(steps[2:], counts[2:], strict=True):
         more = each * (step.units - steps[0].units)
         if count - counts[0] < (1 - _LOST_SHARE) * more - each:
-            return about(step.exchange).fail(
-                expected=msg(
-                    "about {counts:.0f} prompt tokens: {each:.1f} for each of {units} units",
-                    counts[0] + more,
-                    each,
-                    step.units,
-                ),
-                seen=msg("{count}: the rest of the prompt was cut without an error", count),
-                fix=_FIX,
+            expected = msg(
+                "about {counts:.0f} prompt tokens: {each:.1f} for each of {units} units",
+                counts[0] + more,
+                each,
+                step.units,
             )
+            seen = msg("{count}: the rest of the prompt was cut without an error", count)
+            return about(step.exchange).fail(expected=expected, seen=seen, fix=_FIX)
     return None

@@ -93,15 +93,13 @@ def max_tokens(interview: Interview) -> Findings:
             return
     refused = [each for each in (interview.long, interview.roomy) if each and each.status not in {0, 200}]
     if refused and (not too_long(refused[0]) or (context and context > 2 * token_limit(refused[0]))):
-        yield about(refused[0]).warn(
-            expected=msg(
-                "an answer of up to {token_limit} tokens; the context is {context}",
-                token_limit(refused[0]),
-                context or msg("unknown"),
-            ),
-            seen=response_of(refused[0]),
-            fix=msg("raise the server's limit on new tokens: the evaluation client asks for 512 by default"),
+        expected = msg(
+            "an answer of up to {token_limit} tokens; the context is {context}",
+            token_limit(refused[0]),
+            context or msg("unknown"),
         )
+        fix = msg("raise the server's limit on new tokens: the evaluation client asks for 512 by default")
+        yield about(refused[0]).warn(expected=expected, seen=response_of(refused[0]), fix=fix)
 
 
 def _usage(interview: Interview, exchange: Exchange) -> Usage | None:
@@ -114,17 +112,15 @@ def _exceeds(exchange: Exchange, usage: Usage | None) -> Finding | None:
     counted = usage.completion_tokens if usage else None
     if (counted or 0) <= _COUNTED_OVER * token_limit(exchange) + 2 and not overruns(exchange):
         return None
-    return about(exchange).fail(
-        expected=msg("at most {token_limit} tokens", token_limit(exchange)),
-        seen=msg(
-            "{counted} tokens, {words_in} words{error}: {text}",
-            "?" if counted is None else counted,
-            words_in(completion),
-            msg(", and no end: ") + exchange.error if exchange.error else "",
-            shown(completion.text),
-        ),
-        fix=msg("pass max_tokens on to the engine"),
+    expected = msg("at most {token_limit} tokens", token_limit(exchange))
+    seen = msg(
+        "{counted} tokens, {words_in} words{error}: {text}",
+        "?" if counted is None else counted,
+        words_in(completion),
+        msg(", and no end: ") + exchange.error if exchange.error else "",
+        shown(completion.text),
     )
+    return about(exchange).fail(expected=expected, seen=seen, fix=msg("pass max_tokens on to the engine"))
 
 
 def _hidden_cut(interview: Interview) -> Finding | None:

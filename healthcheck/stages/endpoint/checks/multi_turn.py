@@ -58,13 +58,11 @@ def multi_turn(interview: Interview) -> Findings:
         return
     deaf = [each for each in talk.recalls if repeats(each.word, each.single) and not repeats(each.word, each.last)]
     if len(deaf) == _WORDS:
-        yield about(deaf[0].last).fail(
-            expected=msg(
-                "the code word {word} from the last of three turns, as from a single message", repr(deaf[0].word)
-            ),
-            seen=msg("{said}, and so with {words} words of {words}", shown(said(deaf[0].last)), _WORDS),
-            fix=_FIX,
+        expected = msg(
+            "the code word {word} from the last of three turns, as from a single message", repr(deaf[0].word)
         )
+        seen = msg("{said}, and so with {words} words of {words}", shown(said(deaf[0].last)), _WORDS)
+        yield about(deaf[0].last).fail(expected=expected, seen=seen, fix=_FIX)
         return
     turn, longer, again = talk.history, talk.history_longer, talk.history_again
     if finding := heard(interview, turn, longer, again, what=msg("an earlier turn"), forgotten=fail):

@@ -65,18 +65,13 @@ def stream(interview: Interview) -> Findings:
     streams = tuple(every_stream(interview))
     failing = [exchange for exchange in streams if exchange.folded.error]
     if failing:
-        yield about(failing[0]).fail(
-            expected=msg("no error inside a stream of status 200"),
-            seen=msg(
-                "in {failing} of {streams} streams: {error}",
-                len(failing),
-                len(streams),
-                shown(failing[0].folded.error),
-            ),
-            fix=msg(
-                "look for this error in the server's log; the evaluation client scores such a stream as an answer"
-            ),
+        seen = msg(
+            "in {failing} of {streams} streams: {error}", len(failing), len(streams), shown(failing[0].folded.error)
         )
+        fix = msg(
+            "look for this error in the server's log; the evaluation client scores such a stream as an answer"
+        )
+        yield about(failing[0]).fail(expected=msg("no error inside a stream of status 200"), seen=seen, fix=fix)
         return
     if finding := _without_text(streams):
         yield finding
@@ -110,26 +105,20 @@ def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
     ended = [completion for completion in completions if completion.finish_reason == "stop"]
     reasoned = [completion for completion in ended if completion.reasoning]
     if reasoned:
-        return fail(
-            expected=msg("an answer in delta.content"),
-            seen=msg(
-                "all {ended} answers that ended are in the reasoning field: {reasoning}",
-                len(ended),
-                shown(reasoned[0].reasoning),
-            ),
-            fix=msg("remove --reasoning-parser, or choose the one that fits this model"),
+        seen = msg(
+            "all {ended} answers that ended are in the reasoning field: {reasoning}",
+            len(ended),
+            shown(reasoned[0].reasoning),
         )
+        fix = msg("remove --reasoning-parser, or choose the one that fits this model")
+        return fail(expected=msg("an answer in delta.content"), seen=seen, fix=fix)
     if any(completion.reasoning for completion in completions):
         return None  # a thinking model that max_tokens cut off before its answer
-    return about(streams[0]).fail(
-        expected=msg("text in delta.content"),
-        seen=msg(
-            "none of {completions} streams has any text; the first: {raw}",
-            len(completions),
-            shown(_raw(streams[0])),
-        ),
-        fix=msg("ask the server for a plain answer and compare; check the chat template and max_tokens"),
+    seen = msg(
+        "none of {completions} streams has any text; the first: {raw}", len(completions), shown(_raw(streams[0]))
     )
+    fix = msg("ask the server for a plain answer and compare; check the chat template and max_tokens")
+    return about(streams[0]).fail(expected=msg("text in delta.content"), seen=seen, fix=fix)
 
 
 def _raw(exchange: Exchange) -> str:

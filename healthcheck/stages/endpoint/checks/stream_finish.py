@@ -61,33 +61,24 @@ def stream_finish(interview: Interview) -> Findings:
     cut = [e for e in whole if e.error or not e.folded.finish_reason]
     if cut:
         why = cut[0].error or msg("no finish_reason after {text}", shown(cut[0].folded.text[-80:]))
-        yield about(cut[0]).fail(
-            expected=msg("finish_reason in the last choice of every stream"),
-            seen=msg("{cut} of {streams} streams were cut: {why}", len(cut), len(streams), why),
-            fix=msg(
-                "look into the server's log at the end of this request; the client scores a cut answer as it is"
-            ),
-        )
+        expected = msg("finish_reason in the last choice of every stream")
+        seen = msg("{cut} of {streams} streams were cut: {why}", len(cut), len(streams), why)
+        fix = msg("look into the server's log at the end of this request; the client scores a cut answer as it is")
+        yield about(cut[0]).fail(expected=expected, seen=seen, fix=fix)
     if silent := unanswered(interview):
-        yield about(silent[0]).fail(
-            expected=msg("an answer to every request"),
-            seen=msg(
-                "{silent} had none, while the others were answered: {response_of}",
-                len(silent),
-                response_of(silent[0]),
-            ),
-            fix=msg("look for a request that is dropped: a lock, a slot or a worker that is never released"),
+        seen = msg(
+            "{silent} had none, while the others were answered: {response_of}", len(silent), response_of(silent[0])
         )
+        fix = msg("look for a request that is dropped: a lock, a slot or a worker that is never released")
+        yield about(silent[0]).fail(expected=msg("an answer to every request"), seen=seen, fix=fix)
     if refused := broken_off(interview):
-        yield about(refused[0]).fail(
-            expected=msg("an answer to every request"),
-            seen=msg(
-                "{refused} ended with a server's error, while others were served: {response_of}",
-                len(refused),
-                response_of(refused[0]),
-            ),
-            fix=msg("look into the server's log at the moment of this request; the client does not ask again"),
+        seen = msg(
+            "{refused} ended with a server's error, while others were served: {response_of}",
+            len(refused),
+            response_of(refused[0]),
         )
+        fix = msg("look into the server's log at the moment of this request; the client does not ask again")
+        yield about(refused[0]).fail(expected=msg("an answer to every request"), seen=seen, fix=fix)
     open_ended = [e for e in whole if e not in cut and not e.folded.done]
     if open_ended:
         yield about(open_ended[0]).warn(

@@ -66,13 +66,11 @@ def stream_framing(interview: Interview) -> Findings:
     other = [each for each in streams if not _kind(each).lower().startswith("text/event-stream")]
     if other:
         kind = repr(_kind(other[0])) if _kind(other[0]) else msg("none")
-        yield about(other[0]).warn(
-            expected="content-type: text/event-stream",
-            seen=msg("{other} in {other2} of {streams} streams", kind, len(other), len(streams)),
-            fix=msg(
-                "answer streams as text/event-stream: the evaluation client does not look, other clients refuse it"
-            ),
+        seen = msg("{other} in {other2} of {streams} streams", kind, len(other), len(streams))
+        fix = msg(
+            "answer streams as text/event-stream: the evaluation client does not look, other clients refuse it"
         )
+        yield about(other[0]).warn(expected="content-type: text/event-stream", seen=seen, fix=fix)
 
 
 def _kind(exchange: Exchange) -> str:

@@ -47,13 +47,11 @@ def system_role(interview: Interview) -> Findings:
             raise NotApplicable(
                 msg("the context has no room for a system message: {response_of}", response_of(talk.system))
             )
-        yield about(talk.system).warn(
-            expected=msg("an answer to a conversation with a system message"),
-            seen=response_of(talk.system),
-            fix=msg(
-                "use a chat template that has a place for the system message, or join it to the first user message"
-            ),
+        expected = msg("an answer to a conversation with a system message")
+        fix = msg(
+            "use a chat template that has a place for the system message, or join it to the first user message"
         )
+        yield about(talk.system).warn(expected=expected, seen=response_of(talk.system), fix=fix)
         return
     turn, longer, again = talk.system, talk.system_longer, talk.system_again
     if finding := heard(interview, turn, longer, again, what=msg("the system message"), forgotten=warn):

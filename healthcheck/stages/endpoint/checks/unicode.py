@@ -6,15 +6,7 @@ import re
 from collections.abc import Iterator
 
 from healthcheck.core.check import Findings, NotApplicable
-from healthcheck.stages.endpoint.answers import (
-    about,
-    answer,
-    answered,
-    plain_answer,
-    plain_texts,
-    said,
-    shown,
-)
+from healthcheck.stages.endpoint.answers import about, answer, answered, plain_answer, plain_texts, said, shown
 from healthcheck.stages.endpoint.likeness import loses
 from healthcheck.stages.endpoint.prompts import FOREIGN_CHARACTERS
 from healthcheck.stages.endpoint.records import Foreign, Interview, check

@@ -95,15 +95,13 @@ def _remarks(launch: Launch) -> Findings:
             ),
         )
     if launch.listeners and all(listener.loopback for listener in launch.listeners):
-        yield warn(
-            expected=msg("the server listens on every address (0.0.0.0)"),
-            seen=msg(
-                "it listens on {place} only, which other machines cannot reach; if the service's client runs "
-                "is unknown",
-                place(launch.listeners[0]),
-            ),
-            fix=msg("pass --host 0.0.0.0"),
+        expected = msg("the server listens on every address (0.0.0.0)")
+        seen = msg(
+            "it listens on {place} only, which other machines cannot reach; if the service's client runs "
+            "is unknown",
+            place(launch.listeners[0]),
         )
+        yield warn(expected=expected, seen=seen, fix=msg("pass --host 0.0.0.0"))
     if launch.listeners and not any(listener.process for listener in launch.listeners):
         yield warn(
             expected=msg("a visible process that listens on port {port}", launch.port),

@@ -191,8 +191,7 @@ def _nowhere(facts: WeightsFacts, named: str, architectures: tuple[str, ...]) ->
     removed = next((name for name in architectures if name in assumed.removed), "")
     if removed:
         seen = msg(
-            "vLLM served {removed} and dropped it",
-            msg("{name} until {removed}", removed, assumed.removed[removed]),
+            "vLLM served {removed} and dropped it", msg("{name} until {removed}", removed, assumed.removed[removed])
         )
         return seen, msg("choose a model that current vLLM serves")
     plugin = next((assumed.plugins[name] for name in architectures if name in assumed.plugins), "")
@@ -212,9 +211,7 @@ def _nowhere(facts: WeightsFacts, named: str, architectures: tuple[str, ...]) ->
         return msg("{named}, which only the code that comes with the weights defines (auto_map)", named), fix
     near = _near(architectures[0], assumed)
     seen = msg(
-        "{named}, which neither that registry nor transformers {transformers} knows",
-        named,
-        assumed.transformers,
+        "{named}, which neither that registry nor transformers {transformers} knows", named, assumed.transformers
     )
     return seen, msg("did you mean {near}?", near) if near else msg("compare config.json with the original model's")
 

@@ -46,15 +46,13 @@ def pickle(facts: WeightsFacts) -> Findings:
     size = gigabytes(sum(pickled.entry.size_bytes for pickled in pickles))
     for pickled in pickles:
         if pickled.dangerous:
-            yield At(shown(pickled.entry.name)).fail(
-                expected=msg("a pickle of tensors"),
-                seen=msg(
-                    "{name} calls {dangerous} when it is loaded",
-                    shown(pickled.entry.name),
-                    ", ".join(pickled.dangerous[:3]),
-                ),
-                fix=msg("do not load this file; take the weights from a source that you trust, as safetensors"),
+            seen = msg(
+                "{name} calls {dangerous} when it is loaded",
+                shown(pickled.entry.name),
+                ", ".join(pickled.dangerous[:3]),
             )
+            fix = msg("do not load this file; take the weights from a source that you trust, as safetensors")
+            yield At(shown(pickled.entry.name)).fail(expected=msg("a pickle of tensors"), seen=seen, fix=fix)
     if Format.SAFETENSORS in facts.weights.formats():
         yield note(
             msg(

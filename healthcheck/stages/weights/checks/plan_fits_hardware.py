@@ -296,26 +296,22 @@ def _anywhere(demand: Demand) -> Findings:
     needs = f"{devices} NPUs" if devices > 1 else msg("one NPU")
     largest = max(kinds, key=lambda kind: kind.usable_bytes)
     if _room(demand, largest) <= 0:
-        yield warn(
-            expected=msg(
-                "weights that fit {needs} of up to {memory_bytes:.0f} GiB", needs, largest.memory_bytes / GIB
-            ),
-            seen=msg("{total_bytes:.1f} GiB of weights", demand.load.total_bytes / GIB),
-            fix=_spread(demand, largest, devices),
+        expected = msg(
+            "weights that fit {needs} of up to {memory_bytes:.0f} GiB", needs, largest.memory_bytes / GIB
         )
+        seen = msg("{total_bytes:.1f} GiB of weights", demand.load.total_bytes / GIB)
+        yield warn(expected=expected, seen=seen, fix=_spread(demand, largest, devices))
         return
     longest = _longest(demand, largest)
     if longest is not None and demand.context is not None and longest < demand.context:
-        yield warn(
-            expected=msg(
-                "room for one sequence of {context:,} tokens ({context_source}) on {needs}",
-                demand.context,
-                demand.context_source,
-                needs,
-            ),
-            seen=msg("room for {longest:,} on a {label}, the largest of the usual kinds", longest, largest.label),
-            fix=_shorter(demand, largest, devices, longest),
+        expected = msg(
+            "room for one sequence of {context:,} tokens ({context_source}) on {needs}",
+            demand.context,
+            demand.context_source,
+            needs,
         )
+        seen = msg("room for {longest:,} on a {label}, the largest of the usual kinds", longest, largest.label)
+        yield warn(expected=expected, seen=seen, fix=_shorter(demand, largest, devices, longest))
     lines = [_line(demand, kind) for kind in kinds]
     yield note(
         msg("deploy.sh needs {needs}; which ones the service has is unknown. {lines}", needs, joined("; ", lines))

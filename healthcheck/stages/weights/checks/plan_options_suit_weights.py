@@ -77,15 +77,13 @@ def _experts(facts: WeightsFacts) -> Findings:
     weights = facts.weights
     given = facts.option(EXPERTS) is not None and facts.option(FORMAT) != MISTRAL
     if given and weights.config.good and not facts.option("hf-overrides") and is_dense(weights):
-        yield At(facts.place).fail(
-            expected=msg("a mixture of experts for --{experts}", EXPERTS),
-            seen=msg(
-                "{model}, and no number of experts in config.json: vLLM ends with “Number of experts in the "
-                "model must be greater than 0 when expert parallelism is enabled”",
-                _model(facts),
-            ),
-            fix=msg("leave --{experts} out", EXPERTS),
+        expected = msg("a mixture of experts for --{experts}", EXPERTS)
+        seen = msg(
+            "{model}, and no number of experts in config.json: vLLM ends with “Number of experts in the "
+            "model must be greater than 0 when expert parallelism is enabled”",
+            _model(facts),
         )
+        yield At(facts.place).fail(expected=expected, seen=seen, fix=msg("leave --{experts} out", EXPERTS))
 
 
 def _mistral(facts: WeightsFacts) -> Findings:

@@ -124,21 +124,19 @@ def _files(facts: WeightsFacts, maps: dict[str, JsonObject]) -> Findings:
             repository, _, local = reference.rpartition("--")
             file = local.partition(".")[0] + ".py"
             if repository:
-                yield At(name).warn(
-                    expected=msg("code beside the weights"),
-                    seen=msg(
-                        "auto_map in {name} names {reference}: code of another repository, "
-                        "fetched over the network, which the service may not have",
-                        name,
-                        shown(reference),
-                    ),
-                    fix=msg(
-                        "copy {file} from {repository} into the weights and write {local}",
-                        shown(file),
-                        shown(repository),
-                        repr(shown(local)),
-                    ),
+                seen = msg(
+                    "auto_map in {name} names {reference}: code of another repository, "
+                    "fetched over the network, which the service may not have",
+                    name,
+                    shown(reference),
                 )
+                fix = msg(
+                    "copy {file} from {repository} into the weights and write {local}",
+                    shown(file),
+                    shown(repository),
+                    repr(shown(local)),
+                )
+                yield At(name).warn(expected=msg("code beside the weights"), seen=seen, fix=fix)
             else:
                 missing += _missing(folder, file, set())
     if missing:

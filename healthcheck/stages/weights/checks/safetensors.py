@@ -88,14 +88,12 @@ def _twice(weights: Weights) -> Iterator[Finding]:
         for tensor in shard.header.tensors if shard.header else ():
             other = holders.setdefault(tensor.name, shard.entry.name)
             if other != shard.entry.name:
-                yield warn(
-                    expected=msg("each tensor in one file"),
-                    seen=msg(
-                        "{name} is in {other} and in {name2}, and no index says which one is meant",
-                        repr(shown(tensor.name, 80)),
-                        shown(other),
-                        shown(shard.entry.name),
-                    ),
-                    fix=msg("delete the file that is not meant"),
+                expected = msg("each tensor in one file")
+                seen = msg(
+                    "{name} is in {other} and in {name2}, and no index says which one is meant",
+                    repr(shown(tensor.name, 80)),
+                    shown(other),
+                    shown(shard.entry.name),
                 )
+                yield warn(expected=expected, seen=seen, fix=msg("delete the file that is not meant"))
                 return

@@ -50,14 +50,11 @@ def task_supported(facts: WeightsFacts) -> Findings:
             fix=msg("repair the lines between the two --- at the top of README.md"),
         )
     if not source:
-        yield unsettled(
-            expected=msg("one of {codes}", ", ".join(CODES)),
-            seen=msg(
-                "no task was given, no model card names one, and the weights are {value}",
-                facts.nature().family.value,
-            ),
-            fix=msg("give the task with --task"),
+        expected = msg("one of {codes}", ", ".join(CODES))
+        seen = msg(
+            "no task was given, no model card names one, and the weights are {value}", facts.nature().family.value
         )
+        yield unsettled(expected=expected, seen=seen, fix=msg("give the task with --task"))
     elif code not in CODES:
         yield At("README.md" if "README" in source else "").fail(
             expected=msg("one of {codes}", ", ".join(CODES)),

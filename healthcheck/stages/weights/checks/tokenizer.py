@@ -243,15 +243,13 @@ def _rendering(facts: WeightsFacts, template: Template) -> Findings:
         return
     yield from _dropped(template, chat)
     if (refused := _better(system, system_parts)).error:
-        yield At(where).warn(
-            expected=msg("a template that also takes a system message"),
-            seen=msg(
-                "with one, {source} {complaint} (the client's stock prompt has none)",
-                template.source,
-                _complaint(refused),
-            ),
-            fix=msg("have the template put a system message in front of the first user message"),
+        seen = msg(
+            "with one, {source} {complaint} (the client's stock prompt has none)",
+            template.source,
+            _complaint(refused),
         )
+        fix = msg("have the template put a system message in front of the first user message")
+        yield At(where).warn(expected=msg("a template that also takes a system message"), seen=seen, fix=fix)
 
 
 def _arguments(facts: WeightsFacts) -> dict[str, JsonValue]:
