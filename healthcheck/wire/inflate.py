@@ -22,13 +22,10 @@ class Inflater:
     def __init__(self, encoding: str) -> None:
         name = encoding.strip().lower()
         if name not in {"", "identity", "gzip", "x-gzip", "deflate"}:
-            raise InflateError(
-                msg(
-                    "content-encoding {encoding} was not offered (accept-encoding: {offered})",
-                    repr(encoding),
-                    OFFERED,
-                )
+            why = msg(
+                "content-encoding {encoding} was not offered (accept-encoding: {offered})", repr(encoding), OFFERED
             )
+            raise InflateError(why)
         self._deflate = name == "deflate"
         self._open = name in {"", "identity"}
         self._engine: zlib._Decompress | None = None

@@ -82,13 +82,10 @@ def header_length(prefix: bytes, file_bytes: int) -> int:
         FormatError: there is no such length, or it is absurd.
     """
     if len(prefix) < LENGTH_BYTES:
-        raise CutOffError(
-            msg(
-                "has {file_bytes} bytes, fewer than the {length_bytes} of a header's length",
-                file_bytes,
-                LENGTH_BYTES,
-            )
+        why = msg(
+            "has {file_bytes} bytes, fewer than the {length_bytes} of a header's length", file_bytes, LENGTH_BYTES
         )
+        raise CutOffError(why)
     length = int.from_bytes(prefix[:LENGTH_BYTES], "little")
     if length > MAX_HEADER_BYTES:
         raise FormatError(
@@ -135,13 +132,10 @@ def parse_header(data: bytes, file_bytes: int | None = None) -> Header:
 
 def _object(data: bytes, faults: list[str]) -> dict[str, object]:
     if not data.startswith(b"{"):
-        raise FormatError(
-            msg(
-                "has a header that does not start with {{ but with {start}{looks}",
-                repr(data[:12]),
-                _looks_like(data),
-            )
+        why = msg(
+            "has a header that does not start with {{ but with {start}{looks}", repr(data[:12]), _looks_like(data)
         )
+        raise FormatError(why)
 
     def collect(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)

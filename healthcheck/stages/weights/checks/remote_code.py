@@ -65,12 +65,10 @@ def remote_code(facts: WeightsFacts) -> Findings:
     if not maps:
         if not given:
             raise NotApplicable(msg("the weights bring no code (no auto_map), and deploy.sh does not ask for any"))
-        yield note(
-            msg(
-                "--trust-remote-code is given, and these weights bring no code: harmless, "
-                "as in the service's example"
-            )
+        seen = msg(
+            "--trust-remote-code is given, and these weights bring no code: harmless, as in the service's example"
         )
+        yield note(seen)
         return
     needed = [name for name, entries in maps.items() if _needed(facts, name, entries)]
     yield from _flag(facts, maps, needed, given=given)
