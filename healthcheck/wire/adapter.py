@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import socket
+from typing import TypeVar
 
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse, ProxyManager
@@ -18,6 +19,7 @@ from healthcheck.wire.guard import Guard
 from healthcheck.wire.response import Response, TooLargeError
 
 _READ_BYTES = 2**16
+Kind = TypeVar("Kind", bound=HTTPConnection)
 
 
 class GuardedAdapter(HTTPAdapter):
@@ -26,27 +28,11 @@ class GuardedAdapter(HTTPAdapter):
     def __init__(self, guard: Guard) -> None:
         super().__init__()
 
-        class Plain(HTTPConnection):
-            def connect(self) -> None:
-                super().connect()
-                guard.hold(self.sock)
-
-            def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # urllib3's class comes by two names
-                return _response(self.sock)
-
-        class Secure(HTTPSConnection):
-            def connect(self) -> None:
-                super().connect()
-                guard.hold(self.sock)
-
-            def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # as above
-                return _response(self.sock)
-
         class PlainPool(HTTPConnectionPool):
-            ConnectionCls = Plain
+            ConnectionCls = _guarded(HTTPConnection, guard)
 
         class SecurePool(HTTPSConnectionPool):
-            ConnectionCls = Secure
+            ConnectionCls = _guarded(HTTPSConnection, guard)
 
         self._pools = {"http": PlainPool, "https": SecurePool}
         self.poolmanager.pool_classes_by_scheme = self._pools
@@ -56,6 +42,20 @@ class GuardedAdapter(HTTPAdapter):
         manager: ProxyManager = super().proxy_manager_for(proxy, **more)
         manager.pool_classes_by_scheme = self._pools
         return manager
+
+
+def _guarded(kind: type[Kind], guard: Guard) -> type[Kind]:
+    """The class, with connections that hand over their socket, and whose response is read here."""
+
+    class Guarded(kind):  # type: ignore[misc, valid-type]  # a class by the name of a variable
+        def connect(self) -> None:
+            super().connect()
+            guard.hold(self.sock)
+
+        def getresponse(self) -> HTTPResponse:
+            return _response(self.sock)
+
+    return Guarded
 
 
 def _response(connection: socket.socket) -> HTTPResponse:
