@@ -58,28 +58,22 @@ def parse_registry(source: str) -> tuple[dict[str, frozenset[str]], dict[str, st
     Raises:
         SyntaxError: it is not Python.
     """
-    groups: dict[str, frozenset[str]] = {}
-    removed: dict[str, str] = {}
-    plugins: dict[str, str] = {}
-    for name, value in _assignments(ast.parse(source)):
-        if not isinstance(value, ast.Dict) or not name.endswith("_MODELS"):
-            continue
-        pairs = dict(_pairs(value))
-        if name == "_PREVIOUSLY_SUPPORTED_MODELS":
-            removed = {key: text for key, text in pairs.items() if text}
-        elif name == "_OOT_SUPPORTED_MODELS":
-            plugins = {key: text for key, text in pairs.items() if text}
-        elif name != "_VLLM_MODELS":
-            groups[name.removeprefix("_").removesuffix("_MODELS").lower()] = frozenset(pairs)
+    assigned = _assignments(ast.parse(source))
+    found = {name: dict(_pairs(value)) for name, value in assigned if name.endswith("_MODELS")}
+    removed, plugins = (
+        {key: text for key, text in found.pop(name, {}).items() if text}
+        for name in ("_PREVIOUSLY_SUPPORTED_MODELS", "_OOT_SUPPORTED_MODELS")
+    )
+    found.pop("_VLLM_MODELS", None)
+    groups = {name.removeprefix("_").removesuffix("_MODELS").lower(): frozenset(found[name]) for name in found}
     return groups, removed, plugins
 
 
-def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.Dict]]:
     for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            yield node.targets[0].id, node.value
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
-            yield node.target.id, node.value
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            yield ast.unparse(target), node.value
 
 
 def _pairs(value: ast.Dict) -> Iterator[tuple[str, str]]:
