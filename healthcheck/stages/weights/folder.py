@@ -28,7 +28,6 @@ class Entry:
     Attributes:
         name: path relative to the folder, with slashes.
         size_bytes: of the file, a link's target included; 0 if it cannot be read.
-        allocated_bytes: the file's space on the disk: less than its size if it has holes.
         identity: device and inode: hard links and links to one blob share it.
         link: the target as the link has it, "" if it is not a link.
         problem: why it cannot be used as a file, "" if it can.
@@ -36,7 +35,6 @@ class Entry:
 
     name: str
     size_bytes: int = 0
-    allocated_bytes: int = 0
     identity: tuple[int, int] = (0, 0)
     link: str = ""
     problem: str = ""
@@ -212,7 +210,6 @@ class _Listing:
         return Entry(
             name=name,
             size_bytes=found.st_size,
-            allocated_bytes=found.st_blocks * 512,
             identity=(found.st_dev, found.st_ino),
             link=link,
             problem="" if readable else msg("cannot be read: {strerror}", "Permission denied"),

@@ -73,7 +73,6 @@ def complete(facts: WeightsFacts) -> Findings:
         yield from _index(weights, index)
     yield from _numbered(weights)
     yield from _remains(weights)
-    yield from _holes(weights)
 
 
 def _needed(entry: Entry) -> bool:
@@ -280,20 +279,3 @@ def _remains(weights: Weights) -> Iterator[Finding]:
         expected = msg("no remains of interrupted downloads")
         seen = msg("{name} ({size}, which count towards the limit)", some([entry.name for entry in others]), size)
         yield warn(expected=expected, seen=seen, fix=msg("finish the download, then delete them"))
-
-
-def _holes(weights: Weights) -> Iterator[Finding]:
-    files = of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF)
-    sparse = [e for e in files if e.size_bytes > 10**6 and e.allocated_bytes < e.size_bytes // 2]
-    if sparse:
-        on_disk = gigabytes(sum(entry.allocated_bytes for entry in sparse))
-        whole = gigabytes(sum(entry.size_bytes for entry in sparse))
-        yield note(
-            msg(
-                "{name}: {on_disk} on the disk of {whole}: files with holes, as an unfinished download "
-                "leaves them, or a file system that compresses",
-                some([entry.name for entry in sparse], 3),
-                on_disk,
-                whole,
-            )
-        )
