@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 
 from healthcheck.text.reasoning import final_text
 
@@ -52,40 +53,10 @@ WORDS_RUNNING = 0.75
 """The least share of words among the parts between white space."""
 
 _SMALL_WORDS = frozenset(
-    re.findall(
-        r"\w{2,}",
-        # English
-        "the of and to a in is that it for as with on are be this was by at from or an have has had not he she "
-        "they you we i his her their its my your so if then than there which who what how many much each all one "
-        "more most no can will would do does did but into out up about after left now total number answer "
-        # German, Dutch, Swedish, Danish, Norwegian
-        "der die das und ist zu den mit von für auf ein eine nicht sie es im dem auch sich wird werden oder wenn "
-        "het een van en dat niet te zijn voor met op aan door wordt om als je deze de uw "
-        "och att som för på med av den är till inte det kan ett om du eller i "
-        "at og der til er på af for ikke kan en som med det har å "
-        # French, Spanish, Portuguese, Galician, Italian, Catalan, Romanian
-        "le la les des du est et un une dans pour que qui sur pas par ce se vous avec ou au aux votre plus "
-        "el los las una por con para del se su lo es al como no si más este o y "
-        "os as um uma em do da dos das não para com se ao na no ou seu e é mais "
-        "il di che per gli della non si sono delle nel con alla i è "
-        "els amb i per les del a una és que no o la "
-        "și în la de cu un o pe care nu pentru sau din este "
-        # Polish, Czech, Slovak, Slovenian, Croatian, Serbian
-        "na nie do się jest że to lub po dla oraz jak od przez może który aby ten tego są być przy "
-        "na se je že do pro nebo to po jako při není by pokud které který může být jsou jsem tak ale "
-        "in za ne v na je da se ali z s kot so lahko ki če "
-        "na je za da se od ne ili su što kako bi može koji ako "
-        # Hungarian, Finnish, Estonian, Latvian, Lithuanian, Turkish
-        "a az és egy hogy nem is vagy meg ha van ezt csak "
-        "ja on ei se että tai voi kun jos ovat joka kuin voit sen ole "
-        "un ir ar no lai vai ja kas par uz ko nav "
-        "ir į su kad ar iš yra jei tai kaip "
-        "ve bir bu için ile da de olarak veya olan değil her "
-        # Indonesian, Vietnamese, Esperanto
-        "yang dan di untuk dengan ini dari atau pada dalam anda ke adalah tidak "
-        "là và của có được cho các trong không một này để bạn với khi "
-        "la kaj de en estas por al ne kiu mi li ke",
-    )
+    word
+    for line in Path(__file__).with_name("small_words.txt").read_text(encoding="utf-8").splitlines()
+    for word in line.split()
+    if not line.startswith("#")
 )
 _CHINESE = frozenset(
     "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里"
