@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from healthcheck.runner.npu_smi import Holder
+from collections.abc import Iterable
+
+from healthcheck.runner.npu_smi import Chip, Holder
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.text.messages import msg
 
 
-def holders_on(facts: RunnerFacts, npu: int, chip: int) -> list[Holder]:
+def holders_on(chip: Chip, holders: Iterable[Holder]) -> list[Holder]:
     """The processes on one chip."""
-    return [holder for holder in facts.smi.memory_holders if (holder.npu, holder.chip) == (npu, chip)]
+    return [holder for holder in holders if (holder.npu, holder.chip) == (chip.npu, chip.chip)]
 
 
 def holder_words(holder: Holder) -> str:
@@ -23,9 +25,9 @@ def holder_words(holder: Holder) -> str:
     )
 
 
-def freeing(facts: RunnerFacts, npu: int, chip: int) -> str:
+def freeing(facts: RunnerFacts, chip: Chip) -> str:
     """The repair that frees a chip: the command that ends its processes, if npu-smi names them."""
-    pids = [str(holder.container_pid or holder.pid) for holder in holders_on(facts, npu, chip)]
+    pids = [str(holder.container_pid or holder.pid) for holder in holders_on(chip, facts.smi.memory_holders)]
     place = msg(" on the host") if facts.host.container and pids else ""
     return (
         msg("end it: kill {pids}{place}", " ".join(pids[:8]), place)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from healthcheck.ascend.hardware import MIB
 from healthcheck.runner.devices import table_here
+from healthcheck.runner.holders import holders_on
 from healthcheck.runner.machine import Machine
-from healthcheck.runner.npu_smi import Chip, Table
 from healthcheck.stages.service.records import ChipMemory
 
 
@@ -18,16 +18,10 @@ def used_memory(machine: Machine) -> tuple[ChipMemory, ...]:
         ChipMemory(
             chip=f"NPU {chip.npu} chip {chip.chip}",
             used_bytes=chip.used_mib * MIB,
-            holders=_holders(table, chip),
+            holders=tuple(
+                f"{holder.name or 'process'} {holder.pid}" for holder in holders_on(chip, table.holders or ())
+            ),
         )
         for chip in table.chips
         if chip.used_mib is not None
-    )
-
-
-def _holders(table: Table, chip: Chip) -> tuple[str, ...]:
-    return tuple(
-        f"{holder.name or 'process'} {holder.pid}"
-        for holder in table.holders or ()
-        if (holder.npu, holder.chip) == (chip.npu, chip.chip)
     )

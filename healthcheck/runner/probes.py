@@ -42,13 +42,14 @@ Shape = TypeVar("Shape")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """A step, as far as it says where a program was."""
+    """A step, as far as it says where a program was, and how many it counted there."""
 
     step: str = ""
     module: str = ""
     at: str = ""
     index: int | None = None
     device: int | None = None
+    count: int | None = None
 
     @property
     def said(self) -> str:
@@ -62,20 +63,9 @@ class _Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Count:
-    count: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Sum:
     rank: int
     right: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Registered:
-    module: str
-    count: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +123,7 @@ def torch(output: Output) -> Torch:
     """Of `children/torch_probe.py`."""
     said = steps(output)
     last = (_record(said[-1], _Place) or _Place()) if said else _Place(step=msg("its start"))
-    counts = _named(said, "count", _Count)
+    counts = _named(said, "count", _Place)
     return Torch(
         output=output,
         last=last.said,
@@ -171,7 +161,7 @@ def hccl(output: Output, world: int) -> Hccl:
 def operators(output: Output) -> Operators:
     """Of `children/operators_probe.py`."""
     said = steps(output)
-    found, *_ = _named(said, "operators", _Registered) or (_Registered(module=""),)
+    found, *_ = _named(said, "operators", _Place) or (_Place(),)
     return Operators(output=output, imported=found.module, count=found.count, errors=_errors(said))
 
 

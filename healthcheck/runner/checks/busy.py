@@ -41,7 +41,7 @@ def busy(facts: RunnerFacts) -> Findings:
     if not facts.smi.table:
         raise NotApplicable(msg("npu-smi shows no table of chips"))
     for chip in facts.in_use:
-        holders = holders_on(facts, chip.npu, chip.chip)
+        holders = holders_on(chip, facts.smi.memory_holders)
         if holders:
             yield warn(
                 expected=msg("no process on the chips that will be used"),
@@ -50,6 +50,6 @@ def busy(facts: RunnerFacts) -> Findings:
                     chip_name(chip),
                     listed([holder_words(holder) for holder in holders], 4),
                 ),
-                fix=freeing(facts, chip.npu, chip.chip),
+                fix=freeing(facts, chip),
                 where=f"{facts.smi.command} info",
             )

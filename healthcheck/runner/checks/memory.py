@@ -9,6 +9,7 @@ from healthcheck.core.check import Findings, NotApplicable, fail, note
 from healthcheck.core.records import Finding
 from healthcheck.runner.declared import npu_check
 from healthcheck.runner.holders import freeing, holder_words, holders_on
+from healthcheck.runner.npu_smi import Chip
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.trial_records import Device
 from healthcheck.runner.wording import chip_name, listed
@@ -70,9 +71,9 @@ def memory(facts: RunnerFacts) -> Findings:
                     chip_name(chip),
                     used,
                     total,
-                    _who(facts, chip.npu, chip.chip) or msg("; by whom npu-smi does not say"),
+                    _who(facts, chip) or msg("; by whom npu-smi does not say"),
                 ),
-                fix=freeing(facts, chip.npu, chip.chip),
+                fix=freeing(facts, chip),
                 where=f"{facts.smi.command} info",
             )
 
@@ -90,13 +91,13 @@ def _device_memory(facts: RunnerFacts, device: Device) -> Iterator[Finding]:
             device.index,
             free / GIB,
             total / GIB,
-            _who(facts, chip.npu, chip.chip) if chip else "",
+            _who(facts, chip) if chip else "",
         ),
-        fix=freeing(facts, chip.npu, chip.chip) if chip else msg("end the process that holds it"),
+        fix=freeing(facts, chip) if chip else msg("end the process that holds it"),
         where=f"torch.npu.mem_get_info({device.index})",
     )
 
 
-def _who(facts: RunnerFacts, npu: int, chip: int) -> str:
-    holders = [holder_words(holder) for holder in holders_on(facts, npu, chip)]
+def _who(facts: RunnerFacts, chip: Chip) -> str:
+    holders = [holder_words(holder) for holder in holders_on(chip, facts.smi.memory_holders)]
     return msg("; held by {holders}", listed(holders, 4)) if holders else ""
