@@ -1,7 +1,7 @@
 """Divergence against accuracy lost: the small weights made worse by noise, rounding and pruning in ten steps each.
 
 Divergences are measured as `npu-adapter numerics --reference` measures them, accuracies as the probe does, both
-without a server. Writes healthcheck/data/numerics-calibration.json; docs/numerics.md shows its figures.
+without a server. Writes healthcheck/extensions/numerics/calibration.json; docs/numerics.md shows its figures.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import Any
 from measure import ROOT, Section, main
 
 from healthcheck.extensions.lab.bootstrap import bootstrap
-from healthcheck.numerics.prompts import lengths, messages, texts
-from healthcheck.numerics.records import Position, Step
-from healthcheck.numerics.reference import step
-from healthcheck.numerics.shift import Shift, shift_of
+from healthcheck.extensions.numerics.prompts import lengths, messages, texts
+from healthcheck.extensions.numerics.records import Position, Step
+from healthcheck.extensions.numerics.reference import step
+from healthcheck.extensions.numerics.shift import Shift, shift_of
 from healthcheck.stages.probe.grading import grade
 from healthcheck.stages.probe.problems import TIERS, generate, prompt
 
 PYTHON = ROOT / ".venv-vllm/bin/python"
-KEPT = ROOT / "healthcheck/data/numerics-calibration.json"
+KEPT = ROOT / "healthcheck/extensions/numerics/calibration.json"
 SIZES = {
     "noise": (0.01, 0.02, 0.04, 0.06, 0.08, 0.12, 0.16, 0.22, 0.3, 0.4),
     "rounding": (255, 127, 63, 31, 20, 14, 10, 7, 5, 3),

@@ -2,10 +2,10 @@
 
     .venv/bin/python benchmarks/numerics_faults.py [FAULT …]    (named ones get a new `numerics` run alone)
 
-The plugin of tests/numerics/faulty_vllm switches faults in one running server. Each fault gets one `numerics` run,
-against the weights where only a reference can show it, and one probe of 120 problems × 5 samples. How many samples
-the probe needs comes from its own rule for `--reference FOLDER`, on these answers in 200 orders. Keeps what it
-measures in benchmarks/numerics_faults.json; docs/numerics.md and the READMEs show its figures.
+The plugin of tests/extensions/numerics/faulty_vllm switches faults in one running server. Each fault gets one
+`numerics` run, against the weights where only a reference can show it, and one probe of 120 problems × 5 samples.
+How many samples the probe needs comes from its own rule for `--reference FOLDER`, on these answers in 200 orders.
+Keeps what it measures in benchmarks/numerics_faults.json; docs/numerics.md and the READMEs show its figures.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from measure import ROOT
 
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import Outcome
-from healthcheck.numerics import facts
-from healthcheck.numerics.checks import CHECKS
-from healthcheck.numerics.local import find_python
-from healthcheck.numerics.records import NumericsRun, NumericsSettings, Weights
-from healthcheck.numerics.shift import shift_of
+from healthcheck.extensions.numerics import facts
+from healthcheck.extensions.numerics.checks import CHECKS
+from healthcheck.extensions.numerics.local import find_python
+from healthcheck.extensions.numerics.records import NumericsRun, NumericsSettings, Weights
+from healthcheck.extensions.numerics.shift import shift_of
 from healthcheck.stages.probe.facts import measure
 from healthcheck.stages.probe.records import ProbeSettings
 from healthcheck.stages.probe.results import figures
@@ -41,7 +41,7 @@ from tests.support.servers import serving
 
 ENGINE = ROOT / ".venv-vllm/bin"
 KEPT = ROOT / "benchmarks/numerics_faults.json"
-PLUGINS = ROOT / "tests/numerics/faulty_vllm"
+PLUGINS = ROOT / "tests/extensions/numerics/faulty_vllm"
 VARIABLES = {
     "VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1",
     "OMP_NUM_THREADS": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind",

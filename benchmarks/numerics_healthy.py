@@ -18,10 +18,10 @@ from measure import ROOT
 
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import Outcome
-from healthcheck.numerics import facts
-from healthcheck.numerics.checks import CHECKS
-from healthcheck.numerics.local import find_python
-from healthcheck.numerics.records import NumericsRun, NumericsSettings, Weights
+from healthcheck.extensions.numerics import facts
+from healthcheck.extensions.numerics.checks import CHECKS
+from healthcheck.extensions.numerics.local import find_python
+from healthcheck.extensions.numerics.records import NumericsRun, NumericsSettings, Weights
 from tests.support.engines import NEW, vllm, weights_of
 
 KEPT = ROOT / "benchmarks/numerics_healthy.json"

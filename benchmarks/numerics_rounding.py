@@ -2,11 +2,11 @@
 
     .venv/bin/python benchmarks/numerics_rounding.py [dense | mixture | window | faults …]
 
-The plugin of tests/numerics/faulty_vllm/numerics_rounding.py has the products of a real vLLM (CPU build) add in
-another order: in parts whose number depends on the rows of the batch (every second seed), or is drawn for each
-product. Each run has a seed of its own, and is shorter than that of the command (SHORT): 200 take about an hour.
-A model goes on after the runs that benchmarks/numerics_healthy.json has of it. Then faults are put into the same
-rounding server. docs/numerics.md shows the figures of that file.
+The plugin of tests/extensions/numerics/faulty_vllm/numerics_rounding.py has the products of a real vLLM (CPU
+build) add in another order: in parts whose number depends on the rows of the batch (every second seed), or is
+drawn for each product. Each run has a seed of its own, and is shorter than that of the command (SHORT): 200 take
+about an hour. A model goes on after the runs that benchmarks/numerics_healthy.json has of it. Then faults are put
+into the same rounding server. docs/numerics.md shows the figures of that file.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from numerics_healthy import DENSE, KEPT, MIXTURE, WINDOW
 
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import Outcome
-from healthcheck.numerics import facts
-from healthcheck.numerics.checks import CHECKS
-from healthcheck.numerics.records import NumericsRun, NumericsSettings
+from healthcheck.extensions.numerics import facts
+from healthcheck.extensions.numerics.checks import CHECKS
+from healthcheck.extensions.numerics.records import NumericsRun, NumericsSettings
 
 ORDERS = {"rows": "parts by the rows of the batch", "random": "parts at random"}
 SHORT = NumericsSettings(url="", pairs=6, max_batch=16, longest_tokens=320)

@@ -32,7 +32,7 @@ TABLE = (
     Row(
         "tests/engine/test_launch_failures.py", "vllm", "healthcheck/stages/service healthcheck/data/failures.yaml"
     ),
-    Row("tests/engine/test_numerics.py", "vllm", "healthcheck/numerics"),
+    Row("tests/extensions/numerics", "vllm litellm", "healthcheck/extensions/numerics"),
     Row(
         "tests/engine/test_engine_config.py",
         "engine-config",

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "healthcheck" / "numerics" / "inside"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "healthcheck" / "extensions" / "numerics" / "inside"))
 from read_weights import position, predicted
 
 TOKENS = 8

@@ -29,7 +29,6 @@ COMMANDS = {
     "update": msg("bring a repository up to date with the template it was made from"),
     "verify": msg("check a repository and its weights before submission"),
     "probe": msg("measure the accuracy of a running server"),
-    "numerics": msg("check that a running server computes the same in every situation"),
     "compare": msg("compare two probe runs on the same problems"),
     "read": msg("read a report of the service and recompute it"),
     "diagnose": msg("find the cause of a failed launch in its log"),

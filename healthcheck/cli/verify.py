@@ -15,7 +15,7 @@ from healthcheck.ascend import hardware
 from healthcheck.cli import output, sampling
 from healthcheck.cli.options.verify import STAGES
 from healthcheck.cli.places import new_report
-from healthcheck.core.extensions import NONE, Extra, extra_checks
+from healthcheck.core.extensions import NONE, Extra, extra_checks, part
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import Stage
 from healthcheck.errors import UsageError
@@ -206,7 +206,7 @@ def requested(options: argparse.Namespace) -> Request:
         npu=options.npu,
         npus=options.npus,
         deep=options.deep,
-        numerics=options.numerics,
+        numerics=part("numerics", "--numerics") if options.numerics else None,
         engine_python=options.engine_python,
         unconfined=options.unconfined or os.environ.get(CONSENT_VARIABLE, "").lower() in {"1", "true", "yes"},
         probe=settings_of(asked, ProbeSettings(url="", family="", full=asked.reference is None)),

@@ -33,8 +33,11 @@ PARTS = "parts"
 """What an option of a core command uses, such as `verify --numerics`; only the kit's own extensions have them."""
 OWN: tuple[tuple[str, str, str], ...] = (
     (COMMANDS, "fleet", "healthcheck.extensions.fleet.command:COMMAND"),
-    (PARTS, "fleet", "healthcheck.extensions.fleet.servers:launched"),
+    (COMMANDS, "numerics", "healthcheck.extensions.numerics.command:COMMAND"),
     (COMMANDS, "score", "healthcheck.extensions.lab.command:COMMAND"),
+    (CHECKS, "numerics", "healthcheck.extensions.numerics.checks:CHECKS"),
+    (PARTS, "fleet", "healthcheck.extensions.fleet.servers:launched"),
+    (PARTS, "numerics", "healthcheck.extensions.numerics.measuring:IN_A_RUN"),
     (PARTS, "lab", "healthcheck.extensions.lab.part"),
 )
 """Group, name and place of each, as an entry point has them: they work in a clone that is not installed."""
@@ -111,6 +114,12 @@ def own(group: str) -> tuple[Extension, ...]:
     """The kit's own extensions, without those whose folder is not there."""
     of_group = (Extension(name=name, place=place) for their, name, place in OWN if their == group)
     return tuple(each for each in of_group if _is_there(each.module))
+
+
+def own_checks() -> tuple[Check[Any], ...]:
+    """The checks of the kit's own extensions, which run where an option asks for them."""
+    loaded: list[Any] = [each.load() for each in own(CHECKS)]
+    return tuple(check for checks in loaded for check in checks)
 
 
 def _is_there(module: str) -> bool:

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 from healthcheck.contract import Rule, Status
 from healthcheck.core.check import Check, Facts, filled
-from healthcheck.core.extensions import NONE, Extra
+from healthcheck.core.extensions import NONE, Extra, own_checks
 from healthcheck.errors import UsageError
-from healthcheck.numerics import checks as numerics
 from healthcheck.runner import checks as runner
 from healthcheck.stages.endpoint import checks as endpoint
 from healthcheck.stages.plan import checks as plan
@@ -56,7 +55,7 @@ class Page:
 
 
 def pages(extra: Extra = NONE) -> tuple[Page, ...]:
-    """The pages of all checks, stage by stage, and then those of extensions."""
+    """The pages of all checks, stage by stage, and then those of other distributions."""
     return (
         *map(_page, repo.CHECKS),
         *map(_page, plan.CHECKS),
@@ -66,7 +65,7 @@ def pages(extra: Extra = NONE) -> tuple[Page, ...]:
         *map(_page, service.PORT_CHECKS),
         *map(_page, service.START_CHECKS),
         *map(_page, endpoint.CHECKS),
-        *map(_page, numerics.CHECKS),
+        *map(_page, own_checks()),
         *map(_page, probe.CHECKS),
         *map(_page, probe.OF_SEVERAL),
         *map(_page, service.END_CHECKS),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from healthcheck import contract
 from healthcheck.ascend import stacks
@@ -34,6 +34,19 @@ TASKS = {task.value: task for task in contract.Task}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """What an extension measures of a running server, between the endpoint and the probe.
+
+    Attributes:
+        checks: all that it judges.
+        judge: asks the server at the URL, and brings the results into the run.
+    """
+
+    checks: tuple[Check[Any], ...]
+    judge: Callable[[Run, str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """The request: what to verify, and how far.
 
@@ -54,7 +67,7 @@ class Request:
         environment: variables that the launch gets beside those that every launch gets.
         deadline_s: how long a launch may take to answer; the service's own deadline is unknown.
         deep: the real vLLM and vllm-ascend build the engine's configuration, too.
-        numerics: requests that must have the same log-probabilities are compared, after the endpoint.
+        numerics: compares requests that must have the same log-probabilities, None if nobody asked for it.
         engine_python: the Python that has both, "" for the one that is found.
         unconfined: if this system has no sandbox, deploy.sh runs with all permissions of this user.
     """
@@ -80,7 +93,7 @@ class Request:
     npu: str = ""
     npus: int = 0
     deep: bool = False
-    numerics: bool = False
+    numerics: Measurement | None = None
     engine_python: str = ""
     unconfined: bool = False
     probe: ProbeSettings = field(default_factory=lambda: ProbeSettings(url=""))

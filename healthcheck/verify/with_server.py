@@ -10,11 +10,6 @@ from urllib.parse import urlsplit
 from healthcheck.contract import Task
 from healthcheck.core.records import Outcome, Stage
 from healthcheck.errors import Blocked, reason_of
-from healthcheck.numerics import checks as numerics_checks
-from healthcheck.numerics import facts as numerics
-from healthcheck.numerics import reproduction
-from healthcheck.numerics.figures import metrics
-from healthcheck.numerics.records import NumericsSettings
 from healthcheck.runner.memory import used_memory
 from healthcheck.runner.real import RealMachine
 from healthcheck.runner.versions import versions
@@ -32,7 +27,7 @@ from healthcheck.stages.service.memory import MemoryWatch
 from healthcheck.stages.service.watch import Patience
 from healthcheck.text.messages import msg
 from healthcheck.verify import provenance
-from healthcheck.verify.run import Run
+from healthcheck.verify.run import Measurement, Run
 
 
 def launch(run: Run, submission: Submission, weights: Path, task: Task) -> None:
@@ -60,7 +55,7 @@ def talk(run: Run, url: str, task: Task) -> None:
         )
         run.provenance["server"] = seen.models.headers.get("server", "") if seen else ""
     if run.request.numerics:
-        _numerics(run, url)
+        _numerics(run, url, run.request.numerics)
     if run.wants(Stage.PROBE):
         _probe(run, url, task)
 
@@ -152,24 +147,18 @@ def _probe(run: Run, url: str, task: Task) -> None:
         run.stopped = "interrupted" if probed.ended_by is EndedBy.INTERRUPT else ""
 
 
-def _numerics(run: Run, url: str) -> None:
+def _numerics(run: Run, url: str, measurement: Measurement) -> None:
     if failed := _failed(run):
-        run.ledger.skip(numerics_checks.CHECKS, msg("{id} failed", failed))
+        run.ledger.skip(measurement.checks, msg("{id} failed", failed))
         return
     run.begin(Stage.NUMERICS)
-    most = numerics.largest_batch(run.server_options)
-    settings = NumericsSettings(url=url, model=run.request.model, max_batch=most)
-    compared = run.ledger.judge(numerics_checks.CHECKS, lambda: numerics.measure(settings, run.progress))
-    if compared:
-        run.metrics |= metrics(compared)
-        run.provenance |= numerics.provenance(compared)
-        reproduction.keep(run.request.out, run.ledger.results)
+    measurement.judge(run, url)
 
 
 def _skip_talk(run: Run, because: str) -> None:
     if run.wants(Stage.ENDPOINT):
         run.ledger.skip(run.checks(Stage.ENDPOINT, endpoint_checks.CHECKS), because)
     if run.request.numerics:
-        run.ledger.skip(numerics_checks.CHECKS, because)
+        run.ledger.skip(run.request.numerics.checks, because)
     if run.wants(Stage.PROBE):
         run.ledger.skip(run.checks(Stage.PROBE, probe_checks.CHECKS), because)

@@ -59,7 +59,6 @@ def test_a_run_of_the_probe_is_read_and_compared(room: Path, url: str) -> None:
     assert ran(room, "read", "run")[0] == 0
     status, said = ran(room, "compare", "run", "run", "--margin", ".5")
     assert status == 0, said
-    assert ran(room, "numerics", url, "--max-batch", "2", "--out", "numerics")[0] in {0, 3}
 
 
 @pytest.mark.parametrize(

@@ -70,9 +70,9 @@ def test_links_of_the_site_resolve(place: str) -> None:
 
 @pytest.mark.parametrize("prefix", LANGUAGES)
 def test_the_module_of_a_check_is_its_page_on_the_site(prefix: str) -> None:
-    assert "[numerics/prefix-cache](checks/numerics/prefix-cache.md)" in pages()[f"{prefix}numerics.md"]
-    page = pages()[f"{prefix}checks/numerics/prefix-cache.md"]
-    assert f"({ADDRESS}/blob/main/healthcheck/numerics/checks/prefix_cache.py)" in page
+    assert "[plan/one-machine](checks/plan/one-machine.md)" in pages()[f"{prefix}several-machines.md"]
+    page = pages()[f"{prefix}checks/plan/one-machine.md"]
+    assert f"({ADDRESS}/blob/main/healthcheck/stages/plan/checks/one_machine.py)" in page
 
 
 @rows("document", documents(), ids=lambda path: path.name)

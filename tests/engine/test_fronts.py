@@ -11,9 +11,6 @@ from healthcheck.contract import Task
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult, Outcome, Verdict, verdict_of
-from healthcheck.numerics import facts as numerics
-from healthcheck.numerics.checks import CHECKS as OF_NUMERICS
-from healthcheck.numerics.records import Api, NumericsSettings
 from healthcheck.stages.endpoint.checks import CHECKS
 from healthcheck.stages.endpoint.facts import interview
 from tests.support.engines import NEW, UNBUFFERED, litellm, nginx, vllm, weights_of
@@ -54,18 +51,3 @@ def test_an_engine_behind_litellm_is_ready(engine: str, weights: Path, tmp_path:
     with litellm(engine, str(weights), tmp_path) as url:
         ledger = judged(url, weights)
     assert verdict_of(ledger.results) is Verdict.READY, objections(ledger)
-
-
-def test_the_numerics_of_an_engine_behind_litellm_are_compared_in_text(
-    engine: str, weights: Path, tmp_path: Path
-) -> None:
-    """The proxy has no /tokenize, and no log-probabilities in streams of completions."""
-    ledger = Ledger(Silent())
-    with litellm(engine, str(weights), tmp_path) as url:
-        run = ledger.judge(OF_NUMERICS, lambda: numerics.measure(NumericsSettings(url=url, pairs=4), Silent()))
-    assert run
-    assert run.server.api is Api.TEXT
-    assert run.server.logprobs == 20
-    assert verdict_of(ledger.results) is Verdict.READY, [r for r in ledger.results if r.findings]
-    assert ledger.result("numerics/batch").outcome is Outcome.PASS
-    assert "streams" in ledger.result("numerics/interface").because

@@ -22,7 +22,7 @@ OTHERS = {
     "runner/children/soak_probe.py:main": "the same",
     "runner/children/soak_probe.py:table": "npu-smi as the runner found it, in that folder",
     "extensions/fleet/leash.py:main": "the kit's own verify, whose Python the driver or Ray's worker named",
-    "numerics/local.py:_run": "a Python with transformers, named by an option or in the kit's own clone",
+    "extensions/numerics/local.py:_run": "a Python with transformers, named by an option or in the kit's own clone",
     "stages/service/guardian.py:_launch": "deploy.sh itself, in its export",
     "stages/service/provided.py:_can_import": "the python3 of the launch, which is asked where it would find a module",
 }
@@ -103,7 +103,7 @@ def test_no_other_module_asks_which_python_runs_it_or_searches_a_path() -> None:
         == {
             "system/programs.py",
             "system/extras.py",  # in a line that is printed
-            "numerics/local.py",  # the running Python as the one that has transformers
+            "extensions/numerics/local.py",  # the running Python as the one that has transformers
             "stages/plan/engine_config/environment.py",  # the running Python as the one that has vLLM: named, in its own folder
             "sandbox/box.py",  # its real place is shown inside the sandbox
             "stages/plan/dry_run/stubbed_machine.py",  # which programs the machine lacks; none is started

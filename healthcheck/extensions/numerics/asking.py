@@ -1,0 +1,136 @@
+"""Asks a server for readings, and finds out beforehand how it can be asked."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from dataclasses import replace
+
+from healthcheck.contract import MODELS_PATH
+from healthcheck.core.records import JsonValue
+from healthcheck.errors import Blocked
+from healthcheck.extensions.numerics.dialect import Dialect, candidates, prompt_tokens
+from healthcheck.extensions.numerics.records import Api, NumericsSettings, Prompt, Reading, Server, TokenIds
+from healthcheck.extensions.numerics.reproduction import Shell
+from healthcheck.system import json_text
+from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
+from healthcheck.wire.many import Connections, Waits
+from healthcheck.wire.models import model_cards, version_of
+from healthcheck.wire.response import TooLargeError
+
+WAITS = Waits(connect_s=5.0, silence_s=120.0, answer_s=300.0)
+_TOKENIZE = "/tokenize"
+TRIAL = msg("The quick brown fox jumps over the lazy")
+_MOST_IDS = 2**17
+
+
+class Asker:
+    """Asks one server. Every request has a cache salt of its own unless it names one."""
+
+    def __init__(self, server: Connections, dialect: Dialect, url: str) -> None:
+        self.dialect = dialect
+        self.shell = Shell(url, dialect)
+        self.requests = 0
+        self._server = server
+        run = secrets.token_hex(8)  # another run against this server has other salts
+        self._salts = (f"{run}-{number}" for number in itertools.count())
+
+    async def read(self, prompt: Prompt, *, tokens: int, salt: str = "") -> Reading:
+        """One request; what goes wrong on its way is the reading's error."""
+        return (
+            await self._post(self.dialect, self.dialect.body([prompt], tokens=tokens, salt=salt or self.salt()))
+        )[0]
+
+    async def read_stream(self, prompt: Prompt, *, tokens: int) -> Reading:
+        """The same, answered as a stream."""
+        body = self.dialect.body([prompt], tokens=tokens, salt=self.salt()) | {"stream": True}
+        return (await self._post(self.dialect, body))[0]
+
+    async def read_chat(self, prompt: Prompt, *, tokens: int) -> tuple[Reading, TokenIds]:
+        """The text of a prompt as a message, and the tokens that the server made of it; () if it does not say."""
+        dialect = replace(self.dialect, api=Api.CHAT)
+        body = dialect.body([prompt], tokens=tokens, salt=self.salt()) | {"return_token_ids": True}
+        reading, data = await self._post(dialect, body)
+        return reading, prompt_tokens(data)
+
+    async def _post(self, dialect: Dialect, body: dict[str, JsonValue]) -> tuple[Reading, bytes]:
+        self.requests += 1
+        try:
+            reply = (await self._server.post(dialect.path, json_text.dump_line(body))).reply
+        except (OSError, TooLargeError) as error:
+            return Reading(error=f"{type(error).__name__}: {error}"), b""
+        return dialect.read(reply.status, reply.body), reply.body
+
+    def salt(self) -> str:
+        """One that no other request has."""
+        return next(self._salts)
+
+
+async def find(connections: Connections, settings: NumericsSettings) -> tuple[Server, Dialect]:
+    """Find out what the server gives: the first form of request that it answers, with log-probabilities if any is.
+
+    Raises:
+        Blocked: no server answers, or it answers in none of the forms.
+    """
+    model, context, header = await _model(connections, settings)
+    ids = await tokens_of(connections, model, TRIAL)
+    refused: dict[tuple[Api, bool], str] = {}
+    for dialect in candidates(model):
+        if dialect.api is Api.TOKEN_IDS and not ids:
+            continue
+        prompt = Prompt(ids=ids) if dialect.api is Api.TOKEN_IDS else Prompt(text=TRIAL)
+        reading = await Asker(connections, dialect, "").read(prompt, tokens=2)
+        form = dialect.api, dialect.extras
+        if reading.error:
+            refused[form] = reading.error
+        else:
+            server = Server(
+                model=model,
+                api=dialect.api,
+                logprobs=max(len(each.top) for each in reading.positions),
+                salted=dialect.extras,
+                context=context,
+                without="" if dialect.logprobs else refused.get(form, ""),
+                version=await version_of(connections, WAITS.connect_s),
+                header=header,
+            )
+            return server, dialect
+    reason = next(iter(refused.values()), "")
+    raise Blocked(
+        msg("the server answers no request for a completion, so that nothing can be compared: {reason}", reason)
+    )
+
+
+async def tokens_of(connections: Connections, model: str, text: str) -> tuple[int, ...]:
+    """The tokens of a text as the server's tokenizer has them; () if it does not say."""
+    body = {"model": model, "prompt": text, "add_special_tokens": False}
+    try:
+        reply = (await connections.post(_TOKENIZE, json_text.dump_line(body))).reply
+        answer = json_text.load(reply.body) if reply.status == 200 else None
+    except (OSError, TooLargeError, JsonError):
+        return ()
+    ids = answer.get("tokens") if isinstance(answer, dict) else None
+    if not isinstance(ids, list) or not all(isinstance(each, int) for each in ids):
+        return ()
+    return tuple(each for each in ids[:_MOST_IDS] if isinstance(each, int))
+
+
+async def _model(connections: Connections, settings: NumericsSettings) -> tuple[str, int | None, str]:
+    try:
+        reply = (await connections.get(MODELS_PATH)).reply
+    except (OSError, TooLargeError) as error:
+        raise Blocked(msg("no server answers at {url} ({error}): start it first", settings.url, error)) from error
+    for each in model_cards(reply.body):
+        if settings.model in {"", each["id"]}:
+            length = each.get("max_model_len")
+            return str(each["id"]), length if isinstance(length, int) else None, reply.headers.get("server", "")
+    if not settings.model:
+        raise Blocked(
+            msg(
+                "the server at {url} lists no model (HTTP {status}): name one with --model",
+                settings.url,
+                reply.status,
+            )
+        )
+    return settings.model, None, reply.headers.get("server", "")

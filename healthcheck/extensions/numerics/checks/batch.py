@@ -1,0 +1,49 @@
+"""numerics/batch: a prompt has the same log-probabilities in a batch."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, check
+from healthcheck.core.records import Stage
+from healthcheck.extensions.numerics.findings import LAUNCH_LINE, judged
+from healthcheck.extensions.numerics.records import NumericsRun, Relation
+from healthcheck.text.messages import msg
+
+
+@check(
+    "numerics/batch",
+    "A batch does not change log-probabilities",
+    stage=Stage.NUMERICS,
+    why="The client sends many problems at once: a wrong batch size loses the answers of that size alone.",
+    requires=("numerics/repeat",),
+)
+def batch(run: NumericsRun) -> Findings:
+    """Prompts are asked alone, and in batches of 2, 3, 8 and the largest size, of equal and of different length.
+    The finding names the batch size, so that a wrong graph bucket or a slot that reads its neighbour's cache stands
+    out.
+
+    Log-probabilities that move by more than 1 in too many prompts are a fault, by more than 0.5 a warning;
+    docs/numerics.md has the test behind it.
+
+    Repair: run with `--enforce-eager`. If that is sound, a captured graph is wrong: leave its size out of
+    `cudagraph_capture_sizes` in `--compilation-config`.
+
+    Simulated by: npu-adapter simulate --fault one-batch-size-garbles
+
+    Example:
+    ```text log-probability of the first token
+    alone: -0.11
+    in a batch of 3: -6.02
+    ```
+
+    Use instead:
+
+    ```text log-probability of the first token
+    alone: -0.11
+    in a batch of 3: -0.12
+    ```
+    """
+    fix = msg(
+        "try --enforce-eager in {launch_line}; if that is sound, leave this size out of cudagraph_capture_sizes",
+        LAUNCH_LINE,
+    )
+    yield from judged(run, {Relation.BATCH, Relation.MIXED_LENGTHS}, fix=fix)

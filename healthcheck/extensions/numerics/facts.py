@@ -1,0 +1,191 @@
+"""Measures the relations of a running server."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+
+from healthcheck.core.progress import Progress
+from healthcheck.core.records import JsonValue
+from healthcheck.errors import UsageError
+from healthcheck.extensions.numerics import local, relations
+from healthcheck.extensions.numerics.asking import TRIAL, WAITS, Asker, find, tokens_of
+from healthcheck.extensions.numerics.judgement import Judgement, cells
+from healthcheck.extensions.numerics.prompts import Source, TextSource, TokenSource, edges, lengths, messages, texts
+from healthcheck.extensions.numerics.records import (
+    Api,
+    NumericsRun,
+    NumericsSettings,
+    Pair,
+    Reference,
+    Relation,
+    Server,
+    Weights,
+)
+from healthcheck.extensions.numerics.reference import refuse_unlike, steps
+from healthcheck.extensions.numerics.relations import Bench, Kind, sized
+from healthcheck.text.messages import msg
+from healthcheck.wire.many import Connections
+
+DECODED, DECODED_ONCE = (1, 4, 7), (4,)
+_SHARE_WITHOUT_SALT = 0.6
+"""Of the comparisons, where each takes prompts of its own, so that a run has no more than 300 requests."""
+_FROM_EDGE = 4
+_OF_A_LENGTH = 3
+_MOST_AT_ONCE, _DIGITS = 256, 10
+_TOKENS, _TOKENS_OF_TEXT = 8, 24
+"""Completion tokens that are read of each request; more where answers begin alike, as those of chat do, or words
+are all that can be compared."""
+
+
+def measure(
+    settings: NumericsSettings, progress: Progress, against: Reference | Weights | None = None
+) -> NumericsRun:
+    """Ask, compare, and ask again where a relation is suspect; then compare with the reference.
+
+    Raises:
+        Blocked: no server answers, or none of its answers has log-probabilities.
+        UsageError: the URL is none, or the reference is of another model.
+    """
+    try:
+        run = asyncio.run(_measure(settings, progress, against if isinstance(against, Reference) else None))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if not isinstance(against, Weights):
+        return run
+
+    def computed(done: int, total: int) -> None:
+        progress.update(msg("the weights, computed by transformers"), done=done, total=total)
+
+    return local.compared(run, against, computed)
+
+
+async def _measure(settings: NumericsSettings, progress: Progress, reference: Reference | None) -> NumericsRun:
+    began = time.monotonic()
+    async with aclosing(Connections(settings.url, WAITS)) as connections:
+        server, dialect = await find(connections, settings)
+        trial = await tokens_of(connections, server.model, TRIAL)
+        if reference:
+            refuse_unlike(reference, server, trial)
+        spare = _TOKENS if server.logprobs and server.api is not Api.CHAT else _TOKENS_OF_TEXT
+        longest = min(settings.longest_tokens, (server.context or 2048) - spare - 1)
+        pieces = texts(settings.seed)
+        source, usual = await _source(connections, server, pieces, settings.seed), lengths(longest)
+        bench = Bench(
+            asker=Asker(connections, dialect, settings.url),
+            source=source,
+            longest=longest,
+            pool=[source.prompt(length) for length in usual for _ in range(server.salted * _OF_A_LENGTH)],
+            lengths=usual,
+            edges=edges(longest, server.context, spare),
+            messages=messages(settings.seed),
+            tokens=spare,
+            alone={},
+            broken=[],
+        )
+        each = settings.pairs if server.salted else math.ceil(_SHARE_WITHOUT_SALT * settings.pairs)
+        pairs = await _rounds(bench, kinds(server, settings), each, progress)
+
+        def forced(done: int, total: int) -> None:
+            progress.update(msg("the tokens of the reference"), done=done, total=total)
+
+        taken = await steps(bench, reference, forced) if reference else []
+    return NumericsRun(
+        server=server,
+        settings=settings,
+        pairs=tuple(pairs),
+        alone=tuple(bench.alone.items()),
+        broken=tuple(bench.broken),
+        trial=trial,
+        steps=tuple(taken),
+        reference=reference,
+        requests=bench.asker.requests,
+        seconds=round(time.monotonic() - began, 1),
+    )
+
+
+async def _source(connections: Connections, server: Server, pieces: Sequence[str], seed: int) -> Source:
+    if server.api is not Api.TOKEN_IDS:
+        return TextSource(pieces)
+    return TokenSource(await tokens_of(connections, server.model, "\n\n".join(pieces)), seed)
+
+
+def kinds(server: Server, settings: NumericsSettings) -> Sequence[Kind]:
+    """What is measured on this server, in order; AGAIN first, since it is the noise."""
+    sizes = sorted({*relations.BATCHES, settings.max_batch})
+    chosen = [
+        Kind(relation=Relation.AGAIN, measure=relations.again),
+        Kind(relation=Relation.AFTER_ABORT, measure=relations.after_abort),
+        *(sized(Relation.BATCH, size, relations.batch) for size in sizes),
+        sized(Relation.MIXED_LENGTHS, 8, relations.mixed_lengths),
+        Kind(relation=Relation.WARM_PREFIX, measure=relations.warm_prefix),
+        Kind(relation=Relation.SHARED_PREFIX, measure=relations.shared_prefix),
+        sized(Relation.WHILE_DECODING, 4, relations.while_decoding),
+        Kind(relation=Relation.STREAMED, measure=relations.streamed),
+    ]
+    if server.api is not Api.TOKEN_IDS:
+        return chosen
+    chosen.append(Kind(relation=Relation.CHAT, measure=relations.chat))
+    if server.logprobs:  # with them a completion is known as token ids
+        decoded = DECODED if server.salted else DECODED_ONCE
+        chosen += [sized(Relation.DECODED, size, relations.decoded) for size in decoded]
+        chosen.append(sized(Relation.AT_EDGE, _FROM_EDGE, relations.at_edges))
+    return chosen
+
+
+def largest_batch(options: Mapping[str, str]) -> int:
+    """The largest batch to try on a server that was started with these options of vLLM, at most `_MOST_AT_ONCE`."""
+    given = options.get("max-num-seqs", "")
+    usual = NumericsSettings(url="").max_batch
+    return max(2, min(int(given), _MOST_AT_ONCE)) if given.isdecimal() and len(given) < _DIGITS else usual
+
+
+async def _rounds(bench: Bench, asked: Sequence[Kind], pairs: int, progress: Progress) -> list[Pair]:
+    found: list[Pair] = []
+    for number, kind in enumerate(asked):
+        progress.update(kind.relation.value, done=number, total=len(asked))
+        found += [pair async for pair in kind.measure(bench, pairs) if pair]
+    suspect = [cell for cell in cells(found) if cell.asks_again]
+    for cell in sorted(suspect, key=lambda cell: cell.wrong / cell.pairs, reverse=True):
+        if _faulty(found):
+            break  # the verdict is settled
+        kind = next(kind for kind in asked if (kind.relation, kind.size) == (cell.relation, cell.size))
+        progress.update(msg("once more: {value}", kind.relation.value), done=len(asked), total=len(asked))
+        async for pair in _once_more(bench.at(cell.suspects, 2 * pairs), kind, 2 * pairs, found):
+            found.append(pair)
+    return found
+
+
+async def _once_more(bench: Bench, kind: Kind, pairs: int, found: Sequence[Pair]) -> AsyncIterator[Pair]:
+    """New pairs of a suspect relation, until they show a fault: at a wrong length, a few do."""
+    async with aclosing(kind.measure(bench, pairs)) as measured:
+        async for pair in measured:
+            if pair:
+                yield replace(pair, again=True)
+            if _faulty(found):
+                return
+
+
+def _faulty(found: Sequence[Pair]) -> bool:
+    return any(cell.judgement is Judgement.FAULT for cell in cells(found))
+
+
+def provenance(run: NumericsRun) -> dict[str, JsonValue]:
+    """What was asked of which server."""
+    asked: dict[str, JsonValue] = {
+        "model": run.server.model,
+        "version": run.server.version,
+        "asked by": run.server.api.words,
+        "log-probabilities a token": run.server.logprobs,
+        "compared as text, because": run.server.without,
+        "cache salt": run.server.salted,
+        "requests": run.requests,
+        "seconds": run.seconds,
+        "seed": run.settings.seed,
+        "reference": f"{run.reference.place} {run.reference.server.version}".strip() if run.reference else "",
+    }
+    return {"server": run.server.header, "numerics": asked}

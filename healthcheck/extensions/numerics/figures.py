@@ -1,0 +1,74 @@
+"""The figures of a run for the report: by relation and length, and along the completion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from healthcheck.core.records import JsonValue
+from healthcheck.extensions.numerics import shift
+from healthcheck.extensions.numerics.judgement import cells
+from healthcheck.extensions.numerics.records import NumericsRun, Pair, Relation
+from healthcheck.text.messages import msg
+
+_DIGITS = 7
+
+
+def metrics(run: NumericsRun) -> dict[str, JsonValue]:
+    """What the report keeps of a run."""
+    found: dict[str, JsonValue] = {"numerics": _table(run)}
+    if run.server.logprobs:
+        found["numerics_by_length"] = _by_length(run.pairs)
+        found["numerics_by_position"] = _by_position(run)
+    if run.steps:
+        found["numerics_reference"] = shift.figures(shift.shift_of(run.steps, run.settings.seed))
+    return found
+
+
+def _table(run: NumericsRun) -> JsonValue:
+    """Every relation and size with what was seen."""
+    return [
+        {
+            "relation": cell.relation.value,
+            "size": cell.size,
+            "comparisons": cell.pairs,
+            "beyond rounding": cell.moved,
+            "as only faults": cell.wrong,
+            "median shift": round(cell.shift, 4),
+            "largest shift": round(cell.worst.difference.shift, 4),
+            "at length": cell.worst.prompt.length,
+            "judgement": cell.judgement.value,
+        }
+        for cell in cells(run.pairs)
+    ]
+
+
+def _situation(pair: Pair) -> str:
+    return msg("in a batch of {size}", pair.size) if pair.relation is Relation.BATCH else pair.relation.value
+
+
+def _by_length(pairs: Iterable[Pair]) -> JsonValue:
+    """The largest shift in nats of each relation at each length of the prompt."""
+    found: dict[tuple[str, int], float] = {}
+    for pair in pairs:
+        place = _situation(pair), pair.prompt.length
+        found[place] = max(found.get(place, 0.0), pair.difference.shift)
+    return [
+        {"relation": relation, "length": length, "shift": round(largest, 4)}
+        for (relation, length), largest in found.items()
+    ]
+
+
+def _by_position(run: NumericsRun) -> JsonValue:
+    """The mean divergence in nats of each relation at each token of the completion, the first being 1."""
+    found: dict[str, dict[int, list[float]]] = {}
+    for pair in run.pairs:
+        first = pair.size + 1 if pair.relation in {Relation.DECODED, Relation.AT_EDGE} else 1
+        of = found.setdefault(_situation(pair), {})
+        for position, kl in enumerate(pair.difference.kls, first):
+            of.setdefault(position, []).append(kl)
+    for step in run.steps:
+        found.setdefault(msg("the reference"), {}).setdefault(step.decoded + 1, []).append(step.kl)
+    return {
+        relation: [[at, round(sum(kls) / len(kls), _DIGITS)] for at, kls in sorted(of.items())]
+        for relation, of in found.items()
+    }

@@ -1,0 +1,172 @@
+"""What the cells of some relations say as findings."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from healthcheck.core.check import Findings, NotApplicable, fail, note, unsettled, warn
+from healthcheck.core.records import JsonValue
+from healthcheck.extensions.numerics.judgement import ERROR, FAULT, ROUNDING, Cell, Judgement, at_least, cells
+from healthcheck.extensions.numerics.records import Api, NumericsRun, Pair, Relation
+from healthcheck.extensions.numerics.reproduction import EVIDENCE, place
+from healthcheck.text.messages import msg
+
+LAUNCH_LINE = msg("the command that launches the server (the vllm serve line of deploy.sh)")
+"""Where an option goes that a repair names."""
+ALLOWED_APART = 0.25
+"""The share of texts of some twenty tokens that rounding may part, of a small model on an accelerator."""
+_SAME = msg("the same words as of the prompt alone")
+_NEXT = msg("start the engine so that it gives log-probabilities, which show how far apart the tokens are")
+_AGAIN = msg("npu-adapter numerics URL --pairs 40 asks four times as many")
+
+
+def judged(run: NumericsRun, relations: Collection[Relation], *, fix: str) -> Findings:
+    """Findings for each size of the relations; how far all moved as a note.
+
+    Raises:
+        NotApplicable: no pair of these relations could be compared.
+    """
+    found = cells(run.pairs)
+    chosen = [cell for cell in found if cell.relation in relations]
+    if not chosen:
+        raise NotApplicable(_why_none(run, relations))
+    if not run.server.logprobs:
+        yield from _judged_by_words(run, relations, fix=fix)
+        return
+    noise = max((c.worst.difference.shift for c in found if c.relation is Relation.AGAIN), default=0.0)
+    for cell in chosen:
+        seen, where = _seen(cell, noise), place(cell.relation, cell.size)
+        evidence = _evidence(cell, _shortest(run, cell))
+        if cell.judgement is Judgement.FAULT:
+            yield fail(expected=_expected(FAULT), seen=seen, fix=fix, where=where, evidence=evidence)
+        elif cell.judgement is Judgement.DRIFT:
+            yield warn(expected=_expected(ROUNDING), seen=seen, fix=fix, where=where, evidence=evidence)
+        elif cell.judgement is Judgement.OPEN:
+            yield unsettled(expected=_expected(FAULT), seen=seen, fix=_AGAIN, where=where, evidence=evidence)
+    worst = max(cell.worst.difference.shift for cell in chosen)
+    pairs = sum(cell.pairs for cell in chosen)
+    yield note(msg("{pairs} comparisons, log-probabilities moved by at most {shift:.2f}", pairs, worst))
+
+
+def name(cell: Cell) -> str:
+    """A relation with its size."""
+    words = cell.relation.value
+    if cell.relation is Relation.BATCH:
+        return msg("in a batch of {size}", cell.size)
+    if cell.relation is Relation.MIXED_LENGTHS:
+        return msg("in a batch of {size} with prompts of other lengths", cell.size)
+    return (
+        msg("{words} ({size} tokens)", words, cell.size)
+        if cell.relation in {Relation.DECODED, Relation.AT_EDGE}
+        else words
+    )
+
+
+def _why_none(run: NumericsRun, relations: Collection[Relation]) -> str:
+    if Relation.STREAMED in relations:
+        return msg("the server's streams have no log-probabilities")
+    if run.server.api is not Api.TOKEN_IDS:
+        return msg("this compares token ids, and the server takes {value}", run.server.api.words)
+    if not run.server.logprobs:
+        return msg("this compares log-probabilities, and the server gives none")
+    return msg("no answers to compare")
+
+
+def _shortest(run: NumericsRun, cell: Cell) -> str:
+    """The shortest commands that show what is wrong."""
+    limit = FAULT if cell.wrong else ROUNDING
+    shown = [
+        pair.reproduce
+        for pair in run.pairs
+        if (pair.relation, pair.size) == (cell.relation, cell.size) and pair.difference.shift > limit
+    ]
+    return min(shown, key=len, default=cell.worst.reproduce)
+
+
+def _expected(limit: float) -> str:
+    return msg("log-probabilities within {limit:g} of those of the same prompt alone", limit)
+
+
+def _seen(cell: Cell, noise: float) -> str:
+    beyond, limit = (cell.wrong, FAULT) if cell.wrong else (cell.moved, ROUNDING)
+    worst = cell.worst.difference
+    prompts = msg("more prompts of suspect lengths") if cell.again else msg("prompts")
+    flip = msg(", and a token that led by {flip:.1f} was not chosen", worst.flip) if worst.flip >= 0.1 else ""
+    again = (
+        "" if cell.relation is Relation.AGAIN else msg("; the same request again moves them by {noise:.2f}", noise)
+    )
+    return msg(
+        "{name}: {beyond} of {pairs} {prompts} moved by more than {limit:g}, at most {shift:.2f} "
+        "(prompt of {length}){flip}{again}",
+        name(cell),
+        beyond,
+        cell.pairs,
+        prompts,
+        limit,
+        worst.shift,
+        cell.worst.prompt.length,
+        flip,
+        again,
+    )
+
+
+def _evidence(cell: Cell, reproduce: str) -> dict[str, JsonValue]:
+    return {
+        "relation": cell.relation.value,
+        "size": cell.size,
+        "pairs": cell.pairs,
+        "median shift": round(cell.shift, 4),
+        "largest shift": round(cell.worst.difference.shift, 4),
+        "KL": round(max(cell.worst.difference.kls, default=0.0), 4),
+        EVIDENCE: reproduce,
+    }
+
+
+def _judged_by_words(run: NumericsRun, relations: Collection[Relation], *, fix: str) -> Findings:
+    """The findings of a server without log-probabilities.
+
+    Rounding makes a greedy text part from itself somewhere: which of two tokens that are about equally likely comes
+    first is chance. So a text that parts late says nothing. Only where more texts than `ALLOWED_APART` part is
+    there something: a fault if they part at the first word already, as no rounding makes them, else an open
+    question.
+    """
+    groups: dict[tuple[Relation, int], list[Pair]] = {}
+    for pair in run.pairs:
+        groups.setdefault((pair.relation, pair.size), []).append(pair)
+    chosen = {key: group for key, group in groups.items() if key[0] in relations}
+    for (relation, size), group in chosen.items():
+        apart = [pair for pair in group if pair.difference.diverged]
+        at_once = [pair for pair in apart if pair.difference.positions <= 1]
+        error = ERROR / len(groups)
+        seen = _seen_of_words(relation, size, group, apart, at_once)
+        shown = min(apart, key=lambda pair: len(pair.reproduce)).reproduce if apart else ""
+        evidence: dict[str, JsonValue] = {"relation": relation.value, "size": size, EVIDENCE: shown}
+        where = place(relation, size)
+        if relation is not Relation.AGAIN and at_least(len(at_once), len(group), ALLOWED_APART) <= error:
+            yield fail(expected=_SAME, seen=seen, fix=fix, where=where, evidence=evidence)
+        elif at_least(len(apart), len(group), ALLOWED_APART) <= error:
+            yield unsettled(expected=_SAME, seen=seen, fix=_NEXT, where=where, evidence=evidence)
+    pairs = [pair for group in chosen.values() for pair in group]
+    parted = sum(pair.difference.diverged for pair in pairs)
+    yield note(
+        msg(
+            "{pairs} texts compared, {parted} part somewhere; words alone, since: {without:.120}",
+            len(pairs),
+            parted,
+            run.server.without,
+        )
+    )
+
+
+def _seen_of_words(
+    relation: Relation, size: int, group: Sequence[Pair], apart: Sequence[Pair], at_once: Sequence[Pair]
+) -> str:
+    sized = msg(" of {size}", size) if relation in {Relation.BATCH, Relation.MIXED_LENGTHS} else ""
+    return msg(
+        "{value}{sized}: {apart} of {group} texts part from those of the prompt alone, {at_once} at the first word",
+        relation.value,
+        sized,
+        len(apart),
+        len(group),
+        len(at_once),
+    )

@@ -1,0 +1,141 @@
+"""Rounding or fault? Counts comparisons that differ by more than rounding can, cell by cell.
+
+A healthy server's kernels round differently from one batch to another. On real vLLM whose sums have another order
+in each batch (bfloat16), log-probabilities move by up to 0.97 nat, in 9 % of prompts at most by more than 0.25;
+faults moved some by 4.9 to 13.9 (docs/numerics.md). So a pair exceeds if it moved by more than a limit, and by more
+than twice what repetition alone moves. A healthy server may exceed in a few pairs, because a mixture of experts
+routes a token elsewhere: up to `ALLOWED` of them is health. The binomial probability of as many as were seen is
+compared with `ERROR`, shared among all cells and both rounds.
+The second round ends with the prompt that settles it, so that its test is one that may be looked at after each.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median_high
+
+from healthcheck.extensions.numerics.records import Pair, Relation
+from healthcheck.text.messages import msg
+
+ROUNDING, FAULT, CERTAIN = 0.5, 1.0, 2.0
+"""Nats: what rounding stays below, what only a fault reaches, what makes an answer another one."""
+ALLOWED = 0.02
+ERROR = 0.01
+ROUNDS = 2
+
+
+class Judgement(enum.Enum):
+    """What the pairs of a cell show, mildest first."""
+
+    ROUNDING = msg("differs as rounding does, or not at all")
+    OPEN = msg("not settled")
+    DRIFT = msg("drifts more than rounding does")
+    FAULT = "a fault"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """A relation at one size in one round.
+
+    Attributes:
+        again: the second round, which asks new prompts of the lengths that were suspect in the first.
+        suspects: lengths of prompts that moved as only a fault moves them.
+        moved: pairs that moved by more than rounding does; `wrong` by as much as only a fault does.
+        worst: the pair that moved most.
+        shift: median of all pairs, in nats.
+    """
+
+    relation: Relation
+    size: int
+    pairs: int
+    moved: int
+    wrong: int
+    shift: float
+    worst: Pair
+    judgement: Judgement
+    again: bool
+    suspects: tuple[int, ...]
+
+    @property
+    def asks_again(self) -> bool:
+        """Whether a second round would tell more."""
+        return bool(self.wrong) and self.judgement is not Judgement.FAULT and not self.again
+
+
+def cells(pairs: Iterable[Pair]) -> list[Cell]:
+    """Every relation and size, judged; AGAIN is the noise that the others are compared with.
+
+    What the first round left open is left out where the second one settled it.
+    """
+    groups: dict[tuple[Relation, int, bool], list[Pair]] = {}
+    for pair in pairs:
+        groups.setdefault((pair.relation, pair.size, pair.again), []).append(pair)
+    noise = [pair.difference.shift for pair in groups.get((Relation.AGAIN, 0, False), [])]
+    found = [judged(group, noise, len({key[:2] for key in groups})) for group in groups.values()]
+    second = {(cell.relation, cell.size) for cell in found if cell.again}
+    return [cell for cell in found if not (cell.asks_again and (cell.relation, cell.size) in second)]
+
+
+def judged(group: Sequence[Pair], noise: Sequence[float], groups: int) -> Cell:
+    """One cell. `groups` share the error."""
+    repeated = _typical(noise) if group[0].relation is not Relation.AGAIN else 0.0
+    shifts = [pair.difference.shift for pair in group]
+    beyond = [[shift > max(limit, 2 * repeated) for shift in shifts] for limit in (ROUNDING, FAULT)]
+    moved, wrong = map(sum, beyond)
+    chance = _chance_so_far if group[0].again else _chance
+    worst = max(group, key=lambda pair: pair.difference.shift)
+    return Cell(
+        relation=group[0].relation,
+        size=group[0].size,
+        pairs=len(group),
+        moved=moved,
+        wrong=wrong,
+        shift=median_high(shifts),
+        worst=worst,
+        again=group[0].again,
+        suspects=tuple(sorted({pair.prompt.length for pair in group if pair.difference.shift > FAULT})),
+        judgement=_judge(chance(beyond[0]), chance(beyond[1]), worst, ERROR / (groups * ROUNDS), bool(wrong)),
+    )
+
+
+def at_least(seen: int, of: int, share: float) -> float:
+    """The probability of `seen` or more out of `of` where each has the probability `share`."""
+    return sum(math.comb(of, k) * share**k * (1 - share) ** (of - k) for k in range(seen, of + 1))
+
+
+def _chance(seen: Sequence[bool]) -> float:
+    """The probability of as many or more on a healthy server."""
+    return at_least(sum(seen), len(seen), ALLOWED) if any(seen) else 1.0
+
+
+def _chance_so_far(seen: Sequence[bool]) -> float:
+    """The same where asking may have stopped after any of them: one over the largest likelihood ratio on the way.
+
+    It is that of a share of which nothing is known (uniform) against `ALLOWED`. A healthy server's exceeds 1 / p
+    with a probability of at most p (Ville's inequality), however often one looks.
+    """
+    most = 1.0
+    for count in range(1, len(seen) + 1):
+        wrong = sum(seen[:count])
+        if wrong <= ALLOWED * count:
+            continue
+        uniform = 1 / ((count + 1) * math.comb(count, wrong))
+        most = max(most, uniform / (ALLOWED**wrong * (1 - ALLOWED) ** (count - wrong)))
+    return 1 / most
+
+
+def _judge(moved: float, wrong: float, worst: Pair, error: float, suspect: bool) -> Judgement:
+    """`moved` and `wrong` are the chances of what was seen."""
+    if wrong <= error and max(worst.difference.shift, worst.difference.flip) >= CERTAIN:
+        return Judgement.FAULT
+    if moved <= error:
+        return Judgement.DRIFT
+    return Judgement.OPEN if suspect else Judgement.ROUNDING
+
+
+def _typical(noise: Sequence[float]) -> float:
+    """What repetition moves, but for the most extreme tenth."""
+    return sorted(noise)[(len(noise) * 9) // 10 - (len(noise) % 10 == 0)] if noise else 0.0

@@ -1,0 +1,225 @@
+"""Weights on this machine as a reference: transformers computes them in a child process and its own environment.
+
+The tokens are the server's own: behind each prompt that it was asked alone stands what it answered, and the weights
+predict each of those tokens from all before it. So the comparison asks nothing more of the server.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO
+
+from healthcheck.errors import KitError, UsageError, reason_of
+from healthcheck.extensions.numerics.asking import TRIAL
+from healthcheck.extensions.numerics.distance import divergence
+from healthcheck.extensions.numerics.records import (
+    Api,
+    NumericsRun,
+    Position,
+    Prompt,
+    Reading,
+    Reference,
+    Server,
+    Step,
+    Weights,
+)
+from healthcheck.extensions.numerics.reference import step
+from healthcheck.extensions.numerics.relations import token_ids
+from healthcheck.system import files, json_text, programs
+from healthcheck.system.json_text import JsonError
+from healthcheck.system.processes import ran, shortened
+from healthcheck.text.messages import joined, msg
+
+OPTION = "--reference-python"
+NEEDS = ("torch", "transformers")
+MOST_CONTEXTS = 60
+ROUNDED = 3
+"""Each third context is computed in bfloat16 as well: what rounding alone does to these weights."""
+DEADLINE_S = 3 * 3600.0
+_FOLDER = Path(__file__).resolve().parents[3] / ".venv-transformers"
+_INSIDE = Path(__file__).parent / "inside" / "read_weights.py"
+_ANSWER_BYTES = 256 << 20
+_TAIL_LINES = 40
+_KEPT = ("LD_LIBRARY_PATH", "PATH", "OMP_NUM_THREADS")
+_QUIET = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
+    "PYTHONNOUSERSITE": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "LC_ALL": "C.UTF-8",
+}
+_MARK = b"@npu-adapter "
+Moved = Callable[[int, int], None]
+
+
+class WeightsUnread(KitError):  # noqa: N818 - what became of the weights
+    """transformers could not compute the weights; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the child says: a reading of each context, and of each third one in bfloat16 too."""
+
+    transformers: str
+    number_format: str
+    trial: tuple[int, ...]
+    readings: tuple[tuple[Position, ...], ...]
+    rounded: tuple[tuple[Position, ...], ...]
+
+
+def are_weights(folder: Path) -> bool:
+    """Whether the folder holds a model, and not a run."""
+    return (folder / "config.json").is_file() and any(folder.glob("*.safetensors"))
+
+
+def find_python(named: str) -> str:
+    """The Python that was named, else that of `make .venv-transformers/ready` in a clone, else this one.
+
+    Raises:
+        UsageError: there is none where one was named, or none has torch and transformers.
+    """
+    if named:
+        return str(programs.python_at(named, OPTION))
+    made = _FOLDER / "bin" / "python"
+    if (_FOLDER / "ready").exists() and os.access(made, os.X_OK):
+        return str(made)
+    if all(find_spec(name) for name in NEEDS):
+        return sys.executable
+    raise UsageError(
+        msg(
+            "weights as a reference need a Python with {needs}: name one with {option}",
+            joined(" and ", NEEDS),
+            OPTION,
+        )
+    )
+
+
+def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
+    """The run with a step for each token that the server chose after a prompt alone.
+
+    What keeps the weights from being computed is noted in the run.
+    """
+    began, chosen = time.monotonic(), contexts(run.alone)
+    if not chosen:
+        return replace(
+            run,
+            unread=msg(
+                "{folder}: it needs token ids, and this server takes {value}", weights.folder, run.server.api.words
+            ),
+        )
+    try:
+        answer = read(weights, [context for context, _ in chosen], moved, logprobs=run.server.logprobs)
+    except WeightsUnread as error:
+        return replace(run, unread=msg("{folder}: {error}", weights.folder, error))
+    if answer.trial != run.trial:
+        return replace(run, unread=msg("{folder}: its tokenizer is another one than the server's", weights.folder))
+    said = f"transformers {answer.transformers}, {answer.number_format}"
+    server = Server(
+        model=weights.folder,
+        api=Api.TOKEN_IDS,
+        logprobs=run.server.logprobs,
+        salted=True,
+        context=None,
+        version=said,
+    )
+    rounded = dict(zip(range(0, len(chosen), ROUNDED), answer.rounded, strict=False))
+    steps = [
+        each
+        for number, (_, reading) in enumerate(chosen)
+        for each in _steps(number, reading, answer.readings[number], rounded.get(number, ()))
+    ]
+    kept = Reference(place=weights.folder, server=server, trial=answer.trial, readings=())
+    seconds = round(run.seconds + time.monotonic() - began, 1)
+    return replace(run, reference=kept, steps=tuple(steps), seconds=seconds)
+
+
+def _steps(number: int, reading: Reading, exact: Sequence[Position], rough: Sequence[Position]) -> Iterator[Step]:
+    for at, (there, here) in enumerate(zip(exact, reading.positions, strict=False)):
+        found = step(there, here, prompt=number, decoded=at)
+        yield replace(found, rounding=divergence(there, rough[at])) if at < len(rough) else found
+
+
+Context = tuple[tuple[int, ...], int]
+"""Tokens, and the place from which on they are predicted."""
+
+
+def contexts(alone: Sequence[tuple[Prompt, Reading]]) -> list[tuple[Context, Reading]]:
+    """Prompts of every length, each with the tokens of its completion."""
+    usable = [
+        ((prompt.ids + token_ids(reading), prompt.length), reading)
+        for prompt, reading in sorted(alone, key=lambda each: each[0].length)
+        if prompt.ids and not reading.error and token_ids(reading) and all(here.top for here in reading.positions)
+    ]
+    room = min(MOST_CONTEXTS, len(usable))
+    return [usable[place * len(usable) // room] for place in range(room)]
+
+
+def read(weights: Weights, chosen: Sequence[Context], moved: Moved, *, logprobs: int) -> Answer:
+    """What the weights predict, in a child process with nothing of this one's environment.
+
+    Raises:
+        WeightsUnread: they could not be computed.
+    """
+    request = {
+        "folder": str(Path(weights.folder).resolve()),
+        "contexts": [{"ids": list(ids), "begin": begin} for ids, begin in chosen],
+        "top": logprobs,
+        "trial": TRIAL,
+        "rounded": ROUNDED,
+        "remote_code": weights.remote_code,
+    }
+    with tempfile.TemporaryDirectory(prefix=files.prefix(), ignore_cleanup_errors=True) as folder:
+        asked, answer = Path(folder, "request.json"), Path(folder, "answer.json")
+        asked.write_bytes(json_text.dump(request))
+        command = [weights.python, str(_INSIDE), str(asked), str(answer)]
+        _run(command, folder, moved)
+        try:
+            return json_text.load_as(files.read_bounded(answer, _ANSWER_BYTES), Answer)
+        except (UsageError, JsonError) as error:
+            raise WeightsUnread(msg("transformers gave no answer that can be read ({error})", error)) from error
+
+
+def _run(command: Sequence[str], home: str, moved: Moved) -> None:
+    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    environment |= {**_QUIET, "HOME": home, "TMPDIR": home}
+    tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
+
+    def follow(stream: IO[bytes]) -> None:
+        while line := stream.readline(4096):
+            words = line.split()
+            if line.startswith(_MARK) and len(words) == 3:
+                moved(int(words[1]), int(words[2]))
+            elif line.strip():
+                tail.append(line)
+
+    try:
+        status = ran(command, follow, deadline_s=DEADLINE_S, cwd=home, env=environment)
+    except OSError as error:
+        raise WeightsUnread(msg("{command} cannot be run: {reason}", command[0], reason_of(error))) from error
+    if status is None:
+        raise WeightsUnread(msg("no end within {deadline_s:g} hours", DEADLINE_S / 3600))
+    if status:
+        raise WeightsUnread(_reason(b"".join(tail).decode("utf-8", "replace"), status))
+
+
+def _reason(text: str, status: int) -> str:
+    lines = text.splitlines() or [msg("it ended with status {status}", status)]
+    if "trust_remote_code" in text:
+        return msg("its own Python code would have to run, which --trust-remote-code allows")
+    if "No module named" in lines[-1]:
+        return msg(
+            "{lines}: name a Python with {needs} with {option}",
+            shortened(lines[-1], 200),
+            joined(" and ", NEEDS),
+            OPTION,
+        )
+    return msg("transformers ended with status {status}: {lines}", status, shortened(lines[-1], 300))

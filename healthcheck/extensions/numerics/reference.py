@@ -1,0 +1,120 @@
+"""A reference run: kept in a folder, and compared token by token with another server."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from healthcheck.errors import UsageError
+from healthcheck.extensions.numerics.distance import divergence
+from healthcheck.extensions.numerics.records import (
+    Api,
+    NumericsRun,
+    Position,
+    Prompt,
+    Reading,
+    Reference,
+    Server,
+    Step,
+    TokenIds,
+)
+from healthcheck.extensions.numerics.relations import Bench, token_ids
+from healthcheck.system import files, json_text
+from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
+
+FILE = "numerics.json"
+STEPS = (0, 2, 5)
+"""Tokens of the reference that are prefilled behind the prompt."""
+_MOST_BYTES = 64 * 2**20
+
+
+def keep(folder: Path, run: NumericsRun) -> None:
+    """Write what a later run can be compared with."""
+    kept = [(prompt, reading) for prompt, reading in run.alone if prompt.ids and not reading.error]
+    made = Reference(
+        place="",
+        server=run.server,
+        trial=run.trial,
+        readings=tuple((prompt.ids, reading) for prompt, reading in kept),
+    )
+    files.write_atomically(folder / FILE, json_text.dump(made))
+
+
+def load(folder: Path) -> Reference:
+    """Read a folder that `keep` wrote to.
+
+    Raises:
+        UsageError: it is none, or its server took no token ids.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        raise UsageError(
+            msg("{folder} has no {file}: name the folder of `npu-adapter numerics URL --out`", folder, FILE)
+        )
+    try:
+        kept = json_text.load_as(files.read_bounded(path, _MOST_BYTES), Reference)
+    except (OSError, JsonError, ValueError) as error:
+        raise UsageError(msg("cannot read {path}: {error}", path, error)) from error
+    if kept.server.api is not Api.TOKEN_IDS or not kept.readings:
+        raise UsageError(
+            msg("{folder} is not a reference: its server took no token ids, or gave no answers", folder)
+        )
+    return replace(kept, place=str(folder))
+
+
+def refuse_unlike(reference: Reference, server: Server, trial: TokenIds) -> None:
+    """Make sure that the tokens of the reference mean the same here.
+
+    Raises:
+        UsageError: they do not, or the server takes no token ids.
+    """
+    if server.api is not Api.TOKEN_IDS:
+        raise UsageError(msg("a reference needs token ids, and this server takes {value}", server.api.words))
+    if not server.logprobs:
+        raise UsageError(msg("a reference needs log-probabilities, and this server gives none"))
+    if reference.trial != trial:
+        raise UsageError(
+            msg("{place} is not a reference for this model: its tokenizer is another one", reference.place)
+        )
+
+
+async def steps(bench: Bench, reference: Reference, moved: Callable[[int, int], None]) -> list[Step]:
+    """Predict the reference's own tokens here (teacher forcing), each from all tokens before it.
+
+    What this server answered to the same prompt serves as far as it chose the same tokens; the rest is prefilled.
+    """
+    found = []
+    usable = [each for each in reference.readings if len(each[0]) + max(STEPS) <= bench.longest]
+    own = {prompt.ids: reading for prompt, reading in bench.alone.items() if not reading.error}
+    for (number, (ids, reading)), at in itertools.product(enumerate(usable), STEPS):
+        moved(number * len(STEPS), len(usable) * len(STEPS))
+        before = token_ids(reading)[:at]
+        if len(before) < at or len(reading.positions) <= at:
+            continue
+        said = own.get(ids, Reading())
+        if len(said.positions) > at and token_ids(said)[:at] == before:
+            here = said.positions[at]
+        else:
+            prompt = Prompt(ids=ids + before)
+            forced = bench.sound(prompt, await bench.asker.read(prompt, tokens=1))
+            if forced.error:
+                continue
+            here = forced.positions[0]
+        found.append(step(reading.positions[at], here, prompt=number, decoded=at))
+    return found
+
+
+def step(there: Position, here: Position, *, prompt: int, decoded: int) -> Step:
+    """The comparison of one token of the reference (`there`) with this server's."""
+    least = min(here.top.values(), default=-math.inf)
+    return Step(
+        prompt=prompt,
+        decoded=decoded,
+        kl=divergence(there, here),
+        agrees=here.token == there.token,
+        lost=there.top.get(there.token, 0.0) - here.top.get(there.token, least),
+    )

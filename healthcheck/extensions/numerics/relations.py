@@ -1,0 +1,322 @@
+"""The relations, each as requests that must give the log-probabilities of the prompt alone.
+
+They are metamorphic relations: nothing is known of the right answer, but both requests must have the same one. The
+floating-point sums of another batch or kernel may round differently; `judgement` tells rounding from faults.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from healthcheck.extensions.numerics.asking import Asker
+from healthcheck.extensions.numerics.dialect import WITHOUT
+from healthcheck.extensions.numerics.distance import difference
+from healthcheck.extensions.numerics.judgement import ROUNDING
+from healthcheck.extensions.numerics.prompts import BLOCKS, Source
+from healthcheck.extensions.numerics.records import Pair, Prompt, Reading, Relation
+from healthcheck.extensions.numerics.reproduction import script
+
+BATCHES = (2, 3, 8)
+_PER_DECODE = 5
+_FAR = 21
+"""Prompts of the pool between two batches: seven lengths of three."""
+_BEGINS_S = 0.05
+_ENDS_S = 2.0
+"""Neighbours may end by themselves for so long: a server may go on with a cancelled request beside the next one."""
+_LONG_DECODE = 160
+"""Tokens that the neighbours of WHILE_DECODING ask for: they are at work when the prompt comes."""
+_MORE_OF_EACH = 2
+"""More tokens for each prompt of a batch: the first prompt must not end before the last one comes."""
+
+
+@dataclass(slots=True)
+class Bench:
+    """What the relations ask with, and the readings of prompts alone, each taken once.
+
+    Attributes:
+        source: new prompts.
+        longest: tokens that a prompt may have.
+        pool: prompts that every relation may take, shortest first; empty where the server's cache may hold what was
+            asked before.
+        lengths: of ordinary prompts, shortest first.
+        edges: lengths on both sides of what engines divide by.
+        messages: word problems for chat.
+        tokens: completion tokens of a reading.
+    """
+
+    asker: Asker
+    source: Source
+    longest: int
+    pool: Sequence[Prompt]
+    lengths: Sequence[int]
+    edges: list[int]
+    messages: Sequence[Prompt]
+    tokens: int
+    alone: dict[Prompt, Reading]
+    broken: list[tuple[int, str]]
+    _turn: Iterator[int] = field(default_factory=itertools.count)
+
+    def prompts(self, count: int) -> list[Prompt]:
+        """Prompts of very different length."""
+        if self.pool:
+            return self._spread(self.pool, count)
+        return [self.source.prompt(length) for length in itertools.islice(itertools.cycle(self.lengths), count)]
+
+    def alike(self, count: int) -> list[Prompt]:
+        """Prompts of about one length."""
+        begin = _FAR * next(self._turn)
+        if self.pool:
+            return [self.pool[place % len(self.pool)] for place in range(begin, begin + count)]
+        return [self.source.prompt(self.lengths[begin % len(self.lengths)]) for _ in range(count)]
+
+    def long(self, count: int) -> list[Prompt]:
+        """Prompts of more than a block, without which a cache has nothing to give."""
+        prompts = [prompt for prompt in self.pool if prompt.length > BLOCKS[-1]]
+        if prompts:
+            return self._spread(prompts, count)
+        lengths = [length for length in self.lengths if length > BLOCKS[-1]] or [self.lengths[-1]]
+        return [self.source.prompt(length) for length in itertools.islice(itertools.cycle(lengths), count)]
+
+    def _spread(self, prompts: Sequence[Prompt], count: int) -> list[Prompt]:
+        """Some of them, far from each other."""
+        step = next(step for step in (7, 11, 13) if len(prompts) % step)
+        return [prompts[step * next(self._turn) % len(prompts)] for _ in range(count)]
+
+    def at(self, lengths: Sequence[int], pairs: int) -> Bench:
+        """The same with new prompts, of these lengths alone."""
+        new = [self.source.prompt(length) for length in lengths for _ in range(-(-pairs // len(lengths)))]
+        return replace(self, pool=new if self.pool else (), lengths=lengths, edges=[*lengths])
+
+    async def together(self, prompts: Sequence[Prompt]) -> list[Reading]:
+        """The readings of prompts that are asked at once, so that the server answers them in one batch."""
+        exact = self.asker.dialect.logprobs > 0  # words are compared to their end
+        most = _MORE_OF_EACH * len(prompts) if exact else 0
+        more = [max(0, min(most, self.longest - prompt.length)) for prompt in prompts]
+        readings = await asyncio.gather(
+            *(
+                self.asker.read(prompt, tokens=self.tokens + beyond)
+                for prompt, beyond in zip(prompts, more, strict=True)
+            )
+        )
+        if not exact:
+            return readings
+        return [replace(reading, positions=reading.positions[: self.tokens]) for reading in readings]
+
+    async def by_itself(self, prompt: Prompt) -> Reading:
+        """The reading of a prompt alone, with nothing of it in the cache."""
+        if prompt not in self.alone:
+            self.alone[prompt] = self.sound(prompt, await self.asker.read(prompt, tokens=self.tokens))
+        return self.alone[prompt]
+
+    def sound(self, prompt: Prompt, reading: Reading) -> Reading:
+        """The same reading. If it did not come, that is noted."""
+        if reading.error:
+            self.broken.append((prompt.length, reading.error))
+        return reading
+
+    def pair(
+        self,
+        relation: Relation,
+        prompt: Prompt,
+        other: Reading,
+        how: Callable[[], str],
+        *,
+        size: int = 0,
+        first: tuple[Reading, Callable[[], str]] | None = None,
+    ) -> Pair | None:
+        """The comparison of a reading with `first`, which is the prompt alone; None without both.
+
+        `how` writes the command for the reading, as the second of `first` does.
+        """
+        base, alone = first or (self.alone[prompt], self.asking(prompt))
+        if base.error or self.sound(prompt, other).error:
+            return None
+        found = difference(base, other)
+        apart = found.shift > ROUNDING or found.diverged
+        reproduce = script(alone(), how(), relation.value) if apart else ""
+        return Pair(relation=relation, size=size, prompt=prompt, difference=found, reproduce=reproduce)
+
+    def asking(self, prompt: Prompt) -> Callable[[], str]:
+        """Writes the command that asks a prompt alone."""
+        return partial(self.asker.shell.alone, prompt, tokens=self.tokens)
+
+
+Measure = Callable[[Bench, int], AsyncGenerator["Pair | None", None]]
+"""Measures a relation with so many pairs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A relation at one size (0: it has none), and how it is measured."""
+
+    relation: Relation
+    measure: Measure
+    size: int = 0
+
+
+def sized(relation: Relation, size: int, measure: Callable[..., AsyncGenerator[Pair | None, None]]) -> Kind:
+    """A relation that has several sizes."""
+    return Kind(relation=relation, size=size, measure=partial(measure, size=size))
+
+
+async def again(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None]:
+    """Each prompt alone, twice."""
+    for prompt in bench.prompts(pairs):
+        await bench.by_itself(prompt)
+        other = await bench.asker.read(prompt, tokens=bench.tokens)
+        yield bench.pair(Relation.AGAIN, prompt, other, bench.asking(prompt))
+
+
+async def streamed(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None]:
+    """Each prompt alone, in one piece and as a stream."""
+    for prompt in bench.prompts(pairs):
+        await bench.by_itself(prompt)
+        other = await bench.asker.read_stream(prompt, tokens=bench.tokens)
+        if other.error.startswith(WITHOUT):
+            continue  # a proxy may leave them out of streams
+        how = partial(bench.asker.shell.streamed, prompt, tokens=bench.tokens)
+        yield bench.pair(Relation.STREAMED, prompt, other, how)
+
+
+async def chat(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None]:
+    """Messages by chat, and the tokens that the server made of each as a prompt of its own."""
+    for message in bench.messages[: -(-pairs // 2)]:
+        reading, ids = await bench.asker.read_chat(message, tokens=bench.tokens)
+        if reading.error or not ids:
+            continue  # whether chat answers is the endpoint's question
+        prompt = Prompt(ids=ids)
+        await bench.by_itself(prompt)
+        how = partial(bench.asker.shell.by_chat, message, tokens=bench.tokens)
+        yield bench.pair(Relation.CHAT, prompt, reading, how)
+
+
+async def after_abort(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None]:
+    """Each prompt alone, and right after a request that its client left while it was decoded.
+
+    A server that takes longer for an ordinary request is given as much longer to begin.
+    """
+    begins_s = _BEGINS_S
+    for prompt, left in zip(bench.prompts(pairs), bench.prompts(pairs), strict=True):
+        await bench.by_itself(prompt)
+        abandoned = asyncio.create_task(bench.asker.read(left, tokens=_LONG_DECODE))
+        await asyncio.sleep(begins_s)
+        abandoned.cancel()
+        await asyncio.gather(abandoned, return_exceptions=True)
+        asked = time.monotonic()
+        other = await bench.asker.read(prompt, tokens=bench.tokens)
+        begins_s = max(_BEGINS_S, 2 * (time.monotonic() - asked))
+        how = partial(bench.asker.shell.after_abort, left, prompt, long=_LONG_DECODE, tokens=bench.tokens)
+        yield bench.pair(Relation.AFTER_ABORT, prompt, other, how)
+
+
+async def batch(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
+    """Prompts alone, and as many of about one length at once as the size says."""
+    for _ in range(-(-pairs // size)):
+        async for pair in _together(bench, Relation.BATCH, bench.alike(size)):
+            yield pair
+
+
+async def mixed_lengths(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
+    """The same with prompts of very different length."""
+    for _ in range(max(1, pairs // size)):
+        async for pair in _together(bench, Relation.MIXED_LENGTHS, bench.prompts(size)):
+            yield pair
+
+
+async def _together(
+    bench: Bench, relation: Relation, prompts: Sequence[Prompt]
+) -> AsyncGenerator[Pair | None, None]:
+    for prompt in prompts:
+        await bench.by_itself(prompt)
+    others = await bench.together(prompts)
+    last = {prompt: place for place, prompt in enumerate(prompts)}
+    for place, (prompt, other) in enumerate(zip(prompts, others, strict=True)):
+        if last[prompt] != place:
+            continue  # a large batch has a prompt more than once, and the judge counts prompts
+        how = partial(bench.asker.shell.batch, prompts, place, tokens=bench.tokens)
+        yield bench.pair(relation, prompt, other, how, size=len(prompts))
+
+
+async def warm_prefix(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None]:
+    """Each prompt alone, and again with all its blocks in the cache."""
+    for prompt in bench.long(pairs):
+        await bench.by_itself(prompt)
+        salt = bench.asker.salt()
+        await bench.asker.read(prompt, tokens=1, salt=salt)
+        other = await bench.asker.read(prompt, tokens=bench.tokens, salt=salt)
+        how = partial(bench.asker.shell.after, prompt, prompt, tokens=bench.tokens)
+        yield bench.pair(Relation.WARM_PREFIX, prompt, other, how)
+
+
+async def shared_prefix(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None]:
+    """Each prompt alone, and after another one with the same first two thirds."""
+    for prompt, tail in zip(bench.long(pairs), bench.long(pairs), strict=True):
+        await bench.by_itself(prompt)
+        salt, cut = bench.asker.salt(), 2 * prompt.length // 3
+        first = replace(
+            prompt, ids=prompt.ids[:cut] + tail.ids[cut:], text=prompt.text[:cut] + tail.text[cut : prompt.length]
+        )
+        await bench.asker.read(first, tokens=1, salt=salt)
+        other = await bench.asker.read(prompt, tokens=bench.tokens, salt=salt)
+        how = partial(bench.asker.shell.after, first, prompt, tokens=bench.tokens)
+        yield bench.pair(Relation.SHARED_PREFIX, prompt, other, how)
+
+
+async def while_decoding(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
+    """Each prompt alone, and while others decode: its prefill shares their steps, and may be cut into chunks."""
+    prompts = bench.long(pairs)
+    for prompt in prompts:
+        await bench.by_itself(prompt)
+    for few in (prompts[begin : begin + _PER_DECODE] for begin in range(0, pairs, _PER_DECODE)):
+        beside = bench.prompts(size)
+        near = [asyncio.create_task(bench.asker.read(each, tokens=_LONG_DECODE)) for each in beside]
+        try:
+            await asyncio.sleep(_BEGINS_S)
+            for prompt in few:
+                other = await bench.asker.read(prompt, tokens=bench.tokens)
+                how = partial(
+                    bench.asker.shell.while_decoding, beside, prompt, long=_LONG_DECODE, tokens=bench.tokens
+                )
+                yield bench.pair(Relation.WHILE_DECODING, prompt, other, how, size=size)
+            await asyncio.wait(near, timeout=_ENDS_S)
+        finally:
+            for task in near:
+                task.cancel()
+            await asyncio.gather(*near, return_exceptions=True)
+
+
+async def decoded(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
+    """A prompt with the first tokens of its own completion, prefilled, and the same tokens decoded one by one."""
+    for prompt in bench.prompts(pairs):
+        yield await _decoded(bench, Relation.DECODED, prompt, size)
+
+
+async def at_edges(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
+    """The same at lengths on both sides of what engines divide by."""
+    for length in bench.edges * max(1, pairs // len(bench.edges)):
+        yield await _decoded(bench, Relation.AT_EDGE, bench.source.prompt(length), size)
+
+
+async def _decoded(bench: Bench, relation: Relation, prompt: Prompt, size: int) -> Pair | None:
+    base = await bench.by_itself(prompt)
+    said = token_ids(base)[:size]
+    if base.error or len(said) < size or len(base.positions) <= size:
+        return None
+    grown = replace(prompt, ids=prompt.ids + said)
+    other = bench.sound(grown, await bench.asker.read(grown, tokens=1))
+    if other.error:
+        return None
+    shell = bench.asker.shell
+    first = Reading(positions=base.positions[size : size + 1]), partial(shell.alone, prompt, tokens=size + 1)
+    return bench.pair(relation, prompt, other, partial(shell.alone, grown, tokens=1), size=size, first=first)
+
+
+def token_ids(reading: Reading) -> tuple[int, ...]:
+    """The tokens of a completion; up to the first that the server does not give as an id."""
+    ids = [each.token.removeprefix("token_id:") for each in reading.positions]
+    return tuple(int(each) for each in itertools.takewhile(str.isdecimal, ids))
