@@ -41,7 +41,11 @@ TABLE = (
     Row("tests/plan/test_flags.py", "vllm vllm-0.23", "healthcheck/stages/plan/vllm_cli healthcheck/data/vllm-"),
     Row("tests/weights", "vllm", "healthcheck/stages/weights healthcheck/data/architectures.json"),
     Row("tests/peer", "vllm transformers", "healthcheck/wire healthcheck/stages/endpoint/checks"),
-    Row("tests/probe/aisbench tests/wire", "aisbench", "healthcheck/stages/probe/aisbench healthcheck/wire"),
+    Row(
+        "tests/probe/aisbench tests/extensions/service_report tests/wire",
+        "aisbench",
+        "healthcheck/stages/probe/aisbench healthcheck/extensions/service_report healthcheck/wire",
+    ),
     Row("tests/extensions/fleet", "vllm fleet", "healthcheck/extensions/fleet"),
 )
 

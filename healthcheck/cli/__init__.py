@@ -30,7 +30,6 @@ COMMANDS = {
     "verify": msg("check a repository and its weights before submission"),
     "probe": msg("measure the accuracy of a running server"),
     "compare": msg("compare two probe runs on the same problems"),
-    "read": msg("read a report of the service and recompute it"),
     "diagnose": msg("find the cause of a failed launch in its log"),
     "runner": msg("check that this machine can run adapters"),
     "simulate": msg("serve a simulated endpoint with a known accuracy and chosen faults"),

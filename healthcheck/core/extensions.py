@@ -34,6 +34,7 @@ PARTS = "parts"
 OWN: tuple[tuple[str, str, str], ...] = (
     (COMMANDS, "fleet", "healthcheck.extensions.fleet.command:COMMAND"),
     (COMMANDS, "numerics", "healthcheck.extensions.numerics.command:COMMAND"),
+    (COMMANDS, "read", "healthcheck.extensions.service_report.command:COMMAND"),
     (COMMANDS, "score", "healthcheck.extensions.lab.command:COMMAND"),
     (CHECKS, "numerics", "healthcheck.extensions.numerics.checks:CHECKS"),
     (PARTS, "fleet", "healthcheck.extensions.fleet.servers:launched"),

@@ -17,7 +17,6 @@ CASES = [
     ("npu-adapter verify --wei", {"--weights", "--weights-config", "--weight-limit"}),
     ("npu-adapter verify --until p", {"plan", "probe"}),
     ("npu-adapter completion z", {"zsh"}),
-    ("npu-adapter read rep", {"report.zip"}),
     ("npu-adapter verify --weights rep", {"report.zip"}),
 ]
 

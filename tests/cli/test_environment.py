@@ -55,7 +55,6 @@ def test_standard_input_may_be_closed(words: tuple[str, ...], status: int, tmp_p
         ("verify", "--out="),
         ("verify", "--json", ""),
         ("new", ""),
-        ("read", ""),
         ("compare", "a", ""),
         ("probe", "http://h", "--out", ""),
         ("runner", "--replay", ""),

@@ -13,9 +13,7 @@ import pytest
 
 from healthcheck import cli
 from healthcheck.cli import main
-from healthcheck.report import machine
 from tests.cli.test_full_disk import ran_into_a_full_disk
-from tests.support import reports
 from tests.support.commands import ran
 from tests.support.template import template_in
 
@@ -37,11 +35,6 @@ def documented(command: str, capsys: pytest.CaptureFixture[str]) -> set[int]:
     return set(map(int, re.findall(r"^  (\d)  \S", table, re.MULTILINE)))
 
 
-def not_ready(file: Path) -> str:
-    file.write_bytes(machine.render(reports.report()))
-    return str(file)
-
-
 @pytest.mark.process
 @pytest.mark.parametrize("command", sorted(LISTED))
 def test_the_help_names_every_status_and_no_other(
@@ -50,10 +43,8 @@ def test_the_help_names_every_status_and_no_other(
     tried_below: tuple[str, ...] = ()
     tried: dict[int, tuple[str, ...]] = {2: (command, "--nonsense")}
     right, wrong = str(runs / "right"), str(runs / "wrong")
-    other, dashes = tmp_path / "other.log", tmp_path / "report" / "summary" / "summary_20260101_000000.csv"
+    other = tmp_path / "other.log"
     other.write_text("all is well\n")
-    dashes.parent.mkdir(parents=True)
-    dashes.write_text("dataset,version,metric,mode,vllm-api-stream-chat\narithmetic,-,-,-,-\n")
     tried |= {
         "compare": {
             0: ("compare", right, right, "--margin", ".5"),
@@ -65,12 +56,6 @@ def test_the_help_names_every_status_and_no_other(
         "doctor": {0: ("doctor",), 1: tried_below},
         "explain": {0: ("explain", "plan/port"), 2: ("explain", "no/such")},
         "new": {0: ("new", str(tmp_path / "new"), "--task", "text-generation", "--defaults")},
-        "read": {
-            0: ("read", right),
-            1: ("read", not_ready(tmp_path / "report.json")),
-            2: ("read", str(log)),
-            3: ("read", str(dashes.parents[1])),
-        },
         "simulate": {0: tried_below, 3: tried_below},
         "update": {0: tried_below, 1: tried_below, 2: ("update", str(tmp_path))},
     }[command]

@@ -153,7 +153,6 @@ def test_standard_error_without_a_reader_changes_no_verdict(adapter: Path) -> No
         ("diagnose", "--json"),
         ("doctor", "--json"),
         ("compare", "--json"),
-        ("read", "--json"),
     ],
 )
 def test_a_requested_file_that_was_not_written_is_no_success(
@@ -166,7 +165,6 @@ def test_a_requested_file_that_was_not_written_is_no_success(
         "diagnose": ["diagnose", str(log)],
         "doctor": ["doctor"],
         "compare": ["compare", str(runs / "right"), str(runs / "right"), "--margin", ".5"],
-        "read": ["read", str(runs / "right")],
     }[command]
     done = ran(*words, option, FULL, TMPDIR=str(tmp_path), cwd=tmp_path)
     assert done.returncode == 4, done.stderr
@@ -215,13 +213,13 @@ def test_where_there_is_no_room_at_all_it_is_said_and_the_report_is_shown(tmp_pa
 
 @pytest.mark.process
 @pytest.mark.skipif(not shutil.which("unshare"), reason="needs unshare of util-linux")
-@pytest.mark.parametrize("command", ["new", "verify --out", "read --json"])
+@pytest.mark.parametrize("command", ["new", "verify --out", "compare --json"])
 def test_a_disk_that_fills_up(command: str, adapter: Path, runs: Path, tmp_path: Path) -> None:
     small = tmp_path / "small"
     words = {
         "new": ["new", str(small / "new"), "--defaults", "--task", "text-generation"],
         "verify --out": verify(adapter, "--quiet", "--out", str(small / "out")),
-        "read --json": ["read", str(runs / "wrong"), "--json", str(small / "r.json")],
+        "compare --json": ["compare", *[str(runs / "wrong")] * 2, "--json", str(small / "r.json")],
     }[command]
     done = on_a_small_disk(small, *words, TMPDIR=str(tmp_path))
     assert done.returncode == 4, done

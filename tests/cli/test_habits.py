@@ -105,7 +105,6 @@ def test_a_slip_is_answered_with_what_was_meant(
         (["verify", LONG], f"argument repo: {LONG}: File name too long"),
         (["verify", "--weights", f"{LONG}/w"], f"argument --weights: {LONG}/w: File name too long"),
         (["update", LONG], f"argument REPO: {LONG}: File name too long"),
-        (["read", LONG], f"argument REPORT: {LONG}: File name too long"),
         (["diagnose", LONG], f"argument LOGFILE: {LONG}: File name too long"),
         (["probe"], "the following arguments are required: URL"),
     ],

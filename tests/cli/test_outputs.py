@@ -122,13 +122,13 @@ def test_the_report_folder_is_made_and_files_may_go_into_it(adapter: Path, tmp_p
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("command", ["compare", "read", "diagnose", "doctor"])
+@pytest.mark.parametrize("command", ["compare", "diagnose", "doctor"])
 def test_json_is_the_same_everywhere(
     command: str, log: Path, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     right = str(runs / "right")
-    words = {"compare": [right, right], "read": [right], "diagnose": [str(log)], "doctor": []}[command]
+    words = {"compare": [right, right], "diagnose": [str(log)], "doctor": []}[command]
     assert main([command, *words, "--json", "nope/x.json"]) == 2
     said = capsys.readouterr()
     assert (said.out, "there is no folder nope; make it first" in said.err) == ("", True)

@@ -40,7 +40,7 @@ NOT_HERE = {
     r"npu-adapter fleet ": "tests/extensions/fleet runs them, on this machine and on a cluster",
     r"npu-adapter probe .*--on ": "needs a cluster; tests/extensions/fleet has one",
     r"npu-adapter numerics ": "takes a server with log-probabilities of token ids; tests/extensions/numerics has one",
-    r"ais_bench ": "in an environment of its own; tests/probe/aisbench/test_peer.py runs it",
+    r"ais_bench ": "in an environment of its own; tests/extensions/service_report/test_peer.py runs it",
     r"make messages|([A-Z_]+=\S+ )?\.venv/bin/": "run by test_adding_a_check, or only looked for",
 }
 ON_A_SERVER = re.compile(r"npu-adapter (probe|compare|verify --url)")

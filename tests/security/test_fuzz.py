@@ -22,7 +22,6 @@ from healthcheck.sandbox.channel import Channel
 from healthcheck.sandbox.guest import BARE
 from healthcheck.sandbox.job import Job, Mode
 from healthcheck.sandbox.recorder import Recorder
-from healthcheck.stages.probe.aisbench.archive import open_reports
 from healthcheck.stages.repo import git, requirements
 from healthcheck.stages.repo.facts import read_submission
 from healthcheck.stages.weights.folder import list_folder
@@ -174,10 +173,8 @@ def zipped(entries: list[tuple[str, bytes, int, bool]], comment: bytes) -> bytea
     return bytearray(made.getvalue())
 
 
-@MANY
-@given(ENTRIES, CHANGES, st.binary(max_size=30), st.integers(0, 60), st.integers(-40, 3))
-def test_zips(entries: list, changes: list, comment: bytes, cut: int, more: int) -> None:
-    """Cut off, overlapping, encrypted, bombs, zip64, sizes and places of all kinds: never another error, bounded memory."""
+def damaged(entries: list, changes: list, comment: bytes, cut: int, more: int) -> bytes:
+    """A zip file with changed fields; cut off where `more` is negative, else with so many thousand bytes behind it."""
     data = zipped(entries, comment)
     for head, at, size, value in changes:
         places = [found.start() for found in re.finditer(re.escape(head), data)]
@@ -185,12 +182,20 @@ def test_zips(entries: list, changes: list, comment: bytes, cut: int, more: int)
             data[place + at : place + at + size] = (value % 256**size).to_bytes(size, "little")
     if more < 0:
         del data[len(data) - cut :]
+    return data + bytes(max(more, 0) * 1000)
+
+
+ZIPS = (ENTRIES, CHANGES, st.binary(max_size=30), st.integers(0, 60), st.integers(-40, 3))
+"""The arguments of `damaged`."""
+
+
+@MANY
+@given(*ZIPS)
+def test_zips(entries: list, changes: list, comment: bytes, cut: int, more: int) -> None:
+    """Cut off, overlapping, encrypted, bombs, zip64, sizes and places of all kinds: never another error, bounded memory."""
     with tempfile.TemporaryDirectory() as place_:
         weights = Path(place_, "pytorch_model.bin")
-        weights.write_bytes(data + bytes(max(more, 0) * 1000))
+        weights.write_bytes(damaged(entries, changes, comment, cut, more))
         folder_ = list_folder(Path(place_))
         for pickled in inspect(folder_, folder_.entries):
             assert pickled.cut_off or pickled.foreign or pickled.entry.size_bytes
-        with contextlib.suppress(UsageError):
-            for report in open_reports(weights):
-                assert all(".." not in name for name in report.files)

@@ -109,21 +109,6 @@ def test_a_journal_that_is_none_is_not_continued(kind: str, tmp_path: Path) -> N
     assert other.read_text() == "untouched"
 
 
-@pytest.mark.process
-def test_a_zip_of_a_later_version_is_refused_in_words(tmp_path: Path) -> None:
-    place = tmp_path / "report.zip"
-    with zipfile.ZipFile(place, "w") as archive:
-        archive.writestr("predictions/a.json", "{}")
-    data = bytearray(place.read_bytes())
-    for head, at in ((b"PK\x03\x04", 4), (b"PK\x01\x02", 6)):
-        begin = data.index(head) + at
-        data[begin : begin + 2] = (99).to_bytes(2, "little")
-    place.write_bytes(data)
-    done = kit("read", str(place))
-    assert done.returncode == 2, done.stderr
-    assert "Traceback" not in done.stderr
-
-
 NUMBERS = ("NaN", "-Infinity", "[]", "{}", '"x"', "null", "true", "-1", "0")
 KEYS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
 
@@ -169,15 +154,13 @@ def claims(place: Path, *, long: bool) -> Path:
 def test_a_zip_is_not_believed_how_long_its_directory_is(long: bool, tmp_path: Path) -> None:
     place = claims(tmp_path / "pytorch_model.bin", long=long)
     code = (
-        "import resource, sys\nfrom pathlib import Path\nfrom healthcheck.errors import UsageError\n"
+        "import resource, sys\nfrom pathlib import Path\n"
         "from healthcheck.stages.weights.folder import list_folder\nfrom healthcheck.stages.weights.pickles import inspect\n"
-        "from healthcheck.stages.probe.aisbench.archive import open_reports\n"
         "resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))\n"
         "folder = list_folder(Path(sys.argv[1]).parent)\nprint(len(list(inspect(folder, folder.entries))))\n"
-        "try:\n    open_reports(Path(sys.argv[1]))\nexcept UsageError:\n    print('refused')\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(place)], capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["1", "refused"], done.stderr
+    assert done.stdout.split() == ["1"], done.stderr
 
 
 @pytest.mark.parametrize("name", ["garbage", "zip of nothing", "broken directory", "encrypted", "cut off", "page"])

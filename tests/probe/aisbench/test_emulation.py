@@ -14,9 +14,8 @@ from healthcheck.stages.probe.aisbench.client_results import (
     mean,
     pairwise_sum,
     printed,
-    true_matrix,
 )
-from healthcheck.stages.probe.aisbench.grader import client_answer, client_gold, client_grade, reasoning_cut_off
+from healthcheck.stages.probe.aisbench.grader import client_answer, client_gold, client_grade
 from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import Sample
 from healthcheck.stages.probe.results.export import client_reading
@@ -56,11 +55,6 @@ def test_results_are_those_of_its_own_arithmetic(matrix: list[list[int]]) -> Non
         (f"pass@{n}", float(100 * numpy.mean([1.0 if c else 0.0 for c in counts]))),
         (f"cons@{n}", float(100 * numpy.mean([1.0 if c > n / 2 else 0.0 for c in counts]))),
     ]
-
-
-@given(matrices)
-def test_the_true_matrix_can_be_recovered_from_its_groups(matrix: list[list[int]]) -> None:
-    assert true_matrix(client_groups(matrix)) == tuple(map(tuple, matrix))
 
 
 def test_a_deterministic_half_right_model_seems_to_pass_everything() -> None:
@@ -136,11 +130,8 @@ def test_the_client_s_reading_is_its_own_expressions(text: str) -> None:
     assert client_answer(text) == (numbers[-1] if numbers else "NULL")
 
 
-def test_gold_and_unfinished_reasoning() -> None:
+def test_gold_has_no_separators() -> None:
     assert client_gold("He has 70,000.\n#### 70,000") == "70000"
-    assert reasoning_cut_off("<think>so 18")
-    assert not reasoning_cut_off("<think>so</think> 18")
-    assert not reasoning_cut_off("18")
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from healthcheck.stages.probe.aisbench import config_text, tables
+from healthcheck.stages.probe.aisbench import tables
 from healthcheck.stages.probe.aisbench.client_files import ClientReport, Failure, Prediction, files_of, write
 from healthcheck.stages.probe.aisbench.client_results import client_results
 
@@ -81,27 +79,3 @@ def test_plain_tables_are_those_of_tabulate(values: list[str], cells: list[str])
     # The cells were read off tabulate's own output: a column of numbers goes right, even one of digests.
     rows = [["dataset", "a long header"], *[["d", value] for value in values]]
     assert [line[11:] for line in tables.plain(rows).splitlines()[2:]] == cells
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=12,
-)
-
-
-@given(st.dictionaries(st.sampled_from(["models", "datasets", "cli_args"]), json_values))
-def test_configurations_are_read_as_they_were_written(sections: dict[str, object]) -> None:
-    assert config_text.parse(config_text.render(sections)) == sections
-
-
-@pytest.mark.parametrize(
-    "text", ["__import__('os').system('x')", "a=open('/etc/passwd')", "a=1+", "a=" + "(" * 5000]
-)
-def test_configurations_are_never_run(text: str) -> None:
-    assert set(config_text.parse(text).values()) <= {None}
-
-
-def test_keys_that_are_no_plain_words_survive() -> None:
-    sections = {"models": {"if": 1, "class": [True], "𝐀": None, "a b": -1.5, "": "x"}}
-    assert config_text.parse(config_text.render(sections)) == sections

@@ -9,11 +9,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from pprint import pformat
 from typing import TypeAlias
 
 from healthcheck.core.records import JsonValue
 from healthcheck.stages.probe.aisbench import tables
-from healthcheck.stages.probe.aisbench.config_text import render
 from healthcheck.system.files import write_atomically
 
 MODEL = "vllm-api-stream-chat"
@@ -84,7 +84,7 @@ def files_of(report: ClientReport) -> dict[str, bytes]:
     rows = tables.table(*shown)
     summary = f"summary/summary_{report.stamp}"
     files = {
-        f"configs/{report.stamp}_{report.pid}.py": render(report.config),
+        f"configs/{report.stamp}_{report.pid}.py": render_configuration(report.config),
         f"{summary}.txt": tables.text(report.stamp, *shown),
         f"{summary}.csv": tables.csv(rows),
         f"{summary}.md": tables.markdown(rows),
@@ -102,6 +102,11 @@ def write(report: ClientReport, folder: Path) -> None:
     """Write the report into a folder, each file whole or not at all."""
     for name, data in files_of(report).items():
         write_atomically(folder / name, data)
+
+
+def render_configuration(sections: Mapping[str, JsonValue]) -> str:
+    """A configuration that AISBench reads: sections and keys in alphabetical order."""
+    return "".join(f"{name} = {pformat(sections[name])}\n" for name in sorted(sections))
 
 
 def _line(dataset: str, record: Prediction | Failure) -> str:

@@ -28,13 +28,6 @@ def client_groups(matrix: Matrix) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(flat[start : start + n]) for start in range(0, len(flat), n)) if n else ()
 
 
-def true_matrix(groups: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """The N × n matrix behind AISBench's dumped groups: sample t = g*n + i is replica t // N of problem t % N."""
-    flat = [right for row in groups for right in row]
-    problems = len(groups)
-    return tuple(tuple(flat[problem::problems]) for problem in range(problems))
-
-
 def client_results(matrix: Matrix, scores: Sequence[Sequence[float]] | None = None) -> dict[str, float]:
     """What AISBench writes into `results`: percent, full floats, its names, its order.
 

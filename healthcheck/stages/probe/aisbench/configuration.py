@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from healthcheck.core.records import JsonValue
-from healthcheck.text.messages import msg
 
 _ROOT = "ais_bench.benchmark"
 _HERE = "{{fileDirname}}"
@@ -25,10 +24,6 @@ Without blanks, at which a long line would be broken.
 _INFERENCER = f"{_ROOT}.openicl.icl_inferencer.icl_gen_inferencer.GenInferencer"
 _TEMPLATE = f"{_ROOT}.openicl.icl_prompt_template.icl_prompt_template.PromptTemplate"
 _RETRIEVER = f"{_ROOT}.openicl.icl_retriever.icl_zero_retriever.ZeroRetriever"
-KNOWN = {
-    "0ba9da": msg("the stock 4-shot GSM8K chat prompt, AISBench up to March 2026"),
-    "f588a9": msg("the stock 4-shot GSM8K chat prompt, AISBench from April 2026"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

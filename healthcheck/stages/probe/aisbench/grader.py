@@ -52,11 +52,6 @@ def without_reasoning(text: str) -> str:
     return ("".join(kept) + text[place:]).strip()
 
 
-def reasoning_cut_off(text: str) -> bool:
-    """Whether the text is reasoning that was opened and never closed: the client grades what it happened to say."""
-    return _OPENED in text.rpartition(_CLOSED)[2]
-
-
 def _equal(extracted: str, gold: str) -> bool:
     if extracted == gold:
         return True

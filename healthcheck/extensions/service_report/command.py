@@ -1,4 +1,4 @@
-"""The options of `npu-adapter read`."""
+"""`npu-adapter read` in the list of commands: its options; `read` does the work."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import argparse
 from healthcheck.cli import output
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
+from healthcheck.core.extensions import Command
 from healthcheck.text.messages import msg
 
 
@@ -27,3 +28,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the zip file of the service, or the folder it was unpacked to; or a report.json of npu-adapter",
     )
     output.json_argument(parser, msg("everything"))
+
+
+def _run(options: argparse.Namespace) -> int:
+    from healthcheck.extensions.service_report import read  # noqa: PLC0415 - --help reads no report
+
+    return read.run(options)
+
+
+COMMAND = Command(summary=msg("read a report of the service and recompute it"), arguments=arguments, run=_run)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from healthcheck.errors import UsageError
-from healthcheck.stages.probe.aisbench.client_results import client_results, printed, true_matrix
+from healthcheck.extensions.service_report.task import MAX_REPEATS, Answered, ClientTask
+from healthcheck.stages.probe.aisbench.client_results import client_results, printed
 from healthcheck.stages.probe.aisbench.grader import NO_ANSWER, client_gold, client_grade
-from healthcheck.stages.probe.aisbench.task import MAX_REPEATS, Answered, ClientTask
 from healthcheck.stages.probe.aisbench.textvqa import client_soft
 from healthcheck.stages.probe.grading import Grade, golds, grade
 from healthcheck.stages.probe.problems import AnswerKind, Problem
@@ -143,6 +143,13 @@ def read_task(task: ClientTask) -> Reading:
         regraded=_regraded(grid),
         problems_implied=implied,
     )
+
+
+def true_matrix(groups: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """The N × n matrix behind AISBench's dumped groups: sample t = g*n + i is replica t // N of problem t % N."""
+    flat = [right for row in groups for right in row]
+    problems = len(groups)
+    return tuple(tuple(flat[problem::problems]) for problem in range(problems))
 
 
 def _grid(task: ClientTask, rule: Rule) -> tuple[tuple[Graded, ...], ...]:

@@ -7,8 +7,6 @@ there is None.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from pprint import pformat
 
 from healthcheck.core.records import JsonValue
 
@@ -28,11 +26,6 @@ def parse(text: str) -> dict[str, JsonValue]:
         }
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
-
-
-def render(sections: Mapping[str, JsonValue]) -> str:
-    """A configuration that AISBench and `parse` read: sections and keys in alphabetical order."""
-    return "".join(f"{name} = {pformat(sections[name])}\n" for name in sorted(sections))
 
 
 def _value(node: ast.expr) -> JsonValue:

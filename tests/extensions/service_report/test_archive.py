@@ -13,9 +13,9 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.errors import UsageError
-from healthcheck.stages.probe.aisbench import archive
-from healthcheck.stages.probe.aisbench.archive import open_reports
-from tests.probe.aisbench.made_reports import HALF, zipped
+from healthcheck.extensions.service_report import archive
+from healthcheck.extensions.service_report.archive import open_reports
+from tests.extensions.service_report.made_reports import HALF, zipped
 
 
 def test_a_zip_and_a_folder_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

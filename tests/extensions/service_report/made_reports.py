@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck.stages.probe.aisbench.archive import ReportFiles
+from healthcheck.extensions.service_report.archive import ReportFiles
+from healthcheck.extensions.service_report.reading import Reading, read_task
+from healthcheck.extensions.service_report.remarks import remarks
+from healthcheck.extensions.service_report.task import tasks_of
 from healthcheck.stages.probe.aisbench.client_files import ClientReport, Failure, Prediction, files_of
 from healthcheck.stages.probe.aisbench.client_results import client_results
-from healthcheck.stages.probe.aisbench.reading import Reading, read_task
-from healthcheck.stages.probe.aisbench.remarks import remarks
-from healthcheck.stages.probe.aisbench.task import tasks_of
 
 RIGHT, WRONG = "The answer is {}", "The answer is 99999"
 

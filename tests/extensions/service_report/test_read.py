@@ -6,10 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from healthcheck.cli import main
+from healthcheck.extensions.service_report.reading import true_matrix
+from healthcheck.extensions.service_report.remarks import reasoning_cut_off
 from healthcheck.stages.probe.aisbench.client_results import client_groups, client_results
-from tests.probe.aisbench.made_reports import RIGHT, WRONG, made, reading_of, said, zipped
+from tests.extensions.service_report.made_reports import RIGHT, WRONG, made, reading_of, said, zipped
 
 
 def test_hidden_failures_are_counted_named_and_taken_out() -> None:
@@ -126,3 +130,19 @@ def test_the_figures_that_the_service_does_not_have_say_what_they_are(
     assert " 0.00 [" in row
     assert "100.00 [" in voted
     assert "the most frequent answer is right; cons@5: more than half" in voted
+
+
+matrices = st.integers(1, 6).flatmap(
+    lambda n: st.lists(st.lists(st.integers(0, 1), min_size=n, max_size=n), min_size=1, max_size=12)
+)
+
+
+@given(matrices)
+def test_the_true_matrix_can_be_recovered_from_its_groups(matrix: list[list[int]]) -> None:
+    assert true_matrix(client_groups(matrix)) == tuple(map(tuple, matrix))
+
+
+def test_reasoning_that_was_cut_off_is_seen() -> None:
+    assert reasoning_cut_off("<think>so 18")
+    assert not reasoning_cut_off("<think>so</think> 18")
+    assert not reasoning_cut_off("18")

@@ -13,13 +13,13 @@ from pathlib import Path
 from healthcheck.cli import output
 from healthcheck.core.records import SCHEMA, Finding, Level, exit_status
 from healthcheck.errors import ExitStatus, UsageError
+from healthcheck.extensions.service_report.archive import EXPECTED, open_reports
+from healthcheck.extensions.service_report.reading import Reading, read_tasks
+from healthcheck.extensions.service_report.remarks import remarks
+from healthcheck.extensions.service_report.task import tasks_of
 from healthcheck.report import document, terminal
 from healthcheck.report.words import plain, sentence
-from healthcheck.stages.probe.aisbench.archive import EXPECTED, open_reports
 from healthcheck.stages.probe.aisbench.client_results import printed
-from healthcheck.stages.probe.aisbench.reading import Reading, read_tasks
-from healthcheck.stages.probe.aisbench.remarks import remarks
-from healthcheck.stages.probe.aisbench.task import tasks_of
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.stages.probe.statistics.summary import accuracy_name
 from healthcheck.text.language import translation_of_the_process

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from healthcheck.core.check import fail, note, warn
 from healthcheck.core.records import Finding
+from healthcheck.extensions.service_report.reading import Graded, Reading
 from healthcheck.stages.probe.aisbench.client_results import printed
-from healthcheck.stages.probe.aisbench.configuration import KNOWN
-from healthcheck.stages.probe.aisbench.grader import reasoning_cut_off
-from healthcheck.stages.probe.aisbench.reading import Graded, Reading
 from healthcheck.text.degenerate import flags
 from healthcheck.text.messages import joined, msg, plural
 
@@ -19,6 +17,11 @@ MOSTLY_THINKING = 0.5
 _STOCK_MAX_TOKENS = 512
 _LOOKED_AT = 400
 """Texts that the detectors look at, evenly spread: they take milliseconds each."""
+KNOWN = {
+    "0ba9da": msg("the stock 4-shot GSM8K chat prompt, AISBench up to March 2026"),
+    "f588a9": msg("the stock 4-shot GSM8K chat prompt, AISBench from April 2026"),
+}
+"""Versions of a task, the digest of its prompt."""
 _LOOKS = {
     "constant": msg("are one character again and again"),
     "tail_loop": msg("end in a loop"),
@@ -180,6 +183,11 @@ def _reasoning(reading: Reading) -> Iterator[Finding]:
         )
     elif isinstance(limit, int) and limit <= _STOCK_MAX_TOKENS and closed:
         yield note(msg("the model thinks, and had only {limit} tokens for thought and answer", limit))
+
+
+def reasoning_cut_off(text: str) -> bool:
+    """Whether the text is reasoning that was opened and never closed: the client grades what it happened to say."""
+    return "<think>" in text.rpartition("</think>")[2]
 
 
 def _texts(reading: Reading) -> Iterator[Finding]:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from healthcheck.core.progress import Silent
+from healthcheck.extensions.service_report.archive import open_reports
+from healthcheck.extensions.service_report.reading import Reading, read_task
+from healthcheck.extensions.service_report.task import tasks_of
 from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.stages.probe.aisbench import tables
-from healthcheck.stages.probe.aisbench.archive import open_reports
-from healthcheck.stages.probe.aisbench.reading import Reading, read_task
-from healthcheck.stages.probe.aisbench.task import tasks_of
 from healthcheck.stages.probe.facts import measure
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, Sample
 from healthcheck.stages.probe.results import export

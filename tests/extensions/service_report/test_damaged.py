@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.cli import main
-from healthcheck.stages.probe.aisbench.archive import ReportFiles
-from healthcheck.stages.probe.aisbench.reading import read_task
-from healthcheck.stages.probe.aisbench.remarks import remarks
-from healthcheck.stages.probe.aisbench.task import tasks_of
-from tests.probe.aisbench.made_reports import HALF, RIGHT, made, reading_of, said, zipped
+from healthcheck.extensions.service_report.archive import ReportFiles
+from healthcheck.extensions.service_report.reading import read_task
+from healthcheck.extensions.service_report.remarks import remarks
+from healthcheck.extensions.service_report.task import tasks_of
+from tests.extensions.service_report.made_reports import HALF, RIGHT, made, reading_of, said, zipped
 
 PREDICTIONS = "predictions/vllm-api-stream-chat/gsm8k.jsonl"
 LINES = [json.loads(line) for line in HALF[PREDICTIONS].splitlines()]

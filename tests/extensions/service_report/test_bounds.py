@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from healthcheck.errors import UsageError
-from healthcheck.stages.probe.aisbench import lines
-from healthcheck.stages.probe.aisbench.archive import MAX_LINES, open_reports
-from healthcheck.stages.probe.aisbench.reading import read_tasks
-from healthcheck.stages.probe.aisbench.task import MAX_TASKS, tasks_of
-from tests.probe.aisbench.made_reports import HALF, reading_of, said
+from healthcheck.extensions.service_report import lines
+from healthcheck.extensions.service_report.archive import MAX_LINES, open_reports
+from healthcheck.extensions.service_report.reading import read_tasks
+from healthcheck.extensions.service_report.task import MAX_TASKS, tasks_of
+from tests.extensions.service_report.made_reports import HALF, reading_of, said
 from tests.support.daily import these
 from tests.support.limited import limited
 

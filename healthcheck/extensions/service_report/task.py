@@ -12,10 +12,10 @@ from pathlib import PurePosixPath
 
 from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError
-from healthcheck.stages.probe.aisbench import lines
-from healthcheck.stages.probe.aisbench.archive import ReportFiles
-from healthcheck.stages.probe.aisbench.config_text import parse
-from healthcheck.stages.probe.aisbench.lines import Record
+from healthcheck.extensions.service_report import lines
+from healthcheck.extensions.service_report.archive import ReportFiles
+from healthcheck.extensions.service_report.config_text import parse
+from healthcheck.extensions.service_report.lines import Record
 from healthcheck.stages.probe.aisbench.textvqa import Reference
 from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError

@@ -1,0 +1,1 @@
+"""Reports of the service: the command `read` recomputes their figures from their predictions."""

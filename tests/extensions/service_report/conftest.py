@@ -1,0 +1,1 @@
+from tests.cli.conftest import log, runs  # noqa: F401 - fixtures
