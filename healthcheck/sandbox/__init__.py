@@ -1,1 +1,1 @@
-"""Runs a program that nobody vouches for: no network, a throw-away file system, bounded in everything."""
+"""Runs an untrusted program without network, in a throw-away file system, with a limit on every resource."""

@@ -1,4 +1,4 @@
-"""HTTP server for a recorded launch: health checks, model list and chats."""
+"""HTTP server for a recorded launch: answers health checks, the model list and chats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MESSAGE = {"role": "assistant", "content": "ok"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """Where a server listens, and under which names it has its model; `strict` where it knows no other name."""
+    """The ports of a recorded server and the model names it serves; with `strict`, other names get a 404."""
 
     ports: frozenset[int]
     names: tuple[str, ...]
@@ -26,7 +26,7 @@ class Served:
 
 
 def _answer(server: Served, unknown: str) -> bytes:
-    """What it says: that all is well, but for a model that it does not have."""
+    """The HTTP response: 404 for an unknown model, otherwise one body that suits every path."""
     if unknown:
         problem = {"message": f"The model `{unknown}` does not exist.", "type": "NotFoundError", "code": 404}
         return _response("404 Not Found", {"error": problem})
@@ -41,7 +41,7 @@ def _response(status: str, body: Mapping[str, object]) -> bytes:
 
 
 def _unknown_model(server: Served, request: bytes) -> str:
-    """The model that a request for an answer names and the server has not, "" where there is none."""
+    """The model that the request names, if the server does not serve it; otherwise ""."""
     wanted = _model_wanted(request) if server.strict else ""
     return "" if wanted in server.names else wanted
 
@@ -59,9 +59,12 @@ def _model_wanted(request: bytes) -> str:
 
 
 def listen(server: Served, place: tuple[str, int], asked: Callable[[str], None]) -> int:
-    """Answer at an address from now on; the port that it is, 0 for none. Port 0 takes one that is free.
+    """Start answering at an address in threads. Port 0 takes a free port.
 
-    `asked` is called for whoever asks, with the model that the server does not have, or with "".
+    `asked` is called once for each connection with "", and once for its request with the unknown model or "".
+
+    Returns:
+        The port, or 0 if the address cannot be bound.
     """
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
@@ -81,7 +84,7 @@ def _accept_all(listener: socket.socket, server: Served, asked: Callable[[str], 
             connection, _ = listener.accept()
             asked("")
             threading.Thread(target=_answer_one, args=(connection, server, asked), daemon=True).start()
-        except (OSError, RuntimeError):  # noqa: PERF203 - one asker's trouble is not the next one's
+        except (OSError, RuntimeError):  # noqa: PERF203 - a failed connection must not stop the next one
             continue
 
 

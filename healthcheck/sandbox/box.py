@@ -1,4 +1,4 @@
-"""Runs a shell script in the sandbox and brings back what was recorded."""
+"""Runs a shell script in the sandbox and returns its recording."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from healthcheck.text.messages import joined, msg
 _ROOT = "/srv/submission"
 _TRIALS = 3
 _STARVED_S, _ENDS_S = 60.0, 10.0
-"""The sandbox keeps its own limits; this much more for a machine that leaves it no processor."""
+"""How much longer than its own limits the sandbox may take on a machine that gives it no processor."""
 NO_SANDBOX = msg(
     "there was no dry run of deploy.sh: here no program can be isolated (no user namespaces) or "
     "confined (no Landlock, which Linux has since 5.13). One of these repairs it: allow user "
@@ -51,11 +51,11 @@ Box = Callable[["Setting"], tuple[Job, Recording]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What a dry run executes: a script of the tree `source`, under a shell, with weights shown by a chosen name.
+    """What a dry run executes: `script` of the tree `source`, under `shell`, with weights named `weights_name`.
 
-    `entry` is the module that becomes the sandbox: its main() calls `jail.main` with a guest, which knows `shown`.
-    Without `answers`, a server that is started never gets ready, and the run ends when the script has waited
-    `patience_s` for it. `marks` are the words that a stub may leave as a note of its own.
+    `entry` is the module that becomes the sandbox; its main() calls `jail.main` with a guest, which reads `shown`.
+    Without `answers`, a started server never becomes ready, and the run ends once the script has waited
+    `patience_s` for it. `marks` are the words that a stub may write as notes.
     """
 
     source: Path
@@ -72,15 +72,15 @@ class Setting:
 
 
 def chosen(*, consent: bool = False) -> Box:
-    """The strictest sandbox that this system has, tried on a script that does nothing.
+    """Choose the strictest sandbox that this system supports, by trying each on a script that does nothing.
 
-    Every dry run of a submission uses the one that was chosen before anything of it ran.
+    Every dry run of a submission uses the sandbox that was chosen before any part of the submission ran.
 
     Args:
-        consent: where there is neither namespaces nor Landlock, run it with all that this user may do.
+        consent: without namespaces and Landlock, run the script unconfined.
 
     Raises:
-        Blocked: there is neither, and no consent; or a stricter one can be set up and fails its trial.
+        Blocked: there is neither, and no consent; or a stricter sandbox can be set up and fails its trial.
         KitFailure: no sandbox can be started at all.
     """
     leftovers.remove_abandoned()
@@ -97,13 +97,13 @@ def chosen(*, consent: bool = False) -> Box:
 
 
 def unavailable(mode: Mode) -> str:
-    """Why this system has no such sandbox, "" where it has one.
+    """Why this system cannot set up the sandbox of a mode; "" if it can.
 
-    Only a sandbox that cannot be set up is missing. One that ends otherwise may have had too little processor or
-    memory: it is tried again, and no weaker one takes its place.
+    A trial that fails after the setup may have lacked processor time or memory. It is repeated, and no weaker
+    mode takes its place.
 
     Raises:
-        Blocked: it can be set up, and no trial came to its end.
+        Blocked: the sandbox can be set up, and every trial failed.
     """
     ends: list[str] = []
     while len(ends) < _TRIALS:
@@ -125,7 +125,7 @@ def unavailable(mode: Mode) -> str:
 
 
 def _tried(mode: Mode) -> Recording:
-    """What a script that does nothing brings back."""
+    """Run a script that does nothing."""
     with tempfile.TemporaryDirectory(prefix=files.prefix(), dir=outside.room()) as folder:
         os.chmod(folder, 0o755)  # noqa: S103 - the sandboxed program may be another user
         Path(folder, "deploy.sh").write_text("true\n", encoding="ascii")
@@ -137,10 +137,10 @@ def _tried(mode: Mode) -> Recording:
 
 
 def _run_in(setting: Setting, mode: Mode, reason: str) -> tuple[Job, Recording]:
-    """Run the script in the sandbox that was chosen.
+    """Run the script in the chosen sandbox.
 
     Raises:
-        Blocked: there is none any more.
+        Blocked: the sandbox can no longer be set up.
     """
     job, recording = run(setting, mode)
     if recording.ended_by is EndedBy.SETUP:
@@ -149,7 +149,7 @@ def _run_in(setting: Setting, mode: Mode, reason: str) -> tuple[Job, Recording]:
 
 
 def run(setting: Setting, mode: Mode) -> tuple[Job, Recording]:
-    """Run the script in one kind of sandbox; it ends by SETUP where this system has no such one."""
+    """Run the script in one mode; the recording ends with SETUP if this system does not support the mode."""
     scratch = tempfile.mkdtemp(prefix=files.prefix(), dir=None if mode is Mode.ISOLATED else outside.room())
     file = Path(f"{scratch}.json")
     try:
@@ -192,7 +192,7 @@ def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
 
 
 def _weights_places(setting: Setting, prefix: str) -> tuple[str, str]:
-    """Where the weights (or the cache that they are linked into) are shown, and what MODEL_PATH is then."""
+    """The folder that shows the weights (or the download cache they link into), and the value of MODEL_PATH."""
     cache = _cache_root(setting.weights)
     if cache is None:
         place = f"{prefix}/srv/weights/{setting.weights_name}"
@@ -202,14 +202,14 @@ def _weights_places(setting: Setting, prefix: str) -> tuple[str, str]:
 
 
 def _cache_root(weights: Path) -> Path | None:
-    """The folder of a download cache that a snapshot's links lead into (models--…/snapshots/HASH)."""
+    """The folder of a download cache (models--…/snapshots/HASH) that the links of a snapshot lead into."""
     if weights.parent.name == "snapshots" and (weights.parent.parent / "blobs").is_dir():
         return weights.parent.parent
     return None
 
 
 def _interpreter(*, for_strangers: bool) -> str:
-    """The interpreter behind the stubs; where another user is to run it, one that everyone can reach."""
+    """The interpreter for the stubs; `for_strangers` takes one that every user can execute."""
     base = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
     if for_strangers and not outside.is_world_readable(base):
         return programs.find("python3", STANDARD_PATH) or base
@@ -228,7 +228,7 @@ def _standard_library() -> tuple[str, ...]:
 
 
 def _packages() -> Iterator[str]:
-    """Libraries that launchers read their configuration with, from the kit's own environment."""
+    """Folders of the libraries that launchers read their configuration with, from the kit's own environment."""
     for name in ("yaml", "packaging"):
         spec = importlib.util.find_spec(name)
         if spec and spec.submodule_search_locations:
@@ -236,7 +236,7 @@ def _packages() -> Iterator[str]:
 
 
 def _shared_library() -> tuple[str, ...]:
-    """Folders outside the system that the interpreter itself needs to start."""
+    """The folder of libpython, if the interpreter needs one outside the system's folders to start."""
     folder = sysconfig.get_config_var("LIBDIR") or ""
     shared = str(sysconfig.get_config_var("LDLIBRARY") or "").endswith(".so")
     return (folder,) if shared and os.path.isdir(folder) and not folder.startswith(("/usr", "/lib")) else ()
@@ -270,7 +270,7 @@ def _run(job: Job, entry: str, file: str) -> Recording:
 
 
 def _end(jail: subprocess.Popen[bytes]) -> None:
-    """Have it end all of its own, and wait for that."""
+    """Let the sandbox end its processes and wait for it; kill it if that takes too long."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if jail.poll() is not None:
             break

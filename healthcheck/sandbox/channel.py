@@ -1,7 +1,7 @@
-"""How stubs reach who watches them: a socket for records, a FIFO for short notes, files that they may only read.
+"""How stubs reach the warden: a socket for records, a FIFO for short notes, and files that stubs can only read.
 
-All of it lies in one folder, made before the script starts. Who watches holds it open and gives up the right to
-write there, as the script never has it. Whatever comes is bounded: connections, bytes, records, time.
+All of them lie in one folder, made before the script starts. The warden holds the folder open and gives up the
+right to write there; the script never has it. Connections, bytes, records and waits are all bounded.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from healthcheck.sandbox import protocol
 
 _AT_ONCE = 128
-"""Connections: more than a dry run may have processes, each of which needs one at most."""
+"""Connections at a time: more than the processes of a dry run, each of which needs at most one."""
 _HALF_SENT_S = 5.0
 _ROOM_S = 2.0
-"""How long who connects waits for others to end."""
+"""How long a new connection waits until others end."""
 _LENGTH_BYTES = 4
 _LINE_BYTES = 4096
-"""A note is written at once and whole (PIPE_BUF)."""
+"""Longest note: shorter lines are written atomically (PIPE_BUF)."""
 _CHUNK_BYTES = 1 << 16
 _NOTES_BYTES = 8 * 1024**2
 _PASSED_BYTES = 24
@@ -35,7 +35,7 @@ _TAKEN = b"\1"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One record: the process at the other end, as the kernel names it, and the parts of what it sent."""
+    """One record: the sending process (as the kernel reports it) and the parts that it sent."""
 
     pid: int
     parts: tuple[str, ...]
@@ -51,7 +51,7 @@ class _Peer:
 
 
 class Shown:
-    """The files that the script may read, with the handles that they were made with."""
+    """The files that the script may read, opened for writing when they are created."""
 
     def __init__(self, folder: str) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -63,23 +63,23 @@ class Shown:
             os.close(handle)
 
     def add(self, name: str, text: str) -> None:
-        """Write behind what the file has; nothing where it is long, or where the script has filled the disk."""
+        """Append to a file; does nothing if the file is long or the script has filled the disk."""
         with contextlib.suppress(OSError):
             if os.fstat(self._handles[name]).st_size < _SHOWN_BYTES:
                 os.write(self._handles[name], text.encode("utf-8", "surrogateescape"))
 
     def pass_s(self, seconds: float) -> None:
-        """Say how long was slept in total; at once, for whoever reads it meanwhile."""
+        """Publish the total time slept, at once, for programs that read it while they run."""
         with contextlib.suppress(OSError):
             os.pwrite(self._handles[protocol.PASSED], f"{int(seconds):<{_PASSED_BYTES}}\n".encode("ascii"), 0)
 
 
 class Channel:
-    """The ends of who watches.
+    """The warden's ends of the channel.
 
     Args:
-        folder: where it is made; there is nothing yet.
-        most: records, after which it is flooded.
+        folder: where the channel is created; must not exist.
+        most: number of records above which the channel counts as flooded.
     """
 
     def __init__(self, folder: str, most: int) -> None:
@@ -102,7 +102,7 @@ class Channel:
         return len(self._peers) + len(self._staying) + self._admitted.qsize() < _AT_ONCE and not self.flooded
 
     def close(self) -> None:
-        """Close all of it; who still waits for an answer never gets one."""
+        """Close everything; a process that still waits for an answer never gets one."""
         for peer in (*self._peers.values(), *self._staying.values()):
             peer.connection.close()
         self._listener.close()
@@ -112,16 +112,16 @@ class Channel:
 
     @property
     def flooded(self) -> bool:
-        """Whether more came than any start script has to say."""
+        """Whether more arrived than any start script has to say."""
         return self._count > self._most or self._note_bytes > _NOTES_BYTES
 
     def admit(self, pid: int, connection: socket.socket) -> None:
-        """Take the end of a connection whose other one a process was given; from another thread.
+        """Take our end of a connection whose other end a process was given; called from another thread.
 
-        Who connects while there are too many waits, as at a listener.
+        Waits while there are too many connections, as connect(2) does.
 
         Raises:
-            ConnectionRefusedError: there are too many for long.
+            ConnectionRefusedError: there were too many for too long.
         """
         until = time.monotonic() + _ROOM_S
         while not self._has_room() and not self.flooded and time.monotonic() < until:
@@ -132,7 +132,7 @@ class Channel:
         os.write(self._wake, b"w")
 
     def wait(self, seconds: float) -> tuple[list[Message], list[list[str]]]:
-        """What comes first within this time, records and notes; notes in front were written before."""
+        """Records and notes that arrive within this time; notes that come first were written first."""
         now = time.monotonic()
         for peer in [peer for peer in self._peers.values() if peer.until < now]:
             self._forget(peer)
@@ -149,29 +149,29 @@ class Channel:
             elif handle in self._peers:
                 messages += self._read(self._peers[handle])
             elif handle in self._staying:
-                self._forget(self._staying[handle])  # it ended; a server has nothing more to say
+                self._forget(self._staying[handle])  # the server has ended: it sends nothing after its record
         if messages:
             notes += self._read_notes()
         return messages, notes
 
     def take(self, message: Message) -> None:
-        """Have the sender go on, and end the connection."""
+        """Let the sender continue, and close the connection."""
         self._answer(message.connection)
         message.connection.close()
 
     def keep(self, message: Message) -> None:
-        """Have the sender go on, and see whether its connection lasts."""
+        """Let the sender continue, and watch whether its connection stays open."""
         peer = _Peer(message.pid, message.connection, 0.0)
         self._staying[message.connection.fileno()] = peer
         self._poll.register(message.connection, select.POLLIN)
         self._answer(message.connection)
 
     def staying(self) -> set[int]:
-        """The processes whose connection lasts."""
+        """The processes whose connection is still open."""
         return {peer.pid for peer in self._staying.values()}
 
     def answer_note(self) -> None:
-        """Have the writer of a note go on that waits for it."""
+        """Let the process that waits for an answer to its note continue."""
         try:
             os.write(self._noted, b"\n")
         except BlockingIOError:
@@ -181,7 +181,7 @@ class Channel:
         try:
             connection.send(_TAKEN)
         except OSError:
-            return  # it has ended; that shows by itself
+            return  # the process has ended, which its connection shows
 
     def _accept(self) -> None:
         try:
@@ -204,7 +204,7 @@ class Channel:
         self._poll.register(connection, select.POLLIN)
 
     def _read(self, peer: _Peer) -> Iterator[Message]:
-        """The whole record of a process, once it is there. Handles that are sent along are never taken."""
+        """Yield the record of a process once it is complete. File descriptors sent along are never accepted."""
         wanted = _LENGTH_BYTES
         if len(peer.data) >= _LENGTH_BYTES:
             wanted += int.from_bytes(peer.data[:_LENGTH_BYTES], "big")
@@ -230,7 +230,7 @@ class Channel:
         peer.connection.close()
 
     def _read_notes(self) -> list[list[str]]:
-        """Whole lines of what was written; what is longer than one that is written at once is left out."""
+        """The complete lines in the FIFO; lines too long to be written atomically are dropped."""
         try:
             data = os.read(self._notes, _CHUNK_BYTES)
         except BlockingIOError:
@@ -246,7 +246,7 @@ def _text(data: bytes) -> str:
 
 
 def _listening(folder: str) -> socket.socket:
-    """A socket that any process that sees the folder may connect to. The path to it may be a long one."""
+    """A socket in the folder that any process may connect to, bound through /proc because its path may be long."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -260,7 +260,7 @@ def _listening(folder: str) -> socket.socket:
 
 
 def _fifo(place: str, mode: int) -> int:
-    """Both ends of a new FIFO, so that nobody who opens it waits."""
+    """Open both ends of a new FIFO, so that opening it never blocks."""
     os.mkfifo(place)
     os.chmod(place, mode)
     return os.open(place, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)

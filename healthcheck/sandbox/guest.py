@@ -1,4 +1,4 @@
-"""What a caller adds to the sandbox: the image that the script sees, and what a recorded server serves."""
+"""What a caller adds to the sandbox: the files and stubs of its image, and what a recorded server answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Role(enum.Enum):
     """What a stub in Python may record beside commands.
 
     SERVES_ITS_WORDS: a server with the arguments on its own command line. SERVES_ANYTHING: a server with arguments
-    that a program told it. TELLS_FOR_ITS_PARENT: what the shell stub that started it has to say.
+    from the program that started it. TELLS_FOR_ITS_PARENT: a record of the shell stub that started it.
     """
 
     SERVES_ITS_WORDS = enum.auto()
@@ -24,19 +24,19 @@ class Role(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guest:
-    """Called in the sandbox's own processes: the first three before the script starts, the others while it runs.
+    """Functions and data for the sandbox. `install`, `furnish` and `is_absent` are called before the script starts.
 
     Attributes:
-        install: writes the stubs to a folder, seen by the script as `job.kit`, and links their names into others.
+        install: writes the stubs to a folder, which the script sees as `job.kit`, and links them into others.
         furnish: adds the files of the image to the root of an isolated machine.
         is_absent: whether a program of this machine is hidden from an isolated script.
         scripts: the folder of the stubs in Python, below `job.kit`; "" for none.
-        roles: those of them, by name, that may do more than record a command.
+        roles: the stubs, by name, that may do more than record a command.
         readable: files of this machine, beside the system's own, that a confined script may read.
         owned, owned_alone: trees and single folders of the image that root may change there.
-        reads: files of a command's own that are recorded whatever their names end with.
+        reads: files of a command that are recorded whatever their extension.
         file_variables: environment variables that name a file.
-        modules: the dotted names on a server's command line that are Python modules, with their folders; given are
+        modules: the dotted names on a server's command line that are Python modules, with their folders; takes
             arguments, environment, working directory, texts of its files and earlier records.
         served: what a recorded server serves, given MODEL_PATH.
     """
@@ -63,4 +63,4 @@ BARE = Guest(
     modules=lambda *_: {},
     served=lambda _, model_path: Served(ports=frozenset(), names=(model_path,), strict=False),
 )
-"""A machine without stubs: enough to see whether a sandbox can be started."""
+"""A machine without stubs: enough to test whether a sandbox can be started."""

@@ -1,11 +1,11 @@
-"""The process that becomes the sandbox, run as `programs.isolated(MODULE, JOB)`.
+"""The process that becomes the sandbox, run as `programs.isolated(MODULE, JOB)`; prints the recording as JSON.
 
-It prints the recording as JSON. With namespaces, what it forks is the first process of a new PID namespace, and all
-of it ends with this process. Without them it stays beside who watches, to end what is left where that is killed.
+With namespaces, it forks the first process of a new PID namespace, and everything in it ends with this process.
+Without them, it stays the warden's parent and ends the remaining processes if the warden is killed.
 
 As root, the file system is built with full rights and the program gets a user namespace in which it is an
-unprivileged user that no one else is; otherwise everything is built inside a user namespace. Either way the program
-has no capability, and neither has who watches it.
+unprivileged user that no one else is; otherwise everything is built inside a user namespace. Either way neither
+the program nor the warden has any capability.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from healthcheck.text.messages import msg
 _SPACES = kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
 ANSWER_BYTES = 64 * 1024**2
 _PATIENCE_S = 45.0
-"""Beyond the limit of the program's own time, for a machine without a processor to spare."""
+"""Added to the limit of the program's own time, for a machine without a processor to spare."""
 
 
-class _ToldToEnd(BaseException):
-    """The kit, or whoever ended it, wants this to be over."""
+class _Interrupted(BaseException):
+    """A signal asked the sandbox to end."""
 
 
 def main(guest: Guest = BARE) -> None:
-    """Be the sandbox of the job that the command line names, with what the guest adds to it."""
+    """Run the job that the command line names, with the guest's additions."""
     with open(sys.argv[1], "rb") as file:
         job = job_of(file.read())
     os.unlink(sys.argv[1])
@@ -49,48 +49,48 @@ def main(guest: Guest = BARE) -> None:
         signal.signal(number, _end)
     kernel.die_with_parent(signal.SIGKILL if job.isolated else signal.SIGTERM)
     job = replace(job, stranger=outside.stranger())
-    recording = _isolated(job, guest) if job.isolated else _beside(job, guest)
+    recording = _isolated(job, guest) if job.isolated else _among_others(job, guest)
     with open(answer, "wb") as stream:
         stream.write(recording)
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
-    raise _ToldToEnd
+    raise _Interrupted
 
 
 def _isolated(job: Job, guest: Guest) -> bytes:
-    """Run the job in namespaces; the recording comes from the first process of the new PID namespace."""
+    """Run the job in namespaces; the first process of the new PID namespace returns the recording."""
     try:
         _enter_namespaces(as_root=job.stranger >= 0)
     except OSError as error:
-        return _told(EndedBy.SETUP, str(error))
+        return _failure(EndedBy.SETUP, str(error))
     with _worker(job, guest, signal.SIGKILL) as (_, answer):
-        return _heard(answer, job) or _told(EndedBy.LOST, msg("it was killed"))
+        return _received(answer, job) or _failure(EndedBy.LOST, msg("it was killed"))
 
 
-def _beside(job: Job, guest: Guest) -> bytes:
-    """Run the job among the processes of this machine, and end every one of its own, whatever happens."""
+def _among_others(job: Job, guest: Guest) -> bytes:
+    """Run the job among the processes of this machine, and always end every process that it started."""
     kernel.adopt_orphans()
     kernel.not_dumpable()
-    told = False
+    interrupted = False
     try:
         with _worker(job, guest, None) as (_, answer):
-            return _heard(answer, job) or _told(EndedBy.LOST, msg("who watched it was killed"))
-    except _ToldToEnd:
-        told = True
+            return _received(answer, job) or _failure(EndedBy.LOST, msg("who watched it was killed"))
+    except _Interrupted:
+        interrupted = True
         raise SystemExit(1) from None
     finally:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         processes.end_all(os.getpid())
         outside.sweep(job)
-        if told:
+        if interrupted:
             files.remove_tree(job.scratch)
 
 
 @contextlib.contextmanager
 def _worker(job: Job, guest: Guest, dies_by: int | None) -> Iterator[tuple[int, int]]:
-    """Fork who builds and watches; its process id, and the handle that its recording comes from."""
+    """Fork the warden; yields its process id and the descriptor that its recording comes from."""
     parent = os.getpid()
     reader, writer = os.pipe()
     child = os.fork()
@@ -104,7 +104,7 @@ def _worker(job: Job, guest: Guest, dies_by: int | None) -> Iterator[tuple[int, 
             tied = partial(_die_with, writer, dies_by) if dies_by else partial(watch_parent, parent)
             recording = encoded(warden.work(job, guest, tied))
         except BaseException as error:  # noqa: BLE001 - the child ends here, whatever it was
-            recording = _told(EndedBy.LOST, msg("{name}: {error}", type(error).__name__, error))
+            recording = _failure(EndedBy.LOST, msg("{name}: {error}", type(error).__name__, error))
         with open(writer, "wb") as stream:
             stream.write(recording)
         os._exit(0)
@@ -119,7 +119,7 @@ def _worker(job: Job, guest: Guest, dies_by: int | None) -> Iterator[tuple[int, 
 
 
 def _die_with(answer: int, dies_by: int) -> None:
-    """End when the parent ends, which closes the other end of the answer; at once if that has happened."""
+    """End when the parent ends, which closes the other end of the pipe `answer`, or if it has ended already."""
     kernel.die_with_parent(dies_by)
     poll = select.poll()
     poll.register(answer, 0)
@@ -128,7 +128,7 @@ def _die_with(answer: int, dies_by: int) -> None:
 
 
 def watch_parent(parent: int) -> None:
-    """End all that is below this process, and itself, when its parent is gone."""
+    """Start a thread that ends this process and all below it when its parent is gone."""
     import threading  # noqa: PLC0415 - not in a sandbox of its own
 
     def look() -> None:
@@ -140,8 +140,8 @@ def watch_parent(parent: int) -> None:
     threading.Thread(target=look, daemon=True).start()
 
 
-def _heard(answer: int, job: Job) -> bytes:
-    """The worker's report, b"" if it ends without one or does not end."""
+def _received(answer: int, job: Job) -> bytes:
+    """The worker's report; b"" if it ends without one or does not end in time."""
     until, data = time.monotonic() + job.limits.wall_s + _PATIENCE_S, b""
     while (left := until - time.monotonic()) > 0 and len(data) < ANSWER_BYTES:
         if select.select([answer], [], [], left)[0]:
@@ -152,7 +152,7 @@ def _heard(answer: int, job: Job) -> bytes:
     return b""
 
 
-def _told(ended_by: EndedBy, why: str) -> bytes:
+def _failure(ended_by: EndedBy, why: str) -> bytes:
     return encoded(warden.nothing(ended_by, why))
 
 

@@ -1,4 +1,4 @@
-"""What a sandbox is asked to do, and what it brings back. Both travel as JSON between two processes."""
+"""The job of a sandbox and its recording. Both travel as JSON between two processes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from typing import Any
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 CONSENT_OPTION, CONSENT_VARIABLE = "--unconfined", "NPU_ADAPTER_UNCONFINED"
-"""How a user allows a dry run that nothing confines."""
+"""How a user allows an unconfined dry run."""
 KIT, HOST = "/usr/local/python3/libexec", "/usr/local/python3/share/host"
-"""Where an isolated script has the stubs, and the machine's own programs; nothing right below the root."""
+"""Where an isolated script has the stubs and the machine's own programs; neither is right below the root."""
 
 
 class Mode(enum.Enum):
-    """How a script is kept from the machine that the dry run is on.
+    """How the sandbox protects this machine from the script.
 
-    ISOLATED: namespaces, so that it sees a machine of its own. CONFINED: this machine, of which the kernel lets it
-    change and reach next to nothing. UNCONFINED: this machine with all that its user may do; only with consent.
+    ISOLATED: namespaces; the script sees a machine of its own. CONFINED: the script sees this machine, but the
+    kernel lets it change and reach almost nothing. UNCONFINED: the script may do all that its
+    user may; only with consent.
     """
 
     ISOLATED = "isolated"
@@ -30,10 +31,10 @@ class Mode(enum.Enum):
 
 
 class EndedBy(enum.Enum):
-    """How a run of a script ended: by itself, for a limit, or because the sandbox failed.
+    """How a run of a script ended: by itself, at a limit, or because the sandbox failed.
 
     SERVER: a server runs and the script stays. LOST: the sandbox itself was killed. COPY: the submission or its
-    weights cannot be copied into it. SETUP: this system has no such sandbox.
+    weights cannot be copied into the sandbox. SETUP: this system does not support the sandbox.
     """
 
     SERVER = "server"
@@ -51,7 +52,7 @@ class EndedBy(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much a dry run may use, in total unless it says otherwise."""
+    """What a dry run may use; totals, unless the name says otherwise."""
 
     wall_s: float = 10.0
     process_cpu_s: int = 10
@@ -75,16 +76,15 @@ class Job:
         shell: the shell's path and options, before the script's name.
         source: the folder on this machine that is copied.
         weights: the weights folder on this machine; shown read-only.
-        root, model_path: where both are seen; the isolated sandbox chooses its own names, the others keep them
-            below `scratch`.
+        root, model_path: where the script sees the copy and the weights; below `scratch` unless isolated.
         scratch: an empty folder that belongs to the dry run.
-        python: the interpreter behind the stubs; `stdlib` its standard library folders.
+        python: the interpreter for the stubs; `stdlib` its standard library folders.
         libraries: folders of shared libraries that it needs; packages: folders of Python packages to show.
-        stranger: the user id that it runs under where the kit has root's rights, else -1.
-        answers: a recorded server answers who asks it; without, it is one that loads for ever.
-        patience_s: where none answers, a script that waited so long for its server has waited long enough.
+        stranger: the user id of the program where the kit has root's rights, else -1.
+        answers: recorded servers answer requests; otherwise they load for ever.
+        patience_s: if no server answers, how long the script waits for its server before the run ends.
         shown: what the guest knows of the machine that the script sees, as JSON.
-        marks: the words that a stub may leave as a note of its own.
+        marks: the words that a stub may write as notes.
     """
 
     shell: tuple[str, ...]
@@ -110,22 +110,21 @@ class Job:
 
     @property
     def isolated(self) -> bool:
-        """Whether it has a machine of its own."""
         return self.mode is Mode.ISOLATED
 
     @property
     def kit(self) -> str:
-        """Where the stubs are."""
+        """The folder of the stubs."""
         return KIT if self.isolated else f"{self.scratch}/kit"
 
     @property
     def script_folders(self) -> tuple[str, ...]:
-        """What the script may change of its scratch folder, where it is not isolated."""
+        """The folders below `scratch` that the script may change, unless it is isolated."""
         return f"{self.scratch}/srv", f"{self.scratch}/home", f"{self.kit}/packages"
 
 
 class RecordKind(enum.Enum):
-    """What a stub recorded: SERVER stays, EXEC and SLEEP came and went, PYTHON is a call (name, JSON arguments)."""
+    """What a stub recorded: SERVER stays, EXEC and SLEEP have ended, PYTHON is a call (name, JSON arguments)."""
 
     SERVER = "server"
     EXEC = "exec"
@@ -139,10 +138,10 @@ class Record:
 
     Attributes:
         alive: the process still ran when the dry run ended.
-        paths: arguments that name something that exists, with what they resolve to.
+        paths: arguments that name an existing file or folder, with what they resolve to.
         texts: the text of small configuration files among the arguments.
-        modules: dotted names on a server's command line whose Python module is there, with the folder.
-        cut: those of them of which only the beginning was read.
+        modules: dotted names on a server's command line whose Python module exists, with its folder.
+        cut: the `texts` of which only the beginning was read.
     """
 
     kind: RecordKind
@@ -159,19 +158,19 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """What a dry run brought back.
+    """The result of a dry run.
 
     Attributes:
-        trouble: why the sandbox failed, of a recording that ended by LOST, COPY or SETUP.
-        stderr_after: what was said after the server was ended for the dry run's sake.
-        trace: what a bash wrote of the commands that it ran (stubs/trace.sh); the script can write there too.
-        asked: a program asked a recorded server, or would have.
+        trouble: why the sandbox failed, if the run ended by LOST, COPY or SETUP.
+        stderr_after: standard error after the dry run ended the server.
+        trace: bash's trace of the commands that it ran (stubs/trace.sh); the script can write there too.
+        asked: a program sent a request to a recorded server, or would have.
         slept_s: how long all programs together meant to sleep.
         network: the program could reach the network.
-        stricter: why there was no sandbox of a stricter mode; "" where none was tried.
-        marks: those of `Job.marks` that a stub left, sorted.
-        refused_ports: polled again and again, while no recorded server listened on them.
-        unknown_models: asked of recorded servers that do not serve them, sorted.
+        stricter: why no stricter mode was used; "" if none was tried.
+        marks: the marks of `Job.marks` that a stub left, sorted.
+        refused_ports: ports that were polled repeatedly while no recorded server listened there.
+        unknown_models: models requested from recorded servers that do not serve them, sorted.
     """
 
     ended_by: EndedBy
@@ -193,7 +192,7 @@ class Recording:
 
 
 def encoded(message: Job | Recording) -> bytes:
-    """The message as it travels; a lone surrogate survives."""
+    """The message as JSON; a lone surrogate survives."""
     return json.dumps(asdict(message), default=_value).encode("ascii")
 
 
@@ -202,7 +201,7 @@ def _value(member: enum.Enum) -> object:
 
 
 def job_of(data: bytes) -> Job:
-    """The job as it travelled."""
+    """Decode a job."""
     fields = json.loads(data)
     lists = {name: tuple(fields[name]) for name in ("shell", "stdlib", "libraries", "packages", "marks")}
     special = {"mode": Mode(fields["mode"]), "limits": Limits(**fields["limits"])}
@@ -210,7 +209,7 @@ def job_of(data: bytes) -> Job:
 
 
 def recording_of(data: bytes) -> Recording:
-    """The recording as it travelled."""
+    """Decode a recording."""
     fields = json.loads(data)
     records = tuple(
         Record(**{**entry, "argv": tuple(entry["argv"]), "kind": RecordKind(entry["kind"])})

@@ -1,4 +1,4 @@
-"""The few Linux calls that a sandbox needs and that Python does not wrap."""
+"""The Linux calls that the sandbox needs and Python does not wrap."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LAST_CAPABILITY = Path("/proc/sys/kernel/cap_last_cap")
 _CAPABILITIES_3 = 0x20080522
 _FROM_HERE, _RECURSIVE = -100, 0x8000
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
-"""A byte of a path in mountinfo."""
+"""An octal escape of a byte in a path of mountinfo."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -44,19 +44,19 @@ def _checked(result: int, what: str) -> None:
 
 
 def unshare(flags: int) -> None:
-    """Move this process into new namespaces (a new PID namespace takes its next child)."""
+    """Move this process into new namespaces; a new PID namespace applies to its next child."""
     _checked(_libc.unshare(ctypes.c_int(flags)), "unshare")
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
-    """Mount a file system, or change how one is mounted."""
+    """Mount a file system, or change a mount's flags."""
     arguments = [text.encode("utf-8", "surrogateescape") or None for text in (source, target, kind)]
     result = _libc.mount(*arguments, ctypes.c_ulong(flags), data.encode() or None)
     _checked(result, f"mount {source or kind} on {target}")
 
 
 def bind_read_only(source: str, target: str) -> None:
-    """Show a file or folder at a second place, read-only with all that is mounted below it.
+    """Bind a file or folder to a second place, read-only with everything that is mounted below it.
 
     Raises:
         OSError: part of it would stay writable.
@@ -66,19 +66,19 @@ def bind_read_only(source: str, target: str) -> None:
     attributes = ctypes.create_string_buffer(wanted, len(wanted))
     number = syscalls.number("mount_setattr")
     if call(number, _FROM_HERE, os.fsencode(target), _RECURSIVE, attributes, len(wanted)) < 0:
-        for place in _mounted(target):  # before Linux 5.12, or where a filter knows no such call
+        for place in _mounted(target):  # before Linux 5.12, or where a filter refuses mount_setattr
             _remount_read_only(place)
 
 
 def _remount_read_only(place: str) -> None:
-    """Make one mount read-only; flags that the kernel has locked on it are kept."""
+    """Remount one place read-only, with the flags that the kernel has locked."""
     locked = os.statvfs(place).f_flag
     kept = sum(flag for bit, flag in _KEPT.items() if locked & bit)
     mount("", place, flags=MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | kept)
 
 
 def _mounted(folder: str) -> list[str]:
-    """Every place where something is mounted, from a folder on down."""
+    """Every mount point at or below a folder."""
     top = os.fsencode(os.path.realpath(folder))
     lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
     places = [_ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), line.split(b" ")[4]) for line in lines]
@@ -88,7 +88,7 @@ def _mounted(folder: str) -> list[str]:
 
 
 def enter_root(root: str) -> None:
-    """Make `root` (a mount point) the root of this mount namespace and drop the old one."""
+    """Make `root` (a mount point) the root of this mount namespace and detach the old root."""
     os.chdir(root)
     checked(syscalls.number("pivot_root"), b".", b".")
     _checked(_libc.umount2(b".", _MNT_DETACH), "umount2")
@@ -96,7 +96,7 @@ def enter_root(root: str) -> None:
 
 
 def detached_proc(place: str) -> int:
-    """A handle on a writable view of this PID namespace's processes that no path leads to."""
+    """Open a writable /proc of this PID namespace that no path leads to."""
     mount("proc", place, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     _checked(_libc.umount2(place.encode(), _MNT_DETACH), "umount2")
@@ -104,7 +104,7 @@ def detached_proc(place: str) -> int:
 
 
 def loopback_up() -> None:
-    """Switch the loopback device of this network namespace on."""
+    """Bring up the loopback device of this network namespace."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
         request = struct.pack("16sh14x", b"lo", 0)
         _, flags = struct.unpack("16sh14x", fcntl.ioctl(handle, _SIOCGIFFLAGS, request))
@@ -112,7 +112,7 @@ def loopback_up() -> None:
 
 
 def drop_privileges() -> None:
-    """Give up every capability for good, for this process and whatever it starts."""
+    """Give up every capability for good, for this process and its descendants."""
     for capability in range(int(_LAST_CAPABILITY.read_text("ascii")) + 1 if _LAST_CAPABILITY.exists() else 41):
         _libc.prctl(_PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0)
     _libc.prctl(_PR_CAP_AMBIENT, ctypes.c_ulong(_PR_CAP_AMBIENT_CLEAR_ALL), 0, 0, 0)
@@ -120,12 +120,12 @@ def drop_privileges() -> None:
 
 
 def no_new_privileges() -> None:
-    """Programs with the set-user-id bit gain nothing from now on."""
+    """Stop set-user-id programs from gaining rights, from now on."""
     _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, ctypes.c_ulong(1), 0, 0, 0), "prctl(NO_NEW_PRIVS)")
 
 
 def die_with_parent(signal_number: int) -> None:
-    """Have the kernel send this process the signal when its parent ends; it forgets that when the user changes."""
+    """Let the kernel send this process a signal when its parent ends; a change of user resets that."""
     _checked(_libc.prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal_number), 0, 0, 0), "prctl(PDEATHSIG)")
 
 
@@ -135,7 +135,7 @@ def adopt_orphans() -> None:
 
 
 def call(number: int, *arguments: object) -> int:
-    """A system call by its number; -errno where it fails."""
+    """Make a system call by its number; returns -errno on failure."""
     given = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
     _libc.syscall.restype = ctypes.c_long
     result = int(_libc.syscall(ctypes.c_long(number), *given))
@@ -143,10 +143,10 @@ def call(number: int, *arguments: object) -> int:
 
 
 def checked(number: int, *arguments: object) -> int:
-    """A system call by its number.
+    """Make a system call by its number.
 
     Raises:
-        OSError: it failed.
+        OSError: the call failed.
     """
     result = call(number, *arguments)
     if result < 0:
@@ -155,12 +155,12 @@ def checked(number: int, *arguments: object) -> int:
 
 
 def not_dumpable() -> None:
-    """Have nobody without rights over this user's processes look into this one's memory."""
+    """Keep other processes of this user from reading this process's memory."""
     _checked(_libc.prctl(_PR_SET_DUMPABLE, ctypes.c_ulong(0), 0, 0, 0), "prctl(SET_DUMPABLE)")
 
 
 def become_with_capabilities(user: int) -> None:
-    """Become a user that keeps this one's capabilities until the next program: what it makes is its own then."""
+    """Become a user, but keep all capabilities until the next execve: new files belong to the user."""
     _checked(_libc.prctl(_PR_SET_KEEPCAPS, ctypes.c_ulong(1), 0, 0, 0), "prctl(SET_KEEPCAPS)")
     os.setgroups([])
     os.setresgid(user, user, user)
@@ -172,12 +172,12 @@ def become_with_capabilities(user: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up the capabilities that this process itself still has, without a program in between."""
+    """Give up this process's capabilities without an execve."""
     set_capabilities(bytes(24))
 
 
 def set_capabilities(sets: bytes) -> None:
-    """Set the capability sets of this process, as capset(2) has them."""
+    """Set the capability sets of this process, in the layout of capset(2)."""
     header = ctypes.create_string_buffer(struct.pack("Ii", _CAPABILITIES_3, 0))
     checked(syscalls.number("capset"), header, ctypes.create_string_buffer(sets, len(sets)))
 

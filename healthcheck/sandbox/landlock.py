@@ -1,4 +1,4 @@
-"""Landlock: what a process and all that it starts may do with files, TCP and signals, given up for good."""
+"""Landlock: irrevocable limits on the files, TCP connections and signals of a process and its descendants."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _BY_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 
 _ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE | _IOCTL_DEV
 _CONNECT_TCP = 1 << 1
 _SCOPED = 0b11
-"""Abstract sockets and signals."""
+"""LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET and LANDLOCK_SCOPE_SIGNAL."""
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 TCP_ABI, SCOPE_ABI = 4, 6
 
 
 def abi() -> int:
-    """The version of Landlock here, 0 where there is none."""
+    """The version of Landlock on this kernel; 0 if it has none."""
     return max(0, kernel.call(_CREATE, None, 0, 1))
 
 
 def restrict_files(rights: Mapping[str, bool]) -> None:
-    """Keep to these places: a folder or file may be read, and changed where its value is True.
+    """Allow only these files and folders: all may be read, and changed where the value is True.
 
     Raises:
-        OSError: it cannot be enforced.
+        OSError: the kernel cannot enforce it.
     """
     version = abi()
     handled = _BY_ABI[min(version, 5)]
@@ -44,10 +44,10 @@ def restrict_files(rights: Mapping[str, bool]) -> None:
 
 
 def restrict_reach(ports: Collection[int] | None) -> None:
-    """Where this kernel can: no TCP connection but to these ports (None: to any), no signal to others.
+    """If the kernel can, allow TCP connections to these ports only (None: to any) and no signals to the outside.
 
     Raises:
-        OSError: it cannot be enforced.
+        OSError: the kernel cannot enforce it.
     """
     version = abi()
     if version < TCP_ABI or (version < SCOPE_ABI and ports is None):
@@ -86,5 +86,5 @@ def _enforce(ruleset: int) -> None:
 
 
 def existing(places: Iterable[str]) -> list[str]:
-    """The real places of those that are there, each once."""
+    """The real paths of the places that exist, without duplicates."""
     return list(dict.fromkeys(os.path.realpath(place) for place in places if os.path.exists(place)))

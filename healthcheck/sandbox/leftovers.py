@@ -1,4 +1,4 @@
-"""What a kit that was killed could not remove: found by the names of its folders, and removed by the next one."""
+"""Removes what a killed kit left behind, found by the names of its folders."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from healthcheck.system import files
 
 
 def remove_abandoned() -> None:
-    """Remove the temporary folders of kits that are no more, with what still runs in them."""
+    """Remove the temporary folders of kits that no longer run, and kill what still runs in them."""
     for place in files.abandoned():
         if _is_ours(place):
             end_processes(place)
@@ -17,7 +17,7 @@ def remove_abandoned() -> None:
 
 
 def end_processes(folder: str) -> None:
-    """Kill what was started in a folder or with it on its search path; by now, nothing of it is of any use."""
+    """Kill processes that run in a folder, or have it in their environment as a search path."""
     mark = os.fsencode(folder)
     for _ in range(20):
         left = [int(name) for name in os.listdir("/proc") if name.isdigit() and _belongs(int(name), folder, mark)]
@@ -41,7 +41,7 @@ def _belongs(pid: int, folder: str, mark: bytes) -> bool:
 
 
 def _is_ours(place: str) -> bool:
-    """Whether this user made it, or as root its dry run did."""
+    """Whether this user made the folder, or this user is root and the folder belongs to the user of a dry run."""
     try:
         owner = os.lstat(place).st_uid
     except OSError:

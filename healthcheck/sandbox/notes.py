@@ -1,4 +1,4 @@
-"""What short notes add up to. Any sandboxed program can write one; none of them makes a server appear."""
+"""Adds up short notes. Any sandboxed program can write a note; no note makes a server appear."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from healthcheck.sandbox.channel import Channel
 from healthcheck.sandbox.timers import Timers, seconds_of
 
 _REFUSED_OFTEN = 6
-"""So often a port is asked by one who waits for it, and not by one who looks whether it is free."""
+"""A port polled this often is being waited for; a check whether it is free asks less often."""
 _MOST = 200
 _ENDS_S = 1.0
-"""A sleep whose limit of time is over waits so long for the signal that ends it."""
+"""How long a sleep whose time limit has passed waits for the signal that ends it."""
 
 
 class Notes:
-    """Sleeps, limits of time, questions that nobody answered.
+    """Sleeps, time limits and refused requests.
 
     Args:
-        loading: no server ever gets ready, and the clocks of the script go on as it sleeps.
-        marks: the words that a stub may leave as they are.
+        loading: no server ever becomes ready, and the clocks of the script advance as it sleeps.
+        marks: the words that a stub may write as notes.
     """
 
     def __init__(self, channel: Channel, *, loading: bool, marks: Container[str]) -> None:
@@ -37,7 +37,6 @@ class Notes:
         self.asked = False
 
     def read(self, word: str, more: Sequence[str]) -> None:
-        """Add up one note."""
         first = number(more[0]) if more else 0
         if word == "slept":
             self._slept(*[*more, "", "", "", "", ""][:5])
@@ -71,26 +70,26 @@ class Notes:
             self.answer(number(pid))
 
     def answer(self, pid: int) -> None:
-        """Have the writer of a note go on, if it is still there to read that."""
+        """Let the writer of a note continue, if it still exists."""
         if pid and processes.exists(pid):
             self._channel.answer_note()
 
     def pass_time(self) -> None:
-        """Ring timers that are due; have sleeps go on that those should have ended."""
+        """Signal timers that are due; let sleeps continue that a timer should have ended."""
         self.timers.ring()
         while self._ending and self._ending[0][0] < time.monotonic():
             self.answer(self._ending.popleft()[1])
 
     def forget_all_but(self, running: Container[int]) -> None:
-        """Forget what is known of processes that are gone."""
+        """Forget processes that are gone."""
         self.napping = {pid for pid in self.napping if pid in running}
 
     def refused(self, listening: Container[int]) -> list[int]:
-        """Ports at which a program polled without an answer, once a server was there."""
+        """Ports that a program polled without an answer and that are not in `listening`."""
         often = sorted(port for port, count in self._refused.items() if port and count >= _REFUSED_OFTEN)
         return [port for port in often if port not in listening]
 
 
 def number(text: str) -> int:
-    """A process id or a port; 0 for anything else."""
+    """Parse a process id or a port; 0 for anything else."""
     return int(text) if re.fullmatch(r"[1-9][0-9]{0,8}", text) else 0

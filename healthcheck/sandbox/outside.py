@@ -1,8 +1,8 @@
-"""The sandboxes without namespaces: a copy of the submission, a search path of stubs, an own process tree.
+"""The sandboxes without namespaces: a copy of the submission, a search path of stubs, a process tree of its own.
 
-Confined, the kernel keeps the program to its own folders and to what every program of the machine may read
-(Landlock). In both, a filter of system calls keeps it from other processes and from the network where the kernel
-can ask us (`supervise`). Where the kit runs as root, the program and who watches it run as another user.
+In confined mode, Landlock limits the program to its own folders and to what every program of the machine may
+read. In both modes, a filter of system calls keeps it from other processes and, where the kernel can ask
+(`supervise`), from the network. If the kit runs as root, the program and the warden run as another user.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from healthcheck.system import files
 
 _STRANGERS, _STRANGERS_SPAN = 0x6B69_0000, 2**22
 _CHOWN, _SETGID, _SETUID, _KILL = 1 << 0, 1 << 6, 1 << 7, 1 << 5
-"""Linux's capabilities of these names."""
+"""Capability bits of Linux."""
 SHARED = (files.SHARED, "/var/tmp", "/dev/shm")  # noqa: S108 - what scripts write to by name
 _KIT_ITSELF = Path(__file__).resolve().parents[1]
 _MOST_NAMES = 100_000
@@ -38,7 +38,7 @@ _ETC = (
 
 
 def build(job: Job, guest: Guest, copy: safely.Copy) -> None:
-    """Lay out the copy, the weights (as links) and the stubs below the job's scratch folder.
+    """Create the copy, the weights (as links) and the stubs below the job's scratch folder.
 
     Raises:
         OSError: the submission or the weights cannot be copied.
@@ -61,12 +61,12 @@ def build(job: Job, guest: Guest, copy: safely.Copy) -> None:
 
 
 def copies_weights(job: Job) -> bool:
-    """Whether another user is to read weights that only their owner may."""
+    """Whether the program runs as another user, who may not read the weights."""
     return job.stranger >= 0 and not is_world_readable(job.weights)
 
 
 def has_roots_rights() -> bool:
-    """Whether this user may give files away and become another one; a container can leave its root without."""
+    """Whether this user may change owners and user ids; root in a container may lack that."""
     status = Path("/proc/self/status").read_text("ascii", "replace")
     held = int(status.partition("CapEff:")[2].split()[0], 16)
     needed = _CHOWN | _SETGID | _SETUID | _KILL
@@ -74,7 +74,7 @@ def has_roots_rights() -> bool:
 
 
 def stranger() -> int:
-    """A user id that no one else has, for the dry run of a root user; -1 where this one may not become it."""
+    """A user id that no one else has, for a dry run by root; -1 if this user may not become another."""
     if not has_roots_rights():
         return -1
     ranges = [line.split() for line in Path("/proc/self/uid_map").read_text("ascii").splitlines()]
@@ -95,19 +95,19 @@ def is_world_readable(path: str) -> bool:
 
 
 def passable(folder: Path) -> bool:
-    """Whether a user without any rights can reach what is in a folder."""
+    """Whether a user without any rights can reach the contents of a folder."""
     return all(up.stat().st_mode & stat.S_IXOTH for up in (folder, *folder.parents))
 
 
 def room() -> str | None:
-    """Where the scratch folder is made; None for the usual place, which another user may not reach."""
+    """Where the scratch folder is made; None for the default place, if another user can reach it."""
     usual = Path(tempfile.gettempdir()).resolve()
     shared = Path(files.SHARED)
     return files.SHARED if os.geteuid() == 0 and not passable(usual) and passable(shared) else None
 
 
 def environment(job: Job) -> dict[str, str]:
-    """The search path and home of these sandboxes."""
+    """The search path, home and temporary folder of these sandboxes."""
     return {
         "PATH": f"{job.kit}/bin:{STANDARD_PATH}",
         "HOME": f"{job.scratch}/home",
@@ -117,9 +117,10 @@ def environment(job: Job) -> dict[str, str]:
 
 
 def confine(job: Job, guest: Guest) -> None:
-    """Keep this process and all that it starts to the scratch folder, and to reading what belongs to the system.
+    """Limit this process and its descendants to the scratch folder, and to reading what belongs to the system.
 
-    Another user may also write where every user may: what it leaves there is told by its owner, and removed.
+    A program that runs as another user may also write in world-writable folders: `sweep` finds its files by their
+    owner and removes them.
 
     Raises:
         OSError: this kernel cannot.
@@ -139,14 +140,14 @@ def confine(job: Job, guest: Guest) -> None:
 
 
 def used_bytes(job: Job) -> int:
-    """How much disk the dry run takes, up to the point where it is too much."""
+    """Disk space of the dry run in bytes; counting stops at twice the limit."""
     total, folders = 0, [job.scratch]
     while folders and total <= 2 * job.limits.disk_bytes:
         folder = folders.pop()
         for name in safely.names(folder, _MOST_NAMES):
             try:
                 found = os.lstat(f"{folder}/{name}")
-            except OSError:  # files come and go
+            except OSError:  # files appear and vanish
                 continue
             total += max(4096, found.st_blocks * 512)
             if stat.S_ISDIR(found.st_mode):
@@ -156,16 +157,16 @@ def used_bytes(job: Job) -> int:
 
 
 def _shared_files(job: Job) -> Iterator[tuple[str, os.stat_result]]:
-    """What lies in the folders that all users share and belongs to the dry run's own user."""
+    """Files in world-writable folders that belong to the dry run's own user."""
     for place in (f"{folder}/{name}" for folder in SHARED for name in safely.names(folder, _MOST_NAMES)):
-        with contextlib.suppress(OSError):  # files come and go
+        with contextlib.suppress(OSError):  # files appear and vanish
             found = os.lstat(place)
             if found.st_uid == job.stranger:
                 yield place, found
 
 
 def become(user: int) -> None:
-    """Become a user, with its group and no other; nothing where the id is -1."""
+    """Become a user, with its group and no other; -1 changes nothing."""
     if user >= 0:
         os.setgroups([])
         os.setresgid(user, user, user)
@@ -173,7 +174,7 @@ def become(user: int) -> None:
 
 
 def other_processes(job: Job) -> int:
-    """How many processes the user runs beside the dry run, which a limit per user has to allow for."""
+    """How many processes of this user do not belong to the dry run; the limit on processes counts them too."""
     if job.isolated or os.geteuid() == job.stranger:
         return 0
     user = os.geteuid()
@@ -188,7 +189,7 @@ def _owner(pid: str) -> int:
 
 
 def sweep(job: Job) -> None:
-    """As root, end and remove whatever the dry run's own user still has."""
+    """As root, kill the processes and remove the files of the dry run's own user."""
     if job.stranger < 0:
         return
     for _ in range(50):

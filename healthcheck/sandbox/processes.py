@@ -1,4 +1,4 @@
-"""What the kernel says about the processes of a dry run."""
+"""Reads the processes of a dry run from /proc, and ends them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STAT_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process; `family_ticks` are those of its ended children, `cpu_ticks` its own."""
+    """One process; `cpu_ticks` are its own, `family_ticks` those of children that it has reaped."""
 
     pid: int
     parent: int
@@ -27,12 +27,12 @@ class Process:
 
 
 def below(ancestor: int) -> tuple[Process, ...]:
-    """Every process below `ancestor`, dead ones that nobody waited for apart."""
+    """Every process below `ancestor`, without zombies."""
     return tuple(process for process in _family(ancestor) if process.state not in "ZX")
 
 
 def family(ancestor: int) -> set[int]:
-    """The process ids below `ancestor`, dead ones that nobody waited for included."""
+    """The process ids below `ancestor`, with zombies."""
     return {process.pid for process in _family(ancestor)}
 
 
@@ -62,14 +62,14 @@ def _read(pid: int) -> Process | None:
 
 
 def used_s(family: Iterable[Process]) -> float:
-    """The processor time of a family and of what this process has reaped, in seconds."""
+    """The processor time of these processes and of the children that this process has reaped, in seconds."""
     reaped = os.times()
     ticks = sum(process.cpu_ticks + process.family_ticks for process in family)
     return ticks / _TICKS_PER_S + reaped.children_user + reaped.children_system
 
 
 def leader(thread: int) -> int:
-    """The process that a thread belongs to, 0 where it is gone."""
+    """The process of a thread; 0 if it is gone."""
     try:
         text = Path(f"/proc/{thread}/status").read_text("ascii", "replace")
     except OSError:
@@ -78,7 +78,7 @@ def leader(thread: int) -> int:
 
 
 def group(pid: int) -> int:
-    """The process group, 0 where the process is gone."""
+    """The process group; 0 if the process is gone."""
     try:
         return os.getpgid(pid)
     except OSError:
@@ -86,12 +86,11 @@ def group(pid: int) -> int:
 
 
 def exists(pid: int) -> bool:
-    """Whether there is such a process or thread."""
     return os.path.exists(f"/proc/{pid}")
 
 
 def handles(pid: int) -> set[str]:
-    """What a process has open, as its links in /proc say; none where it may not be looked at."""
+    """The open files of a process, as links in /proc; empty if they cannot be read."""
     found: set[str] = set()
     try:
         numbers = os.listdir(f"/proc/{pid}/fd")
@@ -104,19 +103,19 @@ def handles(pid: int) -> set[str]:
 
 
 def parent(pid: int) -> int:
-    """The parent, 0 where the process is gone."""
+    """The parent's process id; 0 if the process is gone."""
     process = _read(pid)
     return process.parent if process else 0
 
 
 def waits(pid: int) -> bool:
-    """Whether a process waits for something, or is gone."""
+    """Whether a process sleeps or is gone."""
     process = _read(pid)
     return process is None or process.state not in "RD"
 
 
 def command(pid: int, most_bytes: int) -> list[str]:
-    """The words that a process was started with; none where they cannot be read, or are more."""
+    """The command line of a process; empty if it cannot be read or is longer than `most_bytes`."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             data = file.read(most_bytes + 1)
@@ -126,7 +125,7 @@ def command(pid: int, most_bytes: int) -> list[str]:
 
 
 def environment(pid: int) -> dict[str, str]:
-    """The environment that a process was started with; empty where it cannot be read."""
+    """The initial environment of a process; empty if it cannot be read."""
     try:
         data = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
@@ -136,7 +135,7 @@ def environment(pid: int) -> dict[str, str]:
 
 
 def end_all(ancestor: int) -> None:
-    """Kill everything below `ancestor`, stopping it first so that nothing forks on."""
+    """Kill everything below `ancestor`, stopping it first so that nothing forks meanwhile."""
     for _ in range(200):
         family = below(ancestor)
         if not family:
@@ -148,12 +147,11 @@ def end_all(ancestor: int) -> None:
 
 
 def end(pid: int) -> None:
-    """Kill one process."""
     send(pid, signal.SIGKILL)
 
 
 def send(pid: int, number: int) -> None:
-    """Send a signal, where there is somebody to get it."""
+    """Send a signal; does nothing if the process is gone or belongs to another user."""
     try:
         os.kill(pid, number)
     except (ProcessLookupError, PermissionError, ValueError):
@@ -161,7 +159,7 @@ def send(pid: int, number: int) -> None:
 
 
 def reap() -> None:
-    """Take note of every child that has ended."""
+    """Reap every child that has ended."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

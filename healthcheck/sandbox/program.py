@@ -1,4 +1,4 @@
-"""The child that becomes the sandboxed program: gives up all rights, says that it is ready, waits, is replaced."""
+"""The child that becomes the sandboxed program: drops its rights, reports READY, waits for GO and calls execve."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from healthcheck.sandbox.job import Job, Mode
 MAP, READY, FAILED, GO = b"m", b"r", b"f", b"g"
 _NOTHING_TO_RUN = 127
 TRACE = 251
-"""Where a bash writes its trace, as stubs/trace.sh says; scripts choose smaller numbers for their own files."""
+"""The descriptor of bash's trace, as in stubs/trace.sh; scripts use smaller numbers for their own files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The program's ends of what connects it with who watches it."""
+    """The program's ends of its connections to the warden."""
 
     outputs: tuple[int, int]
     trace: int
@@ -26,9 +26,10 @@ class Ends:
 
 
 def become(job: Job, ends: Ends, *, asks: bool, real_root: bool) -> None:
-    """Never returns. Until READY is said, nothing of the submission has run; what fails then is said behind FAILED.
+    """Prepare this process and execute the script; never returns.
 
-    After GO, what fails is as if the shell had said it: it is the submission's.
+    Nothing of the submission runs before READY. A failure before it is sent after FAILED. After GO, a failure goes
+    to standard error like the shell's own and counts as the submission's.
     """
     try:
         os.setsid()
@@ -67,7 +68,7 @@ def _await(gate: socket.socket) -> None:
 
 
 def _confine(job: Job, gate: socket.socket, *, asks: bool) -> None:
-    """The limits of the program alone: who watches it may signal it and look into it, and not the reverse."""
+    """Restrict the program but not the warden, which may signal the program and read its memory."""
     if job.mode is Mode.CONFINED:
         landlock.restrict_reach(() if asks else None)
     owns_files = not job.isolated and job.stranger < 0
@@ -77,7 +78,7 @@ def _confine(job: Job, gate: socket.socket, *, asks: bool) -> None:
     except OSError:
         if not job.isolated:
             raise
-        return  # namespaces keep it in by themselves
+        return  # the namespaces isolate it without the filter
     if listener is not None:
         supervise.send_listener(gate, listener)
         os.close(listener)

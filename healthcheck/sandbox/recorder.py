@@ -1,4 +1,4 @@
-"""Takes what the stubs record, while the processes are still there to be asked."""
+"""Collects the records of stubs while their processes still exist and can be examined."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNKNOWN_MODELS, _NAME_CHARACTERS = 20, 200
 
 
 class Recorder:
-    """The records of a dry run so far; a recorded server answers on its port from then on."""
+    """The records of a dry run so far; starts the HTTP server of each recorded server."""
 
     def __init__(self, job: Job, channel: Channel, guest: Guest) -> None:
         self._channel, self._isolated, self._answers = channel, job.isolated, job.answers
@@ -39,7 +39,7 @@ class Recorder:
         self.found: list[Record] = []
 
     def listen(self, seconds: float) -> int:
-        """Take what comes within this time; how many records that was."""
+        """Collect records for this many seconds; returns how many were new."""
         until, before = time.monotonic() + seconds, len(self.found)
         while not self.flooded and (left_s := until - time.monotonic()) > 0:
             messages, notes = self._channel.wait(left_s)
@@ -62,15 +62,15 @@ class Recorder:
         return [record for record in self.found if record.kind is RecordKind.SERVER]
 
     def serving(self) -> set[int]:
-        """The processes that serve, as far as their connection goes."""
+        """The processes of servers whose connection is open."""
         return self._channel.staying()
 
     def is_there(self, record: Record, living: Container[int]) -> bool:
-        """Whether what was recorded still runs; a server, whether it still holds its connection."""
+        """Whether the recorded process still runs; a server must also hold its connection."""
         return record.pid in living and (record.kind is not RecordKind.SERVER or record.pid in self.serving())
 
     def _take(self, message: Message) -> None:
-        """Take a record from a stub, and a server only from one that is there to serve."""
+        """Accept a record from a stub; a server only from a stub that may serve."""
         pid = self._stubs.author(message.pid)
         kind = _KINDS.get(message.parts[0]) if message.parts else None
         if not pid or not kind or len(message.parts) < _LEAST_PARTS:
@@ -89,7 +89,7 @@ class Recorder:
             self._channel.take(message)
 
     def _take_noted(self, kind: RecordKind, words: Sequence[str]) -> None:
-        """A command that came and went: whoever notes one could as well run it."""
+        """Accept a command that has ended. It needs no proof: a program that notes a command could also run it."""
         if len(words) < _LEAST_PARTS or not number(words[0]):
             return
         pid, cwd, *argv = words
@@ -128,11 +128,11 @@ class Recorder:
             self.unknown_models.add(unknown_model[:_NAME_CHARACTERS])
 
     def refused_ports(self) -> tuple[int, ...]:
-        """Ports that were polled, and on which no recorded server listens."""
+        """Ports that were polled while no recorded server listened there."""
         return tuple(self.notes.refused(self._listening))
 
     def port_of(self, port: int) -> int | None:
-        """Where a recorded server of this port really listens."""
+        """The port at which the server recorded for `port` really listens; None if there is none."""
         return self._real_ports.get(port) or (port if port in self._real_ports.values() else None)
 
     def _serve(self, record: Record) -> None:
@@ -148,13 +148,13 @@ class Recorder:
 
 _COMPARED_FILES = 1000
 _TENSORS = (".safetensors", ".bin", ".gguf", ".pt", ".pth")
-"""What a copy of the weights has unchanged; a program may change the configuration beside them."""
+"""Files that a copy of the weights keeps unchanged; a program may change the configuration beside them."""
 
 
 class Weights:
-    """Tells the weights apart from other folders, also where a program made a copy of them or links to them.
+    """Recognizes the weights under other paths, such as a link to them or a copy that a program made.
 
-    Links are followed, with the rights of the sandboxed program: what they lead to is named and measured, not read.
+    Links are followed, with the rights of the sandboxed program: only names and sizes of their targets are read.
     """
 
     def __init__(self, model_path: str) -> None:
@@ -163,7 +163,7 @@ class Weights:
         self._files = {name: size for name, size in files.items() if name.endswith(_TENSORS)} or files
 
     def resolve(self, cwd: str, values: set[str]) -> dict[str, str]:
-        """Those of the values that name something that exists, with what it is."""
+        """The values that name an existing path, with what it resolves to; weights resolve to MODEL_PATH."""
         found = {}
         for value in values:
             place = os.path.join(cwd, value)
@@ -183,13 +183,13 @@ _QUOTED = re.compile(r'"([^"]*/[^"]*)"')
 
 
 def _candidates(argv: list[str]) -> set[str]:
-    """The words of a command, what stands behind a `=`, and what stands in quotes in a JSON value."""
+    """The words of a command, what follows a `=`, and the quoted paths in a JSON value."""
     found = {value for argument in argv for value in (argument, argument.partition("=")[2]) if value}
     return found | {value for word in found if word[0] in "{[" for value in _QUOTED.findall(word)[:50]}
 
 
 def _named_in(texts: dict[str, str]) -> set[str]:
-    """Paths that a configuration file names, between quotes or behind a colon."""
+    """Paths in a configuration file, quoted or after a colon."""
     found = set()
     for text in texts.values():
         found |= set(re.findall(r"[\"'](/[^\"'\n]{1,1000})[\"']", text)[:50])
@@ -200,7 +200,7 @@ def _named_in(texts: dict[str, str]) -> set[str]:
 
 
 def _texts(cwd: str, argv: list[str], more: frozenset[str]) -> dict[str, bytes]:
-    """Configuration files by the name that they were given by; one byte more than is kept shows that it was cut."""
+    """The contents of configuration files, by their name in the command; one byte above the limit shows a cut."""
     found = {}
     for value in _candidates(argv) | more:
         place = os.path.join(cwd, value)

@@ -1,4 +1,4 @@
-"""Builds what the sandboxed program sees as its machine: a clean image with recording stubs in it."""
+"""Builds the machine that the sandboxed program sees: a clean image with recording stubs in it."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ OF_ROOT = (
     "usr/local", "usr/local/bin", "usr/local/sbin", "usr/local/share", "usr/local/include", "usr/local/etc",
     "usr/bin", "usr/sbin",
 )  # fmt: skip
-"""What root may change in an image, and so the sandboxed program here: all of it made for the sandbox alone."""
+"""What root may change in an image, and the sandboxed program here; all of it exists in the sandbox only."""
 _PROCESSORS = "/sys/devices/system"
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 
 
 def build(job: Job, guest: Guest, new_root: str, copy: safely.Copy) -> None:
-    """Build the machine below `new_root`, in a mount namespace of our own, with room for what is to be copied."""
+    """Build the machine below `new_root` in our own mount namespace, with room for the files to be copied."""
     kernel.mount(msg("none"), "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     size, files = job.limits.disk_bytes + copy.bytes + 4096 * copy.files, job.limits.disk_files + copy.files
     data = f"size={size},nr_inodes={files},mode=755"
@@ -66,10 +66,10 @@ def build(job: Job, guest: Guest, new_root: str, copy: safely.Copy) -> None:
 
 
 def fill(job: Job, new_root: str, copy: safely.Copy) -> None:
-    """Show the submission and the weights.
+    """Copy the submission and show the weights.
 
     Raises:
-        OSError: they cannot be.
+        OSError: that failed.
     """
     copy.tree(job.source, new_root + job.root)
     place = new_root + job.weights_inside
@@ -82,12 +82,12 @@ def fill(job: Job, new_root: str, copy: safely.Copy) -> None:
 
 
 def copies_weights(job: Job) -> bool:
-    """Whether others than their owner may not read the weights, so that the program sees a sparse copy."""
+    """Whether other users may not read the weights, so that the program sees a sparse copy."""
     return os.geteuid() == 0 and not safely.is_readable_by_all(job.weights)
 
 
 def give_away(job: Job, guest: Guest, new_root: str) -> None:
-    """Give the program's user what root may change in an image."""
+    """Give the program's user the files that root may change in an image."""
     for tree in (job.root, *guest.owned):
         safely.chown_tree(new_root + tree.rstrip("/"), job.stranger)
     for place in (*guest.owned_alone, *(f"/{name}" for name in OF_ROOT)):
@@ -95,7 +95,7 @@ def give_away(job: Job, guest: Guest, new_root: str) -> None:
 
 
 def show_processes(new_root: str) -> None:
-    """Show the processes of the sandbox, and nothing of the kernel's that could be changed."""
+    """Mount a read-only /proc of the sandbox's processes."""
     kernel.mount("proc", f"{new_root}/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_RDONLY)
 
 
@@ -122,7 +122,7 @@ def _usr(new_root: str, guest: Guest) -> None:
 
 
 def _folder(path: str, new_root: str, guest: Guest) -> None:
-    """Show a system folder; one of programs as links into it, so that single programs can be left out."""
+    """Show a system folder. A folder of programs becomes links, so that single programs can be left out."""
     if os.path.islink(path):
         os.symlink(os.readlink(path), new_root + path)
         return
@@ -160,7 +160,7 @@ def _dev(new_root: str) -> None:
     for name in _DEVICES:
         Path(f"{new_root}/dev/{name}").touch()
         kernel.mount(f"/dev/{name}", f"{new_root}/dev/{name}", flags=kernel.MS_BIND)
-    os.makedirs(f"{new_root}/dev/shm")  # noqa: S108 - of the sandbox
+    os.makedirs(f"{new_root}/dev/shm")  # noqa: S108 - in the sandbox
     _terminals(f"{new_root}/dev")
     os.symlink("/proc/self/fd", f"{new_root}/dev/fd")
     for number, name in enumerate(("stdin", "stdout", "stderr")):
@@ -168,7 +168,7 @@ def _dev(new_root: str) -> None:
 
 
 def _terminals(dev: str) -> None:
-    """Pseudo-terminals of its own, for script(1) and the like; without them where the system does not let us."""
+    """Create pseudo-terminals, for script(1) and similar programs; skipped where the system refuses."""
     os.makedirs(f"{dev}/pts")
     flags = kernel.MS_NOSUID | kernel.MS_NOEXEC
     with contextlib.suppress(OSError):
@@ -177,7 +177,7 @@ def _terminals(dev: str) -> None:
 
 
 def _python(job: Job, kit: str) -> None:
-    """The real interpreter behind the stubs, found through its own copy of the folder layout."""
+    """Show the interpreter for the stubs in its own copy of the folder layout."""
     os.makedirs(f"{kit}/py/bin")
     Path(f"{kit}/py/bin/python3").touch()
     kernel.bind_read_only(job.python, f"{kit}/py/bin/python3")

@@ -1,8 +1,8 @@
-"""Files in folders that somebody else arranged: nothing is waited for, and all is bounded.
+"""Reads and changes files in untrusted folders: nothing blocks, and everything is bounded.
 
 A folder is named by a path whose last component may not be a link; links before it are followed. Below the folder
-no link is followed: what is there is reached by handles. The exceptions, `read_through_links`,
-`sizes_through_links` and `is_readable_by_all`, say so.
+no link is followed: files are opened relative to descriptors. The exceptions are `read_through_links`,
+`sizes_through_links` and `is_readable_by_all`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LARGE_FILE_BYTES = 16 * 1024**2
 _HEAD_BYTES = 1024**2
 _MOST_NAMES = 100_000
 MAX_DEPTH = 200
-"""Folders in folders: a submission has a dozen, and a path may not be longer than 4096 bytes."""
+"""Nested folders: a submission has a dozen levels, and a path has at most 4096 bytes."""
 
 
 class TooMuch(Exception):  # noqa: N818 - says what it is
@@ -26,7 +26,7 @@ class TooMuch(Exception):  # noqa: N818 - says what it is
 
 
 def read_through_links(path: str, limit: int) -> bytes | None:
-    """The first bytes of a regular file, links followed: only for what the sandboxed program itself could read."""
+    """The first bytes of a regular file, links followed; only for files that the sandboxed program may read."""
     try:
         handle = os.open(path, _LOOK & ~os.O_NOFOLLOW)
     except (OSError, ValueError):
@@ -55,9 +55,9 @@ def _content(handle: int, limit: int) -> bytes:
 
 
 def sizes_through_links(folder: str, most: int) -> dict[str, int]:
-    """The sizes of a folder's own regular files, links followed, of at most `most` names; nothing is opened but it.
+    """The sizes of at most `most` regular files right in a folder, links followed. Opens only the folder.
 
-    Only for who has no more rights than the sandboxed program.
+    Only for a caller without more rights than the sandboxed program.
     """
     found = {}
     for name in sorted(names(folder, _MOST_NAMES))[:most]:
@@ -71,7 +71,7 @@ def sizes_through_links(folder: str, most: int) -> dict[str, int]:
 
 
 def names(folder: str, most: int) -> list[str]:
-    """Names in a folder, at most `most`; none if it is not a folder."""
+    """At most `most` names in a folder; none if it is not a folder."""
     try:
         handle = os.open(folder, _FOLDER)
     except OSError:
@@ -87,10 +87,10 @@ def names(folder: str, most: int) -> list[str]:
 
 @contextmanager
 def open_folder(folder: str, above: int | None = None) -> Iterator[int]:
-    """A handle on a folder, or on one of that name in the folder of a handle.
+    """Open a folder, by its path or by its name in the folder `above`.
 
     Raises:
-        OSError: there is none, or a link.
+        OSError: it does not exist or is a link.
     """
     handle = os.open(folder, _FOLDER, dir_fd=above)
     try:
@@ -100,7 +100,7 @@ def open_folder(folder: str, above: int | None = None) -> Iterator[int]:
 
 
 def for_each(folder: str, act: Callable[[int, str, os.stat_result], None], *, depth: int = MAX_DEPTH) -> None:
-    """Call `act` with (handle of the folder, name, what is there) for all below a folder, inner ones first."""
+    """Call `act` with (descriptor of the folder, name, stat) for everything below a folder, innermost first."""
     with open_folder(folder) as handle:
         _for_each(handle, act, depth)
 
@@ -118,18 +118,18 @@ def _for_each(handle: int, act: Callable[[int, str, os.stat_result], None], dept
 
 
 def chown_tree(folder: str, owner: int) -> None:
-    """Give a tree to a user; links themselves, never what they lead to."""
+    """Change the owner of a tree; links are changed themselves, never their targets."""
     for_each(folder, lambda handle, name, _: chown_one(name, owner, handle))
     chown_one(folder, owner)
 
 
 def chown_one(path: str, owner: int, folder: int | None = None) -> None:
-    """Give one file, folder or link to a user."""
+    """Change the owner of one file, folder or link."""
     os.chown(path, owner, owner, dir_fd=folder, follow_symlinks=False)
 
 
 def make_world_readable(folder: str) -> None:
-    """Let every user read a tree, as far as it has files and folders of its own."""
+    """Let every user read the files and folders of a tree."""
 
     def act(handle: int, name: str, found: os.stat_result) -> None:
         mode = 0o755 if stat.S_ISDIR(found.st_mode) else 0o644
@@ -155,10 +155,10 @@ def is_readable_by_all(folder: str) -> bool:
 
 
 class Copy:
-    """Copies trees: links as links, large files as sparse ones of their size, special files not at all.
+    """Copies trees: links as links, large files as sparse files of the same size, special files not at all.
 
-    `measure` counts what is to be copied over all trees and refuses what is above the limits. `tree` counts
-    nothing: a tree is measured first.
+    `measure` counts the files and bytes of all trees together and enforces the limits. `tree` counts nothing, so
+    measure a tree first.
     """
 
     def __init__(self, most_files: int, most_bytes: int) -> None:
@@ -169,7 +169,7 @@ class Copy:
         """Count a tree without copying it.
 
         Raises:
-            TooMuch: it is more than may be copied.
+            TooMuch: it exceeds a limit.
             OSError: it cannot be read.
         """
         with open_folder(source) as handle:
@@ -195,10 +195,10 @@ class Copy:
             raise TooMuch(f"more than {self._most_bytes // 1024**2} MiB in files that are not large ones")
 
     def tree(self, source: str, target: str) -> None:
-        """Copy a folder to a place where there is nothing, or an empty folder.
+        """Copy a folder to an empty folder or to a path that does not exist yet.
 
         Raises:
-            TooMuch: its folders are too deep.
+            TooMuch: its folders are nested too deeply.
             OSError: it cannot be read or written.
         """
         os.makedirs(target, exist_ok=True)

@@ -1,6 +1,6 @@
-"""A filter of system calls for the sandboxed program: what no start script needs is refused, some are asked about.
+"""The system call filter of the sandboxed program: refuses what no start script needs, and asks about some calls.
 
-Those that are asked about wait for the answer of `supervise.Supervisor`, at the other end of the listener.
+A call that it asks about waits for the answer of `supervise.Supervisor`, at the other end of the listener.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _LOAD, _EQUAL, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
 _X32 = 0x40000000
 _SET_MODE_FILTER, _NEW_LISTENER = 1, 8
 _ANSWERS = (5, 9)
-"""Linux that lets a call go on (5.5), and puts a connection in the place of a socket (5.9)."""
+"""Linux versions that can let a call continue (5.5) and can replace a socket with a connection (5.9)."""
 _NEW_ANY = 0x7E020000
-"""Flags of clone for any new namespace."""
+"""The flags of clone(2) that create a namespace."""
 _FASTOPEN = 0x20000000
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _STREAM, _SEQPACKET, _TYPE_MASK, _TCP = 1, 5, 0xF, 6
@@ -37,16 +37,16 @@ swapon swapoff acct quotactl quotactl_fd settimeofday clock_settime clock_adjtim
 setdomainname syslog fanotify_init vhangup
 """
 _UNKNOWN_TO_ALL = "clone3 io_uring_setup io_uring_enter io_uring_register pidfd_send_signal"
-"""Refused as if the kernel did not know them: libraries then use what they used before."""
+"""Refused with ENOSYS: libraries then use older calls."""
 _LEAVES_SOMETHING = "shmget semget msgget mq_open"
-"""What they make outlives the processes; in an own IPC namespace it does not."""
+"""Their objects outlive the processes, except in an IPC namespace of its own."""
 SIGNALS = ("kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo")
 MODES = ("chmod", "fchmod", "fchmodat", "fchmodat2")
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """On the low half of an argument: with the mask, it equals the value; or differs from it."""
+    """A condition on the low half of an argument: with the mask, it equals `value`, or differs from it."""
 
     argument: int
     value: int
@@ -56,7 +56,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What becomes of a call where every condition holds."""
+    """The action for a call that meets every condition."""
 
     call: str
     action: int
@@ -64,7 +64,7 @@ class Rule:
 
 
 def refuse(number: int) -> int:
-    """The action that has a call fail with this error number."""
+    """The action that makes a call fail with this error number."""
     return _REFUSE | number
 
 
@@ -72,9 +72,9 @@ def rules(*, isolated: bool, asks: bool, owns_files: bool) -> tuple[Rule, ...]:
     """The rules for a mode of the sandbox.
 
     Args:
-        isolated: there are namespaces, so that signals, network and IPC stay inside.
-        asks: somebody answers what is asked about.
-        owns_files: the program's user owns files outside, so that no file's mode may be changed there.
+        isolated: there are namespaces, so signals, network and IPC stay inside.
+        asks: a supervisor answers questions.
+        owns_files: the program's user owns files outside the sandbox, whose modes must not change.
     """
     found = [Rule(name, refuse(errno.EPERM)) for name in _KEPT_FROM_ALL.split()]
     found += [Rule(name, refuse(errno.ENOSYS)) for name in _UNKNOWN_TO_ALL.split()]
@@ -97,7 +97,7 @@ def _bits(mask: int) -> Iterable[int]:
 
 
 def _sockets() -> Iterable[Rule]:
-    """TCP, local streams and a look at the interfaces; nothing that sends without a connection."""
+    """Allow TCP, local streams and reading the network interfaces; nothing that sends without a connection."""
     for domain in (_INET, _INET6):
         stream = Condition(1, _STREAM, _TYPE_MASK, differs=True)
         yield Rule("socket", refuse(errno.ENETUNREACH), (Condition(0, domain), stream))
@@ -122,13 +122,13 @@ def _signals(*, asks: bool) -> Iterable[Rule]:
 
 
 def _signals_of_handles() -> Iterable[Rule]:
-    """A handle that is ready can signal its owner, with any signal, whoever that is."""
+    """Refuse to set the owner of a descriptor: it gets a signal, of any number, when the descriptor is ready."""
     for name, commands in (("fcntl", _OWNER_BY_FCNTL), ("ioctl", _OWNER_BY_IOCTL)):
         yield from (Rule(name, refuse(errno.EPERM), (Condition(1, command),)) for command in commands)
 
 
 def _on_files() -> Iterable[Rule]:
-    """What the file rules of older kernels leave open: to cut a file off by its name, or while it is read."""
+    """Refuse what Landlock of older kernels allows: truncating by name or while reading, attributes, owners."""
     yield Rule("truncate", refuse(errno.EACCES))
     yield Rule("openat2", refuse(errno.ENOSYS))
     for name, argument in (("open", 1), ("openat", 2)):
@@ -143,10 +143,10 @@ def _on_files() -> Iterable[Rule]:
 
 
 def program(wanted: Iterable[Rule]) -> bytes:
-    """The filter as the kernel reads it.
+    """The filter as BPF instructions.
 
     Raises:
-        OSError: this machine's numbers are not known.
+        OSError: this machine's system call numbers are not known.
     """
     arch, numbers = syscalls.audit_arch(), syscalls.numbers()
     if arch is None:
@@ -160,7 +160,7 @@ def program(wanted: Iterable[Rule]) -> bytes:
 
 
 def _block(number: int, rule: Rule) -> list[bytes]:
-    """Steps that end with the action, or behind themselves with the call's number loaded."""
+    """Instructions for one rule: return its action, or continue after the block with the call's number loaded."""
     tests: list[tuple[int, ...]] = []
     for condition in rule.conditions:
         tests += [
@@ -168,11 +168,11 @@ def _block(number: int, rule: Rule) -> list[bytes]:
             (_AND, condition.mask),
             (_EQUAL, condition.value, condition.differs),
         ]
-    length = len(tests) + 2 + bool(tests)  # the action, and the number loaded again
+    length = len(tests) + 2 + bool(tests)  # the action, and reloading the number
     steps = [_step(_EQUAL, number, 0, length - 1)]
     for at, test in enumerate(tests, 1):
         if test[0] == _EQUAL:
-            away = len(tests) + 1 - at  # to what follows the action
+            away = len(tests) + 1 - at  # to the instruction after the action
             steps.append(_step(_EQUAL, test[1], *((away, 0) if test[2] else (0, away))))
         else:
             steps.append(_step(test[0], test[1]))
@@ -185,7 +185,7 @@ def _step(code: int, value: int, true: int = 0, false: int = 0) -> bytes:
 
 
 def install(filter_: bytes, *, asks: bool) -> int | None:
-    """Filter this process and what it starts from now on; the listener's handle where it asks.
+    """Filter this process and its descendants from now on; returns the listener's descriptor if the filter asks.
 
     Raises:
         OSError: the system allows no filter, or no listener.
@@ -200,7 +200,7 @@ def install(filter_: bytes, *, asks: bool) -> int | None:
 
 
 def can_ask() -> bool:
-    """Whether the system lets a filter ask, and knows every kind of answer; tried in a child process."""
+    """Whether the kernel supports filters that ask, with every kind of answer; tried in a child process."""
     version = re.match(r"(\d+)\.(\d+)", os.uname().release)
     if version is None or (int(version[1]), int(version[2])) < _ANSWERS:
         return False

@@ -1,4 +1,4 @@
-"""Whether a process is the stub that it says it is: what the kernel says of it, not what it sends."""
+"""Verifies that a process is the stub it claims to be, from what the kernel reports and not from what it sends."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _OPTIONS = ["-I", "-S", "-B", "-X", "utf8"]
 
 
 class Stubs:
-    """The programs of a dry run that may record something.
+    """The programs of a dry run that may send records.
 
     Args:
         kit: the folder of the stubs, before the script starts.
-        guest: names the scripts below it and their roles.
+        guest: names the scripts below `kit` and their roles.
     """
 
     def __init__(self, kit: str, guest: Guest) -> None:
@@ -25,7 +25,7 @@ class Stubs:
         self._python = os.stat(f"{kit}/py/bin/python3")
 
     def author(self, pid: int) -> int:
-        """The process whose record this one sends: itself, or the shell that it tells for; 0 for no stub."""
+        """The process that a record is about: the sender or its parent, a shell stub; 0 for any other program."""
         words = self._words(pid)
         if not words:
             return 0
@@ -34,8 +34,8 @@ class Stubs:
     def is_a_server(self, pid: int, argv: Sequence[str]) -> bool:
         """Whether this process of the dry run serves with these arguments.
 
-        One that a shell started has them in its own command line, so that they have to agree. A Python one may
-        serve what its program told it.
+        A server that a shell started has the arguments on its own command line, so they have to agree. A Python
+        server may take other arguments from its program.
         """
         script, *arguments = self._words(pid) or [""]
         if pid not in processes.family(os.getpid()):
@@ -44,7 +44,7 @@ class Stubs:
         return role is Role.SERVES_ANYTHING or (role is Role.SERVES_ITS_WORDS and arguments == list(argv))
 
     def _words(self, pid: int) -> list[str]:
-        """The script and the arguments of a process that runs one of ours in our interpreter; none of another's."""
+        """The script and arguments of a process that runs one of our stubs in our interpreter; otherwise empty."""
         try:
             program = os.stat(f"/proc/{pid}/exe")
         except OSError:

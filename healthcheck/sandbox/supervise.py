@@ -1,7 +1,7 @@
-"""Answers what the filter of a sandboxed program asks about: signals, connections, modes of files.
+"""Answers the questions of a program's system call filter: signals, connections, file modes.
 
-Without namespaces the program shares these with the machine. A signal goes to its own processes, a connection to
-servers of the dry run, a mode to its own files; an answer rests on copies that the program cannot change.
+Without namespaces the program shares these with the machine. It may signal its own processes, connect to servers
+of the dry run and change modes of its own files. Each answer rests on copies that the program cannot change.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CLOSES = 0o2000000  # O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One call that waits for its answer: whose, which, with which arguments."""
+    """One system call that waits for an answer."""
 
     id: int
     thread: int
@@ -40,16 +40,16 @@ class Question:
 
     @property
     def process(self) -> int:
-        """The process of the thread, 0 where it has ended."""
+        """The process of the thread; 0 if it has ended."""
         return processes.leader(self.thread)
 
 
 class Supervisor:
-    """Answers on a listener, in a thread of its own, until the last program is gone.
+    """Answers on a listener, in a thread, until the last program has ended.
 
     Args:
-        folders: those in which the program may change modes.
-        ports: where the recorded server of a port really listens.
+        folders: where the program may change modes.
+        ports: maps a port to the port where its recorded server really listens.
         admit: takes the other end of a connection, with the process that asked for it.
     """
 
@@ -77,7 +77,7 @@ class Supervisor:
             try:
                 fcntl.ioctl(self._listener, _RECEIVE, data)
             except OSError:
-                continue  # who asked was killed meanwhile
+                continue  # the asking thread was killed meanwhile
             fields = struct.unpack("QIIiIQ6Q", data)
             self._answer(Question(fields[0], fields[1], fields[3], fields[6:]))
 
@@ -94,12 +94,12 @@ class Supervisor:
             return
 
     def _decide(self, asked: Question) -> bool:
-        """Whether the kernel is to go on with the call; False where it was done, or is to do nothing.
+        """Whether the kernel continues the call; False if it is already done or to be ignored.
 
-        A call with an address in memory never goes on: another thread changes what is there after we looked.
+        A call with an address in memory never continues: another thread could change the memory after the check.
 
         Raises:
-            OSError: the call is to fail with its error number.
+            OSError: the call has to fail with this error number.
         """
         name = self._names.get(asked.number, "")
         if name in seccomp.SIGNALS:
@@ -144,10 +144,10 @@ class Supervisor:
             self._replace(asked, handle, connection)
 
     def _record(self, asked: Question, handle: int, path: bytes) -> None:
-        """Connect a stub with who watches, which the path alone would not let it.
+        """Connect a stub with the warden, which the filter would otherwise refuse.
 
         Raises:
-            OSError: it is some other path.
+            OSError: the path is another one.
         """
         if not path.endswith(f"/{RECORDER}".encode()):
             raise OSError(errno.ECONNREFUSED, "no local socket outside")
@@ -162,10 +162,10 @@ class Supervisor:
                 raise
 
     def _reached(self, family: int, host: str, port: int) -> socket.socket:
-        """A connection to a recorded server, or to one that the program itself has at this very address.
+        """A connection to a recorded server, or to a server of the program itself at this very address.
 
         Raises:
-            OSError: there is none, or it is somewhere else.
+            OSError: there is no such server, or the connection leads elsewhere.
         """
         if not _is_here(host):
             raise OSError(errno.ENETUNREACH, "there is no network")
@@ -185,7 +185,7 @@ class Supervisor:
         raise OSError(errno.ECONNREFUSED, "it led somewhere else")
 
     def _replace(self, asked: Question, handle: int, connection: socket.socket) -> None:
-        """Put the connection in the place of the program's own socket, which was not connected yet."""
+        """Replace the program's own unconnected socket with the connection."""
         flags = _flags(asked.thread, handle)
         if flags & os.O_NONBLOCK:
             connection.setblocking(False)
@@ -224,7 +224,7 @@ def _memory(thread: int, address: int, length: int) -> bytes:
 
 
 def _path(thread: int, folder: int, address: int) -> str:
-    """A path in the memory of a thread, as it leads from here."""
+    """Read a path from the memory of a thread and make it valid for this process."""
     text = b""
     while b"\0" not in text:
         text += _memory(thread, address + len(text), _PAGE - (address + len(text)) % _PAGE)
@@ -251,7 +251,7 @@ def _is_here(host: str) -> bool:
 
 
 def _held() -> set[str]:
-    """All that processes of the dry run have open."""
+    """The open files of all processes of the dry run."""
     return {name for pid in processes.family(os.getpid()) for name in processes.handles(pid)}
 
 
@@ -271,11 +271,11 @@ def _connected(family: int, host: str, port: int) -> socket.socket:
 
 
 def send_listener(channel: socket.socket, handle: int) -> None:
-    """From the program's side: hand the listener over."""
+    """Send the listener from the program to the warden."""
     socket.send_fds(channel, [b"l"], [handle])
 
 
 def receive_listener(channel: socket.socket) -> int | None:
-    """The listener that the program handed over, None where it ended before it could."""
+    """The listener that the program sent; None if the program ended first."""
     _, handles, _, _ = socket.recv_fds(channel, 1, 1)
     return handles[0] if handles else None

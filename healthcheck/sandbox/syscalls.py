@@ -29,7 +29,6 @@ _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 
 def machine() -> str:
-    """The machine's name as uname has it."""
     return os.uname().machine
 
 
@@ -39,7 +38,7 @@ def audit_arch() -> int | None:
 
 
 def numbers() -> dict[str, int]:
-    """Every known call of this machine by name."""
+    """Every known call of this machine, by name."""
     column = {"x86_64": 1, "aarch64": 2}.get(machine())
     rows = [entry.split() for line in _TABLE.split("\n") for entry in line.split(";") if entry]
     return {row[0]: int(row[column]) for row in rows if row[column] != "-"} if column else {}

@@ -1,7 +1,7 @@
 """The process that builds a sandbox, starts the program in it, and watches it with no more rights than it has.
 
-Building and running are two things: whatever fails before the program is let go is the system's ("setup") or that
-of what was to be copied ("copy"); whatever fails afterwards never leads to another sandbox.
+A failure before the program starts is the system's ("setup") or that of the files to be copied ("copy"). A
+failure afterwards never leads to another sandbox.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Started = Callable[[], None]
 
 
 def nothing(ended_by: EndedBy, why: str) -> Recording:
-    """A recording of a program that did not run, or of which nothing is known."""
+    """The recording of a program that did not run or whose recording was lost."""
     return Recording(
         ended_by=ended_by, exit_status=None, stdout="", stderr="", records=(), seconds=0.0, trouble=why
     )
 
 
 def work(job: Job, guest: Guest, started: Started) -> Recording:
-    """Build, start, watch, end. `started` is called when the program is let go."""
+    """Build the sandbox, run the program and return its recording. `started` is called just before it may run."""
     os.umask(0o022)
     copy = safely.Copy(job.limits.copied_files, job.limits.copied_bytes)
     try:
@@ -68,7 +68,7 @@ def work(job: Job, guest: Guest, started: Started) -> Recording:
 
 
 def _prepare(job: Job, guest: Guest, copy: safely.Copy) -> int | None:
-    """What no submission has a part in; a handle on a writable /proc where the sandbox has its own."""
+    """Build what does not depend on the submission; returns a writable /proc if the sandbox has its own."""
     if not job.isolated:
         return None
     kernel.loopback_up()
@@ -88,13 +88,13 @@ def _fill(job: Job, guest: Guest, copy: safely.Copy, *, real_root: bool) -> None
 
 
 class _Running:
-    """The program, from its first moment to its last."""
+    """The program, from start to end."""
 
     def __init__(self, job: Job, guest: Guest, proc: int | None, channel: Channel, *, real_root: bool) -> None:
-        """Start it up to the point where only the word is missing; whoever watches has given up all rights then.
+        """Prepare the program up to the wait for GO, and give up all of this process's rights.
 
         Raises:
-            OSError: it cannot be started here.
+            OSError: the program cannot be started here.
         """
         self._job, self._began = job, time.monotonic()
         asks = not job.isolated and seccomp.can_ask()
@@ -129,7 +129,7 @@ class _Running:
         self._network = not job.isolated and listener is None
 
     def _map(self, proc: int | None) -> None:
-        """Name the program's user root in its own namespace."""
+        """Map the program's user to root in its own user namespace."""
         if self._gate.recv(1) != program.MAP:
             return
         for name in ("uid_map", "gid_map"):
@@ -139,16 +139,16 @@ class _Running:
         self._gate.sendall(program.GO)
 
     def _drop(self) -> None:
-        """Give up what the program does not have either."""
+        """Give up every right that the program does not have."""
         outside.become(self._job.stranger)
         kernel.drop_privileges()
         kernel.drop_capabilities()
         kernel.not_dumpable()
 
     def watched(self) -> Recording:
-        """Let the program go, watch it to its end, and end whatever it started.
+        """Let the program run, watch it until it ends, and end everything that it started.
 
-        What breaks meanwhile was broken by what runs: it is told as such.
+        An error in between counts as caused by the program.
         """
         try:
             self._gate.sendall(program.GO)

@@ -1,4 +1,4 @@
-"""Watches a sandboxed program until it is known what it does, or until a limit is reached."""
+"""Watches a sandboxed program until its behaviour is known or it reaches a limit."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from healthcheck.sandbox.recorder import Recorder
 
 _POLL_S = 0.01
 _LOOK_S = 0.1
-"""One look counts as no longer: on a machine without a processor to spare, what is watched waits too."""
+"""The longest time that one look counts for: on a busy machine, the watched program waits as well."""
 _SLOWEST, _GRAIN_S = 5, 0.1
 _CALM_S = 0.15
-"""Nothing ran, started or was recorded for so long: everything waits for something."""
+"""If nothing ran, started or was recorded for this long, every process waits."""
 _SERVED_S = 2.0
-"""A script that is still busy so long after its server came up stays, as a supervising loop does."""
+"""A script that is still busy this long after its server came up stays, as a supervising loop does."""
 _SUPERVISED_S = 3600.0
-"""Or one that meant to sleep for an hour since then."""
+"""So does a script that meant to sleep for an hour since then."""
 _ORPHANS_S = 2.0
 _STUCK_S = 3.0
 _AFTERWARDS_S = 0.2
@@ -30,7 +30,7 @@ _DISK_S = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How the program ended: `exit_status` None where it was still there."""
+    """How the program ended; `exit_status` is None if it still ran."""
 
     ended_by: EndedBy
     exit_status: int | None
@@ -38,7 +38,7 @@ class Ending:
 
 
 class Output:
-    """A pipe's output: its head and its tail are kept, the rest is counted."""
+    """A pipe's output: keeps its head and tail, and counts the rest."""
 
     def __init__(self, handle: int, kept: int) -> None:
         os.set_blocking(handle, False)
@@ -60,7 +60,7 @@ class Output:
             self._tail = (self._tail + data[max(0, room) :])[-self._kept :]
 
     def forget(self) -> None:
-        """Start over, for what is printed from now on."""
+        """Discard the text so far."""
         self._head, self._tail = b"", b""
 
     def text(self) -> str:
@@ -69,9 +69,9 @@ class Output:
 
 
 class _Clock:
-    """Time as the dry run had it.
+    """The time that the dry run had.
 
-    It stands still while this process is not scheduled, and slows down, at most to a fifth, while what runs waits
+    It stands still while this process is not scheduled, and slows down, at most to a fifth, while the program waits
     for a processor or the disk: on a busy machine, limits leave room for as much work as on an idle one.
     """
 
@@ -80,7 +80,7 @@ class _Clock:
         self._last = time.monotonic()
         self._used_s = processes.used_s(())
         self._had_s = 0.0
-        """Time in which nothing waited for processor or disk, and processor time; never ahead of `now_s`."""
+        """Processor time, and time in which nothing waited for processor or disk; never ahead of `now_s`."""
 
     def look(self, family: Collection[processes.Process]) -> None:
         now, used_s = time.monotonic(), processes.used_s(family)
@@ -128,7 +128,7 @@ class Watch:
                 return Ending(why, self._status, frozenset(process.pid for process in family))
 
     def afterwards(self) -> str:
-        """End the server, and hear what is said next: lines that were meant to be options show themselves."""
+        """End the server and return standard error afterwards, where lines meant as options show as errors."""
         servers = {record.pid for record in self.recorder.servers()}
         if self._child in servers:
             return ""
@@ -144,7 +144,7 @@ class Watch:
         return self._outputs[1].text()
 
     def slept_s(self) -> float:
-        """How long the program meant to sleep, or to wait under a limit that time was made to reach."""
+        """How long the program meant to sleep, or to wait under a time limit that was made to pass."""
         return self.recorder.notes.slept_s + self.recorder.notes.timers.passed_s
 
     def _waits_for_long(self, pids: set[int], calm_s: float) -> bool:
@@ -207,7 +207,7 @@ class Watch:
             gone_s = now - self._exited_at
             return EndedBy.EXIT if not family or calm_s > _CALM_S or gone_s > _ORPHANS_S else None
         servers = self.recorder.serving()
-        # Twice: one that has just ended may have killed the other, which dies between two reads of /proc.
+        # Wait for a second look: a process that just ended may have killed the other, which dies between two reads.
         if pids == {self._child} and self._child in servers and calm_s > 0:
             return EndedBy.SERVER
         if pids & servers:
