@@ -1,4 +1,4 @@
-"""The packages that the kit can do without: how to add one to the environment that the kit runs in."""
+"""Optional packages: how to install one into the environment that the kit runs in."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ KIT = "npu-adapter-kit"
 
 
 def install_command(package: str) -> str:
-    """A command line that installs the package beside the kit, in a version that the kit can use.
+    """A command line that installs the package into the kit's environment, in a version that the kit supports.
 
-    It names the package and no extra of the kit: a kit that came from a clone or a wheel is on no index.
+    It names the package and not an extra of the kit: a kit from a clone or a wheel is on no index.
     """
     python = shlex.quote(sys.executable)
     has_pip = importlib.util.find_spec("pip") is not None
@@ -25,7 +25,7 @@ def install_command(package: str) -> str:
 
 
 def _requirement(package: str) -> str:
-    """The requirement in the kit's own metadata; the bare name where the kit runs without being installed."""
+    """The requirement in the kit's own metadata; the bare name if the kit is not installed."""
     try:
         listed = metadata.requires(KIT) or ()
     except metadata.PackageNotFoundError:

@@ -24,7 +24,7 @@ def prefix() -> str:
 
 
 def abandoned() -> tuple[str, ...]:
-    """The temporary folders of processes that have ended, which a killed kit could not remove."""
+    """The temporary folders of processes that have ended; a killed kit leaves them behind."""
     space = _space()
     names = [(top, name) for top in {tempfile.gettempdir(), SHARED} for name in os.listdir(top)]
     found = [(f"{top}/{name}", _TEMPORARY.fullmatch(name)) for top, name in names]
@@ -33,7 +33,7 @@ def abandoned() -> tuple[str, ...]:
 
 
 def _space() -> str:
-    """The PID namespace: two containers may share a folder, and neither knows the other's processes."""
+    """The PID namespace: containers that share a folder do not see each other's processes."""
     try:
         return "".join(filter(str.isdigit, os.readlink("/proc/self/ns/pid")))
     except OSError:
@@ -41,7 +41,7 @@ def _space() -> str:
 
 
 def _start(pid: int) -> int:
-    """When a process started, in the kernel's ticks; 0 if there is none."""
+    """When a process started, in the kernel's ticks; 0 if it does not exist."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_bytes().rsplit(b")", 1)[1].split()[19])
     except (OSError, IndexError):
@@ -49,9 +49,9 @@ def _start(pid: int) -> int:
 
 
 def remove_tree(folder: str) -> None:
-    """Remove a folder, even without permissions on it or if it is very deep; links are not followed.
+    """Remove a folder, even if its permissions deny it or it is very deep; links are not followed.
 
-    What cannot be removed stays.
+    Whatever cannot be removed stays.
     """
     try:
         above, name = os.path.split(folder.rstrip("/"))
@@ -67,7 +67,7 @@ def remove_tree(folder: str) -> None:
 
 
 def _remove(parent: int, name: str, top: int, depth: int) -> bool:
-    """Remove what has that name in a folder; whether there is more to do, as what was too deep moved to the top."""
+    """Remove a name in a folder; returns whether to repeat, because trees that were too deep moved to the top."""
     more = False
     try:
         if not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
@@ -103,7 +103,7 @@ def _move(parent: int, name: str, top: int, instead: str) -> bool:
 
 
 def _take_rights(parent: int, name: str) -> None:
-    """Permissions of a folder that somebody took his own from."""
+    """Give the owner back all permissions on a folder."""
     handle = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     try:
         os.chmod(f"/proc/self/fd/{handle}", 0o700)
@@ -116,10 +116,10 @@ _DEPTH, _MOST_ROUNDS = 100, 200
 
 
 def read_bounded(path: Path, limit: int) -> bytes:
-    """The bytes of a regular file of at most `limit` bytes.
+    """The contents of a regular file of at most `limit` bytes.
 
     Raises:
-        UsageError: it is not a regular file, cannot be read, or is longer.
+        UsageError: the path is not a regular file, cannot be read, or is longer.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
@@ -138,10 +138,10 @@ def read_bounded(path: Path, limit: int) -> bytes:
 
 
 def read_text(path: Path, limit: int) -> str:
-    """The text of such a file in UTF-8, without a byte order mark.
+    """The UTF-8 text of a regular file of at most `limit` bytes, without a byte order mark.
 
     Raises:
-        UsageError: as for `read_bounded`, or it is not UTF-8.
+        UsageError: as for `read_bounded`, or the file is not UTF-8.
     """
     try:
         return read_bounded(path, limit).decode("utf-8-sig")
@@ -155,7 +155,7 @@ class Sparing(io.FileIO):
     """A regular file for a reader that trusts the sizes in the file: no read returns more than the limit.
 
     Raises:
-        UsageError: it is not a regular file or cannot be opened; from `read`, if there is more than was asked for.
+        UsageError: the path is not a regular file or cannot be opened; from `read`, if more is left than allowed.
     """
 
     def __init__(self, path: Path, limit: int) -> None:
@@ -179,10 +179,10 @@ class Sparing(io.FileIO):
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write beside the target, flush to the disk, then rename over it; a device such as /dev/null is written to.
+    """Write a file beside the target, flush it and rename it over the target; a device is written directly.
 
     Raises:
-        OSError: it cannot be written; its `filename` is the target.
+        OSError: the target cannot be written; its `filename` is the target.
     """
     try:
         _write_atomically(path, data)

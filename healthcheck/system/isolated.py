@@ -1,6 +1,6 @@
-"""The first lines of a child that the kit starts: `python -I -S isolated.py FOLDERS MODULE [ARGUMENT …]`.
+"""Runs first in a child process of the kit: `python -I -S isolated.py FOLDERS MODULE [ARGUMENT …]`.
 
-An isolated interpreter (-I) imports from its standard library only. Other folders come after that on its path.
+An isolated interpreter (-I) imports only from its standard library. FOLDERS come after it on the search path.
 """
 
 from __future__ import annotations

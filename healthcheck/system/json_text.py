@@ -1,4 +1,4 @@
-"""JSON at the edges: bounded, strict, typed. With `wire` and the options of a probe, the one user of msgspec."""
+"""Bounded, strict, typed JSON. Besides `wire` and the options of a probe, the only user of msgspec."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _STRING = re.compile(rb'"[^"]*"?')
 
 
 class JsonError(KitError):
-    """The text is not JSON, or has another shape than needed; the message says where."""
+    """The text is not JSON or does not have the expected shape; the message says where."""
 
 
 def load(data: bytes | str) -> JsonValue:
     """Parse JSON text.
 
     Raises:
-        JsonError: it is not JSON.
+        JsonError: the text is not JSON.
     """
     return load_as(data, object)  # type: ignore[return-value]
 
 
 def load_as(data: bytes | str, shape: type[T]) -> T:
-    """Parse JSON text into a record (a frozen dataclass, say) without coercion.
+    """Parse JSON text into a record (a frozen dataclass, for example) without coercion.
 
     Raises:
-        JsonError: it is not JSON or not of that shape.
+        JsonError: the text is not JSON or not of that shape.
     """
     try:
         return msgspec.json.decode(data, type=shape)
@@ -42,10 +42,10 @@ def load_as(data: bytes | str, shape: type[T]) -> T:
 
 
 def convert(value: JsonValue, shape: type[T]) -> T:
-    """JSON values as a record, without coercion.
+    """Convert JSON values into a record, without coercion.
 
     Raises:
-        ValueError: they are not of that shape.
+        ValueError: the values are not of that shape.
     """
     try:
         return msgspec.convert(value, shape)
@@ -54,10 +54,10 @@ def convert(value: JsonValue, shape: type[T]) -> T:
 
 
 def load_few(data: bytes, shape: type[T], most: int) -> T:
-    """The same of at most so many values: one of two bytes takes a hundred in memory.
+    """Parse JSON of at most `most` values: a value of two bytes takes a hundred in memory.
 
     Raises:
-        JsonError: it has more of them, is not JSON or not of that shape.
+        JsonError: there are more values, or the text is not JSON or not of that shape.
     """
     if _values(data, most) > most:
         raise JsonError(msg("more than {most} values", most))
@@ -65,7 +65,7 @@ def load_few(data: bytes, shape: type[T], most: int) -> T:
 
 
 def _values(data: bytes, most: int) -> int:
-    """How many values there are, or as many as are surely enough; those in strings count only where it matters."""
+    """An upper bound of the number of values; strings are excluded only if the bound would exceed `most`."""
     signs = (b",", b"[", b"{")
     found = sum(map(data.count, signs))
     if found <= most:
@@ -81,19 +81,19 @@ def _values(data: bytes, most: int) -> int:
 
 
 def schema(shape: type) -> dict[str, JsonValue]:
-    """The JSON Schema of a record; its own definition is below `$defs`, as are those of the records in it."""
+    """The JSON Schema of a record; its definition and those of nested records are below `$defs`."""
     return msgspec.json.schema(shape)
 
 
 def _builtin(value: object) -> str:
-    """A message as its text; msgspec knows only the class `str` itself."""
+    """The plain text of a message: msgspec supports `str` but none of its subclasses."""
     if isinstance(value, str):
         return str.__str__(value)
     raise NotImplementedError
 
 
 def plain(value: object) -> JsonValue:
-    """The value as JSON values; records become objects."""
+    """Convert to JSON values; records become objects."""
     return cast("JsonValue", msgspec.to_builtins(value, enc_hook=_builtin))
 
 

@@ -1,4 +1,4 @@
-"""Processes and the ports that they listen on, as far as this user may see them. The one user of psutil."""
+"""Processes and their listening ports, as far as this user may see them. The only user of psutil."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """A process as it was when it was looked at.
+    """A snapshot of a process.
 
     Attributes:
         command: its command line, or its name if the command line is empty or may not be read.
-        user: who runs it, "" if that may not be read.
-        started_s: its start in seconds since the epoch; with the pid, this names a process for good.
+        user: the user who runs it, "" if that may not be read.
+        started_s: its start in seconds since the epoch; with the pid, this identifies a process uniquely.
     """
 
     pid: int
@@ -38,7 +38,7 @@ class Process:
     started_s: float = 0.0
 
     def same(self, other: Process | None) -> bool:
-        """Whether this is the same process; its command line may have changed meanwhile."""
+        """Whether both are the same process; the command line may have changed."""
         return other is not None and self.pid == other.pid and abs(self.started_s - other.started_s) < 1
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listener:
-    """A TCP socket on a local port; `process` is None if its owner may not be seen."""
+    """A TCP socket on a local port; `process` is None if this user may not see its owner."""
 
     address: str
     port: int
@@ -59,12 +59,11 @@ class Listener:
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach it."""
         return self.address.removeprefix("::ffff:").startswith("127.") or self.address == "::1"
 
     @property
     def owner(self) -> str:
-        """Whose it is, in words."""
+        """The owning process in words."""
         return str(self.process or msg("a process that this user may not see"))
 
 
@@ -83,7 +82,7 @@ def shortened(text: str, limit: int = 160) -> str:
 
 
 def process(pid: int) -> Process | None:
-    """The process with this id; None if there is none, or only a dead one that waits for its parent."""
+    """The process with this id; None if it does not exist or is a zombie."""
     try:
         found = psutil.Process(pid)
         if found.status() == psutil.STATUS_ZOMBIE:
@@ -94,7 +93,7 @@ def process(pid: int) -> Process | None:
 
 
 def in_container(pid: int) -> bool:
-    """Whether the process sees another file system than this one does; False if that may not be known."""
+    """Whether the process has another mount namespace than this one; False if that may not be read."""
     try:
         return os.readlink(f"/proc/{pid}/ns/mnt") != os.readlink("/proc/self/ns/mnt")
     except OSError:
@@ -102,7 +101,7 @@ def in_container(pid: int) -> bool:
 
 
 def descendants(pid: int) -> tuple[Process, ...]:
-    """The living processes below this one, children before grandchildren."""
+    """The living descendants of a process, children before grandchildren."""
     try:
         below = psutil.Process(pid).children(recursive=True)
     except psutil.Error:
@@ -111,7 +110,7 @@ def descendants(pid: int) -> tuple[Process, ...]:
 
 
 def marked(variable: str, value: str) -> tuple[Process, ...]:
-    """The living processes that were started with this environment variable, as far as they may be read."""
+    """The living processes that were started with this environment variable, among those that may be read."""
     found = []
     for candidate in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
@@ -121,7 +120,7 @@ def marked(variable: str, value: str) -> tuple[Process, ...]:
 
 
 def listeners() -> tuple[Listener, ...]:
-    """Every TCP socket that listens on this machine (in this network namespace), IPv4 and IPv6."""
+    """Every listening TCP socket of this network namespace, IPv4 and IPv6."""
     return tuple(
         Listener(address=found.laddr.ip, port=found.laddr.port, process=process(found.pid) if found.pid else None)
         for found in psutil.net_connections(kind="tcp")
@@ -130,10 +129,10 @@ def listeners() -> tuple[Listener, ...]:
 
 
 def holders(port: int) -> tuple[Listener, ...]:
-    """The sockets that keep a server from listening on the port, listening ones first.
+    """The sockets that keep a server from listening on the port, listening sockets first.
 
-    A closed connection in TIME_WAIT is none: servers bind with SO_REUSEADDR. A socket that is bound and does not
-    listen yet is in no table, so a trial bind finds it; its owner is then unknown.
+    A connection in TIME_WAIT does not count: servers bind with SO_REUSEADDR. A socket that is bound but does not
+    listen yet is in no table, so a trial bind detects it; its owner is then unknown.
     """
     found = tuple(listener for listener in listeners() if listener.port == port)
     if found:
@@ -156,7 +155,7 @@ def holders(port: int) -> tuple[Listener, ...]:
 
 
 def outputs(pids: Iterable[int]) -> tuple[Path, ...]:
-    """The files into which these processes write their standard output and error."""
+    """The files that these processes write standard output and error to."""
     found: dict[Path, None] = {}
     for pid in pids:
         for descriptor in (1, 2):
@@ -170,7 +169,7 @@ def outputs(pids: Iterable[int]) -> tuple[Path, ...]:
 def activity(pids: Iterable[int]) -> Activity:
     """CPU time and I/O of these processes so far; values that may not be read count as 0.
 
-    Bytes are those of system calls and those that came from storage: mapped files show in the latter only.
+    I/O adds the bytes of system calls and the bytes read from storage: mapped files appear only in the latter.
     """
     cpu_s, io_bytes = 0.0, 0
     for pid in pids:
@@ -184,9 +183,9 @@ def activity(pids: Iterable[int]) -> Activity:
 
 
 def kill(victims: Collection[Process], wait_s: float = 20.0) -> tuple[Process, ...]:
-    """SIGKILL these very processes (a reused pid is spared); gives those that are still there after the wait.
+    """Send SIGKILL to exactly these processes (a reused pid is spared); returns those that survive the wait.
 
-    They are looked at once more when the wait is over, as this process may not have run during all of it.
+    They are checked once more after the wait, as this process may not have run during all of it.
     """
     for victim in victims:
         with contextlib.suppress(psutil.Error):
@@ -204,9 +203,9 @@ def kill(victims: Collection[Process], wait_s: float = 20.0) -> tuple[Process, .
 
 
 def wait_or_kill(child: subprocess.Popen[bytes], deadline_s: float) -> bool:
-    """Wait for the leader of a session, then kill what is left of its group; whether it ended by itself in time.
+    """Wait for the leader of a session, then kill the rest of its group; returns whether the leader ended in time.
 
-    One that hangs in a driver cannot be killed, and is not waited for without end.
+    A process that hangs in a driver cannot be killed; the wait for it is bounded.
     """
     try:
         child.wait(deadline_s)
@@ -229,15 +228,15 @@ def started(
     stdin: int | IO[bytes] = subprocess.DEVNULL,
     stderr: int | None = subprocess.PIPE,
 ) -> subprocess.Popen[bytes]:
-    """Start a program, its standard output a pipe, as the leader of a new session.
+    """Start a program as the leader of a new session, with its standard output as a pipe.
 
-    A signal meanwhile takes the program along: by itself, Popen forgets a child that it has not returned yet.
+    A signal in between also ends the program: Popen alone forgets a child that it has not returned yet.
 
     Raises:
-        OSError: it cannot be run.
+        OSError: the program cannot be run.
     """
     kept: list[int] = []
-    own = _ENDING if threading.current_thread() is threading.main_thread() else ()  # no other thread can set them
+    own = _ENDING if threading.current_thread() is threading.main_thread() else ()  # only there can they be set
     handlers = {number: handler for number in own if callable(handler := signal.getsignal(number))}
     for number in handlers:
         signal.signal(number, lambda received, _: kept.append(received))
@@ -268,10 +267,10 @@ def ran(
     stdin: int | IO[bytes] = subprocess.DEVNULL,
     stderr: int | None = subprocess.STDOUT,
 ) -> int | None:
-    """Run a program in a session of its own while `read` has what it prints; its status, None past the deadline.
+    """Run a program in a new session while `read` gets its output; returns its exit status, None past the deadline.
 
     Raises:
-        OSError: it cannot be run.
+        OSError: the program cannot be run.
     """
     process = started(command, cwd=cwd, env=env, stdin=stdin, stderr=stderr)
     reader = threading.Thread(target=_reading, args=(process.stdout, read), daemon=True)
@@ -296,7 +295,7 @@ def _read(found: psutil.Process) -> Process:
 
 
 def _can_bind(address: str, port: int) -> bool:
-    """Whether a server could bind there now; a machine without that address family counts as free."""
+    """Whether a server could bind the address now; True if the machine lacks the address family."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_STREAM) as trial:

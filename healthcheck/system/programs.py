@@ -1,4 +1,4 @@
-"""The programs that the kit starts: by absolute paths, with an isolated Python, in any working directory."""
+"""Starts programs by absolute paths and with an isolated Python, whatever the working directory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from healthcheck.errors import KitFailure, UsageError
 from healthcheck.text.messages import msg
 
 PACKAGE_FOLDER = Path(__file__).resolve().parents[2]
-"""The folder from which a child imports the kit."""
+"""The folder from which a child process imports the kit."""
 _BOOTSTRAP = Path(__file__).resolve().with_name("isolated.py")
 
 
@@ -31,15 +31,15 @@ def find(name: str, path: str | None = None) -> str | None:
 
 
 def find_or_name(name: str) -> str:
-    """The absolute path of a program, or one at which there is none: starting it fails as an unknown name does."""
+    """The absolute path of a program, or a path that does not exist, so that starting it fails as usual."""
     return name if os.path.isabs(name) else find(name) or f"/nonexistent/{name}"
 
 
 def python() -> str:
-    """The interpreter that runs this, as an absolute path.
+    """The absolute path of this interpreter.
 
     Raises:
-        KitFailure: it does not know its own place.
+        KitFailure: Python does not know its own path.
     """
     if not sys.executable or not os.path.isabs(sys.executable):
         raise KitFailure(msg("this Python does not know its own executable"))
@@ -47,10 +47,10 @@ def python() -> str:
 
 
 def python_at(place: str, named_by: str) -> Path:
-    """The Python in a virtual environment, or the very file; links stay, for a venv's python is one.
+    """The Python of a virtual environment, or the file itself; links are not resolved: a venv's python is a link.
 
     Raises:
-        UsageError: there is none; the message says who named it.
+        UsageError: there is no Python; the message contains `named_by`.
     """
     path = Path(place).expanduser().absolute()
     path = path / "bin" / "python" if path.is_dir() else path
@@ -62,10 +62,10 @@ def python_at(place: str, named_by: str) -> Path:
 
 
 def isolated(module: str, *arguments: str, folders: Iterable[str] = ()) -> tuple[str, ...]:
-    """The command that runs `module.main()` of the kit in a new interpreter, blind to variables and folders.
+    """The command that runs `module.main()` of the kit in an isolated interpreter.
 
-    It imports from the standard library, the kit and `folders`, in that order; nothing is read from
-    PYTHONPATH, the working directory, or site-packages.
+    It imports from the standard library, the kit and `folders`, in that order, and ignores PYTHONPATH, the working
+    directory and site-packages.
     """
     places = os.pathsep.join((str(PACKAGE_FOLDER), *folders))
     return (python(), "-I", "-S", "-X", "utf8", str(_BOOTSTRAP), places, module, *arguments)

@@ -1,4 +1,4 @@
-"""TOML, read with bounds. The one user of tomllib, whose time and memory grow with the square of a key's length."""
+"""Bounded TOML. The only user of tomllib, whose time and memory grow with the square of a key's length."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ else:
     import tomli as tomllib
 
 MAX_KEY_PARTS = 32
-"""Files have half a dozen."""
+"""Real files have half a dozen."""
 MAX_DEPTH = 100
-"""Arrays and inline tables in each other; Python's own reader gives up at some hundreds, others end the process."""
+"""Nested arrays and inline tables; Python's own reader gives up at some hundreds, others crash."""
 MAX_PARTS = 100_000
-"""Parts of keys, arrays and tables of a document: each costs up to a thousand bytes."""
+"""Parts of keys, arrays and tables in a document: each costs up to a thousand bytes."""
 MAX_KEY_CHARS = 10_000
 """Outside quotation marks; Python refuses numbers of half as many digits."""
 _APART = re.compile(r'""".*?(?:"{3,5}|\Z)|\'\'\'.*?(?:\'{3,5}|\Z)|"[^"\n]*"?|\'[^\'\n]*\'?|#[^\n]*', re.DOTALL)
-"""Strings and comments. What does not end goes on to the end of the line or text, so that nothing is read twice."""
+"""Strings and comments. An unterminated one extends to the end of the line or text, so the scan stays linear."""
 _PIECE = re.compile(r"[^,={}\[\]\n]+")
 _BRACKET = re.compile(r"[{}\[\]]")
 
@@ -32,15 +32,15 @@ class TomlError(UsageError):
 
 
 class TomlBoundError(TomlError):
-    """The text may be TOML, but is beyond the bounds."""
+    """The text may be TOML but exceeds the bounds."""
 
 
 def load(data: bytes | str, name: str) -> dict[str, object]:
-    """Parse a TOML document; `name` is its file, for messages.
+    """Parse a TOML document; messages call it `name`.
 
     Raises:
-        TomlBoundError: it is more than is read.
-        TomlError: it is not TOML.
+        TomlBoundError: the document exceeds the bounds.
+        TomlError: the document is not TOML.
     """
     try:
         text = data if isinstance(data, str) else data.decode("utf-8")
@@ -51,7 +51,7 @@ def load(data: bytes | str, name: str) -> dict[str, object]:
 
 
 def _check_bounds(text: str, name: str) -> None:
-    text = text.replace("\\\\", "__").replace('\\"', "__")  # of what is left, every quotation mark counts
+    text = text.replace("\\\\", "__").replace('\\"', "__")  # every quotation mark that remains counts
     bare = _APART.sub(lambda found: '""' + "\n" * found[0].count("\n"), text)
     if bare.count(".") + bare.count("[") + bare.count("{") > MAX_PARTS:
         raise TomlBoundError(

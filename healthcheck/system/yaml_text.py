@@ -1,4 +1,4 @@
-"""YAML, read safely. The one user of PyYAML."""
+"""Safe YAML. The only user of PyYAML."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from healthcheck.errors import KitError
 
 
 class YamlError(KitError):
-    """The text is not YAML, or has more than plain data; the message says where."""
+    """The text is not YAML, or contains more than plain data; the message says where."""
 
 
 def load(text: str) -> JsonValue:
     """Parse one YAML document of plain data.
 
     Raises:
-        YamlError: it is not YAML, or asks for more than plain data.
+        YamlError: the text is not YAML, or contains more than plain data.
     """
     import yaml  # noqa: PLC0415 - most commands read no YAML
 
