@@ -1,1 +1,1 @@
-"""The wire: bytes in, completions out. What the evaluation client would read, and the faults that it swallows."""
+"""HTTP: bytes in, completions out, as the evaluation client reads them, with the faults that it ignores."""

@@ -1,7 +1,7 @@
-"""How requests and urllib3 talk for us: a guard gets the socket, and httptools reads the response.
+"""Adapts requests and urllib3: a guard gets the socket, and httptools parses the response.
 
-http.client reads what aiohttp, under the evaluation client, refuses: a header without a colon, a length beside
-chunks. And it takes 103 Early Hints for the response.
+http.client accepts what aiohttp, under the evaluation client, refuses: a header without a colon, a length as well
+as chunks. It also takes 103 Early Hints for the response.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Kind = TypeVar("Kind", bound=HTTPConnection)
 
 
 class GuardedAdapter(HTTPAdapter):
-    """Connections that hand their socket to a guard as soon as they have one."""
+    """Connections that hand their socket to a guard once they are connected."""
 
     def __init__(self, guard: Guard) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class GuardedAdapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = self._pools
 
     def proxy_manager_for(self, proxy: str, **more: object) -> ProxyManager:
-        """The connections to a proxy hand over their socket too."""
+        """Let connections to a proxy hand over their socket too."""
         manager: ProxyManager = super().proxy_manager_for(proxy, **more)
         manager.pool_classes_by_scheme = self._pools
         return manager
@@ -59,10 +59,10 @@ def _guarded(kind: type[Kind], guard: Guard) -> type[Kind]:
 
 
 def _response(connection: socket.socket) -> HTTPResponse:
-    """The response that comes over a connection, read up to the end of its head.
+    """Read a response from a connection, up to the end of its head.
 
     Raises:
-        ConnectionError: it is not an HTTP response.
+        ConnectionError: the bytes are not an HTTP response.
     """
     connection.settimeout(None)  # the guard ends it: it knows when this process ran
     body = _Body(connection)
@@ -79,17 +79,17 @@ def _response(connection: socket.socket) -> HTTPResponse:
 
 
 class _Body(io.RawIOBase):
-    """The body of a response as its bytes come."""
+    """The body of a response as its bytes arrive."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection, self._response = connection, Response()
         self._broken: ConnectionError | None = None
 
     def begin(self) -> Response:
-        """Read up to the end of the head, and what came with it.
+        """Read up to the end of the head, with any of the body that arrived with it.
 
         Raises:
-            ConnectionError: it is not an HTTP response.
+            ConnectionError: the bytes are not an HTTP response.
         """
         while not self._response.status:
             self._receive()
@@ -98,10 +98,10 @@ class _Body(io.RawIOBase):
         return self._response
 
     def read1(self, _size: int = -1) -> bytes:
-        """What came since the last call, as soon as there is any; b"" at the end.
+        """The bytes since the last call; waits until there are some. b"" at the end.
 
         Raises:
-            ConnectionError: it breaks off here.
+            ConnectionError: the response breaks off here.
         """
         while not (data := self._response.take()) and not self._response.ended:
             if self._broken:

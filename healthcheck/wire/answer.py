@@ -1,4 +1,4 @@
-"""The answer to one request without any I/O: the bytes of a response in, a reply out, whatever the split."""
+"""The answer to one request, without I/O: bytes of a response in, a reply out, however the bytes are split."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from healthcheck.wire.response import Response, TooLargeError
 
 MAX_STREAM_BYTES = 64 * 2**20
 MAX_BODY_BYTES = 2**20
-"""What is kept of a body that is not a stream."""
+"""How much of a body that is not a stream is kept."""
 _BATCH_BYTES = 2**16
 _DONE = b"[DONE]"
 _OK = 200
@@ -20,12 +20,12 @@ _OK = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a server answered.
+    """A server's reply.
 
     Attributes:
-        headers: names in lower case; of those sent twice, the last.
-        body: the first megabyte of it, b"" of a stream.
-        completion: the folded stream; None if none was asked for or the status is not 200.
+        headers: names in lower case; the last value of a repeated header.
+        body: its first megabyte, b"" for a stream.
+        completion: the folded stream; None without a reader or if the status is not 200.
     """
 
     status: int
@@ -36,15 +36,15 @@ class Reply:
 
 
 class Answer(Response):
-    """The answer to one request as far as it has come.
+    """The answer to one request so far.
 
     Attributes:
-        done: `[DONE]` came, after which the evaluation client reads no further, or as much of a short body as is
-            kept: the response may go on.
+        done: `[DONE]` arrived, after which the evaluation client stops reading, or as much of a short body as is
+            kept. The response may continue.
     """
 
     def __init__(self, reader: Reader | None = None) -> None:
-        """`reader` folds the body of a response of status 200; without one the body is kept as it is."""
+        """`reader` folds the body of a response of status 200; without one the body is kept unchanged."""
         super().__init__()
         self.done = False
         self._reader = reader
@@ -55,14 +55,14 @@ class Answer(Response):
 
     @property
     def received_bytes(self) -> int:
-        """Of the body, as it was sent."""
+        """The size of the body so far, as sent."""
         return self._taken_bytes + self.untaken_bytes
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes of the connection. Bytes after a complete response are ignored.
+        """Process the next bytes of the connection. Bytes after a complete response are ignored.
 
         Raises:
-            ConnectionError: they are not an HTTP response, or not compressed as it says.
+            ConnectionError: the bytes are not an HTTP response, or not compressed as the header says.
             TooLargeError: 64 KiB without a byte of the body, or a stream of more than 64 MiB.
         """
         try:
@@ -77,11 +77,11 @@ class Answer(Response):
             self.settle()
 
     def settle(self) -> bool:
-        """Fold what came so far; whether the text is whole.
+        """Fold the bytes so far; returns whether the text is complete.
 
         Raises:
-            ConnectionError: it is not compressed as it says.
-            TooLargeError: it has more than 64 MiB.
+            ConnectionError: the body is not compressed as the header says.
+            TooLargeError: the stream has more than 64 MiB.
         """
         self._inflater = self._inflater or Inflater(self.headers.get("content-encoding", ""))
         for piece in self._inflater.feed(self.take()):
@@ -89,17 +89,17 @@ class Answer(Response):
         return self.done
 
     def close(self) -> None:
-        """The server closed the connection.
+        """Process the end of the connection.
 
         Raises:
-            ConnectionError: before the answer or in the middle of it.
+            ConnectionError: the answer had not begun or is incomplete.
             TooLargeError: the stream has more than 64 MiB.
         """
         self.ended = self.ended or (self.begun and self.settle())
         super().close()
 
     def reply(self) -> Reply:
-        """What came of it."""
+        """The reply so far."""
         return Reply(
             status=self.status,
             reason=self.reason,

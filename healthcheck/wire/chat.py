@@ -22,7 +22,7 @@ _LEAST_LOGPROB = 10_000.0
 _QUOTED_CHARACTERS = 120
 _ERROR_CHARACTERS = 8000
 _MOST_TOKENS = 2**53
-"""Up to here JSON readers agree; a count beyond it is none."""
+"""JSON readers agree up to this number; a larger count is ignored."""
 
 
 def user(text: str) -> Message:

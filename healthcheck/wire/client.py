@@ -1,4 +1,4 @@
-"""Single exchanges with a server over HTTP, bounded in time, bytes and events. The one user of requests."""
+"""Single HTTP exchanges with a server, bounded in time, bytes and events. The only user of requests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OK = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Bounds of one exchange: seconds to the first text, between events after it, in total; bytes and events."""
+    """Bounds of one exchange: seconds to connect, to the first text, between events and in total; size."""
 
     connect_s: float = 5.0
     first_event_s: float = 120.0
@@ -41,14 +41,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange(Reply):
-    """One request and the reply to it; `status` is 0 if none came.
+    """One request and its reply; `status` is 0 if no reply came.
 
     Attributes:
         body: the response's bytes, of a stream too, up to the limit.
         arrivals_s: seconds from the request to each arrival of bytes that completed at least one text event.
-        error: the transport's error in words, "" if the exchange ended as it should.
+        error: the transport's error in words, "" if the exchange ended normally.
         sent: the body of the request, None if it had none or was not a JSON object.
-        abandoned: the client went away on purpose.
+        abandoned: the client closed the connection on purpose.
     """
 
     status: int = 0
@@ -65,7 +65,7 @@ class Exchange(Reply):
 
 
 class Client:
-    """Talks to one server. It follows no redirect, and on this host uses no proxy."""
+    """Client of one server. It follows no redirect, and uses no proxy for this host."""
 
     def __init__(self, base_url: str, limits: Limits | None = None) -> None:
         """`base_url` is the server's root.
@@ -82,7 +82,7 @@ class Client:
         return self._exchange("GET", MODELS_PATH, None, None)
 
     def chat(self, body: Mapping[str, JsonValue]) -> Exchange:
-        """POST /v1/chat/completions; folds the answer where a stream was asked for."""
+        """POST /v1/chat/completions; folds the answer if the body asks for a stream."""
         return self._exchange("POST", CHAT_PATH, json.dumps(body).encode(), body)
 
     def chat_bytes(self, data: bytes) -> Exchange:
@@ -90,7 +90,7 @@ class Client:
         return self._exchange("POST", CHAT_PATH, data, None)
 
     def abandon(self, body: Mapping[str, JsonValue], *, events: int = 1) -> Exchange:
-        """POST /v1/chat/completions, and go away after some events with text."""
+        """POST /v1/chat/completions, and close the connection after some events with text."""
         return self._exchange("POST", CHAT_PATH, json.dumps(body).encode(), body, leave_after=events)
 
     def _exchange(
@@ -133,14 +133,14 @@ class Client:
 
 
 class _Session(requests.Session):
-    """A session that leaves a redirect's address alone: requests reads it even where it is not to be followed."""
+    """A session that ignores redirect addresses: requests parses them even if it must not follow them."""
 
     def get_redirect_target(self, resp: requests.Response) -> None:  # noqa: ARG002
         return None
 
 
 class _Reading:
-    """One response as far as it has come."""
+    """One response so far."""
 
     def __init__(self, limits: Limits, guard: Guard, *, streamed: bool, leave_after: int) -> None:
         self._limits = limits
@@ -182,7 +182,7 @@ class _Reading:
             self._arrivals.append(time.monotonic() - self._began)
             self._text_events += texts
         if self._text_events and self._reader.events > events:
-            self._guard.event()  # the role alone may come while the request still waits for its turn
+            self._guard.event()  # the role alone may come while the request is still queued
         if self._reader.events > self._limits.max_events:
             return msg("more than {max_events} events in one answer", self._limits.max_events)
         self._left = 0 < self._leave_after <= self._text_events
@@ -191,7 +191,6 @@ class _Reading:
     def exchange(
         self, response: requests.Response | None, error: str, sent: Mapping[str, JsonValue] | None
     ) -> Exchange:
-        """The record of what happened."""
         status = response.status_code if response is not None else 0
         headers = {} if response is None else {key.lower(): value for key, value in response.headers.items()}
         return Exchange(
@@ -209,13 +208,13 @@ class _Reading:
 
 
 def proxies_for(url: str) -> dict[str, str]:
-    """The proxies of the environment that apply to this address; none on this host."""
+    """The environment's proxies for this address; none for this host."""
     host = urlsplit(url).hostname or ""
     return {} if is_loopback(host) else dict(requests.utils.get_environ_proxies(url))
 
 
 def is_loopback(host: str) -> bool:
-    """Whether this is a name or address of this host itself."""
+    """Whether this is a name or address of this host."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -224,7 +223,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _words(error: BaseException) -> str:
-    """The innermost error: requests and urllib3 wrap each other's several times over."""
+    """The innermost error in words: requests and urllib3 wrap errors several times."""
     inside = (getattr(error, "reason", None), *error.args)
     cause = next((each for each in inside if isinstance(each, BaseException)), None)
     return _words(cause) if cause else msg("{name}: {error}", type(error).__name__, error)

@@ -1,7 +1,7 @@
-"""Deadlines that hold whatever a server does: a watcher shuts the socket when one passes.
+"""Deadlines that hold whatever a server does: a watcher thread shuts the socket down when one passes.
 
-A socket's own time-out counts from the last byte, so a server that sends one byte a minute never meets it. Time in
-which this process got no processor does not count: what came meanwhile is still to be read.
+A socket's own time-out counts from the last byte, so a server that sends one byte a minute never triggers it.
+Time in which this process got no processor does not count: bytes that came meanwhile still have to be read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STALL_S = 0.5
 
 
 class Guard:
-    """Watches one exchange; a context manager. `reason` says which deadline passed, "" if none did."""
+    """Watches one exchange; a context manager. `reason` names the deadline that passed, "" if none did."""
 
     def __init__(self, *, first_event_s: float, between_events_s: float, total_s: float) -> None:
         began = time.monotonic()
@@ -46,14 +46,14 @@ class Guard:
         self._watcher.join()
 
     def hold(self, connected: socket.socket | None) -> None:
-        """Take the socket of the exchange."""
+        """Set the socket of the exchange."""
         with self._changed:
             self._socket = connected
             if self.reason:
                 self._shut()
 
     def event(self) -> None:
-        """An event came: the time to the next one counts from now."""
+        """Restart the time between events."""
         wait_s = self._between_events_s
         with self._changed:
             self._next = (time.monotonic() + wait_s, msg("no further event within {wait_s:g} s", wait_s))
@@ -72,7 +72,7 @@ class Guard:
                 self._forgive(time.monotonic() - wake)
 
     def _forgive(self, late_s: float) -> None:
-        """Put the deadlines off by the time that this process did not run."""
+        """Extend the deadlines by the time that this process did not run."""
         if late_s > _STALL_S:
             self._end, self._next = ((deadline + late_s, reason) for deadline, reason in (self._end, self._next))
 

@@ -1,4 +1,4 @@
-"""Compressed bodies, opened a bounded step at a time: a few kilobytes can stand for gigabytes."""
+"""Decompresses bodies in bounded steps: a few kilobytes can expand to gigabytes."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from healthcheck.text.messages import msg
 
 OFFERED = "gzip, deflate"
-"""What the evaluation client's HTTP library offers to take."""
+"""The Accept-Encoding of the evaluation client's HTTP library."""
 _STEP_BYTES = 2**18
 
 
 class InflateError(ConnectionError):
-    """The body is not compressed as its header says, or in a way that was not offered."""
+    """The body is not compressed as its header says, or with an encoding that was not offered."""
 
 
 class Inflater:
-    """Opens the body of a response with this content-encoding."""
+    """Decompresses the body of a response with this content-encoding."""
 
     def __init__(self, encoding: str) -> None:
         name = encoding.strip().lower()
@@ -31,10 +31,10 @@ class Inflater:
         self._engine: zlib._Decompress | None = None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """What the bytes stand for, in pieces of at most 256 KiB.
+        """Decompress bytes, in pieces of at most 256 KiB.
 
         Raises:
-            InflateError: the bytes are not what the header says.
+            InflateError: the bytes are not compressed as the header says.
         """
         if self._open:
             yield data
@@ -51,7 +51,7 @@ class Inflater:
                 yield piece
 
     def _window(self, data: bytes) -> int:
-        """A deflate body may come with zlib's header or bare; servers disagree on the word."""
+        """The window bits for zlib: servers send "deflate" with zlib's header or without."""
         if not self._deflate:
             return 16 + zlib.MAX_WBITS
         return zlib.MAX_WBITS if data[0] & 0xF == 8 else -zlib.MAX_WBITS

@@ -1,7 +1,7 @@
-"""Many exchanges at a time in one thread: connections on asyncio, used again where that is safe.
+"""Many exchanges at a time in one thread: asyncio connections, reused where that is safe.
 
-No proxy, no redirect: the service reaches the port directly. Bytes are folded in batches: for when each event
-arrived there is `healthcheck.wire.client`.
+No proxy, no redirect: the service reaches the port directly. Bytes are folded in batches; `healthcheck.wire.client`
+records when each event arrived.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from healthcheck.wire.request import server_of
 from healthcheck.wire.response import TooLargeError
 
 _IDLE_S = 2.0
-"""A connection that was idle for longer is not used again: uvicorn, and so vLLM, closes it after 5 s."""
+"""A connection that was idle for longer is not reused: uvicorn, and so vLLM, closes it after 5 s."""
 _AFTER_DONE_S = 2.0
-"""For the end of a response whose text is whole: with it the connection can be used again."""
+"""Wait for the end of a response whose text is complete, so that the connection can be reused."""
 _CLOSING_S = 1.0
 _OPENING_BYTES = 1024
-"""An answer that waits for its turn may have begun: with the event that names the role, or with comments."""
+"""A queued answer may send this much: the event that names the role, or comments."""
 _SAFE = "/%:@!$&'()*+,;=-._~"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waits:
-    """Seconds: for a connection, between two arrivals of bytes, for the whole answer from its first byte.
+    """Seconds to connect, between arrivals of bytes, and from an answer's first byte to its end.
 
-    Before its first text an answer may be waiting for others, so that up to there `silence_s` is the silence of all
-    connections to the server: a long queue is none while it moves.
+    Before its first text an answer may be queued, so until then `silence_s` is the silence of all connections to
+    the server: a long queue that moves is not silent.
     """
 
     connect_s: float
@@ -44,19 +44,19 @@ class Waits:
 
 
 class TooSlowError(TimeoutError):
-    """An answer that came byte by byte, and did not end in time."""
+    """An answer that arrived byte by byte and did not end in time."""
 
 
 @dataclass(slots=True)
 class _Pulse:
-    """When a byte came last, over any connection to the server."""
+    """When the last byte arrived, over any connection to the server."""
 
     at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """A reply, the seconds from the request to the first byte of its body (0: it has none) and to its end."""
+    """A reply, with the seconds from the request to the first byte of its body (0: no body) and to its end."""
 
     reply: Reply
     first_s: float
@@ -64,10 +64,10 @@ class Timed:
 
 
 class Connections:
-    """Connections to one server, opened as they are needed; `contextlib.aclosing` closes them."""
+    """Connections to one server, opened on demand; `contextlib.aclosing` closes them."""
 
     def __init__(self, url: str, waits: Waits, headers: Mapping[str, str] | None = None) -> None:
-        """`url` is the server's root, `headers` what each request has beside its own: ASCII without line ends.
+        """`url` is the server's root; `headers` are added to each request: ASCII without line ends.
 
         Raises:
             ValueError: it is not a URL of a server.
@@ -82,11 +82,11 @@ class Connections:
 
     @property
     def silent_s(self) -> float:
-        """Seconds since a byte came over any of them."""
+        """Seconds since the last byte over any connection."""
         return time.monotonic() - self._pulse.at
 
     async def aclose(self) -> None:
-        """Drop all connections, whatever is on its way."""
+        """Drop all connections, with any exchange in progress."""
         closed = [connection.closed for connection in self._open]
         for connection in self._open:
             connection.drop()
@@ -97,29 +97,29 @@ class Connections:
         """GET a short answer.
 
         Raises:
-            TimeoutError: it did not come in time.
-            OSError: no connection, a broken one, or something that is not HTTP.
-            TooLargeError: more than is read of one answer.
+            TimeoutError: the answer did not end in time.
+            OSError: no connection, a broken one, or a reply that is not HTTP.
+            TooLargeError: the answer exceeds the limit.
         """
         return await self._exchange(Answer(), self._request("GET", path))
 
     async def post(self, path: str, body: bytes) -> Timed:
-        """POST JSON; the answer comes in one piece.
+        """POST JSON; the answer is not a stream.
 
         Raises:
             TimeoutError: the answer did not end in time.
-            OSError: no connection, a broken one, or something that is not HTTP.
-            TooLargeError: more than is read of one answer.
+            OSError: no connection, a broken one, or a reply that is not HTTP.
+            TooLargeError: the answer exceeds the limit.
         """
         return await self._exchange(Answer(), self._request("POST", path, body))
 
     async def stream(self, path: str, body: bytes) -> Timed:
-        """POST JSON and fold the stream that comes back.
+        """POST JSON and fold the streamed answer.
 
         Raises:
             TimeoutError: the answer did not end in time.
-            OSError: no connection, a broken one, or something that is not HTTP.
-            TooLargeError: more than is read of one answer.
+            OSError: no connection, a broken one, or a reply that is not HTTP.
+            TooLargeError: the answer exceeds the limit.
         """
         return await self._exchange(Answer(Reader()), self._request("POST", path, body))
 
@@ -136,7 +136,7 @@ class Connections:
             try:
                 return await self._ask(idle, answer, request)
             except ConnectionError:
-                # The server may have closed it for being idle, before it saw the request: RFC 9112, section 9.3.1.
+                # The server may have closed the idle connection before it saw the request: RFC 9112, section 9.3.1.
                 if idle.heard:
                     raise
         return await self._ask(await self._connect(), answer, request)
@@ -166,7 +166,7 @@ class Connections:
                 lambda: _Connection(self._open), self._server.host, self._server.port, ssl=self._tls
             )
         )
-        try:  # asyncio.wait_for forgets a cancellation that comes in the moment of success, up to Python 3.11
+        try:  # up to Python 3.11, asyncio.wait_for loses a cancellation at the moment of success
             await asyncio.wait({opening}, timeout=self._waits.connect_s)
             if not opening.done():
                 raise TimeoutError(msg("no connection within {connect_s:g} s", self._waits.connect_s))
@@ -174,16 +174,16 @@ class Connections:
         finally:
             opening.cancel()
             await asyncio.wait({opening})
-            _ = opening.cancelled() or opening.exception()  # it is nobody's any more: asyncio would say so
+            _ = opening.cancelled() or opening.exception()  # or asyncio logs it as never retrieved
 
 
 class _Connection(asyncio.Protocol):
-    """One connection with at most one request on its way; it is among `siblings` while it is open."""
+    """One connection with at most one request in progress; it is in `siblings` while it is open."""
 
     def __init__(self, siblings: set[_Connection]) -> None:
         self.idle_since = 0.0
         self.heard = False
-        """Whether a byte came since the last request."""
+        """Whether a byte arrived since the last request."""
         self.closed = asyncio.get_running_loop().create_future()
         self._siblings = siblings
         self._transport: asyncio.Transport | None = None
@@ -218,7 +218,7 @@ class _Connection(asyncio.Protocol):
         if self._pending:
             self._pending.take(data)
         else:
-            self.drop()  # nothing was asked
+            self.drop()  # there was no request
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
@@ -229,7 +229,7 @@ class _Connection(asyncio.Protocol):
 
 
 class _Pending:
-    """An answer that is waited for. Its moments are those of time.monotonic()."""
+    """An answer in progress. Its times are those of time.monotonic()."""
 
     def __init__(self, answer: Answer, waits: Waits, pulse: _Pulse) -> None:
         self._answer = answer
@@ -242,7 +242,7 @@ class _Pending:
         self._timer = self._loop.call_later(min(waits.silence_s, waits.answer_s), self._look)
 
     async def whole(self) -> Timed:
-        """Wait for the end."""
+        """Wait for the end of the answer."""
         try:
             await self._end
         finally:
@@ -251,7 +251,7 @@ class _Pending:
         return Timed(reply=self._answer.reply(), first_s=first, seconds=time.monotonic() - self._began)
 
     def take(self, data: bytes) -> None:
-        """Bytes came."""
+        """Process bytes that arrived."""
         if self._end.done():
             self._answer.reusable = False
             return
@@ -271,7 +271,7 @@ class _Pending:
             self._timer = self._loop.call_later(_AFTER_DONE_S, self._look)
 
     def lost(self, error: Exception | None) -> None:
-        """The connection ended."""
+        """Handle the end of the connection."""
         if self._end.done():
             return
         try:
@@ -282,7 +282,7 @@ class _Pending:
             self._finish(None if self._answer.done else error)
 
     def _look(self) -> None:
-        """End what takes too long; else look again when it would."""
+        """End the answer if it takes too long; otherwise schedule the next look."""
         if self._end.done():
             return
         now, waits = time.monotonic(), self._waits

@@ -1,4 +1,4 @@
-"""What a server says of itself: the models that it lists, and its version."""
+"""What a server reports about itself: its model list and its version."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def model_cards(body: bytes) -> tuple[dict[str, JsonValue], ...]:
 
 
 async def version_of(server: Connections, wait_s: float) -> str:
-    """The version of vLLM, and of servers that answer as it does; nobody waits long for it."""
+    """The version that vLLM and compatible servers report; "" if there is none within `wait_s`."""
     try:
         reply = (await asyncio.wait_for(server.get(_VERSION_PATH), wait_s)).reply
         answer = json_text.load_as(reply.body, dict[str, object]) if reply.status == 200 else {}

@@ -1,4 +1,4 @@
-"""What both clients send: where a request goes, and which headers it has."""
+"""What both clients share of a request: the server's address and the headers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from healthcheck.wire.inflate import OFFERED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A server as its root URL names it.
+    """A server, as its root URL names it.
 
     Attributes:
-        host, port: to connect to; `tls`: with TLS.
+        host, port: where to connect; `tls`: with TLS.
         name: the Host header.
-        path: what stands before the path of each request.
+        path: the prefix of each request's path.
     """
 
     host: str
@@ -27,7 +27,7 @@ class Server:
 
 
 def server_of(url: str) -> Server:
-    """The server of a root URL.
+    """Parse a root URL.
 
     Raises:
         ValueError: it is not the URL of a server, or has a user or a password.
@@ -49,6 +49,6 @@ def server_of(url: str) -> Server:
 
 
 def headers(body: bytes) -> dict[str, str]:
-    """The headers of a request beside its Host and its length."""
+    """The headers of a request, without Host and Content-Length."""
     kind = {"content-type": "application/json"} if body else {}
     return {"accept": "*/*", "accept-encoding": OFFERED, "user-agent": "npu-adapter-kit"} | kind

@@ -1,6 +1,6 @@
-"""One HTTP/1.1 response without any I/O: bytes in, head and body out, whatever the split. httptools' one user.
+"""One HTTP/1.1 response without I/O: bytes in, head and body out, however they arrive. The only user of httptools.
 
-Both clients read with it: what it refuses, aiohttp under the evaluation client refuses as well.
+Both clients use this parser: it refuses what aiohttp, under the evaluation client, refuses.
 """
 
 from __future__ import annotations
@@ -10,26 +10,26 @@ import httptools
 from healthcheck.text.messages import msg
 
 _MAX_BARREN_BYTES = 2**16
-"""In the head, between chunks, after the last: a parser goes over what is still open with each arrival."""
+"""Bytes without progress (in the head, between or after chunks): each arrival makes the parser rescan them."""
 _MAX_HEADERS, _MAX_FIELD_BYTES = 128, 8190
 """aiohttp, under the evaluation client, refuses more headers and longer ones (3.14)."""
 _OK = 200
 
 
 class TooLargeError(Exception):
-    """An answer beyond what is read of one."""
+    """An answer exceeds the limit on its size."""
 
 
 class Response:
-    """A response as far as it has come.
+    """A response so far.
 
     Attributes:
-        status: 0 up to the end of the head.
-        headers: names in lower case; of those sent twice, the last.
-        begun: the first byte of the body came.
-        ended: the response is whole.
+        status: 0 until the head is complete.
+        headers: names in lower case; the last value of a repeated header.
+        begun: the first byte of the body arrived.
+        ended: the response is complete.
         reusable: the connection may carry another request.
-        untaken_bytes: of the body, as it was sent, that `take` has not given yet.
+        untaken_bytes: bytes of the body, as sent, that `take` has not returned yet.
     """
 
     def __init__(self) -> None:
@@ -49,15 +49,15 @@ class Response:
 
     @property
     def reason(self) -> str:
-        """The words after the status."""
+        """The reason phrase after the status."""
         return self._reason.decode("latin-1")
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes of the connection. Bytes after a complete response are ignored.
+        """Process the next bytes of the connection. Bytes after a complete response are ignored.
 
         Raises:
-            ConnectionError: they are not an HTTP response.
-            TooLargeError: 64 KiB without a byte of the body, or more headers than the evaluation client takes.
+            ConnectionError: the bytes are not an HTTP response.
+            TooLargeError: 64 KiB without a byte of the body, or more headers than the evaluation client accepts.
         """
         self._barren += len(data)
         try:
@@ -74,15 +74,15 @@ class Response:
             )
 
     def take(self) -> bytes:
-        """The body since the last call, as it was sent."""
+        """The bytes of the body since the last call, as sent."""
         data, self._untaken, self.untaken_bytes = b"".join(self._untaken), [], 0
         return data
 
     def close(self) -> None:
-        """The server closed the connection.
+        """Process the end of the connection.
 
         Raises:
-            ConnectionError: before the answer or in the middle of it.
+            ConnectionError: the answer had not begun or is incomplete.
         """
         if not self._in_body:
             raise ConnectionError(msg("the server closed the connection before it answered"))
@@ -91,7 +91,7 @@ class Response:
             raise ConnectionError(msg("the server closed the connection in the middle of its answer"))
         self.ended = True
 
-    # What httptools calls, in the order of a response. A second response nobody asked for is dropped.
+    # Callbacks of httptools, in the order of a response. An unrequested second response is dropped.
 
     def on_message_begin(self) -> None:
         self.reusable = False
@@ -127,5 +127,5 @@ class Response:
         if self._in_body and not self.ended:
             self.ended = True
             self.reusable = self._parser.should_keep_alive()
-        elif not self._in_body:  # 100 Continue and the like: the response comes after it
+        elif not self._in_body:  # 100 Continue or similar: the response follows
             self._reason, self.headers = b"", {}

@@ -1,7 +1,7 @@
-"""Server-sent events without any I/O: bytes in, blocks out, whatever the split of the bytes.
+"""Server-sent events without I/O: bytes in, blocks out, however the bytes are split.
 
-The evaluation client (AISBench) cuts the stream at blank lines, skips blocks that begin with a colon and takes the
-rest of a block after `data:` as one JSON text. The decoder here cuts at the same places, and bounds what it holds.
+The evaluation client (AISBench) splits the stream at blank lines, skips blocks that begin with a colon and takes
+the rest of a block after `data:` as one JSON text. This decoder splits at the same places, and bounds its buffer.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _LONGEST_BLANK_LINE = 4
 
 
 class Block(NamedTuple):
-    """The bytes between two blank lines, decoded; `replaced` where they were not UTF-8."""
+    """The decoded bytes between two blank lines; `replaced` if they were not UTF-8."""
 
     text: str
     replaced: bool = False
 
 
 class Decoder:
-    """Cuts a byte stream into blocks; holds at most one unfinished block of `limit` bytes.
+    """Splits a byte stream into blocks; buffers at most one unfinished block of `limit` bytes.
 
-    It raises nothing: what is wrong with the stream as a whole stands in `faults`, and after a block beyond the
-    limit it gives no more blocks.
+    It raises nothing: `faults` lists what is wrong with the stream as a whole. After a block that exceeds the
+    limit it returns no more blocks.
     """
 
     def __init__(self, limit: int = MAX_BLOCK_BYTES, line_limit: int = MAX_LINE_BYTES) -> None:
@@ -42,7 +42,7 @@ class Decoder:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What is wrong with the stream as a whole, in words."""
+        """The faults of the stream as a whole, in words."""
         line = msg(
             "a line of more than {line_limit} bytes: the evaluation client's HTTP library gives up on it",
             self._line_limit,
@@ -51,7 +51,7 @@ class Decoder:
         return (line,) * self._long_line + (block,) * self._overflow
 
     def feed(self, data: bytes) -> list[Block]:
-        """Take the next bytes and give the blocks that they complete."""
+        """Process the next bytes; returns the blocks that they complete."""
         self._measure_lines(data)
         if self._overflow:
             return []
@@ -73,7 +73,7 @@ class Decoder:
         return blocks
 
     def close(self) -> list[Block]:
-        """The stream ended: give what is left, if anything."""
+        """End the stream; returns the last block, if any."""
         left = bytes(self._held)
         if len(left) > self._limit:
             return self._give_up()
@@ -87,7 +87,7 @@ class Decoder:
         return []
 
     def _measure_lines(self, data: bytes) -> None:
-        """Keep the length of the unfinished line, its newline counted, and note one that is too long."""
+        """Update the length of the unfinished line, with its newline, and note a line that is too long."""
         if self._line_bytes + len(data) > self._line_limit:
             *ended, open_line = data.split(b"\n")
             lengths = [len(line) + 1 for line in ended] + [len(open_line)]
