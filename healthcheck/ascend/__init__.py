@@ -1,1 +1,1 @@
-"""What is known of Ascend: the version matrix, quantization schemes, kinds of NPU."""
+"""Facts about Ascend: the version matrix, quantization schemes, kinds of NPU."""

@@ -74,7 +74,7 @@ class Npu:
 
     @property
     def label(self) -> str:
-        """Its name, with the one of its series where people say that one."""
+        """The name that people use: the series for an A3, otherwise the kind."""
         return self.family.value if self.family is Family.A3 else self.name
 
 
@@ -114,14 +114,14 @@ def known() -> tuple[Npu, ...]:
 USUAL = ("910B4", "910B3", "910C")
 """The kinds to list if the author named none: the two sizes of the 910B, and the A3."""
 ASSUMED = "910B3"
-"""The kind that is assumed if none is named and the machine has no NPU."""
+"""The default kind, if none is named and the machine has no NPU."""
 
 
 def find(name: str) -> tuple[Npu, ...]:
-    """The kinds that a name may mean, smallest memory first; empty if it means none.
+    """The kinds that a name may mean, smallest memory first; empty for an unknown name.
 
-    "Ascend910B4", "910b4" and "Atlas 910B4" are one kind; "910B" and "Atlas 800I A2" may be any of six. Of a
-    virtual one ("310P3-vir04") this is the kind that it is cut from: its memory is less.
+    "Ascend910B4", "910b4" and "Atlas 910B4" are one kind; "910B" and "Atlas 800I A2" may be any of six. A virtual
+    NPU ("310P3-vir04") gives the kind that it is a part of, which has more memory.
     """
     key = re.sub(r"ASCEND|ATLAS|HUAWEI|NPU|SUPERPOD|VIR\d.*$|[^0-9A-Z]", "", name.upper())
     key = re.sub(r"^910(93\d\d)$", r"\1", key)
@@ -135,7 +135,7 @@ def find(name: str) -> tuple[Npu, ...]:
 
 
 def doubt(name: str) -> str:
-    """What to add where the smallest kind of a name is judged: the kinds that it may mean; "" if all are alike."""
+    """The addition to a judgement by the smallest kind of a name, listing all kinds; "" if all are alike."""
     kinds = find(name)
     if len({kind.usable_bytes for kind in kinds}) < 2:
         return ""
@@ -148,9 +148,9 @@ def _key(kind: Npu) -> str:
 
 
 def named_devices(npu: str, npus: int) -> Devices:
-    """The devices that `--npu` and `--npus` name: by default the assumed kind, and as many as a usual machine has.
+    """The devices of `--npu` and `--npus`; by default the assumed kind, and as many as a typical machine has.
 
-    `npu` names a known kind or is "". Of several kinds with the same name, the one with the least memory counts.
+    `npu` names a known kind or is "". If several kinds have the name, the one with the least memory counts.
     """
     kind = find(npu or ASSUMED)[0]
     return Devices(kind=kind, count=npus or kind.devices)

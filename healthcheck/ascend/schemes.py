@@ -1,4 +1,4 @@
-"""The quantization schemes that each vllm-ascend release registers, for which chips and which layers.
+"""The quantization schemes that each vllm-ascend release registers, by chip and kind of layer.
 
 The catalogue is data (`data/schemes.json`), read from the releases' own source by scripts/make_scheme_catalogue.py.
 A scheme is written as its name and its kind of layer: "W8A8_DYNAMIC moe".
@@ -15,7 +15,7 @@ from healthcheck.system import json_text
 from healthcheck.system.files import DATA
 
 IN_GROUPS = "in groups"
-"""Added to the name of a scheme of compressed-tensors whose weights have a scale for each group of a channel."""
+"""Suffix for a scheme of compressed-tensors whose weights have a scale for each group of a channel."""
 MINIMAX = "minimax_m2"
 EXPANDED, DISPUTED = "expanded", "disputed"
 CATALOGUE = DATA / "schemes.json"
@@ -23,16 +23,16 @@ CATALOGUE = DATA / "schemes.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attention:
-    """What becomes of --attention-backend and --kv-cache-dtype in one release.
+    """How one release treats --attention-backend and --kv-cache-dtype.
 
     Attributes:
-        backend: "own" if the release's attention is used whatever is named, "flash-attn" if FLASH_ATTN alone may
-            change that, "" if it is not known.
-        fp8_needs_950: it ends with an AssertionError for fp8 on other chips.
-        needs_scales: it ends with a ValueError for a cache of another format than 16 bits, unless the weights bring
-            scales for it; models with latent attention have rules of their own.
-        writes_16_bits: it writes the cache with an operator that takes 16 bits alone, and not on a 310P or a 950.
-        sparse_keeps_dtype: models with index_topk have a cache in their own format, whatever is named.
+        backend: "own" if the release always uses its own attention, "flash-attn" if only FLASH_ATTN may change
+            that, "" if it is not known.
+        fp8_needs_950: fp8 on other chips ends with an AssertionError.
+        needs_scales: a cache of another format than 16 bits ends with a ValueError, unless the weights contain its
+            scales; models with latent attention have rules of their own.
+        writes_16_bits: except on a 310P or a 950, the operator that writes the cache takes 16 bits only.
+        sparse_keeps_dtype: models with index_topk always have a cache in their own format.
     """
 
     backend: str = ""
@@ -50,11 +50,11 @@ class Registry:
         methods: the values of quant_method that its platform accepts.
         schemes: "W8A8_DYNAMIC moe" … by chip: "any" has those of every chip but the 310P, "950" those in number
             formats that only the 950 has, "310P" those of the 310P. Without "310P" one registry is for all chips.
-        compressed_tensors: the schemes that its configuration class for compressed-tensors can come to.
+        compressed_tensors: the schemes that its configuration class for compressed-tensors can select.
         reads: keys of the model's configuration without which a scheme's class raises AttributeError.
         fp8_in_blocks: it takes FP8 weights with a weight_block_size and dynamic activations, and no others.
-        fp8_of_minimax: what becomes of FP8 weights of MiniMax-M2, by chip: they are "expanded" to 16 bits without a
-            scheme, or it is "disputed" whether they are read rightly; empty if they are as those of other models.
+        fp8_of_minimax: the treatment of FP8 weights of MiniMax-M2, by chip: "expanded" to 16 bits without a scheme,
+            or "disputed" if it is not certain that they are read correctly; empty if they are like other models'.
     """
 
     vllm_ascend: str
@@ -68,18 +68,17 @@ class Registry:
 
     @property
     def known(self) -> bool:
-        """Whether the release has schemes of its own; the first ones left them to another package."""
+        """Whether the release has schemes of its own; the first releases left them to another package."""
         return any(self.schemes.values())
 
     def of_chip(self, family: Family) -> frozenset[str]:
-        """The schemes of a chip."""
         if family is Family.P310 and "310P" in self.schemes:
             return frozenset(self.schemes["310P"])
         newest = self.schemes.get("950", ()) if family is Family.A5 else ()
         return frozenset((*self.schemes.get("any", ()), *newest))
 
     def fp8_of(self, model_type: str, family: Family) -> str:
-        """What becomes of a model's FP8 weights on a chip beside all schemes; "" for nothing special."""
+        """The special treatment of a model's FP8 weights on a chip, which no scheme covers; "" for none."""
         if model_type != MINIMAX or family is Family.P310:
             return ""
         return self.fp8_of_minimax.get("950" if family is Family.A5 else "any", "")
@@ -89,7 +88,7 @@ class Registry:
         return any(scheme in labels for labels in self.schemes.values())
 
     def only_on_950(self, scheme: str) -> bool:
-        """Whether the release has the scheme for the 950 alone."""
+        """Whether the release has the scheme for the 950 only."""
         return scheme in self.schemes.get("950", ())
 
 

@@ -1,8 +1,8 @@
-"""The version matrix: which vLLM, CANN, torch and Python each vllm-ascend release belongs with.
+"""The version matrix: the vLLM, CANN, torch and Python that each vllm-ascend release belongs with.
 
 The service does not say which row its image has. A row is chosen (`--stack`), and results that depend on it are
 inferences.
-The rows are data (`data/stacks.json`, with their source and date); docs/adding-a-release.md says how one is added.
+The rows are data (`data/stacks.json`, with their source and date); docs/adding-a-release.md says how to add one.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Row:
     Attributes:
         vllm: the vLLM versions that it works with.
         python: a version specifier.
-        cann: None if neither the published table nor the release itself says it.
+        cann: None if neither the published table nor the release itself states it.
         requires: the release's own requirements of other packages, by normalised name.
         variables: the environment variables that it reads (envs.py, and its own VLLM_ASCEND_…).
         documented: False if the release itself is the only source, since the published table lacks it.
-        commit: its commit, or the beginning of its hash; None if the release does not say it.
+        commit: its commit, or the beginning of its hash; None if the release does not state it.
     """
 
     vllm_ascend: str
@@ -52,12 +52,12 @@ class Row:
 
     @property
     def final(self) -> bool:
-        """Whether this is a final release and no candidate."""
+        """Whether this is a final release, not a candidate."""
         return not Version(self.vllm_ascend).is_prerelease
 
     @property
     def quantizations(self) -> tuple[str, ...]:
-        """The methods of weights that it loads; it refuses others (supported_quantization in its platform.py)."""
+        """The quantization methods that it loads; it refuses others (supported_quantization in its platform.py)."""
         registered = schemes.registry(self.vllm_ascend)
         return registered.methods if registered else ()
 
@@ -70,7 +70,7 @@ class Row:
         return any(in_range(self.vllm_ascend, since) for since in ("==0.15.0rc1", ">=0.17.0rc1"))
 
     def label(self) -> str:
-        """The row as a message names it."""
+        """The release's name for messages."""
         return f"vllm-ascend {self.vllm_ascend}"
 
 
@@ -79,7 +79,7 @@ class Choice:
     """The row to judge by.
 
     Attributes:
-        asked: the release that was asked for and has no row; "" if the row is the one that was asked for.
+        asked: the requested release if it has no row; "" if the row is the requested one.
     """
 
     row: Row
@@ -87,7 +87,7 @@ class Choice:
 
     @property
     def doubt(self) -> str:
-        """Why what depends on the row stays open; "" if it does not."""
+        """Why results that depend on the row are not certain; "" if they are."""
         if not self.asked:
             return ""
         oldest, *_, newest = sorted((each.vllm_ascend for each in rows()), key=Version)
@@ -111,7 +111,7 @@ def _matrix() -> _Matrix:
 
 
 def source() -> str:
-    """The source of the matrix, and the date."""
+    """The source and date of the matrix."""
     return msg(
         "{source}; requires: the metadata and the Dockerfile of each release; read {read_on}",
         _matrix().source,
@@ -125,12 +125,12 @@ def rows() -> tuple[Row, ...]:
 
 
 def row(vllm_ascend: str = DEFAULT) -> Row:
-    """The row of a vllm-ascend release, or of the nearest one: see `choose`."""
+    """The row of a vllm-ascend release, or of the nearest one, as `choose` finds it."""
     return choose(vllm_ascend).row
 
 
 def choose(vllm_ascend: str = "") -> Choice:
-    """The row of a vllm-ascend release ("" for the default one), however its version is written.
+    """The row of a vllm-ascend release in any spelling; "" is the default release.
 
     A release without a row is judged by the newest row before it, or else by the oldest.
 
@@ -161,7 +161,7 @@ def _version(each: Row) -> Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A requirement of one part of a row: a version specifier, and the package that states it."""
+    """A requirement in a row: a version specifier, and the package that states it."""
 
     by: str
     specifier: str
@@ -184,7 +184,7 @@ def installed(each: Row) -> Mapping[str, str]:
     """The versions of the packages in a row's image, by normalised name.
 
     Exact if the row states them. transformers is the newest version that its upper limit names, else the oldest
-    that it allows; torchvision follows torch; a version that no row fixes is that of the newest image.
+    allowed one; torchvision follows torch; a version that no row states is that of the newest image.
     """
     major, minor, patch = [*each.torch.split("."), "0"][:3]
     versions = _UNLIMITED | {
@@ -206,14 +206,14 @@ _IMAGE_BUILD = "empty"
 
 
 def _specifiers(each: Row, package: str) -> tuple[str, ...]:
-    """The row's requirements of a package; a vLLM older than all known ones counts as the oldest of them."""
+    """The row's requirements of a package; those of the oldest known vLLM if the row's vLLM is older."""
     said = tuple(statement.specifier for statement in statements(each, package))
     oldest = _matrix().vllm_requires[min(_matrix().vllm_requires, key=Version)]
     return said or (oldest.get(package, ""),)
 
 
 def _within(specifiers: tuple[str, ...]) -> str:
-    """A version that specifiers allow: the newest that one names as allowed, else the oldest allowed one."""
+    """A version that all specifiers allow: the newest upper limit or pin, else the newest lower limit."""
     clauses = [clause for text in specifiers for clause in SpecifierSet(text)]
     for operators in ({"==", "<="}, {">="}):
         named = [clause.version for clause in clauses if clause.operator in operators]
@@ -224,7 +224,7 @@ def _within(specifiers: tuple[str, ...]) -> str:
 
 
 def nearest(versions: Mapping[str, str]) -> Row:
-    """The row that agrees with most of the versions given; among equals the very release, a final one, the newest.
+    """The row that agrees with most of the given versions. Ties go to the exact release, a final one, the newest.
 
     `versions` has any of vllm_ascend, vllm, python, cann, torch, torch_npu, triton_ascend; empty ones are ignored.
     Local parts and post releases do not count (`0.23.0+empty` is vLLM 0.23.0; the matrix and the tags themselves
@@ -252,7 +252,7 @@ def _agrees(each: Row, name: str, version: str) -> bool:
 
 
 def same_release(one: str, other: str) -> bool:
-    """Whether two versions are the same but for local parts, post and development releases (case ignored)."""
+    """Whether two versions are equal, ignoring local parts, post and development releases, and case."""
     try:
         return _release(one) == _release(other)
     except InvalidVersion:
@@ -265,7 +265,7 @@ def _release(text: str) -> tuple[Version, tuple[str, int] | None]:
 
 
 def spans(some: Iterable[str], known: Iterable[str]) -> str:
-    """Some of the known releases in words, oldest first; three or more in a row are "first to last"."""
+    """Releases in words, oldest first; three or more that follow each other in `known` become "first to last"."""
     wanted, groups = set(some), [list[str]()]
     for version in sorted(known, key=Version):
         if version in wanted:
@@ -277,12 +277,11 @@ def spans(some: Iterable[str], known: Iterable[str]) -> str:
 
 
 def is_older(one: str, other: str) -> bool:
-    """Whether a version comes before another one."""
     return Version(one) < Version(other)
 
 
 def in_range(version: str, specifier: str) -> bool:
-    """Whether a version lies in a range of versions; a text that is not a version does not."""
+    """Whether a version lies in a range of versions; False for a text that is not a version."""
     try:
         return SpecifierSet(specifier).contains(version.strip(), prereleases=True)
     except (InvalidVersion, InvalidSpecifier):
