@@ -1,1 +1,1 @@
-"""What every stage is made of: checks, findings, results, the ledger that keeps them, and progress."""
+"""The parts of every stage: checks, findings, results, the ledger that keeps them, and progress."""

@@ -1,4 +1,4 @@
-"""How a check is declared: a small function from the facts of its stage to findings.
+"""Declares checks: small functions from the facts of a stage to findings.
 
     @check("plan/port", f"The server listens on port {PORT}", rule=contract.LISTENS_ON_PORT,
            why=f"The service connects to port {PORT} and to no other.", requires=("plan/starts-server",))
@@ -38,11 +38,11 @@ _PLACES = {
     "{limit_bytes}": f"{contract.MAX_WEIGHT_BYTES:,}",
     "{limit_gib_bytes}": f"{contract.MAX_WEIGHT_GIB_BYTES:,}",
 }
-"""What a page may name of the contract."""
+"""Placeholders for figures of the contract in a page."""
 
 
 class NotApplicable(Exception):  # noqa: N818 - it is an outcome, not an error
-    """The check has nothing to say about these facts; the text says why."""
+    """The check does not apply to these facts; the text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Check(Generic[Facts]):
         why: one sentence: why the service cares.
         page: what `npu-adapter explain` prints: the reason at length, and the repair; see `filled`.
         requires: ids of checks that must not have failed or been skipped before this one makes sense.
-        by_row: what it finds depends on the row of the version matrix.
+        by_row: its findings depend on the row of the version matrix.
         run: from facts to findings.
     """
 
@@ -70,7 +70,8 @@ class Check(Generic[Facts]):
     def judge(self, facts: Facts, doubt: str = "") -> CheckResult:
         """Run the check over the facts; an exception in it is the kit's error, never the submission's failure.
 
-        `doubt` says why the row of the version matrix may not be the right one: what depends on it is unsettled.
+        `doubt` says why the row of the version matrix may be the wrong one: findings that depend on it become
+        unsettled.
         """
         began = time.monotonic()
         outcome, findings, because = Outcome.PASS, (), ""  # type: tuple[Outcome, tuple[Finding, ...], str]
@@ -87,7 +88,7 @@ class Check(Generic[Facts]):
     def result(
         self, outcome: Outcome, *, findings: tuple[Finding, ...] = (), because: str = "", seconds: float = 0.0
     ) -> CheckResult:
-        """A result of this check, for the engine and for tests."""
+        """Make a result of this check, for the engine and for tests."""
         return CheckResult(
             id=self.id,
             stage=self.stage,
@@ -103,7 +104,7 @@ class Check(Generic[Facts]):
 
 
 def broke(error: BaseException) -> str:
-    """What broke in the kit: its own sentence, or the error with its type."""
+    """The reason of a failure in the kit: a KitError's own sentence, or any other error with its type."""
     return str(error) if isinstance(error, KitError) else msg("{name}: {error}", type(error).__name__, error)
 
 
@@ -117,7 +118,7 @@ def _outcome(findings: tuple[Finding, ...]) -> Outcome:
 
 
 def _doubted(findings: tuple[Finding, ...], doubt: str) -> tuple[Finding, ...]:
-    """The findings by a row that may not be the right one, none of them a failure, after the reason."""
+    """Findings by a row that may be the wrong one: the reason first, and every failure as unsettled."""
     reason = unsettled(
         expected=msg("a row of the version matrix for the release"),
         seen=doubt,
@@ -164,7 +165,7 @@ def check(
 
 
 def filled(page: str) -> str:
-    """The page, in whatever language it is, with what its names of places stand for."""
+    """Replace the placeholders in a page, in any language."""
     for name, value in _PLACES.items():
         page = page.replace(name, value)
     return page
@@ -188,9 +189,9 @@ def _finding(
 fail = functools.partial(_finding, Level.FAIL)
 """A documented rule is broken, or a malfunction was observed."""
 warn = functools.partial(_finding, Level.WARN)
-"""Something that rests on an inference about the service, or a risk that is not a fault yet."""
+"""A problem by inference about the service, or a risk that is not a fault yet."""
 unsettled = functools.partial(_finding, Level.UNSETTLED)
-"""The question could not be answered: something outside was in the way, or the evidence is too thin."""
+"""The question has no answer: something outside the submission prevented it, or there is too little evidence."""
 
 
 class At:
@@ -203,5 +204,5 @@ class At:
 
 
 def note(seen: str, *, where: str = "", evidence: Mapping[str, JsonValue] | None = None) -> Finding:
-    """Something worth saying beside a pass."""
+    """Additional information beside a pass."""
     return Finding(level=Level.NOTE, expected="", seen=seen, where=where, evidence=evidence or {})

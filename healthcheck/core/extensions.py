@@ -6,8 +6,8 @@
     [project.entry-points."npu_adapter.commands"]
     licences = "own_check:COMMAND"      # a Command
 
-The kit's own extensions are the strings of `OWN`: the core imports none of them, and works without them. What
-cannot be loaded becomes a check that ends as an error and names the extension.
+The kit's own extensions are the strings of `OWN`: the core imports none of them, and works without them. An
+extension that cannot be loaded becomes a check that ends as an error and names the extension.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ OWN: tuple[tuple[str, str, str], ...] = (
 )
 """Group, name and place of each, as an entry point has them: they work in a clone that is not installed."""
 RESERVED = frozenset({stage.value for stage in Stage} | {"task", "extension"})
-"""The first words of the kit's own check ids, which no extension may take."""
+"""The first words of the kit's own check ids, which no extension may use."""
 _ID = re.compile(r"([a-z0-9-]+)/[a-z0-9-]+")
 
 
@@ -67,7 +67,7 @@ class Extension:
     """An entry point.
 
     Attributes:
-        place: of its object, such as "own_check:CHECKS".
+        place: where its object is, such as "own_check:CHECKS".
         distribution: its name and version, "" for the kit's own extensions.
     """
 
@@ -80,10 +80,10 @@ class Extension:
         return self.place.partition(":")[0]
 
     def load(self) -> object:
-        """The object.
+        """Import the object.
 
         Raises:
-            KitFailure: it cannot be imported; the message says why.
+            KitFailure: the import failed; the message says why.
         """
         try:
             return pkgutil.resolve_name(self.place)
@@ -91,13 +91,13 @@ class Extension:
             raise KitFailure(self.broken(broke(error))) from error
 
     def broken(self, reason: str) -> Message:
-        """The sentence about an extension that cannot be used."""
+        """The sentence that the extension cannot be used, with the reason."""
         source = f"{self.place}, {self.distribution}" if self.distribution else self.place
         return msg("the extension {name} ({source}) cannot be used: {reason}", self.name, source, reason)
 
 
 def installed(group: str) -> tuple[Extension, ...]:
-    """The extensions of other distributions in the environment that runs the kit, by name."""
+    """The extensions of other distributions in the kit's environment, sorted by name."""
     from importlib.metadata import entry_points  # noqa: PLC0415 - most commands need no extension
 
     found = [
@@ -112,7 +112,7 @@ def installed(group: str) -> tuple[Extension, ...]:
 
 
 def own(group: str) -> tuple[Extension, ...]:
-    """The kit's own extensions, without those whose folder is not there."""
+    """The kit's own extensions, without those whose folder does not exist."""
     of_group = (Extension(name=name, place=place) for their, name, place in OWN if their == group)
     return tuple(each for each in of_group if _is_there(each.module))
 
@@ -134,7 +134,7 @@ def command(extension: Extension) -> Command:
     """The command of an extension.
 
     Raises:
-        KitFailure: it cannot be loaded, or is none.
+        KitFailure: it cannot be loaded, or is not a Command.
     """
     loaded = extension.load()
     if not isinstance(loaded, Command):
@@ -143,7 +143,7 @@ def command(extension: Extension) -> Command:
 
 
 def part(name: str, option: str) -> Any:
-    """What an option of a core command uses.
+    """The object that implements an option of a core command.
 
     Raises:
         UsageError: this installation does not have it.
@@ -164,8 +164,8 @@ class Extra:
     """The checks of extensions for one run.
 
     Attributes:
-        checks: each is judged with the kit's own of its stage.
-        unusable: one for each extension that is not loaded; they are judged first, of whatever facts.
+        checks: each is judged with the kit's own checks of its stage.
+        unusable: one for each extension that is not loaded; they are judged first and need no facts.
         sources: the extensions with their distributions and versions.
     """
 
@@ -174,12 +174,12 @@ class Extra:
     sources: tuple[str, ...] = ()
 
     def of(self, stage: Stage) -> tuple[Check[Any], ...]:
-        """Those that are judged with a stage's own."""
+        """The checks of a stage."""
         return tuple(each for each in self.checks if each.stage is stage)
 
     @property
     def provenance(self) -> dict[str, JsonValue]:
-        """What a report says of them."""
+        """The extensions, for the report's provenance."""
         return {"extensions": list(self.sources)} if self.sources else {}
 
 
@@ -189,7 +189,7 @@ NONE = Extra()
 def extra_checks(judged: Path | None = None) -> Extra:
     """The checks of all installed extensions.
 
-    `judged` is the repository that is verified: nothing of it is loaded.
+    `judged` is the repository that is verified: no extension is loaded from it.
     """
     checks: list[Check[Any]] = []
     unusable: list[Check[object]] = []
@@ -228,7 +228,7 @@ def _fit(extension: Extension, loaded: object, taken: set[str]) -> tuple[Check[A
 
 
 def _lies_in(module: str, folder: Path) -> bool:
-    """Whether importing the module would run a file of the folder; the kit's own environment in it does not count.
+    """Whether importing the module would run a file of the folder; the kit's environment inside it does not count.
 
     The spec of a name without a dot is found without importing anything.
     """

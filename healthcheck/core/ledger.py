@@ -19,8 +19,8 @@ Facts = TypeVar("Facts")
 class Ledger:
     """The results of a run so far. It only grows, and its findings contain no secrets.
 
-    `waived` has the ids of checks that are not to run, each with who asked for that and why. `doubt` says why the
-    row of the version matrix may not be the right one (stacks.Choice), "" if it is.
+    `waived` has the ids of checks that must not run, each with who asked for that and why. `doubt` says why the row
+    of the version matrix may be the wrong one (stacks.Choice), "" if it is certain.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Ledger:
         return tuple(self._results.values())
 
     def result(self, id: str) -> CheckResult:  # noqa: A002 - the word of the report
-        """The result of a check that has one."""
+        """The result of a check that has already one."""
         return self._results[id]
 
     def settle(self, stage: Stage, because: str) -> None:
@@ -57,14 +57,14 @@ class Ledger:
         return tuple(result for result in self._results.values() if result.outcome is Outcome.FAIL)
 
     def judge(self, checks: Sequence[Check[Facts]], gather: Callable[[], Facts]) -> Facts | None:
-        """Gather the facts and run the checks over them, in order.
+        """Gather the facts, run the checks over them in order, and return the facts.
 
-        A check whose prerequisite failed, was skipped or broke is skipped and names it; where that leaves no
-        check to run, the facts are not gathered. Where they cannot be gathered, the checks are unsettled if
-        something was in the way (Blocked), and the kit's own errors otherwise. None is returned then.
+        A check whose prerequisite failed, was skipped or broke is skipped and names it; if that leaves no check to
+        run, the facts are not gathered. If gathering fails, the checks are unsettled after a Blocked and the kit's
+        own errors otherwise. In both cases None is returned.
 
         Raises:
-            UsageError: the facts cannot be gathered from what the user gave.
+            UsageError: the facts cannot be gathered from the user's input.
         """
         if all(self._obstacle(check) for check in checks):
             self.skip(checks)
@@ -85,7 +85,7 @@ class Ledger:
         return facts
 
     def skip(self, checks: Sequence[Check[Facts]], because: str = "") -> None:
-        """Skip the checks that have no result yet, for their own prerequisite or else for this reason."""
+        """Skip the checks that have no result yet, because of a failed prerequisite or else for this reason."""
         for check in (check for check in checks if check.id not in self._results):
             self._record(check.result(Outcome.SKIP, because=self._obstacle(check) or because))
 

@@ -14,9 +14,9 @@ from healthcheck.text.messages import msg
 JsonValue = Union[None, bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]"]
 SCHEMA = 1
 SIMULATOR = "npu-adapter-simulator"
-"""The `server` header of a simulated endpoint; a report on one says so in its first words."""
+"""The `server` header of a simulated endpoint; a report on one begins with that fact."""
 NOT_BUILT = msg("not built")
-"""The provenance "engine_config" where neither `--deep` nor a launch had vLLM check its arguments."""
+"""The provenance "engine_config" if neither `--deep` nor a launch had vLLM check its arguments."""
 SOFT_SCORES = "samples with a soft score"
 """The figure that counts samples with a score between 0 and 1: without any, avg@n is the accuracy."""
 
@@ -35,11 +35,11 @@ class Stage(enum.Enum):
 
 
 STAGES = (Stage.REPO, Stage.PLAN, Stage.WEIGHTS, Stage.SERVICE, Stage.ENDPOINT, Stage.PROBE)
-"""Those that `verify` always runs; numerics runs on request."""
+"""The stages that `verify` always runs; numerics runs on request."""
 
 
 class Level(enum.Enum):
-    """What a finding means for its check, mildest first."""
+    """The meaning of a finding for its check, mildest first."""
 
     NOTE = "note"
     WARN = "warn"
@@ -94,9 +94,9 @@ class CheckResult:
     """How one check ended, and why.
 
     Attributes:
-        settled: False if the check was meant to give an answer and could not.
+        settled: False if the check should have given an answer and could not.
         because: for a skip, the failed prerequisite or the reason; for an error, what broke in the kit.
-        seconds: time that the check itself took.
+        seconds: the check's own run time.
     """
 
     id: str
@@ -119,8 +119,8 @@ class Report:
         asked: the requested stages, in words ("repo to probe"), so that a partial pass does not look complete.
         metrics: figures by name, as JSON values with their intervals.
         provenance: versions, weights fingerprint, commit, parameters, seeds, machine.
-        stopped: why the run ended before its time ("interrupted"), "" if it did not.
-        uncommitted: why the files that were judged are not the committed ones, "" if they are.
+        stopped: why the run ended early ("interrupted"), "" if it did not.
+        uncommitted: why the judged files differ from the committed ones, "" if they do not.
     """
 
     verdict: Verdict
@@ -133,7 +133,7 @@ class Report:
 
 
 def verdict_of(results: tuple[CheckResult, ...], *, stopped: str = "", uncommitted: str = "") -> Verdict:
-    """The verdict that follows from the results: any failure is not-ready; anything unsettled is inconclusive.
+    """The verdict of these results: any failure is not-ready; anything unsettled is inconclusive.
 
     Uncommitted files are never ready, whatever the results: the service gets the commit.
     """
@@ -145,7 +145,7 @@ def verdict_of(results: tuple[CheckResult, ...], *, stopped: str = "", uncommitt
 
 
 def exit_status(report: Report) -> ExitStatus:
-    """That of the verdict; KIT_FAILED if only the kit's own failure prevents one."""
+    """The exit status of the verdict; KIT_FAILED if only the kit's own failure prevents a verdict."""
     if report.verdict is Verdict.READY:
         return ExitStatus.READY
     if report.verdict is Verdict.NOT_READY:
