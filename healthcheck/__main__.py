@@ -1,10 +1,10 @@
-"""How every command starts: before anything is imported, the caller's folder is taken off the search path.
+"""The start of every command: before any import, the working directory is removed from the search path.
 
 `python3 -I -m healthcheck` is the same command as `npu-adapter`.
 
-`python -m` puts that folder in front, and so does an empty entry of PYTHONPATH, as the set_env.sh of CANN leaves
-one: a json.py of the repository that is looked at would be run instead of Python's own. Without -I (or -P), Python
-itself looks into the folder that it is started in, before anything of this runs.
+`python -m` puts the working directory first, and so does an empty entry of PYTHONPATH, as CANN's set_env.sh leaves
+it: a json.py of the verified repository would run instead of Python's own. Without -I (or -P), Python itself
+imports from the working directory before this module runs.
 """
 
 import os
@@ -12,7 +12,7 @@ import sys
 
 
 def main() -> int:
-    """Run one command; the exit status."""
+    """Run one command and return its exit status."""
     forget_the_callers_folder()
     from healthcheck.cli import main as command  # noqa: PLC0415 - not before
 
@@ -20,10 +20,10 @@ def main() -> int:
 
 
 def forget_the_callers_folder() -> None:
-    """Remove from sys.path the working directory and every entry that is relative to it."""
+    """Remove from sys.path the working directory and every relative entry."""
     try:
         here = os.path.realpath(os.getcwd())
-    except OSError:  # it was removed
+    except OSError:  # the directory was removed
         here = ""
     sys.path[:] = [entry for entry in sys.path if os.path.isabs(entry) and os.path.realpath(entry) != here]
 

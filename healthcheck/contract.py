@@ -24,7 +24,7 @@ LAUNCH = msg('exec vllm serve "${model_path_variable}" --host 0.0.0.0 --port {po
 """A last line of deploy.sh that meets the service's rules."""
 MAX_WEIGHT_GB = 100
 MAX_WEIGHT = f"{MAX_WEIGHT_GB} GB"
-"""The weight limit as the page writes it. Which unit that is it does not say."""
+"""The weight limit as the page writes it. The page does not say which unit that is."""
 MAX_WEIGHT_BYTES = MAX_WEIGHT_GB * 10**9
 """The limit read strictly, in powers of ten."""
 MAX_WEIGHT_GIB_BYTES = MAX_WEIGHT_GB * 2**30
@@ -33,7 +33,7 @@ SAMPLES_PER_PROBLEM = 5
 
 
 class Status(enum.Enum):
-    """How sure it is that the service has this rule."""
+    """How certain it is that the service has this rule."""
 
     DOCUMENTED = msg("documented")
     INFERRED = msg("inferred")
@@ -41,7 +41,7 @@ class Status(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule of the service, with the words that it was read from."""
+    """One rule of the service, with the sentence that states it."""
 
     sentence: str
     status: Status
@@ -138,4 +138,4 @@ UNKNOWN = (
     msg("whether the client runs on the same host"),
     msg("the data set, max_tokens, temperature and concurrency of a task"),
 )
-"""What the service does not document. Reports list it, so that a pass is not read as more than it is."""
+"""What the service does not document. Reports list it, so that nobody reads too much into a pass."""

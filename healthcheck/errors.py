@@ -14,11 +14,11 @@ from healthcheck.text.messages import Message, msg
 
 
 class ExitStatus(enum.IntEnum):
-    """How a command of the kit ends; a command without a verdict says in its help what its own mean.
+    """The exit statuses of the kit's commands; the help of a command without a verdict explains its own.
 
     Attributes:
-        READY: also what a command without a verdict ends with when it did its work.
-        INCONCLUSIVE: the evidence does not settle it, or something else was in the way.
+        READY: also for a command without a verdict that did its work.
+        INCONCLUSIVE: the evidence does not settle the verdict, or something outside the submission was in the way.
         KIT_FAILED: the kit could not do its own work, or could not write its output.
     """
 
@@ -34,11 +34,11 @@ class KitError(Exception):
 
 
 class UsageError(KitError):
-    """The command was given something it cannot use."""
+    """The arguments or input of a command are unusable."""
 
 
 class Blocked(KitError):  # noqa: N818 - an outcome more than an error
-    """Something that is not the submission's fault was in the way (a port taken, no NPU)."""
+    """Something outside the submission was in the way (a port in use, no NPU)."""
 
 
 class KitFailure(KitError):  # noqa: N818 - says whose failure it is
@@ -58,9 +58,9 @@ REASONS = (
     msg("Cannot assign requested address"),
     msg("Connection refused"),
 )
-"""What the system says most; anything else that it says stays as it is."""
+"""The most common reasons that the system gives; others are not translated."""
 
 
 def reason_of(error: OSError) -> Message:
-    """Why the system refused, in its own words, which are known in other languages too."""
+    """The system's reason for an error, as a message that can be translated."""
     return Message(error.strerror or str(error))
