@@ -1,9 +1,9 @@
 """Signs of a broken deployment in a single text: pure functions, each with its measured limits.
 
-Much that is healthy looks odd: rules of dashes, tables, matrices of zeros, JSON, base64, lists in many scripts, a
-sentence said six times. A loop that a model ends by itself is told from one that only max_tokens ended: `cut` says
-which it was. docs/healthy-servers.md has the rates on texts that nobody wrote for this kit. Random words and digits
-are not seen: that is what the accuracy is for.
+Many healthy texts look odd: rules of dashes, tables, matrices of zeros, JSON, base64, lists in many scripts, a
+sentence repeated six times. `cut` tells a loop that only max_tokens ended from a loop that the model ended itself.
+docs/healthy-servers.md has the rates on texts that were not written for this kit. Random words and digits are not
+detected here; they lower the accuracy.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ DRAWN_LEAST_CHARS = 400
 DRAWN_CUT_LEAST_CHARS = 120
 """The same for an answer that max_tokens cut."""
 ENCODED_DISTINCT = 12
-"""With this many other characters beside the frequent one, a text is base64 and not constant."""
+"""With at least this many other characters beside the most frequent one, a text is base64 and not constant."""
 CONSTANT_SHARE = 0.6
 CONSTANT_DISTINCT = 3
 LOOP_WINDOW_CHARS = 4000
 CUT_LOOP = (48, 4)
 """Characters and repeats of a loop that max_tokens ended."""
 ENDED_LOOP = (200, 8)
-"""Of one that the model ended itself, and of one without a letter in it: a rule, the last rows of a matrix."""
+"""The same for a loop that the model ended, or one without a letter: a rule, the last rows of a matrix."""
 COMPRESSIBLE_LEAST_BYTES = 400
 COMPRESSIBLE_RATIO = 8.0
 COMPRESSIBLE_DATA_RATIO = 24.0
-"""Running text reaches 7 with zlib at level 9, its white space collapsed; JSON 12, hexadecimal dumps 20."""
+"""Running text reaches 7 with zlib at level 9 and collapsed white space; JSON 12, hexadecimal dumps 20."""
 RUNNING_SHARE = 0.85
-"""The least share of letters among the characters of running text, without white space."""
+"""The lowest share of letters in running text, without white space."""
 BAD_SHARE = 0.005
 BAD_LEAST = 2
 SCRIPTS = 4
@@ -50,7 +50,7 @@ LANGUAGE_LEAST_LETTERS = 12
 WORDS_SHARE = 0.04
 BROKEN_LEAST_WORDS = 4
 WORDS_RUNNING = 0.75
-"""The least share of words among the parts between white space."""
+"""The lowest share of words among the parts between white space."""
 
 _SMALL_WORDS = frozenset(
     word
@@ -68,7 +68,7 @@ _WORD = re.compile(r"[(\"'“‘*_]*([^\W\d_]+(?:['’-][^\W\d_]+)*)[.,;:!?…)\
 _DRAWN_RUN = re.compile(r"((?:[^\w\s!?]|[\d_]))\1{3,199}(?!\1)")
 """A run of one drawing character, no longer than in rules, tables and rows of emoji."""
 _SHOUTED = "!?\ufffd"
-"""Characters that nobody draws with, and that token 0 and broken bytes become."""
+"""Characters that are no drawing characters, and into which token 0 and broken bytes decode."""
 _LEADS_ON = frozenset(
     re.findall(
         r"\w+",
@@ -76,23 +76,23 @@ _LEADS_ON = frozenset(
         "my every per when while since would could should must between",
     )
 )
-"""Words that hardly ever end a text; "in", "to" or "with" do."""
+"""Words that hardly ever end a text; "in", "to" or "with" sometimes do."""
 _LEADS_ON_IN_CHINESE = tuple(re.findall(r"\w+", "因为 所以 如果 但是 而且 并且 或者 以及 等于 答案是 我们 然后"))
-"""Single characters do end a text: the sum is 和, "yes" is 是."""
+"""No single characters, which do end a text: the sum is 和, "yes" is 是."""
 _LEADS_ON_SIGN = re.compile(r"(?:[,、，(（\[{“「《]|(?<=\s)[=+×÷*-])$")
 _OPENING, _CLOSING = "([{（【「《", ")]}）】」》"
 _JAPANESE_AND_CHINESE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "KATAKANA-HIRAGANA", "IDEOGRAPHIC"})
 
 
 def empty(text: str) -> bool:
-    """Nothing is left after the reasoning; an unclosed `<think>` leaves nothing."""
+    """Whether nothing is left without the reasoning; an unclosed `<think>` leaves nothing."""
     return not final_text(text)
 
 
 def constant(text: str, cut: bool = False) -> bool:
-    """One character makes up most of it, or it has next to no different ones: "!!!!!!", token 0 again and again.
+    """Whether the text is mostly one character, or has almost no different ones: "!!!!!!", token 0 repeatedly.
 
-    `cut` says that max_tokens ended it, and not the model.
+    `cut`: max_tokens ended the text, not the model.
     """
     body = text.rstrip()
     body = body.rstrip(body[-1]) if cut and body else body
@@ -103,16 +103,16 @@ def constant(text: str, cut: bool = False) -> bool:
     common, times = counts.most_common(1)[0]
     if times <= CONSTANT_SHARE * total and len(counts) > CONSTANT_DISTINCT:
         return False
-    if common.isalpha():  # a short word again and again is a loop, which a weak model may end
+    if common.isalpha():  # a repeated short word is a loop, which a weak model may end
         return times > CONSTANT_SHARE * total and len(counts) <= ENCODED_DISTINCT
     drawn = DRAWN_CUT_LEAST_CHARS if cut else DRAWN_LEAST_CHARS
     return total >= (CONSTANT_LEAST_CHARS if common in _SHOUTED else drawn)
 
 
 def tail_loop(text: str, cut: bool = False) -> bool:
-    """It ends in a short piece that is repeated; `cut` says that max_tokens ended it, and not the model.
+    """Whether the text ends in a short repeated piece; `cut`: max_tokens ended the text, not the model.
 
-    The smallest period of each prefix of the reversed tail, by the prefix function of Knuth, Morris and Pratt.
+    Finds the smallest period of each prefix of the reversed tail, by Knuth, Morris and Pratt's prefix function.
     """
     tail = text.rstrip()[-LOOP_WINDOW_CHARS:][::-1]
     lettered = next((n for n, sign in enumerate(tail, 1) if sign.isalpha() or sign in _SHOUTED), len(tail) + 1)
@@ -131,7 +131,7 @@ def tail_loop(text: str, cut: bool = False) -> bool:
 
 
 def compressible(text: str) -> bool:
-    """It shrinks as no language does: loops that vary a little, and loops before a changed ending."""
+    """Whether the text compresses better than any language: loops with variations, and earlier loops."""
     plain = " ".join(text.split())
     data = plain.encode("utf-8", "replace")
     if len(data) < COMPRESSIBLE_LEAST_BYTES:
@@ -141,14 +141,14 @@ def compressible(text: str) -> bool:
 
 
 def bad_codepoints(text: str) -> bool:
-    """Replacement, control, private or unassigned characters; one that max_tokens cut in half is not a sign."""
+    """Whether the text has replacement, control, private or unassigned characters; a last one may be a cut."""
     whole = text.rstrip("\ufffd")
     bad = sum(count for character, count in Counter(whole).items() if _is_bad(character))
     return bad >= BAD_LEAST and bad > BAD_SHARE * len(whole)
 
 
 def mixed_scripts(text: str) -> bool:
-    """Letters of four or more scripts, with no more than a space between: random tokens of many languages.
+    """Whether letters of four or more scripts follow each other, with at most a space between: random tokens.
 
     A list of greetings in ten scripts has a comma, a line or words of the main script between any two of them.
     """
@@ -163,7 +163,7 @@ def mixed_scripts(text: str) -> bool:
 
 
 def implausible_words(text: str) -> bool:
-    """Long running text without the small words of a language in Latin letters, or frequent signs of Chinese."""
+    """Whether long running text lacks the small words of every Latin-script language, or frequent hanzi."""
     signs = re.findall(r"[\u4e00-\u9fff]", text)
     if len(signs) >= WORDS_LEAST:
         return not _KANA.search(text) and sum(sign in _CHINESE for sign in signs) < WORDS_SHARE * len(signs)
@@ -177,9 +177,9 @@ def implausible_words(text: str) -> bool:
 
 
 def breaks_off(text: str) -> bool:
-    """It ends where no sentence, formula or block of code does: "of the", "3 + 4 =", a comma, an open bracket.
+    """Whether the text ends where no sentence, formula or code block does: "of the", "3 + 4 =", a comma, a bracket.
 
-    So do about one in four texts that are cut between two words, and next to no complete one.
+    True for about one in four texts that are cut between two words, and for almost no complete text.
     """
     body = final_text(text).rstrip()
     words = body.split()
@@ -196,7 +196,7 @@ def breaks_off(text: str) -> bool:
 
 
 def dominant_script(text: str) -> str:
-    """The script of more than half of the letters ("LATIN", "CJK", …); "" if there is none or there are few."""
+    """The script of more than half of the letters ("LATIN", "CJK", …); "" if there is none or too few letters."""
     scripts = _scripts(text)
     total = scripts.total()
     if total < LANGUAGE_LEAST_LETTERS:
@@ -214,14 +214,14 @@ DETECTORS: dict[str, Callable[[str], bool]] = {
 }
 
 ENDING_DETECTORS: dict[str, Callable[[str, bool], bool]] = {"constant": constant, "tail_loop": tail_loop}
-"""Those to which it matters whether max_tokens ended the text."""
+"""Detectors that depend on whether max_tokens ended the text."""
 
 
-@lru_cache(maxsize=2**17)  # figures and checks ask for all answers of a run one after the other
+@lru_cache(maxsize=2**17)  # figures and checks repeat the question for all answers of a run
 def flags(text: str, *, cut: bool = False) -> tuple[str, ...]:
-    """The names of the detectors that a text sets off; `cut`: max_tokens ended it (finish_reason "length").
+    """The names of the detectors that a text triggers; `cut`: max_tokens ended it (finish_reason "length").
 
-    A cut text is never "empty": its thoughts had no room to end.
+    A cut text is never "empty": its reasoning had no room to end.
     """
     names = [name for name, detector in DETECTORS.items() if detector(text) and not (cut and detector is empty)]
     names += [name for name, detector in ENDING_DETECTORS.items() if detector(text, cut)]
@@ -237,7 +237,7 @@ def _is_bad(character: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _script(character: str) -> str:
-    """The script of a letter, "" for anything else; the scripts that Chinese or Japanese text mixes are one."""
+    """The script of a letter, "" for other characters; the scripts that Chinese and Japanese mix count as one."""
     if not character.isalpha():
         return ""
     first = unicodedata.name(character, "").partition(" ")[0]
@@ -247,7 +247,7 @@ def _script(character: str) -> str:
 
 
 def _scripts(text: str) -> Counter[str]:
-    """How many letters of each script a text has."""
+    """The number of letters per script."""
     scripts: Counter[str] = Counter()
     for character, count in Counter(text).items():
         if script := _script(character):
@@ -256,6 +256,6 @@ def _scripts(text: str) -> Counter[str]:
 
 
 def _runs(text: str) -> bool:
-    """Whether it is running text rather than data, code or a table."""
+    """Whether this is running text rather than data, code or a table."""
     kinds = Counter(unicodedata.category(character)[0] for character in text if not character.isspace())
     return kinds["L"] + kinds["M"] >= RUNNING_SHARE * max(kinds.total(), 1)

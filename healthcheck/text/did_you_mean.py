@@ -1,4 +1,4 @@
-"""The nearest known name to one that is not known, for the end of a sentence."""
+"""Suggests the known names nearest to an unknown one, for the end of a sentence."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The language of what a person reads. Ids, JSON keys, code and quoted text stay as they are.
+"""The language of texts for a person. Ids, JSON keys, code and quoted text are not translated.
 
-A message is looked up in the gettext catalogue of the language, healthcheck/locale/LANGUAGE/LC_MESSAGES, by its
-English text; `make messages` keeps the catalogues up to date.
+A message is looked up by its English text in the gettext catalogue of the language,
+healthcheck/locale/LANGUAGE/LC_MESSAGES; `make messages` keeps the catalogues up to date.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 
 class Language(str, Enum):
-    """Its code, as in the name of a locale."""
+    """A language, by its code in the name of a locale."""
 
     ENGLISH = "en"
     CHINESE = "zh"
 
 
 TAGS = {Language.ENGLISH: "en", Language.CHINESE: "zh-CN"}
-"""As HTML names a language."""
+"""The language tags of HTML."""
 
 
 def of_the_user(environment: Mapping[str, str]) -> Language:
@@ -53,10 +53,10 @@ def of_the_user(environment: Mapping[str, str]) -> Language:
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """What the kit says, in a language.
+    """The kit's texts in one language.
 
     Attributes:
-        tag: the language as HTML names it.
+        tag: the language tag of HTML.
         catalogue: from English templates to those of the language.
     """
 
@@ -64,15 +64,15 @@ class Translation:
     catalogue: Catalogue
 
     def say(self, text: str) -> str:
-        """A message in the language; any other text as it is."""
+        """The translation of a message; any other text unchanged."""
         return say(text, self.catalogue)
 
     def look_up(self, text: str) -> str:
-        """The same, and a text of the kit that is not made a message where it stands: a whole template."""
+        """The translation of a message, or of a constant text of the kit that is a whole template."""
         return self.say(message(text))
 
     def labelled(self, label: Message, text: str) -> str:
-        """A label of the kit before a text."""
+        """A translated label and a text."""
         return self.say(msg("{label}: {text}", label, text))
 
 
@@ -88,17 +88,17 @@ def translation(language: Language) -> Translation:
 
 
 def translation_of_the_process() -> Translation:
-    """The translation for whoever started this process."""
+    """The translation for the user who started this process."""
     return translation(of_the_user(os.environ))
 
 
 def translated(text: str, say: Translate) -> str:
-    """A text of several paragraphs and lists, each paragraph and item looked up as one line; code stays."""
+    """Translate a text paragraph by paragraph, and list item by list item, each as one line; code stays."""
     return "".join(part if part.startswith("```") else _prose(part, say) for part in _FENCED.split(text))
 
 
 def paragraphs(text: str) -> list[str]:
-    """The messages of a text of several paragraphs, each as one line."""
+    """The paragraphs and list items of a text, each as one line: what `translated` looks up."""
     found: list[str] = []
 
     def note(message: str) -> str:
@@ -110,7 +110,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def _prose(text: str, say: Translate) -> str:
-    """Paragraphs and items of lists, with the empty lines between them as they were."""
+    """Translate paragraphs and list items, and keep the empty lines between them."""
     inner = text.strip("\n")
     if not inner:
         return text
@@ -126,9 +126,9 @@ def _paragraph(part: str, say: Translate) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most that many columns; Chinese may be broken between any two of its characters.
+    """Break a text into lines of at most `width` columns; Chinese may break between any two characters.
 
-    A word that is wider than a line has a line for itself.
+    A word that is wider than a line gets a line of its own.
     """
     lines, line, columns = [], "", 0
     for word in _PIECE.findall(" ".join(text.split())):
@@ -141,5 +141,5 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def is_wide(character: str) -> bool:
-    """Whether a character takes two columns, as Chinese ones and their punctuation do."""
+    """Whether a character takes two columns, like Chinese characters and punctuation."""
     return unicodedata.east_asian_width(character) in "WF"

@@ -1,4 +1,4 @@
-"""Where a model's reasoning ends and its answer begins, in a text that holds both."""
+"""Separates a model's answer from its reasoning."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 _NEXT_QUESTION = re.compile(
     r"\n[^\S\n]*(?:\*\*|#{1,4}\s*)?(?:Question|Problem|问题|题目|Q)\s*(?:\*\*\s*)?[:：]", re.IGNORECASE
 )
-"""White space is in one place of it alone: in time that grows with the text, whatever the text is."""
+"""White space matches in one place only, so the time is linear in the length of any text."""
 
 
 def final_text(text: str) -> str:
-    """The answer without its reasoning and without a question that the model went on to ask itself.
+    """The answer without its reasoning, and without a question that the model went on to ask itself.
 
     Everything up to the last `</think>` is dropped; after an unclosed `<think>` there is no answer.
     """

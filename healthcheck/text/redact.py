@@ -1,7 +1,7 @@
 """Removes secrets from quoted text: log lines, command lines, addresses, answers of servers.
 
-A report is passed around; the logs that it quotes were not written for that. Names are kept, values go. What is no
-secret stays readable: counts of tokens, special tokens (<eos>), references ($HF_TOKEN).
+Reports are passed on, but the logs that they quote were not written for that. Names stay, values go. Harmless
+values stay readable: token counts, special tokens (<eos>), references ($HF_TOKEN).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Value = TypeVar("Value")
 Redact = Callable[[str], str]
 
 _TELLING_CHARACTERS = 8
-"""A value shorter than this is not looked for by itself: it may be part of any word."""
+"""A shorter value is not searched for by itself: it may be part of any word."""
 _LONGEST_SECRET = 8000
-"""Characters that are read after the place of a cut; a private key of 4096 bits has 3,300."""
+"""Characters that are read beyond a cut; a private key of 4096 bits has 3,300."""
 _PART = re.compile(r"key|secret|pass|pwd|pat|auth|token|cookie|credential|signature|contrase", re.IGNORECASE)
-"""What each name of a secret has in it: most texts have none of these."""
+"""A part of each secret's name: most texts have none of these."""
 _END_OF_NAME = (
     r"(?:(?<=[\w.-])keys?|secrets?|pass(?:words?|wd|phrase|code)?|pwd|(?:(?<![a-z])|(?-i:(?=[AP])))(?:auth|pat)"
     r"|authorization|token|cookie|credentials?|signature|contrase[n\u00f1]a)(?:[_-]?\d{1,2})?"
@@ -32,9 +32,9 @@ _HARMLESS = re.compile(
     r"(?i)(?:\w*\.)*(?:(?:(?:bos|cls|eos|mask|pad|sep|unk|audio|image|video|special|begin|end|first|last|new|next|start"
     r"|stop)_|\w*per_)token|(?:missing|mismatched|unexpected)_keys?|tiktoken|no[-_](?:api[-_]key|auth))"
 )
-"""Names of special tokens, counts, weights, a package and checks that end as those of secrets do."""
+"""Names of special tokens, counts, weights, a package and checks that end like names of secrets."""
 _WORD = re.compile(r"[Aa]uth|[Cc]redentials?|[Pp]ass|PASS|[Pp]at|[Ss]ignature|[Tt]oken")
-"""A name that may be a word of a sentence, or what a server calls a part of a text: "unexpected token: newline"."""
+"""A name that may be a word of a sentence, or a server's word for a part of a text: "unexpected token: newline"."""
 _PAIR = re.compile(
     rf"(?<![\w.-])(?P<name>[\w.-]{{0,100}}{_END_OF_NAME})(?P<sep>[\"']?,?\s{{1,20}}[\"']?value[\"']?\s?[:=]\s?"
     r"|\\?[\"']?\]?[ \t]{0,9}(?::?==?>?|:-?)[ \t]{0,9}|\\?[\"'],[ \t]?(?=b?\\?[\"'])|[ \t]+)"
@@ -45,14 +45,14 @@ _QUOTED = {quote: re.compile(rf"(?:[^{quote}\\\n]|\\[^{quote}\n])+") for quote i
 _LISTED = re.compile(r"[^\])\n]+")
 _BARE = re.compile(r"(?![)}\]](?:[\s\"'/,;:.)}\]]|\Z))(?:[^\s\"'\\&|]|\\(?![\s\"'nrt]))*[^\s\"'\\&|,;(){}\[\]`]")
 _TELLING_BEGINNING = 80
-"""Characters of a value that tell whether it is a secret: a long value behind many names costs no more."""
+"""Characters of a value that decide whether it is a secret, so that a long value after many names stays cheap."""
 _NOTHING = re.compile(
     r"(?i)(?:removed|value|none|null|nil|true|false|undefined|-?\d{1,2}(?:\.\d+)?|\*+|%\w*%)?|[<$].*"
 )
-"""What is a secret under no name: no value, a small number, a reference, a placeholder."""
+"""Values that are never secrets, whatever the name: nothing, a small number, a reference, a placeholder."""
 _LIKELY = re.compile(r"(?=\S*\d)[\w.=~+/-]{8,}")
 _PREPOSITIONS = frozenset({"and", "from", "in", "is", "of", "or", "to", "with"})
-"""What follows an option that is mentioned, not passed."""
+"""Follow an option that a sentence mentions but does not pass."""
 _SHELL_SAYS = re.compile(
     r"unbound variable|readonly variable|parameter (?:not set|null)|is not set|[\w./-]{0,80}\.sh: (?:line )?\d+: "
 )
@@ -60,7 +60,7 @@ _SHELL_SAYS = re.compile(
 
 
 def beginning(text: str, limit: int) -> str:
-    """The first characters of a text without secrets: half a secret, cut off for a message, has no shape."""
+    """The first characters of a text without secrets; redacts before cutting, since half a secret has no shape."""
     return without_secrets(text[: limit + _LONGEST_SECRET])[:limit]
 
 
@@ -70,7 +70,7 @@ def without_secrets(text: str) -> str:
 
 
 def _keeping_messages(text: str, redact: Redact) -> str:
-    """The redacted text; a message keeps its template where redacting its values alone hides as much."""
+    """The redacted text; a message keeps its template if redacting only its values hides as much."""
     plain = redact(text)
     if not isinstance(text, Message):
         return plain
@@ -93,7 +93,7 @@ def _without_secrets(text: str) -> str:
 
 
 def _secret_behind(pair: re.Match[str]) -> tuple[int, int]:
-    """Where the secret of a name stands, (0, 0) where there is none."""
+    """The span of the secret after a name; (0, 0) if there is none."""
     pattern = _QUOTED[pair["quote"]] if pair["quote"] else _LISTED if pair["list"] else _BARE
     begins = pattern.match(pair.string, pair.end(), pair.end() + _TELLING_BEGINNING)
     value = pattern.match(pair.string, pair.end()) if begins and _is_given(pair, begins[0]) else None
@@ -122,12 +122,12 @@ def _is_secret(name: str, value: str) -> bool:
 
 
 def says_secret(name: str) -> bool:
-    """Whether this is what a secret is called: api_key, --token, HF_TOKEN, password."""
+    """Whether this is a name of secrets: api_key, --token, HF_TOKEN, password."""
     return bool(_NAME.fullmatch(name)) and not _HARMLESS.fullmatch(name)
 
 
 def redactor(variables: Mapping[str, str]) -> Redact:
-    """A function that also removes the values of those variables whose names say that they are secrets."""
+    """A function that also removes the values of those variables whose names are names of secrets."""
     values = {
         value
         for name, value in variables.items()
@@ -139,7 +139,7 @@ def redactor(variables: Mapping[str, str]) -> Redact:
 
 
 def redacted(value: Value, redact: Redact) -> Value:
-    """The same record or JSON value with every text in it redacted, and every text under the name of a secret."""
+    """The same record or JSON value with every text redacted, and every text under the name of a secret removed."""
     shown: Value = _redacted(value, redact)
     return shown
 
@@ -160,7 +160,7 @@ def _redacted(value: Any, redact: Redact) -> Any:
 
 
 def _redacted_after(name: str, item: Any, redact: Redact) -> Any:
-    """The value of a name, or what follows an option; another option does not."""
+    """The redacted value of a name or option; after an option, another option is not its value."""
     if not isinstance(item, str) or item.startswith("-"):
         return _redacted(item, redact)
     is_secret = says_secret(name) if name.startswith("-") else _is_secret(name, item)

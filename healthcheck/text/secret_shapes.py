@@ -1,7 +1,7 @@
 """The shapes of secrets without a telling name: known prefixes, addresses, commands, prose.
 
-The prefixes are those that secret scanners know (gitleaks, detect-secrets). How long a token is and what it is made
-of is not asked closely: a harmless text that is hidden costs nothing.
+The prefixes are those of secret scanners (gitleaks, detect-secrets). Length and alphabet of a token are matched
+loosely: hiding a harmless text costs nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PREFIXES = (
 )
 _OF_BASE64 = r"fm(?:1[ar]|2)_(?=[\w+/=]{60})|glc_|ops_eyJ|sntry[su]_|whsec_|ZXlK(?=[\w/\\+-]{40})"
 _OF_WORDS_TOO = r"AIza|AKCp|AKIA|ASIA|EAA[ACM]|EZ[AT]K|hf_|npm_|pypi-|secret_|sk-"
-"""A token has a digit behind these, or many letters without a break."""
+"""A token has a digit after these, or many letters without a break."""
 _WHOLE = (
     r"(?:A3T[A-Z0-9]|ABIA|ACCA)[A-Z2-7]{16}|(?:AC|SK)[0-9a-f]{32}\b|4b1d[A-Za-z0-9]{38}\b|pk\.[\w-]{60,}\.[\w-]{20,}"
     r"|s\.(?=[A-Za-z]*\d)[A-Za-z0-9]{24}\b|[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}|v1\.0-[a-f0-9]{24}-[a-f0-9]{99,}"
@@ -43,7 +43,7 @@ _IS = "\u662f|\u4e3a|\u5982\u4e0b|\uff1a|\uff1d"
 _SOURCES = (
     r"(?s)(-----BEGIN[ A-Z0-9_-]{0,100}?PRIVATE KEY(?: BLOCK)?-----).*?(?=-----END|\Z)",
     r"(?m)()(?:^\S{4,80}\n){0,99}^\S{4,80}(?=\n-----END [A-Z ]{0,40}PRIVATE KEY)",
-    # A line of a private key whose beginning was cut off, or whose lines are quoted one by one.
+    # A line of a private key without its beginning, or from lines that are quoted one by one.
     r"(?m)()^[ \t]*(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z0-9+/]{60,76}={0,2}[ \t]*$",
     r"(?s)(Private-Lines: \d+\n).*?(?=Private-MAC|\Z)",
     _TOKEN,
@@ -71,4 +71,4 @@ _SOURCES = (
     ),
 )
 SHAPES = tuple(map(re.compile, _SOURCES))
-"""The first group of each stays; what is behind it is the secret."""
+"""The first group of each stays; the rest of the match is the secret."""
