@@ -1,4 +1,4 @@
-"""Every check that there is, in the order in which they run, each with the page that explains it."""
+"""All checks in the order in which they run, each with the page that explains it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Page:
     """The documentation of a check.
 
     Attributes:
-        written: the text as it is translated, with names for what the contract says.
+        written: the text as it is translated, with placeholders for figures of the contract.
         source: the file that declares the check.
     """
 
@@ -41,11 +41,11 @@ class Page:
 
     @property
     def body(self) -> str:
-        """The text."""
+        """The text with the figures of the contract."""
         return filled(self.written)
 
     def ruled(self, rule: str) -> Message:
-        """The check's rule under its heading: the service's own rule, or an inference about the service."""
+        """The check's rule with a label: the service's own rule, or an inference about the service."""
         documented = self.rule is not None and self.rule.status is Status.DOCUMENTED
         return (
             msg("The service's rule: {rule}", rule)
@@ -79,7 +79,7 @@ def page(check_id: str, extra: Extra = NONE) -> Page:
     """The page of one check.
 
     Raises:
-        UsageError: there is no such check; the message names what is near.
+        UsageError: there is no such check; the message suggests similar ids.
     """
     known = {each.id: each for each in pages(extra)}
     if check_id not in known:
@@ -104,22 +104,20 @@ def _page(check: Check[Facts]) -> Page:
 
 
 def in_language(page: Page, say: Translate) -> Page:
-    """The page in another language; the sentence of a rule is quoted, and stays."""
+    """Translate the page, except a rule's sentence, which is a quotation."""
     return replace(page, title=say(page.title), why=say(page.why), written=translated(page.written, say))
 
 
 def because(why: str) -> Message:
-    """Why the service cares."""
     return msg("Why it matters: {why}", why)
 
 
 def needing(checks: str) -> Message:
-    """What has to hold before the check makes sense."""
+    """The checks that have to pass first."""
     return msg("Needs first: {checks}", checks)
 
 
 def declared(file: str) -> Message:
-    """Where the check is declared."""
     return msg("In the code: {file}", file)
 
 

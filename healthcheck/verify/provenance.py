@@ -1,4 +1,4 @@
-"""Where a report comes from: versions, machine, weights, server. Facts only, for whoever repeats the run."""
+"""The facts that a reader needs to repeat a run: versions, machine, weights, server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from healthcheck import __version__
 from healthcheck.core.records import JsonValue, Stage
 from healthcheck.text.redact import redacted, without_secrets
 
-if TYPE_CHECKING:  # the probe alone needs neither stage, and they take 0.1 s
+if TYPE_CHECKING:  # the probe alone needs neither stage, and their imports take 0.1 s
     from healthcheck.stages.service.records import Launch
     from healthcheck.stages.weights.facts import Weights
 
@@ -23,13 +23,12 @@ TAIL_LINES, MOST_CHARACTERS = 30, 400
 
 
 class StageClock:
-    """How long each stage took; a stage ends where the next begins, and may begin again."""
+    """The time that each stage took; a stage ends where the next begins, and may resume."""
 
     def __init__(self) -> None:
         self._begun: list[tuple[Stage, float]] = []
 
     def begin(self, stage: Stage) -> None:
-        """The stage begins now."""
         self._begun.append((stage, time.monotonic()))
 
     def seconds(self) -> dict[str, JsonValue]:
@@ -54,7 +53,7 @@ def kit() -> dict[str, JsonValue]:
 
 
 def fingerprint(weights: Weights) -> str:
-    """A digest of the names and sizes of the files and of the tensors' headers; the tensors are not read."""
+    """A digest of file names, file sizes and tensor headers; tensors are not read."""
     files: Iterable[object] = sorted((entry.name, entry.size_bytes) for entry in weights.files)
     headers: Iterable[object] = sorted((shard.entry.name, repr(shard.header)) for shard in weights.shards)
     return hashlib.sha256(repr((files, headers)).encode("utf-8", "surrogateescape")).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""What ran, for whoever compares two runs: the server as it was recorded. "unknown" is said."""
+"""The recorded server command, for comparing two runs. Missing values are "unknown"."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CONCERNS = re.compile(
 
 
 def server(recorded: ServerCommand) -> dict[str, JsonValue]:
-    """The arguments and the variables with which deploy.sh starts the server, keys apart."""
+    """The arguments and variables with which deploy.sh starts the server, without secrets."""
     variables = {
         name: value[:MOST_CHARACTERS] for name, value in sorted(recorded.env.items()) if _CONCERNS.match(name)
     }

@@ -48,23 +48,23 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """The request: what to verify, and how far.
+    """What to verify, and how far.
 
     Attributes:
         weights: the folder that becomes MODEL_PATH; None with `url`, or if only the repo stage runs.
-        ahead: what stands for weights that are not here (a file or a model's name), whose configuration `weights`
-            has; "" if they are here.
-        url: a server that already runs: only the endpoint and the probe are looked at then.
+        ahead: a file or a model's name for weights that are not here; `weights` then has their configuration only.
+            "" if the weights are here.
+        url: a running server: only the endpoint and the probe are verified.
         model: the model name to send to that server, "" for the first that it lists.
         stack: the vllm-ascend release that the service is assumed to have, "" for the repository's own.
-        pending: the changes of the working copy are taken in, as `git commit -a` would.
-        staged: what is staged is judged in place of the commit, as `git commit` would take it in.
-        waived: ids of checks that are not to run, each with who asked for that and why; a report names them.
+        pending: judge the working copy, as `git commit -a` would commit it.
+        staged: judge the staged files, as `git commit` would commit them.
+        waived: ids of checks that must not run, each with who asked for that and why; a report names them.
         extra: the checks of extensions, which run after the kit's own of their stage.
-        settings: the repository's file whose settings were taken, "" if it has none.
+        settings: the repository's file whose settings were used, "" if it has none.
         own_settings: whether the repository's settings count, and so whether they can be read.
         out: the report folder.
-        environment: variables that the launch gets beside those that every launch gets.
+        environment: variables of the launch in addition to those of every launch.
         deadline_s: how long a launch may take to answer; the service's own deadline is unknown.
         deep: the real vLLM and vllm-ascend build the engine's configuration, too.
         numerics: compares requests that must have the same log-probabilities, None if nobody asked for it.
@@ -117,7 +117,7 @@ class Run:
         self.uncommitted = ""
         self.measured: ProbeRun | None = None
         self.server_options: Mapping[str, str] = {}
-        """Of the vLLM server that deploy.sh starts, as its dry run recorded them."""
+        """Options of the vLLM server that deploy.sh starts, as its dry run recorded them."""
         self._clock = provenance.StageClock()
         self.ledger.judge(request.extra.unusable, lambda: None)
 
@@ -126,20 +126,18 @@ class Run:
         return (*own, *self.request.extra.of(stage))
 
     def begin(self, stage: Stage) -> None:
-        """A stage begins."""
+        """Start the clock of a stage and announce it."""
         self._clock.begin(stage)
         self.progress.stage(stage, TITLES[stage])
 
     def resume(self, stage: Stage) -> None:
-        """A stage goes on after another."""
+        """Continue the clock of a stage after another."""
         self._clock.begin(stage)
 
     def wants(self, stage: Stage) -> bool:
-        """Whether the stage was asked for."""
         return STAGES.index(stage) <= STAGES.index(self.request.until)
 
     def report(self) -> Report:
-        """The report of the results so far."""
         results = self.ledger.results
         first, last = Stage.ENDPOINT if self.request.url else STAGES[0], self.request.until
         return Report(

@@ -1,4 +1,4 @@
-"""Verifies a submission: puts the stages together, in order of cost."""
+"""Verifies a submission: runs the stages in order of cost."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Verification:
         return self._run.report()
 
     def _submission(self, weights: Path) -> None:
-        """A repository and its weights, stage by stage."""
+        """Verify a repository and its weights, stage by stage."""
         submission, plan = self._dry_run(weights)
         if self._request.deep and plan is not None:
             self._ask_engine(submission, plan, weights)
@@ -68,7 +68,7 @@ class Verification:
             with_server.launch(self._run, submission, weights, task)
 
     def _dry_run(self, weights: Path) -> tuple[Submission, LaunchPlan | None]:
-        """The stages repo and plan."""
+        """Run the stages repo and plan."""
         asked, ledger = self._request, self._run.ledger
         self._run.begin(Stage.REPO)
         submission = read_submission(
@@ -98,14 +98,14 @@ class Verification:
         return submission, plan
 
     def _devices(self) -> Devices | None:
-        """The devices that deploy.sh sees: those that were named, else those of this machine, if it has any."""
+        """The devices that deploy.sh sees: the requested ones, else those of this machine, if it has any."""
         asked = self._request
         if asked.npu or asked.npus:
             return hardware.named_devices(asked.npu, asked.npus)
         return devices_here(RealMachine())
 
     def _ask_engine(self, submission: Submission, plan: LaunchPlan, weights: Path) -> None:
-        """The configuration that the real vLLM and vllm-ascend build from the plan's arguments."""
+        """Have the real vLLM and vllm-ascend build the configuration from the plan's arguments."""
         from healthcheck.stages.plan.deep import DEEP_CHECKS  # noqa: PLC0415 - as above
         from healthcheck.stages.plan.engine_config.facts import gather_engine_config  # noqa: PLC0415
         from healthcheck.stages.plan.engine_config.request import Question  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""The stage of the weights: whether they are whole, and whether the launch of the dry run suits them."""
+"""The weights stage: whether the weights are complete, and whether the recorded launch suits them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from healthcheck.verify.run import TASKS, Run
 
 
 def weigh(run: Run, submission: Submission, folder: Path, plan: LaunchPlan | None) -> Task:
-    """Judge the weights; the task that they are for."""
+    """Judge the weights; returns the task that they are for."""
     run.begin(Stage.WEIGHTS)
     facts, checks = _facts(run, submission, folder, plan), run.checks(Stage.WEIGHTS, CHECKS)
     if run.request.ahead:

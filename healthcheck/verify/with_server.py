@@ -31,7 +31,7 @@ from healthcheck.verify.run import Measurement, Run
 
 
 def launch(run: Run, submission: Submission, weights: Path, task: Task) -> None:
-    """Launch a clean export of the submission, talk to it, and end it."""
+    """Launch a clean export of the submission, run the stages against it, and end it."""
     run.begin(Stage.SERVICE)
     obstacle = _obstacle(run)
     if obstacle:
@@ -44,7 +44,7 @@ def launch(run: Run, submission: Submission, weights: Path, task: Task) -> None:
 
 
 def talk(run: Run, url: str, task: Task) -> None:
-    """The endpoint and the probe of a running server, over HTTP."""
+    """Run the endpoint and probe stages against a server, over HTTP."""
     if failed := _failed(run):
         _skip_talk(run, msg("{id} failed", failed))
         return
@@ -61,7 +61,7 @@ def talk(run: Run, url: str, task: Task) -> None:
 
 
 def _failed(run: Run) -> str:
-    """The first check that failed so far, "" for none."""
+    """The first failed check so far, "" for none."""
     return next((result.id for result in run.ledger.failed()), "")
 
 
@@ -116,7 +116,7 @@ def _interview(run: Run, url: str, task: Task) -> Interview:
 
 
 def _reach(url: str) -> None:
-    """A refused connection is inconclusive, not a failure of the server.
+    """Connect once: a refused connection is inconclusive, not a failure of the server.
 
     Raises:
         Blocked: no connection can be made.

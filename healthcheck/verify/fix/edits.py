@@ -1,4 +1,4 @@
-"""A repair as data, how it looks as a diff, and how it gets into the file."""
+"""Repairs as data, their diff, and their application to files."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Repair:
         path: relative to the root.
         check: the check that it is for.
         title: its effect, as an imperative.
-        before: the bytes that it was made for.
-        edits: they may lie within those of another repair, which then take them along.
-        executable: the file gets its executable bit.
+        before: the file's bytes when the repair was made.
+        edits: one within an edit of another repair is dropped, because the other replaces its bytes.
+        executable: whether the file gets its executable bit.
     """
 
     path: str
@@ -49,13 +49,13 @@ class Repair:
 def diff(repairs: tuple[Repair, ...]) -> str:
     """All repairs as one unified diff; a carriage return shows as ␍, a byte order mark as ␏.
 
-    Line ends that become LF are counted in a line of their own, and the diff shows what else changes.
+    Line ends that become LF are counted on a line of their own, and the diff shows the other changes.
     """
     return "".join(part for path in _paths(repairs) for part in _diff(path, _of(repairs, path)))
 
 
 def apply(root: Path, repairs: tuple[Repair, ...]) -> tuple[str, ...]:
-    """Write the repairs, a file at a time, and return the paths. Nothing else in a file changes, nor its mode.
+    """Write the repairs file by file, and return the paths. Nothing else in a file changes, nor its mode.
 
     Raises:
         UsageError: a file has changed since the repairs were made; it is left alone.
@@ -71,7 +71,7 @@ def repaired(repairs: tuple[Repair, ...]) -> bytes:
     """The bytes of one file after all its repairs."""
     data, parts, at = repairs[0].before, [], 0
     for edit in sorted((edit for each in repairs for edit in each.edits), key=lambda edit: (edit.start, -edit.end)):
-        if edit.start >= at:  # else it lies within what another repair takes out
+        if edit.start >= at:  # otherwise it lies within an edit that was already applied
             parts += [data[at : edit.start], edit.new]
             at = edit.end
     return b"".join([*parts, data[at:]])

@@ -1,6 +1,6 @@
 """Finds the launch command in deploy.sh and proposes edits of its plain words only.
 
-They count the characters of the script as it is read, each of which is one byte.
+Positions are characters of the script as it is read, one per byte.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ GAP = re.compile(r"(?:[ \t]|\\\n)*")
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 VARIABLE = re.compile(r"\$\{?(\w+)")
 PATH = re.compile(r"(?:\$(?:\w|\{\w+\})|[\w./:@+-])+")
-"""Each character belongs to one alternative, or what does not match would be tried in 2**n ways."""
+"""Each character belongs to one alternative; otherwise a mismatch would be tried in 2**n ways."""
 MANY_WORDS = re.compile(r'"?\$(?:@|\*|\{\w+\[[@*]\]\})"?')
 DEFAULTED = re.compile(r"""["']?\$\{\w+:?-(?P<value>\d{1,5})\}["']?""")
 GONE_SWITCHES = {
@@ -36,13 +36,13 @@ LITERAL = re.compile(r"""(?P<quote>["']?)(?P<value>[\w.:/@+-]+)(?P=quote)""")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """The one command of a script that starts vLLM.
+    """The only command of a script that starts vLLM.
 
     Attributes:
         arguments: the words after `vllm serve`.
         names: how many served model names a run recorded; 0 if that is unknown.
-        port: the one that a run recorded; 0 if that is unknown.
-        refused: the options that no release takes, as they are written, with the name to write; "" for none.
+        port: the port that a run recorded; 0 if that is unknown.
+        refused: the options that no release accepts, as they are written, with their new name; "" for none.
     """
 
     script: shell.Script
@@ -54,13 +54,13 @@ class Launch:
 
 
 def find(script: shell.Script, line: int) -> Launch | None:
-    """The launch command, where there is no doubt which one it is; `line` is where a run recorded it, 0 unknown."""
+    """The launch command, if only one can be meant; `line` is where a run recorded it, 0 if unknown."""
     found = [launch for launch in _all(script) if not line or _spans(launch, line)]
     return found[0] if len(found) == 1 else None
 
 
 def port(launch: Launch) -> Iterator[Edit]:
-    """A literal port that is not the service's, or such a default of a variable that a run took."""
+    """Replace a literal port that is not the service's, or such a default of a variable that a run used."""
     for value in _values(launch, "--port"):
         literal, default = LITERAL.fullmatch(value.text), DEFAULTED.fullmatch(value.text)
         if literal and literal["value"].isdigit() and int(literal["value"]) != contract.PORT:
@@ -70,7 +70,7 @@ def port(launch: Launch) -> Iterator[Edit]:
 
 
 def host(launch: Launch) -> Iterator[Edit]:
-    """A literal loopback address."""
+    """Replace a literal loopback address."""
     for value in _values(launch, "--host"):
         literal = LITERAL.fullmatch(value.text)
         if literal and literal["value"] in LOOPBACK:
@@ -78,21 +78,21 @@ def host(launch: Launch) -> Iterator[Edit]:
 
 
 def served_name(launch: Launch) -> Iterator[Edit]:
-    """The option --served-model-name with its names, as many as a run recorded if words like "$@" follow."""
+    """Remove --served-model-name with its names, as many as a run recorded if words like "$@" follow."""
     words = launch.arguments
     at = _only(launch, "--served-model-name")
     if not at:
         return
     last = _last_value(words, at)
     if MANY_WORDS.fullmatch(words[last].text) and last - at == launch.names + 1:
-        last -= 1  # it was empty in the run: the names are those before it
+        last -= 1  # it was empty in the run: only the words before it are names
     single = all(map(_one_word, words[at + 1 : last + 1])) or launch.names == last - at
     if "=" in words[at].text or (last > at and single):
         yield from _without(launch, at, last)
 
 
 def no_api_key(launch: Launch) -> Iterator[Edit]:
-    """The option --api-key with its one key; of several words it is not known which are keys."""
+    """Remove --api-key with its key, unless it is followed by several words, which may not all be keys."""
     at = _only(launch, "--api-key")
     last = _last_value(launch.arguments, at) if at else 0
     if at and (last == at + 1 or "=" in launch.arguments[at].text):
@@ -100,7 +100,7 @@ def no_api_key(launch: Launch) -> Iterator[Edit]:
 
 
 def refused(launch: Launch) -> Iterator[Edit]:
-    """The options that no release takes: those of another name are renamed, those that are gone are taken out."""
+    """Rename the options that have a new name, and remove the others that no release accepts."""
     for flag, new in launch.refused.items():
         plain = flag.replace("_", "-")
         at = _only(launch, plain)
@@ -117,13 +117,13 @@ def refused(launch: Launch) -> Iterator[Edit]:
 
 
 def _only(launch: Launch, option: str) -> int:
-    """The place of an option that is given once, behind a first word; 0 if there is none."""
+    """The index of an option that occurs once, after the first word; 0 if there is none."""
     given = [at for at, word in enumerate(launch.arguments) if _name(word) == option]
     return given[0] if len(given) == 1 else 0
 
 
 def _last_value(words: tuple[Word, ...], at: int) -> int:
-    """The place of the last word that the option at that place may take."""
+    """The index of the last word that the option at index `at` may take."""
     last = at
     while "=" not in words[at].text and last + 1 < len(words) and not words[last + 1].text.startswith("-"):
         last += 1
@@ -131,7 +131,7 @@ def _last_value(words: tuple[Word, ...], at: int) -> int:
 
 
 def _without(launch: Launch, at: int, last: int) -> Iterator[Edit]:
-    """The words from one place to another, with the gap before them, unless something else is between them."""
+    """Remove the words from one index to another with the gap before them, if only gaps are between them."""
     words, before = launch.arguments, launch.arguments[at - 1].end
     between = [launch.script.text[before : words[at].start]]
     between += [launch.script.text[words[i].end : words[i + 1].start] for i in range(at, last)]
@@ -140,7 +140,7 @@ def _without(launch: Launch, at: int, last: int) -> Iterator[Edit]:
 
 
 def quotes(launch: Launch) -> Iterator[Edit]:
-    """$MODEL_PATH, or a variable that holds it, without quotes: a path with a blank splits it."""
+    """Quote $MODEL_PATH, or a variable that holds it: a path with a blank would be split."""
     holders = splits.holders(launch.script.text, contract.MODEL_PATH_VARIABLE)
     for word in launch.arguments:
         name, equals, value = word.text.partition("=")
@@ -175,7 +175,7 @@ def _name(word: Word) -> str:
 
 
 def _values(launch: Launch, option: str) -> Iterator[Word]:
-    """The value of an option that is given once, as a word or as the part of a word after the sign."""
+    """The value of an option that occurs once, as a word or as the part of a word after the `=`."""
     given = [at for at, word in enumerate(launch.arguments) if _name(word) == option]
     if len(given) != 1:
         return
@@ -189,7 +189,7 @@ def _values(launch: Launch, option: str) -> Iterator[Word]:
 
 
 def _one_word(word: Word) -> bool:
-    """Whether a word is one argument whatever its variables hold, so that taking it out takes out just that."""
+    """Whether a word is one argument whatever its variables hold, so that removing it removes just that."""
     return bool(LITERAL.fullmatch(word.text) or re.fullmatch(r'"[^"`()@*]*"|\'[^\']*\'|\$\w+|\$\{\w+\}', word.text))
 
 

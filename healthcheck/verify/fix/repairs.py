@@ -1,4 +1,4 @@
-"""Which repairs a submission needs, as far as they are certain."""
+"""Chooses the repairs that a submission certainly needs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REMOVED = (msg("remove it"), msg("take it out"))
 
 SYNTAX_CHECK, REQUIREMENTS_CHECK = "repo/deploy-sh-syntax", "repo/requirements-provided"
 REPAIRED = frozenset({SYNTAX_CHECK, REQUIREMENTS_CHECK, *(check for check, _, _ in LAUNCH_REPAIRS)})
-"""The checks of which some findings can be repaired."""
+"""The checks with findings that can be repaired."""
 
 
 def proposals(
@@ -65,7 +65,7 @@ def left_alone(results: Iterable[CheckResult], changed: Collection[str] = ()) ->
 
 
 def already_made(committed: Iterable[CheckResult], copy: Iterable[CheckResult]) -> tuple[str, ...]:
-    """The checks whose repair is in the working copy: wrong in the commit, and passed in the copy."""
+    """The checks that the working copy repairs: wrong in the commit, and passed in the copy."""
     passed = {result.id for result in copy if result.outcome is Outcome.PASS and result.settled}
     return tuple(check for check in repairable(committed) if check in passed)
 
@@ -104,7 +104,7 @@ def _of_bytes(submission: Submission, data: bytes, wrong: set[str]) -> Iterator[
 
 
 def _refused(results: Iterable[CheckResult]) -> dict[str, str]:
-    """The options that no release has, as they are written, with the name to write instead; "" to take them out."""
+    """The options that no release accepts, as they are written, with their new name; "" to remove them."""
     found: dict[str, str] = {}
     for finding in (finding for result in results if result.id == FLAGS_CHECK for finding in result.findings):
         renamed, flag = RENAMED.fullmatch(finding.fix), finding.evidence.get("flag")
@@ -131,14 +131,14 @@ def _of_launch(
 
 
 def _as_read(data: bytes) -> tuple[str, list[int]]:
-    """A script without byte order mark and carriage returns, one character a byte, and the place of each byte."""
+    """A script without byte order mark and carriage returns, one character per byte, and each byte's position."""
     start = len(BOM) if data.startswith(BOM) else 0
     places = [at for at in range(start, len(data)) if data[at : at + 2] != b"\r\n"]
     return bytes(data[at] for at in places).decode("latin-1"), places
 
 
 def _edit(change: Edit, places: list[int], length: int) -> Edit:
-    """The change of the file itself; a carriage return within it that another repair takes out stays outside."""
+    """The edit in positions of the file; it excludes a trailing carriage return, which another repair removes."""
     start = places[change.start] if change.start < len(places) else length
     end = places[change.end - 1] + 1 if change.end > change.start else start
     return Edit(start=start, end=end, new=change.new)
@@ -167,7 +167,7 @@ def _of_requirements(submission: Submission, wrong: set[str]) -> Iterator[Repair
 
 
 def _without(lines: list[bytes], first: int) -> Edit:
-    """Takes a logical line out: the physical one, and those that it is continued on."""
+    """Remove a logical line: a physical line and its continuation lines."""
     last = first
     while last < len(lines) and lines[last - 1].rstrip(b"\r\n").endswith(b"\\"):
         last += 1
