@@ -1,4 +1,4 @@
-"""Adapter repositories from the template: made, adopted and updated."""
+"""Makes, adopts and updates adapter repositories from the template."""
 
 KIT_FOLDER = ".kit"
-"""Where a repository has the kit's wheel, for its workflows."""
+"""The folder of a repository for the kit's wheel, which its workflows install."""

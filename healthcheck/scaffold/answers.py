@@ -1,4 +1,4 @@
-"""What a generated repository remembers: its template, the version, and what the template was told."""
+"""The answers file of a generated repository: its template, that version, and the answers to the questions."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Answers:
 
     Attributes:
         source: template.NAME for the kit's own template, else a git address or a folder.
-        version: of the template: the kit's own numbering, or what git says of a commit; "" for a plain folder.
-        rendering: id of the tree that the template made, this file and the vendored kit left out; "" if unknown.
+        version: of the template: the kit's own numbering, or git's description of a commit; "" for a plain folder.
+        rendering: id of the tree that the template made, without this file and the vendored kit; "" if unknown.
         given: question → answer.
     """
 
@@ -36,15 +36,15 @@ class Answers:
 
     @property
     def own(self) -> bool:
-        """Whether the kit's own template made it."""
+        """Whether it was made from the kit's own template."""
         return self.source == template.NAME
 
 
 def read(repository: Path) -> Answers:
-    """The answers of a repository.
+    """Read the answers of a repository.
 
     Raises:
-        UsageError: it has none.
+        UsageError: the repository has none.
     """
     file = repository / ANSWERS_FILE
     if not file.is_file():
@@ -57,10 +57,10 @@ def read(repository: Path) -> Answers:
 
 
 def parse(text: str, name: str) -> Answers:
-    """The answers in the text of such a file.
+    """Parse an answers file; messages call it `name`.
 
     Raises:
-        UsageError: there are none in it.
+        UsageError: the text has no answers.
     """
     document = yaml_text.load(text)
     if not isinstance(document, dict) or not document.get("_src_path"):
@@ -74,7 +74,7 @@ def parse(text: str, name: str) -> Answers:
 
 
 def record(repository: Path, **facts: str) -> None:
-    """Write facts about the template into the file that it made; a template may make none."""
+    """Write facts about the template into the answers file; does nothing if the template makes no such file."""
     file = repository / ANSWERS_FILE
     if not file.is_file():
         return

@@ -1,4 +1,4 @@
-"""Makes a repository from a template, or adds to one that is there."""
+"""Makes a repository from a template, or adds the template's files to an existing one."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _NOT_IN_A_TITLE = re.compile(r"[^\w .,()+-]+|\A[^\w]+")
 
 
 def order(destination: Path, given: Mapping[str, str], *, template: str | None, ask: bool, vendored: bool) -> Order:
-    """What to render for a folder; its name is the title, and the kit comes from its own address or is vendored.
+    """What to render for a folder. The title is the folder's name; the kit has an address or is vendored.
 
     `template` is a git address or a folder, None for the kit's own.
     """
     title = _NOT_IN_A_TITLE.sub(" ", destination.resolve().name).lstrip(" .,()+-").strip()
     defaults = {"kit": kit.address() or kit.VENDORED} | ({"name": title} if title else {})
-    # What is known is not asked.
+    # Known answers are not asked for.
     known = {"kit": defaults["kit"]} if template is None and defaults["kit"] != kit.VENDORED else {}
     known |= {"kit": kit.VENDORED} if vendored else {}
     source = str(Path(template).resolve()) if template and Path(template).exists() else template
@@ -41,7 +41,7 @@ def create(destination: Path, wanted: Order) -> answers.Answers | None:
     """Render into a new or empty folder, or an empty clone, and commit the result.
 
     Raises:
-        UsageError: the destination is taken, or the template refuses an answer.
+        UsageError: the destination is in use, or the template refuses an answer.
         KitFailure: copier or git is missing, git refuses, or the disk is full.
     """
     git.require()
@@ -67,7 +67,7 @@ def _refuse_taken(destination: Path) -> None:
 
 
 def _remember(repository: Path, rendered: Path) -> None:
-    """Record the id of the tree that was rendered, by which `update` knows a commit with it again."""
+    """Record the id of the rendered tree, by which `update` recognizes the commit that contains it."""
     with tempfile.TemporaryDirectory(prefix=prefix()) as scratch:
         trees = git.Trees(repository, Path(scratch))
         tree = trees.without(trees.of_folder(rendered), (answers.ANSWERS_FILE, KIT_FOLDER))
@@ -76,11 +76,11 @@ def _remember(repository: Path, rendered: Path) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adoption:
-    """What `new --here` did.
+    """The result of `new --here`.
 
     Attributes:
         added: files that were missing.
-        differing: files that are there and not as the template makes them; they were left alone.
+        differing: existing files that differ from the template's; they were left alone.
         in_the_way: files that could not be added, since something else has their place.
         diff: from the author's files to the template's.
     """
@@ -92,7 +92,7 @@ class Adoption:
 
 
 def adopt(repository: Path, wanted: Order) -> Adoption:
-    """Add to a repository what the template has and it lacks; nothing is overwritten, nothing is committed.
+    """Add the template's files that a repository lacks; nothing is overwritten, nothing is committed.
 
     Raises:
         UsageError: it is not a git repository, was made from a template before, or the template refuses an answer.
@@ -135,7 +135,7 @@ def _add(repository: Path, rendered: Path) -> Adoption:
 
 
 def _blocked(repository: Path, target: Path) -> bool:
-    """Whether something else has the place, or a link would lead out of the repository."""
+    """Whether the target exists, or a link or file above it would lead out of the repository."""
     above = [parent for parent in target.parents if parent != repository and parent.is_relative_to(repository)]
     return os.path.lexists(target) or any(
         os.path.lexists(parent) and (parent.is_symlink() or not parent.is_dir()) for parent in above
@@ -151,7 +151,7 @@ def _place(source: Path, target: Path) -> None:
 
 
 def _diff(name: str, ours: Path, template: Path) -> Iterator[str]:
-    """From the author's file to the template's, as git shows it."""
+    """The diff from the author's file to the template's, as git shows it."""
     if max(ours.stat().st_size, template.stat().st_size) > MAX_SHOWN_BYTES:
         yield msg("{name} is too long to be shown\n", name)
         return
@@ -165,7 +165,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def given_on(answer: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """The answers of an earlier rendering, for the next one: the kit's place is renewed, the rest stays."""
+    """Carry answers over to the next rendering; the kit's address is renewed, the rest stays."""
     now = dict(answer)
     if str(answer.get("kit", "")).endswith(".whl"):
         now["kit"] = kit.VENDORED

@@ -13,7 +13,7 @@ _IN_WHEEL = "healthcheck/template/"
 
 
 def unpack(repository: Path, made: Answers, scratch: Path) -> Path | None:
-    """A folder with the kit's own template as the answers name it; None if it is nowhere to be had.
+    """A folder with the kit's own template in the version of the answers; None if it cannot be found.
 
     `scratch` is a folder, not made yet, that outlives the result.
     """

@@ -1,4 +1,4 @@
-"""git, as the scaffold uses it: commits, trees and a merge, in the repository of the author."""
+"""The git commands of the scaffold: commits, trees and a merge, in the author's repository."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from healthcheck.text.messages import msg
 
 OWN_IDENTITY = ("-c", "user.name=npu-adapter", "-c", "user.email=npu-adapter@localhost")
 _OTHER_REPOSITORY = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"})
-"""Set while git runs a hook: they would send the commands into the repository of the hook."""
+"""Set while git runs a hook: they would send the commands to the repository of the hook."""
 
 
 def require() -> None:
-    """Check that git is there.
+    """Check that git is installed.
 
     Raises:
         KitFailure: it is not.
@@ -29,7 +29,7 @@ def require() -> None:
 def attempt(
     folder: Path, *arguments: str, variables: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run git in a folder; its exit status is the caller's to judge."""
+    """Run git in a folder; the caller judges the exit status."""
     environment = {name: value for name, value in os.environ.items() if name not in _OTHER_REPOSITORY}
     return subprocess.run(
         [programs.find_or_name("git"), *arguments], cwd=folder, env=environment | {**(variables or {})},
@@ -57,7 +57,7 @@ def has_commits(folder: Path) -> bool:
 
 
 def commit_all(repository: Path, message: str) -> None:
-    """Commit everything in a repository without commits; git's own configuration says who commits."""
+    """Commit everything in a repository without commits, by git's configured author if there is one."""
     git(repository, "add", "--all")
     identity = () if _has_identity(repository) else OWN_IDENTITY
     git(repository, *identity, "commit", "--quiet", "--no-gpg-sign", "--no-verify", "--message", message)
@@ -82,15 +82,14 @@ class Trees:
         self._store = git(repository, "rev-parse", "--absolute-git-dir").removesuffix("\n")
 
     def of_folder(self, folder: Path) -> str:
-        """The id of the tree of a folder's files, ignored ones too."""
+        """The id of the tree of a folder's files, with ignored ones."""
         return self._write(folder, ("add", "--all", "--force", "."))
 
     def without(self, tree: str, paths: tuple[str, ...]) -> str:
-        """The tree without these paths."""
         return self._write(self._scratch, ("read-tree", tree), self._removal(paths))
 
     def with_entries(self, tree: str, source: str, paths: tuple[str, ...]) -> str:
-        """The tree with these paths as another tree has them; what that one lacks is removed."""
+        """The tree with these paths replaced by those of `source`; paths that `source` lacks are removed."""
         listed = git(self._repository, "ls-tree", "-r", "-z", "--full-tree", source, "--", *paths)
         entries = (entry.partition("\t") for entry in listed.split("\0") if entry)
         taken = [f"{about.split()[0]},{about.split()[2]},{name}" for about, _, name in entries]
@@ -110,7 +109,7 @@ class Trees:
         return git(folder, "write-tree", variables=variables).strip()
 
     def commit(self, tree: str, message: str, *parents: str) -> str:
-        """A commit of the tree that no branch has; returns its id."""
+        """Commit the tree outside any branch; returns the commit's id."""
         above = [word for parent in parents for word in ("-p", parent)]
         return git(
             self._repository, *OWN_IDENTITY, "commit-tree", "--no-gpg-sign", tree, *above, "-m", message

@@ -22,13 +22,13 @@ from healthcheck.text.messages import msg
 
 _WHEEL = f"npu_adapter_kit-{__version__}-py3-none-any.whl"
 VENDORED = f"./{KIT_FOLDER}/{_WHEEL}"
-"""The answer to the question `kit` that stands for a wheel in the repository, as pip wants its path."""
+"""The answer to the question `kit` for a wheel in the repository: its path for pip."""
 _SCP = re.compile(r"(?:[\w.-]+@)?(?P<host>[\w.-]+\.[\w.-]+):(?P<path>[^/\\].*)")
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def address() -> str:
-    """`git+URL@COMMIT` of this kit, for pip, from its own origin; "" if nothing says where others find it."""
+    """`git+URL@COMMIT` of this kit, for pip, from its own origin; "" if others cannot fetch it."""
     checkout = template.PACKAGE.parent
     if (checkout / ".git").exists():
         return _of_checkout(checkout)
@@ -42,7 +42,7 @@ def address() -> str:
 
 
 def _of_checkout(checkout: Path) -> str:
-    """A commit that was never pushed is not where others can fetch it."""
+    """The address of a checkout; "" for a commit that was never pushed."""
     origin = attempt(checkout, "config", "--get", "remote.origin.url").stdout.strip()
     commit = attempt(checkout, "rev-parse", "HEAD").stdout.strip()
     pushed = attempt(checkout, "for-each-ref", "--contains", "HEAD", "--count=1", "refs/remotes/origin")
@@ -68,7 +68,7 @@ def _public(url: str) -> str:
 
 
 def vendor(repository: Path) -> None:
-    """Put a wheel of the running kit into the repository, the same bytes each time, in place of an earlier one.
+    """Replace the wheel in the repository by one of the running kit; the same kit gives the same bytes.
 
     Raises:
         KitFailure: the kit runs from files that were never installed.
@@ -100,7 +100,7 @@ def _wheel() -> bytes:
 
 
 def _files() -> Iterator[tuple[str, tuple[int, bytes]]]:
-    """The files of the wheel with their modes: the package, the template in it, and what pip reads about them."""
+    """The files of the wheel with their modes: the package, the template in it, and pip's metadata."""
     for path in sorted(template.PACKAGE.rglob("*")):
         parts = path.relative_to(template.PACKAGE.parent).parts
         if path.is_file() and "__pycache__" not in parts and parts[1] != "template":

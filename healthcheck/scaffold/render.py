@@ -1,4 +1,4 @@
-"""Renders a template. The one user of copier."""
+"""Renders a template. The only user of copier."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Order:
         source: None for the kit's own template, else a git address or a folder.
         version: a git reference; "" for the newest tag, or the newest commit without tags.
         given: answers to its questions.
-        defaults: answers to what is neither given nor asked.
-        ask: what is not given is asked on the terminal.
+        defaults: answers to other questions, if they are not asked.
+        ask: ask the other questions on the terminal.
     """
 
     source: str | None
@@ -48,7 +48,7 @@ class Order:
 
 
 def render(order: Order, destination: Path) -> answers.Answers | None:
-    """Render a template into a folder, a vendored kit included; returns what the folder remembers of it.
+    """Render a template into a folder, with a vendored kit if requested; returns the folder's answers file.
 
     Raises:
         UsageError: the template cannot be rendered, or refuses an answer.
@@ -75,7 +75,7 @@ def render(order: Order, destination: Path) -> answers.Answers | None:
 
 def _copy(source: str, reference: str | None, order: Order, destination: Path) -> None:
     copier = _copier()
-    # Copier says three times over that a template has no tags, and `quiet` does not stop it.
+    # Copier warns three times that a template has no tags, even with `quiet`.
     silence = contextlib.nullcontext() if order.ask else contextlib.redirect_stderr(io.StringIO())
     with warnings.catch_warnings(), silence:
         warnings.simplefilter("ignore")
@@ -91,7 +91,7 @@ def _copy(source: str, reference: str | None, order: Order, destination: Path) -
 
 
 def _refusal(error: Exception, source: str, given: Mapping[str, JsonValue]) -> KitError:
-    """Whose failure it is: that of an answer, of the template, or of a full disk."""
+    """The error for a failed rendering: the cause is an answer, the template, or a full disk."""
     wrong = _WRONG_ANSWER.fullmatch(str(error))
     if wrong:
         return UsageError(

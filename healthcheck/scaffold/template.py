@@ -1,4 +1,4 @@
-"""The kit's own template: where it is, what it asks, its version, and the earlier versions that the kit keeps."""
+"""The kit's own template: its folder, questions and version, and the earlier versions that the kit keeps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 KEPT = Path(__file__).resolve().with_name("kept")
 """One archive for each released version, named after it; scripts/keep_template.py writes them."""
 NAME = "npu-adapter-kit"
-"""What a repository records as its template, wherever the kit was."""
+"""The template's name in a repository's answers, wherever the kit was."""
 _FILES = ("copier.yml", "deploy.sh")
 _JUNK = re.compile(r"__pycache__|.*\.pyc|\..*_cache")
 
@@ -30,8 +30,8 @@ class Question:
     """One question of the template.
 
     Attributes:
-        choices: what may answer it; empty if any text may.
-        labels: what stands for the choices on a terminal; empty if they stand for themselves.
+        choices: the possible answers; empty if any text is possible.
+        labels: the choices' labels on a terminal; empty if they are their own labels.
     """
 
     name: str
@@ -41,10 +41,10 @@ class Question:
 
 
 def template_folder() -> Path:
-    """The template that the kit brings: a folder of the wheel, or the checkout that the kit runs from.
+    """The folder of the kit's template: in the wheel, or in the checkout that the kit runs from.
 
     Raises:
-        KitFailure: it is not there.
+        KitFailure: it is missing.
     """
     for folder in (PACKAGE / "template", PACKAGE.parent):
         if (folder / "copier.yml").is_file():
@@ -62,7 +62,7 @@ def export(destination: Path) -> str:
 
 
 def paths(source: Path) -> tuple[str, ...]:
-    """The template's files, relative to its folder; those behind links of a checkout, too."""
+    """The template's files, relative to its folder; links of a checkout are followed."""
     found = list(_FILES)
     for folder, folders, names in os.walk(source / "templates", followlinks=True):
         folders[:] = [name for name in folders if not _JUNK.fullmatch(name)]
@@ -71,7 +71,7 @@ def paths(source: Path) -> tuple[str, ...]:
 
 
 def version_of(folder: Path) -> str:
-    """The kit's version and a digest of the exported files: between two releases the template changes, too."""
+    """The kit's version and a digest of the exported files: the template also changes between releases."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -105,7 +105,7 @@ def _labels(choices: object) -> tuple[str, ...]:
 
 
 def ask_in_language(folder: Path, say: Callable[[str], str]) -> None:
-    """Have an exported template ask in the language of `say`; what it makes stays the same."""
+    """Translate the questions of an exported template; its files stay the same."""
     file = folder / "copier.yml"
     text = file.read_text(encoding="utf-8")
     for question in questions():
@@ -116,10 +116,10 @@ def ask_in_language(folder: Path, say: Callable[[str], str]) -> None:
 
 
 def check_answers(answers: Mapping[str, str]) -> None:
-    """Compare answers with the kit's own template.
+    """Check answers against the kit's own template.
 
     Raises:
-        UsageError: the template has no such question or choice; the message lists the right ones.
+        UsageError: the template has no such question or choice; the message lists the valid ones.
     """
     asked = {question.name: question for question in questions()}
     for name, answer in answers.items():

@@ -1,4 +1,4 @@
-"""Merges what changed in the template into a repository that was made from it."""
+"""Merges changes of the template into a repository that was made from it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNSTAMPED = (ANSWERS_FILE, KIT_FOLDER)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
-    """An update of a repository from the template at `source`.
+    """The result of an update from the template at `source`.
 
     Attributes:
         before, after: the template's versions; "" if it has none, as a plain folder.
@@ -39,13 +39,14 @@ class Update:
 
 
 def update(repository: Path) -> Update:
-    """Merge the present version of the template: the kit's own, or the newest tag or commit of another.
+    """Merge the current version of the template: the kit's own, or the newest tag or commit of another.
 
-    A three-way merge by git, in the index and the working tree: the base is what the template made then, theirs is
-    what it makes now of the same answers. The commit is the author's.
+    A three-way merge by git, in the index and the working tree. The base is what the template made originally,
+    theirs is what it makes now from the same answers. Committing is left to the author.
 
     Raises:
-        UsageError: it was not made from a template, has uncommitted changes, or its template's state then is lost.
+        UsageError: the repository was not made from a template or has uncommitted changes, or the original template
+            cannot be found.
     """
     git.require()
     made = answers.read(repository)
@@ -79,7 +80,7 @@ def _numbers(release: str) -> list[int]:
 
 
 class _Merge:
-    """One merge; `scratch` is an empty folder that lives as long."""
+    """One merge; `scratch` is an empty folder that outlives it."""
 
     def __init__(self, repository: Path, made: Answers, scratch: Path) -> None:
         self._repository = repository
@@ -123,7 +124,7 @@ class _Merge:
         return tuple(f"{self._within}{name}" for name in _UNSTAMPED)
 
     def _base(self) -> str:
-        """The tree that the template made then: rendered again, or else as it was committed."""
+        """The tree that the template made originally: rendered again, or else as it was committed."""
         made, folder = self._made, self._scratch / "base"
         said: str
         source, said = made.source, msg("a plain folder has no versions")
@@ -151,7 +152,7 @@ class _Merge:
         )
 
     def _first_commit(self) -> str:
-        """The commit that brought the answers, if it has exactly what was rendered then; "" otherwise."""
+        """The commit that added the answers, if it has exactly what was rendered then; "" otherwise."""
         log = ("log", "--diff-filter=A", "--format=%H", "--", ANSWERS_FILE)
         for commit in git.git(self._repository, *log).split():
             stored = git.attempt(self._repository, "show", f"{commit}:{ANSWERS_FILE}")
@@ -169,7 +170,7 @@ class _Merge:
 
 
 def _by_hand(repository: Path, made: Answers) -> str:
-    """How to bring a repository up to date that has no version to compare with."""
+    """How to update a repository by hand that has no version to compare with."""
     data = " ".join(f"--data {shlex.quote(f'{name}={value}')}" for name, value in made.given.items())
     return msg(
         "Make a fresh one with its answers, and take over what you want:\n  npu-adapter new FRESH "
