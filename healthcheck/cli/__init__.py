@@ -1,7 +1,7 @@
-"""The command line. A command is a module of `options`, which declares what it takes, and one of this package.
+"""The command line. Each command has two modules: one in `options` declares its options, one here runs it.
 
 The first has `arguments(parser)`, the second `run(options) -> int`, the exit status. Only those of the command in
-use are imported; for `--help`, the first alone. Extensions are looked for where no command of the core is named.
+use are imported, for `--help` only the first. Extensions are searched if no command of the core is named.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _command_in(arguments: Sequence[str]) -> str:
 
 
 def _of_the_system(error: OSError) -> int:
-    """A folder that was removed, or a path without permission, is not a failure of the kit."""
+    """Report a system error: a removed folder or a path without permission is not a failure of the kit."""
     if not error.filename and _removed_from_under_us():
         return _say(
             msg("the folder that this runs in was removed: change to one that is there"), ExitStatus.WRONG_USAGE
@@ -122,9 +122,9 @@ def _removed_from_under_us() -> bool:
 
 @contextlib.contextmanager
 def _ended_at_once_by_ctrl_c() -> Iterator[None]:
-    """While modules are imported, and nothing has begun, Ctrl-C ends the process as it would any other.
+    """While modules are imported and nothing has begun, let Ctrl-C end the process at once.
 
-    As an exception it would come out as a traceback, or be lost in one of the callbacks of the import system.
+    As an exception it would become a traceback, or be lost in a callback of the import system.
     """
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -150,7 +150,7 @@ def _shown(text: str) -> str:
 
 
 def added_commands() -> dict[str, Command]:
-    """The commands of extensions, the kit's own first; one that cannot be loaded says why when it is run."""
+    """The commands of extensions, the kit's own first; one that cannot be loaded gives its error when it is run."""
     found: dict[str, Command] = {}
     for extension in (*extensions.own(extensions.COMMANDS), *extensions.installed(extensions.COMMANDS)):
         if extension.name not in COMMANDS and extension.name not in found:
@@ -169,13 +169,13 @@ def _broken(error: KitFailure) -> Command:
 
 
 def whole_parser() -> Parser:
-    """The parser of the command line with the options of every command, those of extensions too."""
+    """The parser with the options of every command, those of extensions too."""
     added = added_commands()
     return parser_for({*COMMANDS, *added}, added)
 
 
 def parser_for(wanted: Collection[str], added: Mapping[str, Command]) -> Parser:
-    """The parser of the command line; only the commands that are wanted have their options."""
+    """The parser of the command line; only the `wanted` commands have their options."""
     parser = Parser(
         prog="npu-adapter",
         description=msg(

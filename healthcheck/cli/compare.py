@@ -31,7 +31,7 @@ _STORED_CHARS = 4000
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare, print; 0 no worse than the margin, 1 worse, 3 undecided."""
+    """Compare and print; returns 0 if no worse than the margin, 1 if worse, 3 if undecided."""
     output.refuse_unwritable(options.json, options.html)
     runs = (load(options.first), load(options.second))
     result = compare_runs(*runs, margin=options.margin)
@@ -42,10 +42,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write_page(file: Path, result: TwoRuns, runs: tuple[ProbeRun, ProbeRun]) -> None:
-    """Write the page.
+    """Write the HTML page.
 
     Raises:
-        KitFailure: it cannot be written.
+        KitFailure: the page cannot be written.
     """
     from healthcheck.report import folder, side_by_side  # noqa: PLC0415 - jinja2 is for those who want a page
 
@@ -72,7 +72,7 @@ def _cells(part: Comparison) -> tuple[str, ...]:
 
 
 def as_json(result: TwoRuns) -> dict[str, object]:
-    """Everything that was found, as JSON values; fractions."""
+    """The whole comparison as JSON values, with fractions."""
     short = tuple(
         replace(
             flip, first_answer=flip.first_answer[:_STORED_CHARS], second_answer=flip.second_answer[:_STORED_CHARS]
@@ -119,7 +119,7 @@ def lines_of(result: TwoRuns) -> Iterator[str]:
 
 
 def _verdict(whole: Comparison) -> str:
-    """The conclusion, and no more: a loss that is not excluded is not shown."""
+    """The conclusion in words; a loss that is merely not excluded is not mentioned."""
     margin = msg("{margin:.1f} points", 100 * whole.margin)
     if whole.difference is None or whole.shift is Shift.UNDECIDED:
         return msg("undecided: {undecided}", _undecided(whole, margin))
@@ -136,7 +136,7 @@ def _verdict(whole: Comparison) -> str:
 
 
 def _undecided(whole: Comparison, margin: str) -> str:
-    """Why, and what would settle it."""
+    """Why the comparison is undecided, and what would settle it."""
     small = whole.changed_p < _SMALL
     changed = msg("; on these very problems something changed (p {p})", _p(whole.changed_p)) if small else ""
     if whole.difference is None or whole.too_few:
@@ -174,7 +174,7 @@ def _undecided(whole: Comparison, margin: str) -> str:
 
 
 def _shown(whole: Comparison) -> str:
-    """What a loss rests on: the test on these problems, whose interval for others like them may reach zero."""
+    """The evidence for a loss: the test on these problems; the interval for similar problems may reach zero."""
     assert whole.difference
     between = msg("{points} to {points2}", points(whole.difference.low), points(whole.difference.high))
     return msg(
@@ -207,7 +207,7 @@ def _row(part: Comparison) -> str:
 
 
 def points(difference: float) -> str:
-    """A difference of two shares in points, with its sign; nothing is +0.0, also from below."""
+    """A difference of two shares in points, with its sign; zero is always +0.0."""
     return f"{round(100 * difference, 1) + 0.0:+.1f}"
 
 

@@ -17,7 +17,7 @@ from healthcheck.text.messages import joined, message, msg, plural
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the diagnosis; 0 if a cause was found, or the kind of the last error; else 3."""
+    """Print the diagnosis; returns 0 if it has a cause, or the kind of the last error; else 3."""
     output.refuse_unwritable(options.json)
     name = str(options.log)
     found = diagnose_stream(sys.stdin.buffer) if name == "-" else diagnose(Path(name))

@@ -35,10 +35,10 @@ _GROUPS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One thing that the kit can use.
+    """A program, package or feature that the kit can use.
 
     Attributes:
-        found: its version, place or state; "" if it is not there.
+        found: its version, path or state; "" if it is missing.
         needed: nothing works without it.
         without: the consequence if it is missing, or how to get it.
     """
@@ -51,7 +51,7 @@ class Part:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look and print; 1 if a needed part is missing."""
+    """Examine the machine and print; returns 1 if a needed part is missing."""
     output.refuse_unwritable(options.json)
     parts = tuple(look())
     output.show(_lines(parts), options.json, lambda: {"schema": 1, "version": version(), "parts": parts})
@@ -170,7 +170,7 @@ def _command(name: str) -> str:
 
 
 def _real_place(name: str) -> str:
-    """The path of a program, and the target if it is a link, as sh often is."""
+    """The path of a program, and its target if it is a link, as sh often is."""
     place = programs.find(name)
     real = os.path.realpath(place) if place else ""
     return msg("{place} (is {real})", place, real) if place and os.path.basename(real) != name else place or ""

@@ -1,4 +1,4 @@
-"""npu-adapter explain: the page of a check."""
+"""`npu-adapter explain`: the page of a check."""
 
 from __future__ import annotations
 

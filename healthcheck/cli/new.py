@@ -17,7 +17,7 @@ from healthcheck.text.messages import msg
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make the repository, or add to one, and print the next steps."""
+    """Make the repository, or add to an existing one, and print the next steps."""
     if options.destination is None and not options.here:
         raise UsageError(msg("name the folder to make: npu-adapter new my-adapter (--here adds to this one)"))
     destination = options.destination or Path()

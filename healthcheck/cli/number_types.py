@@ -1,4 +1,4 @@
-"""Numbers as options take them: for argparse's `type`, with a refusal in plain words."""
+"""Number types for argparse, which refuse other texts in plain words."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Standard output and standard error that outlive a full disk or a reader that went away.
+"""Standard output and standard error that survive a full disk or a closed pipe.
 
-A run goes on to its end then: its verdict and its files do not depend on who reads along.
+The run continues to its end: its verdict and its files do not depend on a reader.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ESCAPED = "npu-adapter-escaped"
 
 
 def _escaped(error: UnicodeError) -> tuple[str | bytes, int]:
-    """The byte that a path really has, as Python reads it; characters that the encoding lacks become escapes."""
+    """Encode one character: an escaped byte of a path as that byte, a character that the encoding lacks escaped."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     wrong = error.object[error.start]
@@ -44,13 +44,13 @@ codecs.register_error(ESCAPED, _escaped)
 class Outlet(io.FileIO):
     """Keeps the first error of a stream, drops what cannot be written, and waits for a slow reader.
 
-    It waits itself if the stream was made non-blocking by the parent process.
+    It also waits if the parent process made the stream non-blocking.
     """
 
     error: OSError | None = None
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Write, or drop; the number of bytes that are done with."""
+        """Write or drop the data; returns the number of bytes handled."""
         try:
             while (written := super().write(data)) is None:
                 select.select((), (self,), ())
@@ -61,22 +61,22 @@ class Outlet(io.FileIO):
 
 
 class Uncommanding(io.TextIOWrapper):
-    """Text in which a runner of GitHub finds no command (`::error …::`, `##[group]`), but for those of the kit.
+    """A text stream in which a GitHub runner finds no commands (`::error …::`, `##[group]`) but the kit's own.
 
-    A character of no width breaks up everything that would begin one, anywhere in a line.
+    A zero-width character breaks up whatever would begin a command, anywhere in a line.
     """
 
     _before = ""
 
     def write(self, text: str, /) -> int:
-        """Write text that others may have a part in."""
+        """Write text that may contain text of others."""
         written = without_commands(self._before + text)[len(without_commands(self._before)) :]
         self._before = (self._before + text)[-2:]
         super().write(written)
         return len(text)
 
     def write_command(self, line: str) -> None:
-        """Write a line of the kit's own, in which the text of others is escaped."""
+        """Write a line of the kit's own, in which text of others is escaped."""
         self._before = ""
         super().write(f"{line}\n")
 
@@ -85,17 +85,17 @@ _COMMAND = re.compile(r":(?=:)|##(?=\[)")
 
 
 def without_commands(text: str) -> str:
-    """The text with a character of no width inside whatever begins a command of a runner of GitHub.
+    """The text with a zero-width character inside whatever begins a command of a GitHub runner.
 
-    The runner looks for `::` at the beginning of a line and for `##[` anywhere (its ActionCommand.cs).
-    It may overlook that character, but then takes the name of the command from one place too early, and knows none.
+    The runner searches for `::` at the beginning of a line and for `##[` anywhere (its ActionCommand.cs). If it
+    ignores that character, it reads the command's name from one place too early and knows no such command.
     """
     return _COMMAND.sub("\\g<0>\u2060", text)
 
 
 @contextlib.contextmanager
 def lasting() -> Iterator[None]:
-    """While it lasts, no write to the two streams of the process fails; replacements by a test stay.
+    """In this context, no write to the process's two streams fails; streams that a test replaced stay.
 
     Raises:
         SystemExit: at its end, with `ExitStatus.KIT_FAILED`, if standard output could not be written. A reader that
@@ -105,7 +105,7 @@ def lasting() -> Iterator[None]:
     if out is not sys.__stdout__ or err is not sys.__stderr__:
         yield
         return
-    if sys.stdin is None:  # it was closed, as with <&-
+    if sys.stdin is None:  # closed by <&-
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - as long as the process
     outlet = _outlet(out)
     outlets = sys.stdout, sys.stderr = _text(outlet, out), _text(_outlet(err), err)
@@ -129,13 +129,13 @@ def lasting() -> Iterator[None]:
 
 def _outlet(stream: TextIO | None) -> Outlet:
     if stream is None:
-        # It was closed, as with >&-: writing fails here as it does there, and no file gets the stream's number.
+        # Closed by >&-: writing fails on this descriptor as well, and no file gets the stream's number.
         return Outlet(os.open(os.devnull, os.O_RDONLY), "wb")
     return Outlet(stream.fileno(), "wb", closefd=False)
 
 
 def _text(outlet: Outlet, like: TextIO | None) -> io.TextIOWrapper:
-    """A text stream that encodes like the other one, and buffers lines only if that one does."""
+    """A text stream with the encoding of `like`, which buffers lines if that stream does."""
     at_once = isinstance(like, io.TextIOWrapper) and (like.line_buffering or like.write_through)
     kind = Uncommanding if os.environ.get("GITHUB_ACTIONS") == "true" else io.TextIOWrapper
     return kind(

@@ -44,7 +44,7 @@ def arguments(group: argparse._ActionsContainer) -> None:
 
 
 def extensions_argument(group: argparse._ActionsContainer) -> None:
-    """Declare `--no-extensions`, which means the same wherever it is."""
+    """Declare `--no-extensions`, for all commands alike."""
     group.add_argument(
         "--no-extensions",
         action="store_true",
@@ -53,7 +53,7 @@ def extensions_argument(group: argparse._ActionsContainer) -> None:
 
 
 def json_argument(group: argparse._ActionsContainer, what: str) -> None:
-    """Declare `--json`, which means the same wherever it is."""
+    """Declare `--json`, for all commands alike."""
     group.add_argument(
         "--json", type=new_place, metavar="FILE", help=msg("write {what} as JSON; - is standard output", what)
     )
@@ -64,15 +64,15 @@ class Published:
     """The result of writing a report."""
 
     status: int
-    """The exit status: that of the verdict, or `ExitStatus.KIT_FAILED` if an output could not be written."""
+    """The exit status of the verdict, or `ExitStatus.KIT_FAILED` if an output could not be written."""
     folder: Path | None
     """The report folder, if one was requested and written."""
     page: Path | None
-    """The page in it."""
+    """The page in the report folder."""
 
 
 def progress(options: argparse.Namespace) -> Progress:
-    """The listener that was asked for."""
+    """The requested listener."""
     from healthcheck.report import lines, terminal  # noqa: PLC0415 - --help shows no report
 
     if options.quiet:
@@ -82,26 +82,26 @@ def progress(options: argparse.Namespace) -> Progress:
 
 
 def end_with_a_report() -> None:
-    """Have SIGTERM and SIGHUP (a closed session) end a run as Ctrl-C does; nohup(1) is respected."""
+    """Let SIGTERM and SIGHUP (a closed session) end a run like Ctrl-C; nohup(1) is respected."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _as_ctrl_c)
 
 
 def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
-    """Do what Ctrl-C does now: an event loop that runs ends its tasks, anything else is interrupted."""
+    """Do what Ctrl-C does: end the tasks of a running event loop, or interrupt anything else."""
     handler = signal.getsignal(signal.SIGINT)
     interrupt = handler if callable(handler) else signal.default_int_handler
     interrupt(number, frame)
 
 
 def refuse_unwritable(json: Path | None, *others: Path | None, out: Path | None = None) -> None:
-    """Before a run: each file can be written, and so can the report folder. Only JSON may go to standard output.
+    """Before a run, check that each file and the report folder can be written. Only JSON may go to standard output.
 
     A missing report folder is created; any other missing folder is more likely a typing error.
 
     Raises:
-        UsageError: one cannot.
+        UsageError: one of them cannot be written.
     """
     if STDOUT in others:
         raise UsageError(msg("only --json can be -, standard output: name a file for the other"))
@@ -131,7 +131,7 @@ def _refuse_unwritable_file(file: Path, out: Path | None) -> None:
 def _try_to_write(folder: Path) -> None:
     """Write a trial file to the folder, or to its nearest existing parent, and remove it.
 
-    A folder that is to be made has each of its names looked at: none may be too long.
+    Each name of a missing folder is checked as well: it may be too long.
     """
     there = folder.absolute()
     try:
@@ -148,7 +148,7 @@ def _try_to_write(folder: Path) -> None:
 
 
 def _exists(path: Path) -> bool:
-    """Whether it is there; unlike with Path.exists, a dead link is.
+    """Whether a path exists; unlike Path.exists, this counts a dead link.
 
     Raises:
         OSError: the path cannot exist, for instance because the name is too long.
@@ -180,14 +180,14 @@ def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) 
 
 
 def paragraph(text: str, columns: int, indent: str) -> Iterator[str]:
-    """A text in the reader's language, in lines of that many columns; those after the first are indented."""
+    """Translate a text and wrap it at `columns`; lines after the first are indented."""
     first, *others = wrapped(translation_of_the_process().say(text), columns - len(indent))
     yield first
     yield from (indent + line for line in others)
 
 
 def _to_stdout(text: bytes) -> None:
-    """JSON in which a runner of GitHub finds no command: `##[` occurs in its texts only."""
+    """Print JSON without commands of a GitHub runner: `##[` occurs in its texts only."""
     sys.stdout.buffer.write(text.replace(b"##[", rb"##\u005b"))
 
 
@@ -229,7 +229,7 @@ def publish(
 
 
 def _keep(path: Path, write: Callable[[Path], None]) -> bool:
-    """Write it; returns whether that succeeded."""
+    """Write a file, or else a copy elsewhere; returns whether the file was written."""
     try:
         write(path)
     except KitFailure as error:
@@ -240,7 +240,7 @@ def _keep(path: Path, write: Callable[[Path], None]) -> bool:
 
 
 def _elsewhere(path: Path, write: Callable[[Path], None]) -> str:
-    """Write it to the temporary folder; returns its place, in words."""
+    """Write the file to the temporary folder; returns its place, in words."""
     try:
         instead = Path(tempfile.mkdtemp(prefix="npu-adapter-report-")) / path.name
         write(instead)

@@ -22,11 +22,11 @@ _GIT_S = 5.0
 LANGUAGE = "--lang"
 USAGE = msg("usage: ")
 OF_ARGPARSE = (msg("positional arguments"), msg("options"), msg("show this help message and exit"))
-"""What argparse itself says in a help."""
+"""argparse's own texts in a help."""
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """The help in the language of the user, whose lines are as wide as they look."""
+    """The help in the user's language, wrapped by columns."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog)
@@ -40,25 +40,25 @@ class Help(argparse.RawDescriptionHelpFormatter):
         groups: Iterable[argparse._MutuallyExclusiveGroup],
         prefix: str | None = None,
     ) -> None:
-        """Add the usage, with the word in front."""
+        """Add the usage with a translated "usage:"."""
         super().add_usage(usage, actions, groups, self._say(USAGE) if prefix is None else prefix)
 
     def start_section(self, heading: str | None) -> None:
-        """Begin a group of options."""
+        """Begin a group of options with a translated heading."""
         if heading:
             heading = self._say(heading)
             self._headings.append(heading)
         super().start_section(heading)
 
     def format_help(self) -> str:
-        """The whole help; argparse writes its own colon behind a heading."""
+        """The whole help, with a translated colon after each heading, which argparse writes itself."""
         text = super().format_help()
         for heading in self._headings:
             text = text.replace(f"\n{heading}:\n", f"\n{self._say(msg('{heading}:', heading))}\n")
         return text
 
     def add_text(self, text: str | None) -> None:
-        """Add a description or an epilog."""
+        """Add a translated description or epilog."""
         super().add_text(self._say(text) if text else text)
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
@@ -69,7 +69,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 class Stored(argparse.Action):
-    """The default action; tells shtab (`npu-adapter completion`) which values are paths."""
+    """The default action, which also tells shtab (`npu-adapter completion`) which values are paths."""
 
     def __init__(self, **keywords: Any) -> None:
         super().__init__(**keywords)
@@ -77,12 +77,11 @@ class Stored(argparse.Action):
             self.complete = "file"
 
     def __call__(self, *given: Any, **_: Any) -> None:
-        """Store the value."""
         setattr(given[1], self.dest, given[2])
 
 
 class Parser(argparse.ArgumentParser):
-    """Asks "did you mean" for a wrong command, choice or option, and says how to list the right ones."""
+    """Asks "did you mean" for an unknown command, choice or option, and refers to the help."""
 
     def __init__(self, **keywords: Any) -> None:
         super().__init__(**{"formatter_class": Help, "exit_on_error": False, **keywords})
@@ -91,7 +90,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse; argparse would make a plain text of a refusal before it comes to `error`."""
+        """Parse; keep a refusal as a message, which argparse would make plain text before it calls `error`."""
         try:
             return super().parse_known_args(args, namespace)
         except argparse.ArgumentError as refusal:
@@ -109,7 +108,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def unknown(self, words: list[str]) -> NoReturn:
-        """Refuse what no option or argument takes."""
+        """Refuse words that no option or argument takes."""
         options = [name for action in self._actions for name in action.option_strings]
         first = next((word.partition("=")[0] for word in words if word.startswith("-")), "")
         self.error(msg("unrecognized arguments: {words}{hint}", " ".join(words), hint(first, options)))
@@ -128,12 +127,12 @@ _REFUSALS = (
     msg("one of the arguments {names} is required"),
     msg("unrecognized arguments: {words}"),
 )
-"""What argparse refuses with."""
+"""The refusals of argparse."""
 _INVALID_CHOICE = re.compile(r"invalid choice: (.*) \(choose from (.*)\)", re.DOTALL)
 
 
 def as_message(refusal: str) -> str:
-    """A refusal of argparse as a message: of a wrong word, with the nearest right one."""
+    """A refusal of argparse as a message; an unknown word gets the nearest known one."""
     if isinstance(refusal, Message):
         return refusal
     choice = _INVALID_CHOICE.fullmatch(refusal)
@@ -149,12 +148,11 @@ def as_message(refusal: str) -> str:
 
 
 def sentence(text: str) -> Message:
-    """A line of a list of commands as a sentence."""
     return msg("{sentence}.", Capitalised(text))
 
 
 def exit_statuses(meanings: Mapping[int, Message]) -> Message:
-    """The end of a command's help: what each of its exit statuses means; any command can end with 4."""
+    """The end of a command's help: the meaning of each exit status; any command can end with 4."""
     said = {**meanings, ExitStatus.KIT_FAILED: msg("the kit itself failed")}
     lines = (msg("  {status:d}  {meaning}", status, meaning) for status, meaning in said.items())
     return joined("\n", [msg("exit status:"), *lines])
@@ -170,7 +168,7 @@ def version() -> str:
 
 
 def _git(*arguments: str) -> str:
-    import subprocess  # noqa: PLC0415 - every command would pay for it
+    import subprocess  # noqa: PLC0415 - only this command needs it
 
     command = (programs.find_or_name("git"), "--no-optional-locks", "-C", str(_CHECKOUT), *arguments)
     try:
@@ -181,15 +179,14 @@ def _git(*arguments: str) -> str:
 
 
 class InLanguage(argparse.Action):
-    """`--lang`: for this process and what it starts."""
+    """`--lang`: sets the language of this process and its children."""
 
     def __call__(self, *given: Any, **_: Any) -> None:
-        """Take the language."""
         os.environ[VARIABLE] = given[2]
 
 
 def take_language(arguments: Sequence[str]) -> None:
-    """Heed `--lang` before anything is parsed: a refusal and `--help` end the parsing before it may be reached."""
+    """Apply `--lang` before parsing: a refusal or `--help` may end the parsing before it."""
     for word, after in zip(arguments, (*arguments[1:], ""), strict=False):
         option, _, value = word.partition("=")
         chosen = value or after
@@ -198,7 +195,7 @@ def take_language(arguments: Sequence[str]) -> None:
 
 
 def language_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare `--lang`, which means the same wherever it is."""
+    """Declare `--lang`, for all commands alike."""
     parser.add_argument(
         LANGUAGE,
         action=InLanguage,
@@ -210,9 +207,9 @@ def language_argument(parser: argparse.ArgumentParser) -> None:
 
 
 class Version(argparse.Action):
-    """`--version`, worked out only when it is asked for."""
+    """`--version`, computed on demand only."""
 
     def __call__(self, *given: Any, **_: Any) -> None:
-        """Print it and exit."""
+        """Print the version and exit."""
         print(version())
         given[0].exit()

@@ -1,4 +1,4 @@
-"""Paths as people type them, those of a Windows laptop too."""
+"""Paths as people type them, on Windows too."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _DRIVE = re.compile(r"(?P<drive>[A-Za-z]):[\\/](?P<rest>.*)", re.DOTALL)
 
 
 def place(text: str) -> Path:
-    r"""The path; if it does not exist, backslashes are read as slashes and `C:\` as WSL's `/mnt/c`.
+    r"""A path; if it does not exist, backslashes are read as slashes and `C:\` as WSL's `/mnt/c`.
 
     Raises:
-        ArgumentTypeError: it is empty, a drive is named that is not mounted here, or this user may not look there.
+        ArgumentTypeError: it is empty, names a drive that is not mounted here, or this user may not read it.
     """
     try:
         return _found(text)
@@ -37,7 +37,7 @@ def new_place(text: str) -> Path:
 
 
 def new_report(command: str) -> Path:
-    """The folder for a report of now, inside `report/`, which a generated repository's .gitignore covers."""
+    """A report folder named by the current time, in `report/`, which a generated repository's .gitignore covers."""
     return Path("report", f"{command}-{time.strftime('%Y%m%d-%H%M%S')}")
 
 

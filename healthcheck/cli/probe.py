@@ -1,4 +1,4 @@
-"""`npu-adapter probe`: the accuracy of a server that runs already."""
+"""`npu-adapter probe`: the accuracy of a running server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from healthcheck.verify import provenance
 
 
 def run(options: argparse.Namespace) -> int:
-    """Probe, print, write the report; the exit status of the verdict."""
+    """Probe, print and write the report; returns the exit status of the verdict."""
     if options.resume and options.out:
         raise UsageError(msg("--resume names the folder already: leave --out away"))
     asked = sampling.asked(options)
@@ -93,7 +93,7 @@ def _report(
 def _measured(
     settings: ProbeSettings, before: Stored | None, progress: Progress, folder: Path, extra: Extra
 ) -> tuple[Report, ProbeRun | None]:
-    """Sample what is left of the run `before`, or all of a new one."""
+    """Sample the rest of the run `before`, or all of a new run."""
     where = ", ".join(settings.servers)
     servers_asked = {*settings.servers, *(before.server.get("replicas", {}) if before else ())}
     checks = (*checks_of(servers_asked), *extra.of(Stage.PROBE))
@@ -104,7 +104,7 @@ def _measured(
     ledger.judge(extra.unusable, lambda: None)
     try:
         probed = ledger.judge(checks, lambda: collect(settings, progress, folder))
-    except KeyboardInterrupt:  # before the first request: later, the samples are judged as they are
+    except KeyboardInterrupt:  # before the first request: later, the samples so far are judged
         stopped = msg("interrupted")
         ledger.skip(checks, stopped)
     report = Report(

@@ -1,4 +1,4 @@
-"""npu-adapter runner: can this machine, or this CI runner, run adapters?"""
+"""`npu-adapter runner`: whether this machine, or this CI runner, can run adapters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_SOAK_MINUTES = 7 * 24 * 60
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look, judge, print: 0 ready, 1 not ready, 3 inconclusive."""
+    """Examine the machine, judge and print; returns 0 if ready, 1 if not ready, 3 if inconclusive."""
     wanted = _wanted(options)
     output.refuse_unwritable(options.json, options.junit, options.sarif, options.save, out=options.out)
     source: Machine = RecordedMachine(load(options.replay)) if options.replay else RealMachine()
@@ -89,7 +89,7 @@ def _asked(wanted: Wanted, facts: RunnerFacts | None) -> str:
 
 
 def _metrics(facts: RunnerFacts, at: str) -> dict[str, JsonValue]:
-    """What later runs compare with, and what the page draws."""
+    """The figures that later runs compare with and that the page draws."""
     found: dict[str, JsonValue] = {snapshot.NAME: json_text.plain(replace(inventory(facts), at=at))}
     if facts.soak and facts.soak.windows:
         found["soak"] = soak(facts.soak)

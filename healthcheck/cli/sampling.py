@@ -18,10 +18,10 @@ _FILE = msg(
 
 
 def server_root(text: str) -> str:
-    """The root of a server: what people copy from a client's configuration often ends in /v1, or is the whole path.
+    """The root of a server; accepts a client's address, which often ends in /v1 or the whole path.
 
     Raises:
-        UsageError: it is not the address of a server.
+        UsageError: the text is not the address of a server.
     """
     if not text.lower().startswith(("http://", "https://")) or not urlsplit(text).hostname:
         raise UsageError(msg("{text} is not the address of a server: write http://HOST:PORT", repr(text)))
@@ -33,7 +33,7 @@ def server_root(text: str) -> str:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that have a flag. None means that it was not given: a resumed run has its own values."""
+    """Declare the options that have a flag; None if it is not given, since a resumed run has its own values."""
     for group in Group:
         part = parser.add_argument_group(group.value)
         for option in options():
@@ -50,7 +50,7 @@ def files(parser: argparse.ArgumentParser) -> None:
 
 
 def service_file(parser: argparse.ArgumentParser) -> None:
-    """Declare `--probe-config`, for a command that looks at what the service does."""
+    """Declare `--probe-config`, for a command that judges by what the service does."""
     parser.add_argument_group("all options of the probe").add_argument(
         "--probe-config", dest="config", type=place, metavar="FILE",
         help="a TOML file of options, as for `npu-adapter probe --config`; only those that the service could have",
@@ -59,7 +59,7 @@ def service_file(parser: argparse.ArgumentParser) -> None:
 
 
 def refuse_what_the_service_lacks(asked: ProbeOptions) -> None:
-    """Refuse what would make a server pass here that fails at the service.
+    """Refuse options with which a server could pass here and fail at the service.
 
     Raises:
         UsageError: there is such an option.
@@ -77,10 +77,10 @@ def refuse_what_the_service_lacks(asked: ProbeOptions) -> None:
 
 
 def asked(options_: argparse.Namespace) -> ProbeOptions:
-    """What the file, `--set` and the flags say together; of two that say the same, the later of these.
+    """The options from the file, `--set` and the flags, each of which overrides the one before.
 
     Raises:
-        UsageError: one of them cannot be used, or a flag and `--set` name the same option.
+        UsageError: one of them is unusable, or a flag and `--set` name the same option.
     """
     from healthcheck.stages.probe.options import reading  # noqa: PLC0415 - --help reads no value
 

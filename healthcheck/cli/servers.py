@@ -20,7 +20,7 @@ _ONLY_WITH_ON = ("weights", "replicas", "npus", "npu", "env", "deadline")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Servers:
-    """Their roots, and the commit that they were launched from, "" if others launched them."""
+    """The roots of the servers, and the commit that this command launched; "" if others launched them."""
 
     urls: tuple[str, ...]
     commit: str = ""
@@ -34,10 +34,10 @@ Launched = Callable[[argparse.Namespace, ProbeSettings, Path, Progress], Abstrac
 def running(
     options: argparse.Namespace, settings: ProbeSettings, folder: Path, progress: Progress
 ) -> Iterator[Servers]:
-    """The servers to probe; those that are launched here end with the context.
+    """The servers to probe; servers that are launched here end with the context.
 
     Raises:
-        UsageError: the options do not go together, or there is no such repository or cluster.
+        UsageError: the options contradict each other, or there is no such repository or cluster.
         Blocked: no server is ready.
     """
     if options.on:

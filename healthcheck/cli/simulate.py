@@ -1,4 +1,4 @@
-"""npu-adapter simulate: serve a simulated endpoint until SIGINT or SIGTERM."""
+"""`npu-adapter simulate`: serve a simulated endpoint until SIGINT or SIGTERM."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from healthcheck.text.messages import msg
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until a signal comes; 0 after a clean end."""
+    """Serve until a signal comes; returns 0 after a clean end."""
     if options.list:
         print("\n".join(_listed()))
         return 0
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _listed() -> Iterator[str]:
-    """What can be simulated: a line each."""
+    """The dialects, manners and faults, one per line."""
     say = translation_of_the_process().say
     yield say(msg("{label}: {text}", msg("dialects"), ", ".join(DIALECTS))) + "\n"
     yield say(msg("manners, all of them honest:"))
@@ -85,7 +85,7 @@ def _accuracy(text: str) -> Mapping[str, float]:
 
 
 def _for_all(item: str, tiers: Iterable[str]) -> str:
-    """The form of the option, with the share of all tiers where a number alone was given."""
+    """The option with a share for each tier, where a single number was given."""
     bare = re.fullmatch(r"0?\.\d+|[01](?:\.0*)?", item)
     shares = (item,) * len(DEFAULT_ACCURACY) if bare else (".9", ".7", ".5")
     return ",".join(f"{tier}={share}" for tier, share in zip(tiers, shares, strict=True))

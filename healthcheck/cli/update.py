@@ -1,4 +1,4 @@
-"""`npu-adapter update`: what changed in the template since a repository was made, merged into it."""
+"""`npu-adapter update`: merges changes of the template into a repository that was made from it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from healthcheck.text.messages import msg
 
 
 def run(options: argparse.Namespace) -> int:
-    """Merge and show what changed; the commit is the author's."""
+    """Merge and show the changes; committing is left to the author."""
     done = update(options.repository)
     say = translation_of_the_process().say
     source = (

@@ -1,4 +1,4 @@
-"""npu-adapter verify: everything that would go wrong at the service, before submission."""
+"""`npu-adapter verify`: finds before submission what would go wrong at the service."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from healthcheck.verify.run import TASKS, Request
 from healthcheck.verify.verification import Verification
 
 FIX_ROUNDS = 3
-"""CRLF hides the launch command from the plan, so that a second round may see more."""
+"""CRLF hides the launch command from the plan, so a second round may find more."""
 _BEFORE_A_LAUNCH = {Stage.REPO, Stage.PLAN, Stage.WEIGHTS}
 
 
 def run(options: argparse.Namespace) -> int:
-    """Verify; the exit status of the verdict."""
+    """Verify; returns the exit status of the verdict."""
     if not options.staged or options.weights or _stand_in(options):
         return _run(options)
     with tempfile.TemporaryDirectory(prefix=files.prefix()) as empty:
@@ -53,7 +53,7 @@ def _run(options: argparse.Namespace) -> int:
     if not request.ahead:
         return _verify(options, request)
     with tempfile.TemporaryDirectory(prefix=files.prefix()) as scratch:
-        from healthcheck.stages.weights import ahead  # noqa: PLC0415 - mostly the weights are here
+        from healthcheck.stages.weights import ahead  # noqa: PLC0415 - usually the weights are here
 
         folder = Path(scratch) / "weights"
         folder.mkdir()
@@ -92,7 +92,7 @@ def _verify(options: argparse.Namespace, request: Request) -> int:
 
 
 def _refuse_problems(settings: ProbeSettings) -> None:
-    """Refuse problems that cannot be had, where they are named."""
+    """Refuse unavailable problems, if some are named."""
     if settings.dataset or settings.family:
         from healthcheck.stages.probe.run.bank import refuse_problems  # noqa: PLC0415 - it imports every grader
 
@@ -144,7 +144,7 @@ def _repaired(request: Request, progress: Progress) -> Request:
 
 
 def requested(options: argparse.Namespace) -> Request:
-    """What the options ask for.
+    """The request that the options describe.
 
     Raises:
         UsageError: they contradict each other, or one is missing.
@@ -214,7 +214,7 @@ def requested(options: argparse.Namespace) -> Request:
 
 
 def one_family(npu: str) -> None:
-    """Refuse a name that means nothing, or kinds of NPUs that differ in more than their memory."""
+    """Refuse an unknown name, or one of several kinds of NPUs that differ in more than their memory."""
     found = hardware.find(npu)
     if not found:
         known = ", ".join(kind.label for kind in hardware.known())
@@ -236,7 +236,7 @@ def one_family(npu: str) -> None:
 
 
 def _stand_in(options: argparse.Namespace) -> str:
-    """What stands for the weights that are not here; "" if they are."""
+    """The file or model that replaces weights that are not here; "" if they are."""
     if not (options.weights_config or options.model_id):
         return ""
     if (options.weights_config and options.model_id) or options.weights or options.url:
@@ -249,12 +249,12 @@ def _stand_in(options: argparse.Namespace) -> str:
 
 
 def _last_stage(options: argparse.Namespace) -> None:
-    """Without --until everything runs, or everything that needs no weights where they are not here."""
+    """The default of --until: every stage, or every stage that needs no weights if they are not here."""
     options.until = options.until or (Stage.WEIGHTS.value if _stand_in(options) else STAGES[-1])
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    """The repository's own; they take the place of options that were not given."""
+    """Read the repository's own settings and use them for options that were not given."""
     if options.url or options.no_settings:
         return Settings()
     settings = read_settings((options.repo or Path()).expanduser())
@@ -266,7 +266,7 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 
 def _waived(ids: list[str], settings: Settings, extra: Extra) -> dict[str, str]:
-    """The ids with their reasons; each has to exist: a misspelt one must not be ignored."""
+    """The waived ids with their reasons. Each has to exist: a misspelt id must not be ignored."""
     asked = {check: f"{settings.file}: {reason}" for check, reason in settings.skip.items()}
     asked |= dict.fromkeys(ids, "--skip")
     if not asked:
@@ -280,7 +280,7 @@ def variable(text: str) -> tuple[str, str]:
     """The name and the value of `--env`.
 
     Raises:
-        UsageError: it is not NAME=VALUE.
+        UsageError: the text is not NAME=VALUE.
     """
     name, equals, value = text.partition("=")
     if not equals or not name:

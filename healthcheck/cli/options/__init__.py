@@ -1,1 +1,1 @@
-"""What each command takes: a module a command, which imports no more than `--help` prints."""
+"""The options of each command, one module per command; `--help` imports nothing else."""

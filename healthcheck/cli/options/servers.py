@@ -1,4 +1,4 @@
-"""The options that name the servers of a probe, or have it launch them."""
+"""The options that name the servers of a probe, or launch them."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the subcommand; its exit status."""
+    """Run the subcommand; returns its exit status."""
     return _SUBCOMMANDS[options.subcommand](options)
 
 
@@ -47,7 +47,7 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
     )
     with journal.opened(out, asked, resume=options.resume) as kept:
         machines, left_out = _machines(options.on, settings.network)
-        output.end_with_a_report()  # after Ray, which has SIGTERM end a driver at once
+        output.end_with_a_report()  # after Ray, whose SIGTERM handler ends a driver at once
         if options.runner:
             terms = looks.Terms(level=options.runner, limit_s=DEFAULT_LOOK_S, network=settings.network)
             failing = looks.left_out(_look(machines, out, terms))
@@ -87,7 +87,7 @@ def _collect(options: argparse.Namespace) -> ExitStatus:
 
 
 def _told(fleet: Fleet, out: Path) -> ExitStatus:
-    """Print the closing table."""
+    """Print the closing table; returns the exit status."""
     translation = translation_of_the_process()
     print("\n".join(show.table(fleet, translation)))
     print(translation.labelled(msg("Page of all jobs"), str(out / outputs.PAGE)))
@@ -113,7 +113,7 @@ def _runner(options: argparse.Namespace) -> ExitStatus:
 
 
 def _look(machines: Machines, out: Path, terms: Terms) -> tuple[Look, ...]:
-    """Look at the machines, and print the table."""
+    """Examine the machines, and print the table."""
     translation = translation_of_the_process()
     try:
         looked = looks.looked_at(
@@ -142,7 +142,7 @@ def _machines(on: str, network: Network) -> tuple[Machines, tuple[str, ...]]:
 
 
 def connected(on: str, network: Network) -> tuple[Cluster, tuple[str, ...]]:
-    """The cluster at an address, and why nodes of it are left out, which is printed.
+    """The cluster at an address, and why nodes of it are left out; prints its notes.
 
     Raises:
         UsageError: Ray is not installed here, or no cluster answers.
@@ -177,10 +177,10 @@ def grammar() -> Verify:
 
 
 class _Refusing(Parser):
-    """Raises UsageError where a command would print and exit."""
+    """Raises UsageError where another parser would print and exit."""
 
     def actions(self) -> list[argparse.Action]:
-        """What was declared."""
+        """The declared options and arguments."""
         return self._actions
 
     def error(self, message: str) -> NoReturn:

@@ -31,7 +31,7 @@ MAX_REPORT_BYTES = 2**28
 
 
 def run(options: argparse.Namespace) -> int:
-    """Score, keep the scores with the run, print what follows from them."""
+    """Score the samples, keep the scores with the run, and print the figures."""
     output.refuse_unwritable(options.json)
     probed = load(options.run_folder)
     if not figures.grid(probed).rows:
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refresh_report(run: ProbeRun) -> None:
-    """The report with the new figures: nothing else in it, of the probe or of other stages, depends on scores."""
+    """Update the figures of the report: nothing else in it, of the probe or of other stages, depends on scores."""
     try:
         told = json_text.load(read_bounded(run.folder / REPORT, MAX_REPORT_BYTES))
     except (OSError, KitError):

@@ -22,7 +22,7 @@ from healthcheck.verify.run import Measurement, Run
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, print, write the report; the exit status of the verdict."""
+    """Measure, print and write the report; returns the exit status of the verdict."""
     settings = NumericsSettings(
         url=sampling.server_root(options.url),
         model=options.model,
@@ -56,10 +56,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _against(options: argparse.Namespace) -> Reference | Weights | None:
-    """What is compared with.
+    """The run or the weights to compare with.
 
     Raises:
-        UsageError: the folder holds neither a run nor weights, or options are for another kind.
+        UsageError: the folder holds neither a run nor weights, or an option is for the other kind.
     """
     folder: Path | None = options.reference
     if folder and local.are_weights(folder):

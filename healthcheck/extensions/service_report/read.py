@@ -1,4 +1,4 @@
-"""`npu-adapter read`: recomputes a report of the service, AISBench's figures beside the true ones.
+"""`npu-adapter read`: recomputes a report of the service, with AISBench's figures beside the true ones.
 
 A report.json of the kit itself is printed again.
 """
@@ -30,7 +30,7 @@ _LABELS = {Level.FAIL: msg("fault"), Level.UNSETTLED: msg("open"), Level.WARN: m
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read, recompute, print. 0 if figures could be recomputed, 3 if nothing in the report allows it."""
+    """Read, recompute and print. Returns 0 if figures could be recomputed, 3 if nothing in the report allows it."""
     output.refuse_unwritable(options.json)
     if options.report.suffix == ".json" and options.report.is_file():
         return _show_own(options.report, options)
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show_own(path: Path, options: argparse.Namespace) -> int:
-    """Print a report of this kit in the language of the reader; the exit status is that of its run."""
+    """Print a report of this kit in the reader's language; returns the exit status of its run."""
     if options.json:
         raise UsageError(msg("{path} is JSON already: leave --json away", path))
     report = document.load(path)
@@ -62,7 +62,7 @@ def _show_own(path: Path, options: argparse.Namespace) -> int:
 
 
 def as_json(readings: list[Reading]) -> dict[str, object]:
-    """Everything that was found, as JSON values; fractions, not percent, but for what AISBench printed."""
+    """All figures as JSON values; fractions, not percent, except those that AISBench printed."""
     return {"schema": SCHEMA, "tasks": [_task_json(reading) for reading in readings]}
 
 
@@ -149,7 +149,7 @@ def _printed(reading: Reading) -> dict[str, str]:
 
 
 def _column(summary: Summary | None, repeats: int) -> dict[str, str]:
-    """The service's four rows; of fewer than `repeats` samples the averages are the same, pass and cons are not."""
+    """The service's four rows; for fewer than `repeats` samples, only the averages keep their meaning."""
     if summary is None:
         return {}
     n = summary.repeats
