@@ -22,7 +22,7 @@ SETTINGS_FILE = Path(__file__).resolve().parent.parent / "adapter.toml"
 def main() -> int:
     """Print the requested form; returns the exit status."""
     options = _parser().parse_args()
-    for remark in () if options.env else _ignored(options):  # deploy.sh asks twice
+    for remark in () if options.env else _ignored(options):  # deploy.sh runs this twice
         print(f"adapter, ignored: {remark}", file=sys.stderr)
     try:
         folder = _model_path()

@@ -10,10 +10,10 @@ A2, A3, A310P, A950 = "A2", "A3", "310P", "950"
 
 @dataclass(frozen=True)
 class Chip:
-    """One chip, or one die where a card has two (A3): what torch counts as a device.
+    """One chip, or one die if a card has two (A3): what torch counts as a device.
 
-    `hbm_mib` is what npu-smi shows, `reserved_mib` what driver and CANN keep of it. `family` is None for chips that
-    vllm-ascend does not run on.
+    `hbm_mib` is the memory that npu-smi shows, `reserved_mib` the part that driver and CANN keep. `family` is None
+    for chips that vllm-ascend does not support.
     """
 
     name: str
@@ -65,11 +65,11 @@ SERIES = (
     (r"910", ("910A", "910ProB", "A3")),
     (r"300I", ("310", "310P3", "310P3-Duo")),
 )
-"""Names that several chips have, the one with the least memory in front."""
+"""Names of several chips each, the chip with the least memory first."""
 
 
 def chip_called(name: str) -> Chip | None:
-    """The chip that npu-smi or a person calls so (npu-smi's "Ascend910" is an A3); None if unheard of."""
+    """The chip of a name from npu-smi (whose "Ascend910" is an A3) or a person; None if it is unknown."""
     short = _short(name)
     if short in CHIPS:
         return CHIPS[short]
@@ -77,7 +77,7 @@ def chip_called(name: str) -> Chip | None:
 
 
 def chips_meant(name: str) -> tuple[Chip, ...]:
-    """The chips that a person may mean, the one with the least memory in front; empty if unheard of."""
+    """The chips that a name from a person may mean, the one with the least memory first; empty if it is unknown."""
     short, one = _short(name), chip_called(name)
     several = next((names for pattern, names in SERIES if re.fullmatch(pattern, short)), ())
     return tuple(CHIPS[each] for each in several) or ((one,) if one else ())

@@ -8,7 +8,7 @@ from adapter.settings import Value
 
 
 class Refusal(Exception):  # noqa: N818 - an outcome more than an error
-    """The launch cannot work; the text is one line that says why and what would."""
+    """The launch cannot work; the text is one line with the reason and what would work."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Decision:
     source: str
 
     def arguments(self) -> tuple[str, ...]:
-        """The words that it adds to the command line."""
+        """The words that the option adds to the command line."""
         flag = "--" + self.key.replace("_", "-")
         if self.value is None or self.value is False:
             return ()

@@ -24,9 +24,9 @@ VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
 
 @dataclass(frozen=True)
 class Machine:
-    """`devices` chips or dies that torch counts; `chip` and `hbm_mib` (of one) are None if they are unknown.
+    """`devices` chips or dies, as torch counts them; `chip` and `hbm_mib` (of one) are None if they are unknown.
 
-    `release` is that of the vllm-ascend that is installed here, "" if none is or another machine is described.
+    `release` is the installed vllm-ascend; "" if there is none, or if another machine is described.
     """
 
     devices: int
@@ -37,27 +37,24 @@ class Machine:
 
 
 class System(Protocol):
-    """The queries of a machine, so that a recorded one can take its place."""
+    """The queries of a machine, so that a recorded machine can replace it."""
 
     @property
     def environment(self) -> Mapping[str, str]:
         """The environment variables."""
 
     def npu_smi(self) -> str:
-        """What `npu-smi info` prints; empty if there is none or it fails."""
+        """The output of `npu-smi info`; empty if it is missing or fails."""
 
     def device_nodes(self) -> int:
-        """How many /dev/davinci<number> there are."""
+        """The number of /dev/davinci<number> nodes."""
 
 
 @dataclass(frozen=True)
 class LocalSystem:
-    """The machine that this runs on."""
-
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     def npu_smi(self) -> str:
-        """See System."""
         try:
             done = subprocess.run(
                 ["npu-smi", "info"], capture_output=True, timeout=NPU_SMI_DEADLINE_S, check=False,
@@ -68,7 +65,6 @@ class LocalSystem:
         return done.stdout.decode(errors="replace") if done.returncode == 0 else ""
 
     def device_nodes(self) -> int:
-        """See System."""
         try:
             return sum(re.fullmatch(r"davinci\d+", node.name) is not None for node in Path("/dev").iterdir())
         except OSError:
@@ -98,9 +94,9 @@ def _release() -> str:
 
 
 def described_machine(chip_name: str, devices: int) -> Machine:
-    """Another machine: `devices` devices of a chip, as torch counts them; the chip "none" means no NPU.
+    """Describe another machine: `devices` devices of a chip, as torch counts them; the chip "none" means no NPU.
 
-    A name of several chips of one family means the one with the least memory.
+    A name of several chips of one family means the chip with the least memory.
 
     Raises:
         SettingsError: the chip is unknown or ambiguous, or the count is below one.
@@ -123,8 +119,7 @@ def _chips(table: str) -> list[tuple[str, int]]:
 
     A chip is a pair of rows. The first has the NPU id and the name, in one cell or in two, then the health; the
     second has the bus id and one or two `used / total` pairs, of which the last is the HBM (the memory, on chips
-    without HBM). npu-smi 24.1.0 calls a 910A 910B, too: it has 32 GB, and DDR beside the HBM, which a 910B leaves
-    at 0.
+    without HBM). npu-smi 24.1.0 also calls a 910A a 910B: it has 32 GB, and DDR beside the HBM, a 910B none.
     """
     rows = COLOUR.sub("", table).splitlines()
     chips = []

@@ -1,4 +1,4 @@
-"""Environment variables that a launch is better off with; one that is set already is left as it is."""
+"""Environment variables that improve a launch; a variable that is already set is left alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def variables(weights: Weights, machine: Machine, chip: Chip | None, layout: Lay
 
 
 def exports(decisions: tuple[Decision, ...], environment: Mapping[str, str]) -> str:
-    """Shell commands that set those that nobody has set."""
+    """Shell commands that set the variables that are not set yet."""
     absent = (decision for decision in decisions if decision.key not in environment)
     return "\n".join(f"export {decision.key}={shlex.quote(str(decision.value))}" for decision in absent)
 
@@ -54,7 +54,7 @@ def _npu(weights: Weights, chip: Chip | None, layout: Layout) -> tuple[Decision,
 
 
 def _cpu_cache(weights: Weights) -> Decision:
-    """Memory for the cache on a CPU, where vLLM would take a share of the machine's: four full sequences."""
+    """Memory for the cache on a CPU, enough for four full sequences; vLLM would take a share of the machine's."""
     key = "VLLM_CPU_KVCACHE_SPACE"
     if weights.attention is None:
         return Decision(key, str(CPU_CACHE_BYTES // GIB), "GiB; the shape is unknown", "adapter/environment.py")

@@ -1,4 +1,4 @@
-"""How much of a mixture of experts is experts: the part that copies of the model can share."""
+"""The size of the experts in a mixture of experts: the part that copies of the model can share."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 KEYS = ("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts")
 OTHER_BYTES = 2
-"""Of one parameter that is in no expert: quantised weights keep many of them in 16 bits."""
+"""Bytes of a parameter outside the experts: quantised weights keep many of them in 16 bits."""
 
 Json = Mapping[str, Any]
 
 
 def expert_bytes(text: Json, total_bytes: int) -> int:
-    """The bytes of the experts among `total_bytes`, rather too few than too many; 0 if the shape is unknown."""
+    """The bytes of the experts among `total_bytes`, a low estimate; 0 if the shape is unknown."""
     hidden, layers = _number(text, "hidden_size"), _number(text, "num_hidden_layers")
     if not hidden or not layers:
         return 0
@@ -30,7 +30,7 @@ def expert_bytes(text: Json, total_bytes: int) -> int:
 
 
 def _dense_layers(text: Json) -> int:
-    """The layers without experts: the first ones, or those that a list marks with 0."""
+    """The number of layers without experts: the first ones, or those that a list marks with 0."""
     listed = text.get("moe_layer_freq")
     return listed.count(0) if isinstance(listed, list) else _number(text, "first_k_dense_replace")
 

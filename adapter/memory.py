@@ -1,8 +1,8 @@
-"""How much memory a launch needs on each device, and what remains there for the key-value cache. Sizes in bytes.
+"""The memory that a launch needs on each device, and what remains for the key-value cache. Sizes in bytes.
 
-The cache is counted as vLLM's KV cache specifications do: for a token and a layer two tensors (keys, values) of
-kv_heads × head_dim, or one of the latent width for MLA; at most a window for sliding layers; a fixed state for
-linear ones. Sparse attention keeps an index beside them, whole on every device.
+The cache is counted as vLLM's KV cache specifications do: two tensors (keys, values) of kv_heads × head_dim per
+token and layer, or one of the latent width for MLA; at most a window for sliding layers; a fixed state for linear
+ones. Sparse attention also keeps an index, whole on every device.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from adapter.weights import Attention, Weights
 MIB, GIB = 2**20, 2**30
 CACHE_ELEMENT_BYTES = 2
 PREFILL_TOKENS = 8192
-"""Tokens that one step may add to a sliding window before it moves on."""
+"""Tokens that one step may add to a sliding window before the window moves on."""
 LINEAR_STATE_BYTES = 2 * MIB
-"""The state of one sequence in one layer of linear attention, about: 32 heads of 128 × 128, and a convolution."""
+"""The state of one sequence in a layer of linear attention, roughly: 32 heads of 128 × 128, and a convolution."""
 LEAST_WORK_BYTES = 2 * GIB
 MARGIN = 1.25
 """A reserve for cache blocks, replicated small tensors and fragmentation, which the estimate leaves out."""
 
 
 def cache_bytes(attention: Attention, tokens: int, parallel: int) -> int:
-    """The key-value cache of one sequence of `tokens` tokens on each of `parallel` devices."""
+    """The key-value cache of one sequence of `tokens` tokens on each of `parallel` devices, in bytes."""
     if attention.latent:
         token_layer = attention.latent * CACHE_ELEMENT_BYTES
     else:
@@ -47,25 +47,24 @@ class Layout:
 
     @property
     def devices(self) -> int:
-        """The devices of all copies."""
         return self.tensor * self.data
 
 
 def weight_bytes(weights: Weights, layout: Layout) -> int:
-    """The weights on each device: copies share the experts and have everything else for themselves."""
+    """The weights on each device, in bytes: copies share the experts, and each has everything else."""
     return (weights.total_bytes - weights.expert_bytes) // layout.tensor + weights.expert_bytes // layout.devices
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The memory of each device: what torch sees, the part that vLLM may take, and what work takes of that."""
+    """The memory of each device: what torch sees, the part that vLLM may take, and the part of that for work."""
 
     torch_bytes: int
     usable_bytes: int
     work_bytes: int
 
     def for_cache(self, weights: Weights, layout: Layout) -> int:
-        """The memory that each device has left beside the weights; negative if they do not fit.
+        """The memory of each device beside the weights, in bytes; negative if they do not fit.
 
         If memory is short, work gets half of the rest, so that a launch that may succeed is not given up.
         """
@@ -91,9 +90,9 @@ def budget_of(machine: Machine, chip: Chip | None, weights: Weights, utilization
 
 
 def longest_context(attention: Attention, room_bytes: int, parallel: int, chip: Chip | None) -> int:
-    """How many tokens one sequence can have in `room_bytes` of cache, in steps of 256; 0 if none.
+    """The tokens of one sequence that fit in `room_bytes` of cache, in steps of 256; 0 if none.
 
-    310P also holds an attention mask of context × context float16 values.
+    A 310P also holds an attention mask of context × context float16 values.
     """
     low, high = 0, 2**22
     while high - low > 256:

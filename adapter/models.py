@@ -13,25 +13,25 @@ from adapter.weights import Weights
 
 RECIPES = "vllm-ascend's recipes"
 EAGER = frozenset({"MixtralForCausalLM", "NemotronForCausalLM", "Qwen3ASRForConditionalGeneration"})
-"""Architectures that every recipe launches without graphs, but for Qwen3-ASR's on a 310P."""
+"""Architectures that every recipe launches without graphs, except Qwen3-ASR's on a 310P."""
 TOKENIZER_MODES = {
     "DeepseekV32ForCausalLM": "deepseek_v32", "DeepseekV4ForCausalLM": "deepseek_v4",
     "DeepseekV41ForCausalLM": "deepseek_v41",
 }  # fmt: skip
-"""What vLLM 0.23 finds by itself, and releases before it may not."""
+"""Modes that vLLM 0.23 finds by itself, and earlier releases may not."""
 WITHOUT_FUSIONS: Mapping[str, Mapping[str, bool]] = {
     "DeepseekOCR2ForCausalLM": {"fuse_qknorm_rope": False},
     "MiniMaxM3SparseForConditionalGeneration": {"fuse_norm_quant": False},
 }
 WITHOUT_NZ = frozenset({"DeepseekOCR2ForCausalLM"})
-"""Architectures whose weights stay as they are stored, rather than in the chip's own format."""
+"""Architectures whose weights stay as they are stored, instead of the chip's own format."""
 
 
 @dataclass(frozen=True)
 class Launch:
-    """How many devices one copy has and how many requests it serves at a time.
+    """The number of devices of one copy, and of requests that it serves at a time.
 
-    `eager` is whether it goes without graphs where that was decided by hand, else None.
+    `eager` is the manual decision for (True) or against launching without graphs, else None.
     """
 
     tensor: int
@@ -40,7 +40,6 @@ class Launch:
 
 
 def options(weights: Weights, machine: Machine, chip: Chip | None, launch: Launch) -> tuple[Decision, ...]:
-    """The options for these weights on this chip."""
     old = chip is not None and chip.family == A310P
     return (
         *_graphs(weights, chip, launch),
@@ -53,7 +52,7 @@ def options(weights: Weights, machine: Machine, chip: Chip | None, launch: Launc
 
 
 def _graphs(weights: Weights, chip: Chip | None, launch: Launch) -> tuple[Decision, ...]:
-    """Graphs for decoding where chip and model have them, and none of the fusions that break."""
+    """Graphs for decoding if chip and model have them, without the fusions that break."""
     if chip is None or chip.family is None:
         return (Decision("compilation_config", None, "vLLM chooses", "adapter/models.py"),)
     old, additional = chip.family == A310P, _additional_config(weights, chip)
@@ -117,7 +116,7 @@ def _state_dtype(weights: Weights, chip: Chip | None) -> Decision:
 
 
 def _drafts(weights: Weights, machine: Machine) -> Decision:
-    """Multi-token prediction only saves time, and on Ascend it has changed answers; it is there to be asked for."""
+    """No multi-token prediction by default: it only saves time, and on Ascend it has changed answers."""
     key = "speculative_config"
     if not weights.mtp_layers or not machine.devices:
         return Decision(key, None, "no layers that draft tokens", "config.json")

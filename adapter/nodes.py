@@ -1,4 +1,4 @@
-"""Several machines, for weights or contexts that outgrow one: a pipeline on Ray or without it, or data parallelism.
+"""Several machines, for weights or contexts that outgrow one: a pipeline with or without Ray, or data parallelism.
 
 The evaluation service runs on one machine; this is for your own. adapter.toml asks for it:
 
@@ -29,12 +29,12 @@ toolkit=$ascend/ascend-toolkit/set_env.sh
 eval "$(python3 -m adapter.sourced "$toolkit")"
 eval "$(python3 -m adapter.sourced "$ascend/nnal/atb/set_env.sh")"\
 """
-"""CANN's and ATB's scripts, found as deploy.sh finds them."""
+"""Sources CANN's and ATB's scripts, found as deploy.sh finds them."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Machines that serve one model together; `rank` is the place of this one among them."""
+    """Machines that serve one model together; `rank` is the index of this machine."""
 
     style: str
     addresses: tuple[str, ...]
@@ -133,7 +133,7 @@ def commands(group: Group, model_path: str, variables: tuple[Decision, ...]) -> 
 
 
 def _before_ray(variables: tuple[Decision, ...]) -> tuple[str, ...]:
-    """Workers get the variables of `ray start`; of those of deploy.sh vLLM copies its own and few others."""
+    """Commands for the variables: workers get those of `ray start`, and vLLM copies few others from deploy.sh."""
     return (SOURCED, *(_export(decision.key, str(decision.value)) for decision in variables))
 
 

@@ -1,4 +1,4 @@
-"""Over how many devices a model is spread, and how many copies of it the rest of them serve."""
+"""The number of devices that a model is spread over, and the number of copies for the other devices."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from adapter.memory import GIB, LEAST_WORK_BYTES, MARGIN, Budget, Layout, cache_
 from adapter.weights import Weights
 
 WEIGHTS_SHARE = 0.45
-"""Weights take at most this share of a device's memory where more devices are to be had: Qwen3-8B on one 64 GB
-device, 14B on two, 32B on four, as vllm-ascend's documents launch them."""
+"""Weights take at most this share of a device's memory if there are more devices: Qwen3-8B on one 64 GB device, 14B
+on two, 32B on four, as vllm-ascend's documents launch them.
+"""
 COMFORTABLE_CONTEXT = 32768
 COMFORTABLE_SEQUENCES = 4
 PROMPT = 40960
-"""A copy that shares its experts with others holds at least one prompt and answer of so many tokens."""
+"""A copy that shares its experts with others has room for at least one prompt and answer of this many tokens."""
 SMALLEST_CONTEXT = 2048
 RECIPES = "vllm-ascend's recipes"
 COPIED_MIXTURES = {
@@ -23,19 +24,20 @@ COPIED_MIXTURES = {
     "MiniMaxM3SparseForConditionalGeneration": 4, "InternVLChatModel": 4, "DeepseekV32ForCausalLM": 8,
     "Glm4MoeForCausalLM": 8, "GlmMoeDsaForCausalLM": 16, "Qwen3_5MoeForConditionalGeneration": 16,
 }  # fmt: skip
-"""Mixtures that recipes serve in several copies, and the least devices of one copy where the model is large and the
-machine an A3. Copies of Qwen3.5-397B over 8 of its dies each fail in the collectives (vllm-ascend issue 9873)."""
+"""Mixtures that recipes serve in several copies, and the fewest devices of a copy if the model is large and the
+machine an A3. Copies of Qwen3.5-397B over 8 of its dies each fail in the collectives (vllm-ascend issue 9873).
+"""
 
 
 WITHOUT_EXPERT_PARALLEL = frozenset({"MixtralForCausalLM", "HunYuanMoEV1ForCausalLM", "Qwen3NextForCausalLM"})
-"""Mixtures whose recipes cut each expert into pieces."""
+"""Mixtures whose recipes split each expert over the devices."""
 
 
 def tensor_parallel_size(weights: Weights, machine: Machine, budget: Budget | None, copies: int = 1) -> Decision:
-    """The number of devices that each of `copies` of the model is spread over: as few as leave room.
+    """The number of devices for each of `copies` of the model: as few as leave room.
 
     Raises:
-        Refusal: the weights are larger than the memory of all of them, or stored for more of them.
+        Refusal: the weights are larger than the memory of all devices, or stored for more devices.
     """
     if not machine.devices:
         return _size(1, "no NPU on this machine", machine.source)
@@ -57,7 +59,7 @@ def tensor_parallel_size(weights: Weights, machine: Machine, budget: Budget | No
 
 
 def size_of_copies(weights: Weights, machine: Machine, chip: Chip | None, budget: Budget | None) -> Decision | None:
-    """The size of one copy of a large mixture on an A3 whose copies share the experts; None if one is enough."""
+    """The devices of each copy of a large mixture on an A3, if copies share the experts; None for one copy."""
     least, attention = COPIED_MIXTURES.get(weights.architecture or "", 0), weights.attention
     if not (chip and chip.family == A3 and budget and attention and _shares_experts(weights)) or weights.ranks:
         return None
@@ -114,7 +116,7 @@ def possible_sizes(weights: Weights, devices: int) -> tuple[int, ...]:
 
 
 def expert_parallel(weights: Weights, machine: Machine, chip: Chip | None, layout: Layout) -> Decision:
-    """Experts are spread over the devices whole, rather than each cut into pieces."""
+    """Whether whole experts are spread over the devices, instead of parts of each expert."""
     key = "enable_expert_parallel"
     if not weights.experts:
         return Decision(key, False, "no mixture of experts", "config.json")

@@ -18,7 +18,7 @@ Settings = Mapping[str, Setting]
 
 @dataclass(frozen=True)
 class Plan:
-    """The options in the order of the command line, the environment variables, and what else is worth knowing."""
+    """The options in the order of the command line, the environment variables, and remarks for the user."""
 
     options: tuple[Decision, ...]
     environment: tuple[Decision, ...]
@@ -30,7 +30,7 @@ class Plan:
 
 
 def make_plan(weights: Weights, machine: Machine, settings: Settings) -> Plan:
-    """Decide all options; those decided by hand are kept, and the rest is planned around them.
+    """Decide all options; manual decisions are kept, and the rest is planned around them.
 
     Raises:
         Refusal: the launch cannot work on this machine.
@@ -80,7 +80,7 @@ def make_plan(weights: Weights, machine: Machine, settings: Settings) -> Plan:
 def _spread(
     share: Weights, machine: Machine, chip: Chip | None, budget: Budget | None, settings: Settings
 ) -> Decision:
-    """The size of one copy; what is left to each where the number of copies was decided by hand."""
+    """The devices of one copy; an equal share of them if the number of copies was decided manually."""
     asked = _by_hand("data_parallel_size", settings)
     if asked:
         return parallel.tensor_parallel_size(share, machine, budget, int(_number(asked, 1)))

@@ -1,4 +1,4 @@
-"""In which numbers the model computes: the dtype, and how quantised weights are read."""
+"""The model's number formats: the dtype, and how quantised weights are read."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ RUNS_ON_ASCEND = frozenset({"ascend", "compressed-tensors", "fp8", "deepseek_v4_
 KEEPS_FP8 = frozenset({"DeepseekV4ForCausalLM", "DeepseekV41ForCausalLM"})
 MINIMAX = "MiniMaxM2ForCausalLM"
 READS_FP8 = KEEPS_FP8 | {MINIMAX}
-"""Up to 0.26, its code for FP8 reads a key of DeepSeek-V4 (issue 14467); MiniMax-M2's weights become bfloat16."""
+"""Until 0.26, its code for FP8 reads a key of DeepSeek-V4 (issue 14467); MiniMax-M2's weights become bfloat16."""
 READS_ALL_FP8_FROM = (0, 27)
 NOT_OF_MINIMAX = re.compile(r"0\.(21|22|24|25|26)\..*|0\.23\.0rc.*")
-"""Releases that find MiniMax-M2's weights to be FP8 after all, and read that key (issue 12685)."""
+"""Releases that detect MiniMax-M2's weights as FP8 again, and read that key (issue 12685)."""
 OF_950 = frozenset({"mxfp8", "modelopt_mxfp8"})
 
 
 def as_loaded(weights: Weights, chip: Chip | None) -> Weights:
-    """The weights with the bytes that they take on the device: chips before the 950 turn FP8 into 16 bits."""
+    """The weights with their sizes on the device: chips before the 950 expand FP8 to 16 bits."""
     kept = weights.architecture in KEEPS_FP8
     if weights.quantization != "fp8" or kept or chip is None or chip.family == A950:
         return weights
     stored = weights.total_bytes
-    # What is in no expert was counted in 16 bits already.
+    # Parameters outside the experts are counted in 16 bits already.
     experts = weights.expert_bytes + stored if weights.expert_bytes else 0
     return replace(weights, total_bytes=2 * stored, expert_bytes=experts)
 
 
 def dtype(weights: Weights, machine: Machine, chip: Chip | None) -> Decision:
-    """float16 if the chip has no bfloat16; else that of the weights, in 16 bits."""
+    """float16 if the chip has no bfloat16; else the dtype of the weights, in 16 bits."""
     key, stored = "dtype", weights.dtype
     if chip and not chip.bfloat16:
         return Decision(key, "float16", f"{chip.name} does not compute in bfloat16", "torch_npu")
@@ -49,7 +49,7 @@ def dtype(weights: Weights, machine: Machine, chip: Chip | None) -> Decision:
 
 
 def quantization(weights: Weights, machine: Machine, chip: Chip | None) -> Decision:
-    """`ascend` for weights that ModelSlim has quantised; vLLM finds other methods in config.json itself.
+    """`ascend` for weights that ModelSlim has quantised; vLLM detects other methods in config.json itself.
 
     Raises:
         Refusal: vllm-ascend does not run the method, or not for this architecture or on this chip.

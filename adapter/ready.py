@@ -13,13 +13,13 @@ from http.client import HTTPException, HTTPResponse
 
 SERVER = "http://127.0.0.1:8000"
 DEADLINE_S = 60
-"""For the whole of it, less than the --timeout of the Dockerfile's HEALTHCHECK."""
+"""For all requests together; less than the --timeout of the Dockerfile's HEALTHCHECK."""
 MOST_BYTES = 2**20
-"""The most that is read of an answer; that of one token is far smaller."""
+"""The most that is read of an answer; an answer of one token is far smaller."""
 
 
 def complete_once(server: str) -> str:
-    """The end of one streamed completion of one token: why it finished.
+    """Stream one completion of one token; returns its finish reason.
 
     Raises:
         OSError, HTTPException: no connection, an HTTP error status, or an answer that breaks off.
@@ -54,9 +54,9 @@ def _out_of_time(*_: object) -> None:
 
 
 def main() -> int:
-    """Print the result in one line; returns 0 if the server is ready, else 1."""
+    """Print the result on one line; returns 0 if the server is ready, else 1."""
     server = sys.argv[1] if len(sys.argv) > 1 else SERVER
-    # A socket's time-out counts from the last byte: a server that drips has to be stopped from outside.
+    # A socket's time-out counts from the last byte, so only a signal stops a server that sends byte by byte.
     signal.signal(signal.SIGALRM, _out_of_time)
     signal.setitimer(signal.ITIMER_REAL, DEADLINE_S)
     try:

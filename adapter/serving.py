@@ -14,7 +14,7 @@ from adapter.weights import Weights
 UTILIZATION = 0.9
 LONGEST_NPU, LONGEST_310P, LONGEST_CPU = 40960, 20480, 8192
 LONGER_NPU, LONGER_SEQUENCES = (131072, 65536), 2
-"""The context where the cache holds so many sequences of that length."""
+"""A longer context, if the cache holds this many sequences of that length."""
 SEQUENCES_NPU, SEQUENCES_310P, SEQUENCES_HYBRID_310P, SEQUENCES_CPU = 128, 32, 16, 16
 """At most; fewer on a 310P for mixtures with linear attention, as in the recipe of Qwen3.6-35B-A3B."""
 TYPICAL_TOKENS = 2048
@@ -25,7 +25,7 @@ PER_PROMPT = {"image": 8, "audio": 1}
 
 @dataclass(frozen=True)
 class Room:
-    """What is left for the cache on each of `parallel` devices, and for whom; `cache` is None if unknown."""
+    """What the cache has on each of `parallel` devices, and for which weights; `cache` is None if unknown."""
 
     weights: Weights
     machine: Machine
@@ -34,7 +34,7 @@ class Room:
     cache: int | None
 
     def of(self, npu: int, old: int, cpu: int) -> int:
-        """The figure for this machine: an NPU, a 310P, or none."""
+        """The figure for this machine: an NPU, a 310P, or a CPU."""
         if not self.machine.devices:
             return cpu
         return old if self.chip and self.chip.family == A310P else npu
@@ -48,9 +48,9 @@ def gpu_memory_utilization(machine: Machine) -> Decision:
 
 
 def max_model_len(room: Room) -> Decision:
-    """The longest prompt and answer together: the model's, an evaluation's, or what fits; the least of them.
+    """The longest prompt and answer together: the least of the model's, an evaluation's, and what fits.
 
-    Long rather than short: a request whose max_tokens goes beyond it is refused.
+    Long rather than short: a request whose max_tokens exceeds it is refused.
     """
     key, context = "max_model_len", room.weights.context
     longest = _longest(room)
@@ -70,7 +70,7 @@ def max_model_len(room: Room) -> Decision:
 
 
 def _longest(room: Room) -> int:
-    """The context that an evaluation needs: thinking takes tens of thousands of tokens, more than most need."""
+    """The context that an evaluation needs: reasoning takes tens of thousands of tokens, more than most need."""
     longest = room.of(LONGEST_NPU, LONGEST_310P, LONGEST_CPU)
     attention, cache = room.weights.attention, room.cache
     if attention is None or cache is None or longest != LONGEST_NPU:
@@ -80,7 +80,7 @@ def _longest(room: Room) -> int:
 
 
 def max_num_seqs(room: Room, longest: int) -> Decision:
-    """Requests at a time: as many as the cache holds at a usual length, of `longest` at most; the others wait."""
+    """Requests at a time: as many as the cache holds at a typical length, of `longest` at most; the others wait."""
     attention = room.weights.attention
     hybrid = attention and attention.linear_layers and room.weights.experts
     old = SEQUENCES_HYBRID_310P if hybrid else SEQUENCES_310P
@@ -96,7 +96,7 @@ def max_num_seqs(room: Room, longest: int) -> Decision:
 
 
 def max_num_batched_tokens(machine: Machine, chip: Chip | None) -> Decision:
-    """Tokens of one step: long prompts are taken in pieces of this size."""
+    """Tokens of one step: longer prompts are split into pieces of this size."""
     key = "max_num_batched_tokens"
     if machine.devices and not (chip and chip.family == A310P):
         return Decision(key, 8192, "the least that is recommended on NPUs", DOCUMENTS)
@@ -111,14 +111,14 @@ def trust_remote_code(weights: Weights) -> Decision:
 
 
 def for_modalities(weights: Weights, machine: Machine) -> tuple[Decision, ...]:
-    """For images, video and sound: how many of each in a prompt, which is also what vLLM keeps memory for."""
+    """The number of images, videos and sounds in a prompt, which is also what vLLM reserves memory for."""
     if not weights.modalities or not machine.devices:
         why, source = ("no NPU", machine.source) if weights.modalities else ("text only", "config.json")
         return (
             Decision("limit_mm_per_prompt", None, why, source),
             Decision("mm_processor_cache_gb", None, why, source),
         )
-    # A video takes the memory of a long one. Only models that also hear are asked about any mix of inputs.
+    # A video takes the memory of a long one. Only models with sound get a limit for any mix of inputs.
     videos = 1 if "audio" in weights.modalities else 0
     limits = {name: {**PER_PROMPT, "video": videos}[name] for name in weights.modalities}
     why = "vLLM keeps memory for as many" + ("; a task of images has no videos" if videos == 0 else "")

@@ -1,4 +1,4 @@
-"""Options decided by hand: environment variables ADAPTER_<KEY>, then adapter.toml. The environment wins."""
+"""Manual options: environment variables ADAPTER_<KEY>, then adapter.toml. The environment wins."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from types import ModuleType
 
 LEAVE_TO_VLLM = "default"
 VERIFIER = "npu-adapter"
-"""A table of the same file, for those who verify the repository."""
+"""A table of the same file, for the kit that verifies the repository."""
 Value = str | int | float | bool | tuple[str, ...]
 
 
 class SettingsError(Exception):
-    """A setting that cannot be used; its text is one line for the person who made it."""
+    """An unusable setting; the text is one line for the person who made it."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One value decided by hand; `value` is None if the option is to be left to vLLM."""
+    """One manual value; `value` is None to leave the option to vLLM."""
 
     value: Value | None
     source: str
@@ -77,7 +77,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Key:
-    """How the text of one setting is parsed, and the expected form, for an error."""
+    """The parser for the text of one setting, and the expected form, for an error."""
 
     read: Callable[[str], Value]
     expected: str
@@ -130,7 +130,7 @@ def read_settings(environment: Mapping[str, str], file: Path) -> dict[str, Setti
 
 
 def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The variables that look like settings and are none, each with the one that it may have been meant to be."""
+    """The variables that look like settings but are not, each with the nearest setting."""
     known = [f"ADAPTER_{key.upper()}" for key in KEYS]
     strange = sorted(name for name in environment if name.startswith("ADAPTER_") and name not in known)
     close = {name: difflib.get_close_matches(name, known, 1, 0.8) for name in strange}
@@ -175,7 +175,7 @@ def _as_text(value: object) -> str:
 
 
 def _toml() -> ModuleType:
-    """Python's own reader from 3.11 on; before that the same one as pip brings it."""
+    """Python's own reader from 3.11 on; before that, the same reader as pip includes it."""
     found = (name for name in ("tomllib", "tomli", "pip") if importlib.util.find_spec(name))
     name = next(found, None)
     if name is None:

@@ -1,7 +1,7 @@
 """`python3 -m adapter.sourced SCRIPT` prints for a POSIX shell the variables that a bash script exports.
 
-CANN's and ATB's set_env.sh need bash, read variables that may be unset and have steps that fail; here they can do
-no more harm than export nothing.
+CANN's and ATB's set_env.sh need bash, read variables that may be unset and have steps that fail. Here the worst
+that they can do is export nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def exported_by(script: str) -> dict[str, str]:
 
 
 def main() -> int:
-    """Print the exports; a script that cannot be sourced is a line on stderr, never a failed launch."""
+    """Print the exports; a script that cannot be sourced gives a line on stderr, never a failed launch."""
     script = sys.argv[1]
     try:
         exports = exported_by(script)

@@ -25,7 +25,7 @@ CONTEXT_KEYS = (
     "max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "max_target_positions",
     "max_sequence_length", "max_seq_length", "seq_len",
 )  # fmt: skip
-# What Transformers takes for a key that these models' config.json leaves out.
+# The defaults of Transformers for keys that these models' config.json leaves out.
 IMPLIED: Mapping[str, Mapping[str, Any]] = {
     "gemma2": {"sliding_window_pattern": 2},
     "gemma3_text": {
@@ -44,7 +44,7 @@ class Attention:
     """The shape of the key-value cache. `latent` is the width of MLA's compressed cache, 0 elsewhere.
 
     `sliding_layers` of the layers see at most `window` tokens; `linear_layers` keep no cache that grows. `index` is
-    the width of what sparse attention keeps of each token to choose by.
+    the width of the index that sparse attention keeps for each token.
     """
 
     layers: int
@@ -60,12 +60,12 @@ class Attention:
 
 @dataclass(frozen=True)
 class Weights:
-    """Facts of one folder; None is unknown. `total_bytes` is what gets loaded: float32 is halved, for one.
+    """Facts of one folder; None is unknown. `total_bytes` is what is loaded: float32 counts half, for example.
 
-    `expert_bytes` is the part of it that are experts, rather too little than too much; `mtp_layers` counts the
-    layers for multi-token prediction that config.json names; `scheme` is what ModelSlim calls the numbers of most
-    tensors (W8A8, W4A8_DYNAMIC, …); `ranks` is the number of devices that weights in vLLM's sharded_state format
-    were stored for, 0 otherwise.
+    `expert_bytes` is the part of it in experts, a low estimate; `mtp_layers` counts the layers for multi-token
+    prediction that config.json names; `scheme` is ModelSlim's name for the numbers of most tensors (W8A8,
+    W4A8_DYNAMIC, …); `ranks` is the number of devices that weights in vLLM's sharded_state format were stored for,
+    0 otherwise.
     """
 
     path: str
@@ -87,7 +87,6 @@ class Weights:
 
 
 def read_weights(folder: Path) -> Weights:
-    """The facts of the weights in `folder`."""
     remarks: list[str] = []
     documents = {name: _document(folder / name, remarks) for name in CODE_FILES}
     config = documents["config.json"]
@@ -160,9 +159,9 @@ def _first_word(value: object) -> str | None:
 
 
 def _context(text: Json) -> int | None:
-    """The longest context that vLLM accepts: the least that config.json names; model_max_length stands above it.
+    """The longest context that vLLM accepts: model_max_length, or else the least that config.json names.
 
-    A stored YaRN scaling lengthens it in vLLM 0.23 and no more in 0.32, so that it can only shorten it here.
+    A stored YaRN scaling lengthens it in vLLM 0.23 but not in 0.32, so here it can only shorten it.
     """
     named = [number for key in CONTEXT_KEYS if (number := _number(text, key))]
     context = _number(text, "model_max_length") or min(named, default=None)
@@ -225,7 +224,7 @@ def _linear_layers(text: Json, kinds: Counter[str], layers: int) -> int:
 
 
 def _weight_files(folder: Path, remarks: list[str]) -> tuple[Path, ...]:
-    """The files that get loaded: those of the index, else those of the first format that is there."""
+    """The files that are loaded: those of the index, else those of the first format found."""
     index = _document(folder / "model.safetensors.index.json", remarks).get("weight_map")
     if isinstance(index, dict):
         names = {name for name in index.values() if isinstance(name, str) and name == os.path.basename(name)}
@@ -238,7 +237,7 @@ def _weight_files(folder: Path, remarks: list[str]) -> tuple[Path, ...]:
 
 
 def _total_bytes(folder: Path, files: tuple[Path, ...]) -> int:
-    """The size of the files; of the index if they are not there yet, so that a plan can precede a download."""
+    """The size of the files; from the index if they are missing, so that a plan can precede a download."""
     stored = sum(_size(file) for file in files)
     if _stored_dtype(files) == "float32":
         return stored // 2
@@ -254,7 +253,7 @@ def _size(file: Path) -> int:
 
 
 def _stored_dtype(files: tuple[Path, ...]) -> str | None:
-    """The dtype of most bytes in the first safetensors file, for a configuration that does not say."""
+    """The dtype of most bytes in the first safetensors file, for a configuration that does not state it."""
     if not files or files[0].suffix != ".safetensors":
         return None
     try:
@@ -277,7 +276,7 @@ def _stored_dtype(files: tuple[Path, ...]) -> str | None:
 
 
 def _quantization(folder: Path, config: Json, text: Json) -> str | None:
-    """The method's name as vLLM calls it; "ascend" for weights that ModelSlim has quantised."""
+    """The method's name in vLLM; "ascend" for weights that ModelSlim has quantised."""
     if (folder / DESCRIPTION).is_file():
         return "ascend"
     for part in (config, text):
