@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from healthcheck.core.check import NotApplicable
+from healthcheck.core.check import Findings, NotApplicable
 from healthcheck.core.records import Finding
 from healthcheck.stages.endpoint.answers import (
     about,
@@ -53,7 +53,7 @@ def heard(
     *,
     what: str,
     forgotten: Callable[..., Finding],
-) -> Finding | None:
+) -> Findings:
     """A finding if a prompt does not grow with a message in it, and the code word is not repeated either.
 
     `longer` differs from `exchange` by two more units of filler in that one message: whatever a template adds or
@@ -72,14 +72,14 @@ def heard(
                 _UNITS_MORE * len(FILLER),
                 what,
             )
-            return about(longer).fail(expected=expected, seen=msg("{more} after {fewer}", more, fewer), fix=fix)
-        return None
+            yield about(longer).fail(expected=expected, seen=msg("{more} after {fewer}", more, fewer), fix=fix)
+        return
     if any(repeats(talk.word, each) for each in (exchange, *again)):
-        return None
+        return
     if not repeats(talk.word, talk.same) or repeats(talk.word, talk.alone):
         raise NotApplicable(MUTE)
     expected = msg(
         "the code word {word} from {what}; within one message the model repeats it", repr(talk.word), what
     )
     seen = msg("{said}, and no word of it in {again} more answers", shown(said(exchange)), len(again))
-    return forgotten(expected=expected, seen=seen, fix=fix, where=request_of(exchange))
+    yield forgotten(expected=expected, seen=seen, fix=fix, where=request_of(exchange))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable
-from healthcheck.core.records import Finding
 from healthcheck.stages.endpoint.answers import (
     about,
     answered,
@@ -76,21 +77,20 @@ def max_tokens(interview: Interview) -> Findings:
     data: [DONE]
     ```
     """
+    yield from itertools.islice(_faults(interview), 1)
+
+
+def _faults(interview: Interview) -> Findings:
+    """What is wrong, the surest first."""
     for exchange in every_stream(interview):
-        if finding := _exceeds(exchange, _usage(interview, exchange)):
-            yield finding
-            return
+        yield from _exceeds(exchange, _usage(interview, exchange))
     if interview.limited is None or interview.long is None:
         raise NotApplicable(msg("no answer with a limit was asked for"))
     for judged in (_hidden_cut, _cut_short, _equal_lengths, _not_cut):
-        if finding := judged(interview):
-            yield finding
-            return
+        yield from judged(interview)
     context = context_tokens(interview.models)
     for exchange in (interview.long, *interview.streams):
-        if finding := _own_limit(interview, exchange, context):
-            yield finding
-            return
+        yield from _own_limit(interview, exchange, context)
     refused = [each for each in (interview.long, interview.roomy) if each and each.status not in {0, 200}]
     if refused and (not too_long(refused[0]) or (context and context > 2 * token_limit(refused[0]))):
         expected = msg(
@@ -107,11 +107,11 @@ def _usage(interview: Interview, exchange: Exchange) -> Usage | None:
     return exchange.folded.usage if counts_hold(interview) else None
 
 
-def _exceeds(exchange: Exchange, usage: Usage | None) -> Finding | None:
+def _exceeds(exchange: Exchange, usage: Usage | None) -> Findings:
     completion = exchange.folded
     counted = usage.completion_tokens if usage else None
     if (counted or 0) <= _COUNTED_OVER * token_limit(exchange) + 2 and not overruns(exchange):
-        return None
+        return
     expected = msg("at most {token_limit} tokens", token_limit(exchange))
     seen = msg(
         "{counted} tokens, {words_in} words{error}: {text}",
@@ -120,13 +120,13 @@ def _exceeds(exchange: Exchange, usage: Usage | None) -> Finding | None:
         msg(", and no end: ") + exchange.error if exchange.error else "",
         shown(completion.text),
     )
-    return about(exchange).fail(expected=expected, seen=seen, fix=msg("pass max_tokens on to the engine"))
+    yield about(exchange).fail(expected=expected, seen=seen, fix=msg("pass max_tokens on to the engine"))
 
 
-def _hidden_cut(interview: Interview) -> Finding | None:
+def _hidden_cut(interview: Interview) -> Findings:
     """A shorter limit gave the beginning of the longer answer, with finish_reason "stop"."""
     if not interview.steady:
-        return None
+        return
     answers = [each for each in (interview.limited, *interview.streams[:1], interview.roomy) if answered(each)]
     for short in answers:
         text = said(short) if short else ""
@@ -134,7 +134,7 @@ def _hidden_cut(interview: Interview) -> Finding | None:
         if short is None or short.folded.finish_reason != "stop":
             continue
         if text and len(text) < len(whole) and whole.startswith(text) and _fills(interview, short):
-            return about(short).fail(
+            yield about(short).fail(
                 expected=msg('finish_reason "length" for an answer that max_tokens cut'),
                 seen=msg(
                     'finish_reason "stop" after {text}; with more: {whole}',
@@ -143,7 +143,6 @@ def _hidden_cut(interview: Interview) -> Finding | None:
                 ),
                 fix=msg('count new tokens only, and report a cut answer with finish_reason "length"'),
             )
-    return None
 
 
 def _fills(interview: Interview, exchange: Exchange) -> bool:
@@ -152,17 +151,17 @@ def _fills(interview: Interview, exchange: Exchange) -> bool:
     return usage is None or usage.completion_tokens >= token_limit(exchange) - 1
 
 
-def _cut_short(interview: Interview) -> Finding | None:
+def _cut_short(interview: Interview) -> Findings:
     """A short limit gave far fewer characters a token than a long one: something else was counted too."""
     short, long = interview.streams[0], interview.long
     if long is None or not answered(long) or short.folded.finish_reason != "length":
-        return None
+        return
     if not said(short):
-        return None  # thoughts that the server keeps to itself are counted, too
+        return  # thoughts that the server keeps to itself are counted, too
     characters, usual = len(said(short)), len(said(long)) / token_limit(long)
     if characters >= min(_SHARE * usual, 1) * token_limit(short):
-        return None
-    return about(short).fail(
+        return
+    yield about(short).fail(
         expected=msg(
             "some {usual:.0f} characters in {token_limit} tokens", usual * token_limit(short), token_limit(short)
         ),
@@ -171,19 +170,18 @@ def _cut_short(interview: Interview) -> Finding | None:
     )
 
 
-def _equal_lengths(interview: Interview) -> Finding | None:
+def _equal_lengths(interview: Interview) -> Findings:
     """Three different answers of one length, all with finish_reason "stop"."""
     length, another = common_length(interview), interview.another
-    if length is None or another is None or not counts_hold(interview):
-        return None
-    return about(another).fail(
-        expected=msg("answers that end by themselves, or after {token_limit} tokens", token_limit(another)),
-        seen=msg("three different answers of {length} tokens each, none with finish_reason length", length),
-        fix=msg("raise the server's own limit on new tokens, which seems to be {length}", length),
-    )
+    if length is not None and another is not None and counts_hold(interview):
+        yield about(another).fail(
+            expected=msg("answers that end by themselves, or after {token_limit} tokens", token_limit(another)),
+            seen=msg("three different answers of {length} tokens each, none with finish_reason length", length),
+            fix=msg("raise the server's own limit on new tokens, which seems to be {length}", length),
+        )
 
 
-def _not_cut(interview: Interview) -> Finding | None:
+def _not_cut(interview: Interview) -> Findings:
     """finish_reason "length" where nothing cut the answer.
 
     Neither its tokens nor its bytes fill max_tokens; the server's own limit would have cut a longer answer too, and
@@ -192,14 +190,14 @@ def _not_cut(interview: Interview) -> Finding | None:
     counted = [(each, usage) for each in every_stream(interview) if (usage := _usage(interview, each))]
     cut = [(each, usage) for each, usage in counted if each.folded.finish_reason == "length"]
     if any(usage.completion_tokens == 0 for each, usage in cut if each is not interview.stopped):
-        return None
+        return
     longest = max((usage.completion_tokens for _, usage in counted), default=0)
     widest = max((_total(usage) for _, usage in counted), default=0)
     for exchange, usage in cut:
         made, limit = usage.completion_tokens, token_limit(exchange)
         filled = made >= _CLEARLY_FEWER * limit or len(said(exchange).encode("utf-8", "replace")) >= limit
         if not filled and made < longest and _total(usage) < widest:
-            return about(exchange).fail(
+            yield about(exchange).fail(
                 expected=msg(
                     'finish_reason "stop" for an answer of fewer than {limit} tokens that ended by itself', limit
                 ),
@@ -213,29 +211,30 @@ def _not_cut(interview: Interview) -> Finding | None:
                 ),
                 fix=msg('report "length" only where max_tokens or the end of the context cut the answer'),
             )
-    return None
 
 
 def _total(usage: Usage) -> int:
     return usage.prompt_tokens + usage.completion_tokens
 
 
-def _own_limit(interview: Interview, exchange: Exchange, context: int | None) -> Finding | None:
+def _own_limit(interview: Interview, exchange: Exchange, context: int | None) -> Findings:
     """A cut well before max_tokens, which the end of the context does not explain."""
     if exchange.folded.finish_reason != "length":
-        return None
+        return
     limit, usage = token_limit(exchange), _usage(interview, exchange)
     made = usage.completion_tokens if usage else _estimate(interview, exchange)
     seen = msg('cut after {made} tokens, finish_reason "length"', made)
     fix = msg("raise the server's own limit on new tokens, which seems to be {made}", made)
     if usage is None:
         few = 0 < made < limit // 2
-        return about(exchange).warn(expected=msg("some {limit} tokens", limit), seen=seen, fix=fix) if few else None
+        if few:
+            yield about(exchange).warn(expected=msg("some {limit} tokens", limit), seen=seen, fix=fix)
+        return
     total = _total(usage)
     full = total >= context - 1 if context else total % _CONTEXT_STEP in {0, _CONTEXT_STEP - 1}
     if full or made == 0 or made >= 0.9 * limit - 1:
-        return None
-    return about(exchange).fail(expected=msg("up to {limit} tokens, as asked", limit), seen=seen, fix=fix)
+        return
+    yield about(exchange).fail(expected=msg("up to {limit} tokens, as asked", limit), seen=seen, fix=fix)
 
 
 def _estimate(interview: Interview, exchange: Exchange) -> int:

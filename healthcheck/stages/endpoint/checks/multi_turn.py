@@ -65,5 +65,4 @@ def multi_turn(interview: Interview) -> Findings:
         yield about(deaf[0].last).fail(expected=expected, seen=seen, fix=_FIX)
         return
     turn, longer, again = talk.history, talk.history_longer, talk.history_again
-    if finding := heard(interview, turn, longer, again, what=msg("an earlier turn"), forgotten=fail):
-        yield finding
+    yield from heard(interview, turn, longer, again, what=msg("an earlier turn"), forgotten=fail)

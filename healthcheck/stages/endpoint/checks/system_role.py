@@ -54,5 +54,4 @@ def system_role(interview: Interview) -> Findings:
         yield about(talk.system).warn(expected=expected, seen=response_of(talk.system), fix=fix)
         return
     turn, longer, again = talk.system, talk.system_longer, talk.system_again
-    if finding := heard(interview, turn, longer, again, what=msg("the system message"), forgotten=warn):
-        yield finding
+    yield from heard(interview, turn, longer, again, what=msg("the system message"), forgotten=warn)
