@@ -13,7 +13,6 @@ from pprint import pformat
 from typing import TypeAlias
 
 from healthcheck.core.records import JsonValue
-from healthcheck.stages.probe.aisbench import tables
 from healthcheck.system.files import write_atomically
 
 MODEL = "vllm-api-stream-chat"
@@ -80,14 +79,9 @@ class ClientReport:
 def files_of(report: ClientReport) -> dict[str, bytes]:
     """The files of a report by their path in the report folder."""
     model, dataset = report.model, report.dataset
-    shown = (model, dataset, report.version, report.results)
-    rows = tables.table(*shown)
-    summary = f"summary/summary_{report.stamp}"
     files = {
         f"configs/{report.stamp}_{report.pid}.py": render_configuration(report.config),
-        f"{summary}.txt": tables.text(report.stamp, *shown),
-        f"{summary}.csv": tables.csv(rows),
-        f"{summary}.md": tables.markdown(rows),
+        f"summary/summary_{report.stamp}.csv": _summary(report),
         **report.data,
     }
     for name, records in ((dataset, report.predictions), (f"{dataset}_failed", report.failures)):
@@ -107,6 +101,14 @@ def write(report: ClientReport, folder: Path) -> None:
 def render_configuration(sections: Mapping[str, JsonValue]) -> str:
     """A configuration that AISBench reads: sections and keys in alphabetical order."""
     return "".join(f"{name} = {pformat(sections[name])}\n" for name in sorted(sections))
+
+
+def _summary(report: ClientReport) -> str:
+    """The printed figures, without quoting; dashes where every request failed."""
+    head = (report.dataset, report.version)
+    figures = [(*head, name, "gen", f"{figure:.02f}") for name, figure in (report.results or {}).items()]
+    rows = figures or [(report.dataset, "-", "-", "-", "-")]
+    return "".join(",".join(row) + "\n" for row in [("dataset", "version", "metric", "mode", report.model), *rows])
 
 
 def _line(dataset: str, record: Prediction | Failure) -> str:
