@@ -14,9 +14,9 @@ from healthcheck.extensions.lab.weighted_votes import figures_by_score
 from healthcheck.stages.probe.records import Grid, ProbeRun, ProbeSettings
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.results.metrics import as_json
-from healthcheck.stages.probe.statistics.counting import counts_of
+from healthcheck.stages.probe.statistics.counting import cons_at_k, counts_of, pass_at_k
 from healthcheck.stages.probe.statistics.estimates import Estimate
-from healthcheck.stages.probe.statistics.summary import headline
+from healthcheck.stages.probe.statistics.summary import averages, per_problem
 from healthcheck.text.messages import Message, msg
 
 
@@ -104,9 +104,14 @@ def _bootstrapped(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
     seed, resamples = run.settings.seed, run.settings.bootstrap
     if not resamples:
         return {}
-    estimates = headline(
-        figures.matrix(run, chosen),
-        figures.scores(run, chosen),
-        lambda values: bootstrap(values, seed=seed, resamples=resamples),
+    n, right = chosen.repeats, [sum(row) for row in figures.matrix(run, chosen)]
+    of_problems = (
+        *averages(figures.matrix(run, chosen), figures.scores(run, chosen), n),
+        (f"pass@{n}", [pass_at_k(n, c, n) for c in right]),
+        (f"cons@{n}", [cons_at_k(n, c, n) for c in right]),
+    )
+    estimates = (
+        per_problem(name, values, bootstrap(values, seed=seed, resamples=resamples), len(chosen.flat))
+        for name, values in of_problems
     )
     return {"bootstrap": {estimate.name: as_json(estimate) for estimate in estimates}}

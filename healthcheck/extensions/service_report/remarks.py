@@ -9,6 +9,7 @@ from healthcheck.core.check import fail, note, warn
 from healthcheck.core.records import Finding
 from healthcheck.extensions.service_report.reading import Graded, Reading
 from healthcheck.stages.probe.aisbench.client_results import printed
+from healthcheck.stages.probe.results.answers import counted
 from healthcheck.text.degenerate import flags
 from healthcheck.text.messages import joined, msg, plural
 
@@ -49,8 +50,7 @@ def remarks(reading: Reading) -> tuple[Finding, ...]:
 
 def _failures(reading: Reading) -> Iterator[Finding]:
     task = reading.task
-    common = _common(request.error for request in task.failed)
-    reasons = joined("; ", (msg("{count} × {text}", count, text) for text, count in common))
+    reasons = counted(request.error for request in task.failed)
     if not task.answered:
         lost = bool(task.results) or any(text != "-" for text in task.printed.values())
         yield fail(
@@ -356,10 +356,6 @@ def _misread(samples: Sequence[Graded]) -> str:
         tail = sample.answered.text.strip()[-60:]
         shown.append(msg("from {tail} it read {client_read}", repr(tail), sample.client_read))
     return joined("; ", shown)
-
-
-def _common(texts: Iterator[str]) -> list[tuple[str, int]]:
-    return [(text[:200], count) for text, count in Counter(texts).most_common(3)]
 
 
 def _some(numbers: Sequence[int]) -> str:

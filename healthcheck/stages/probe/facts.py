@@ -144,13 +144,6 @@ def provenance(run: ProbeRun) -> dict[str, JsonValue]:
 
 
 def _usable(settings: ProbeSettings) -> None:
-    for name in ("problems", "samples", "concurrency", "max_tokens"):
-        if getattr(settings, name) < 1:
-            raise UsageError(msg("{name} must be at least 1, not {getattr}", name, getattr(settings, name)))
-    if not 0 <= settings.temperature <= 2:
-        raise UsageError(msg("the temperature lies between 0 and 2, not at {temperature}", settings.temperature))
-    if settings.threshold is not None and not 0 <= settings.threshold <= 1:
-        raise UsageError(msg("a threshold lies between 0 and 1, not at {threshold}", settings.threshold))
     if settings.adaptive_k is not None and settings.references:
         raise UsageError(msg("a reference is judged by whole rounds: leave adaptive k or the reference away"))
     refuse_without_laboratory(settings)

@@ -15,7 +15,7 @@ from healthcheck.stages.probe.statistics.intervals import (
     plus_two_t,
     wilson,
 )
-from healthcheck.stages.probe.statistics.summary import summarize, summarize_tiers
+from healthcheck.stages.probe.statistics.summary import summarize
 
 stats = pytest.importorskip("scipy.stats")
 shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)
@@ -74,10 +74,3 @@ def test_empty_runs_have_no_figures_and_empty_rows_are_refused() -> None:
         summarize([[1], []])
     with pytest.raises(ValueError, match="differ in shape"):
         summarize([[1]], scores=[[0.5, 0.5]])
-
-
-def test_tiers_keep_their_order_and_their_problems() -> None:
-    rows = [[1], [0], [1]]
-    easy, hard = summarize_tiers(rows, ["easy", "hard", "easy"], scores=rows)
-    assert (easy.tier, easy.problems, easy.correct) == ("easy", 2, 2)
-    assert (hard.tier, hard.problems, hard.correct) == ("hard", 1, 0)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, unsettled, warn
 from healthcheck.core.records import Stage
 from healthcheck.stages.probe.records import EndedBy, ProbeRun
-from healthcheck.text.messages import joined, message, msg
+from healthcheck.stages.probe.results.answers import counted
+from healthcheck.text.messages import message, msg
 
 
 @check(
@@ -54,7 +52,7 @@ def completes(run: ProbeRun) -> Findings:
     if failed:
         yield fail(
             expected=msg("an answer to each of {samples} requests", len(run.samples)),
-            seen=msg("{failed} failed: {counted}", len(failed), _counted(sample.error for sample in failed)),
+            seen=msg("{failed} failed: {counted}", len(failed), counted(sample.error for sample in failed)),
             fix=msg("find the failure in the server's log; the first failed request is in logs/samples.jsonl"),
             evidence={"failed": len(failed), "answered": answered, "first": failed[0].error},
         )
@@ -73,7 +71,7 @@ def completes(run: ProbeRun) -> Findings:
                 "{retried} of {samples} requests needed more than one: {counted}",
                 len(retried),
                 len(run.samples),
-                _counted(error for sample in retried for error in sample.retried),
+                counted(error for sample in retried for error in sample.retried),
             ),
             fix=msg("let the server queue requests rather than refuse them; the evaluation client does not retry"),
             evidence={"retried": len(retried)},
@@ -86,13 +84,7 @@ def completes(run: ProbeRun) -> Findings:
                 "{faulty} of {samples} streams: {counted}",
                 len(faulty),
                 len(run.samples),
-                _counted(fault for sample in faulty for fault in sample.faults),
+                counted(fault for sample in faulty for fault in sample.faults),
             ),
             fix=msg("see endpoint/stream-framing and endpoint/stream-finish"),
         )
-
-
-def _counted(texts: Iterator[str]) -> str:
-    """The most frequent of some texts with their numbers."""
-    common = Counter(text[:200] for text in texts).most_common(3)
-    return joined("; ", (msg("{count} × {text}", count, text) for text, count in common))

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from healthcheck.stages.probe.records import ProbeRun, Sample
 from healthcheck.stages.probe.statistics.intervals import wilson
 from healthcheck.text.degenerate import flags
+from healthcheck.text.messages import joined, msg
 from healthcheck.text.reasoning import final_text
 from healthcheck.text.redact import beginning
 
@@ -30,6 +31,12 @@ _TURN_ENDED = re.compile(
 def excerpt(text: str) -> str:
     """The beginning of an answer, quoted."""
     return repr(beginning(text, 80) + ("…" if len(text) > 80 else ""))
+
+
+def counted(texts: Iterable[str]) -> str:
+    """The most frequent of some texts with their numbers."""
+    common = Counter(text[:200] for text in texts).most_common(3)
+    return joined("; ", (msg("{count} × {text}", count, text) for text, count in common))
 
 
 def surely(shown: Iterable[Sample], answered: Iterable[Sample]) -> float:

@@ -6,7 +6,7 @@ from healthcheck.stages.probe.grading import Grade
 from healthcheck.stages.probe.laboratory import adaptive_k, laboratory
 from healthcheck.stages.probe.records import Grid, ProbeRun
 from healthcheck.stages.probe.statistics.estimates import Estimate, Summary
-from healthcheck.stages.probe.statistics.summary import summarize, summarize_tiers, summarize_votes
+from healthcheck.stages.probe.statistics.summary import ALL, summarize, summarize_votes
 from healthcheck.text.messages import msg
 
 _MARKED = ("boxed", "hashes", "cue", "emphasis", "last")
@@ -33,17 +33,18 @@ def grid(run: ProbeRun) -> Grid:
 
 def overall(run: ProbeRun) -> Summary:
     """The summary over all problems of the grid; empty if there is no sample."""
-    chosen = grid(run)
-    return summarize(matrix(run, chosen), scores=scores(run, chosen))
+    return _summary(run, grid(run), ALL)
 
 
 def tiers(run: ProbeRun) -> tuple[Summary, ...]:
     """One summary for each tier; none where the problems have no tiers."""
     chosen = grid(run)
-    names = [run.problems[problem].tier for problem in chosen.problems]
-    if not any(names):
-        return ()
-    return summarize_tiers(matrix(run, chosen), names, scores=scores(run, chosen))
+    names = dict.fromkeys(run.problems[problem].tier for problem in chosen.problems)
+    return tuple(_summary(run, of_tier(run, chosen, name), name) for name in names) if any(names) else ()
+
+
+def _summary(run: ProbeRun, chosen: Grid, tier: str) -> Summary:
+    return summarize(matrix(run, chosen), scores=scores(run, chosen), tier=tier)
 
 
 def accuracies(run: ProbeRun) -> dict[str, float]:

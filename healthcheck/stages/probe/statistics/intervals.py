@@ -9,7 +9,7 @@ Wilson interval on all samples, asked about other problems, to .14.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -66,9 +66,6 @@ def clopper_pearson(successes: int, trials: int) -> Interval:
     low = 0.0 if successes == 0 else beta_quantile(tail, successes, trials - successes + 1)
     high = 1.0 if successes == trials else beta_quantile(1 - tail, successes + 1, trials - successes)
     return Interval(low=low, high=high, level=LEVEL, method="Clopper-Pearson")
-
-
-Maker = Callable[[Sequence[float]], Interval]
 
 
 def _around(centre: float, half: float, method: str, value: float) -> Interval:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from healthcheck.stages.probe.statistics.counting import Matrix, avg_at_n, cons_at_k, hard, pass_all_k, pass_at_k
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
-from healthcheck.stages.probe.statistics.intervals import Interval, Maker, plus_two_t, wilson
+from healthcheck.stages.probe.statistics.intervals import Interval, plus_two_t, wilson
 from healthcheck.stages.probe.statistics.voting import Answers, agreement_at_k, best_at_k, maj_at_k, wrong_consensus
 from healthcheck.text.messages import msg
 
@@ -50,17 +50,6 @@ def summarize(
         repeats=repeats,
         estimates=_estimates(matrix, soft, repeats) if matrix else (),
     )
-
-
-def summarize_tiers(matrix: Matrix, tiers: Sequence[str], *, scores: Scores) -> tuple[Summary, ...]:
-    """One summary for each tier, in the order in which the tiers first appear; `tiers[i]` is that of row i."""
-    if len(tiers) != len(matrix):
-        raise ValueError("one tier for each problem")
-    summaries = []
-    for tier in dict.fromkeys(tiers):
-        chosen = [i for i, name in enumerate(tiers) if name == tier]
-        summaries.append(summarize([matrix[i] for i in chosen], scores=[scores[i] for i in chosen], tier=tier))
-    return tuple(summaries)
 
 
 def summarize_scores(scores: Scores) -> Summary:
@@ -117,16 +106,8 @@ def accuracy_name(repeats: int) -> str:
     return "accuracy" if repeats == 1 else f"accuracy ({repeats} runs average)"
 
 
-def headline(matrix: Matrix, soft: Scores, maker: Maker) -> tuple[Estimate, ...]:
-    """The service's four figures with intervals of another kind; rows are of one length."""
-    n = len(matrix[0])
-    counts = [(n, sum(row)) for row in matrix]
-    chances = ((f"pass@{n}", pass_at_k), (f"cons@{n}", cons_at_k))
-    figures = (*_averages(matrix, soft, n), *((name, [f(n, c, n) for n, c in counts]) for name, f in chances))
-    return tuple(per_problem(name, values, maker(values), n * len(counts)) for name, values in figures)
-
-
-def _averages(matrix: Matrix, soft: Scores, repeats: int) -> tuple[tuple[str, list[float]], ...]:
+def averages(matrix: Matrix, soft: Scores, repeats: int) -> tuple[tuple[str, list[float]], ...]:
+    """The accuracy and avg@n of each problem, by name."""
     return (
         (accuracy_name(repeats), [sum(row) / len(row) for row in soft]),
         (f"avg@{repeats}", [avg_at_n(len(row), sum(row)) for row in matrix]),
@@ -136,14 +117,14 @@ def _averages(matrix: Matrix, soft: Scores, repeats: int) -> tuple[tuple[str, li
 def _estimates(matrix: Matrix, soft: Scores, repeats: int) -> tuple[Estimate, ...]:
     counts = [(len(row), sum(row)) for row in matrix]
     samples = sum(n for n, _ in counts)
-    averages = _averages(matrix, soft, repeats)
+    means = averages(matrix, soft, repeats)
     by_k = tuple(
         (f"{name}{k}", [metric(n, c, k) for n, c in counts])
         for name, metric in (("pass@", pass_at_k), ("cons@", cons_at_k), ("pass^", pass_all_k))
         for k in range(1, repeats + 1)
     )
-    estimates = [per_problem(name, values, plus_two_t(values), samples) for name, values in (*averages, *by_k)]
-    estimates += [_again(name, values, [n for n, _ in counts]) for name, values in averages]
+    estimates = [per_problem(name, values, plus_two_t(values), samples) for name, values in (*means, *by_k)]
+    estimates += [_again(name, values, [n for n, _ in counts]) for name, values in means]
     return tuple(estimates)
 
 
