@@ -44,14 +44,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--npu-adapter"):
-        from healthcheck.core.extensions import extra_checks  # noqa: PLC0415
-        from healthcheck.stages.plan.deep import DEEP_CHECKS  # noqa: PLC0415
+        from healthcheck.core.extensions import extra_checks, own_checks  # noqa: PLC0415
         from healthcheck.verify import catalogue  # noqa: PLC0415
 
         for option in ("--npu-adapter", "--npu-adapter-weights"):
             _folder(config, option)
         stages = STATIC[: STATIC.index(_until(config)) + 1]
-        optional = {check.id for check in DEEP_CHECKS}
+        optional = {check.id for check in own_checks()}
         extra = extra_checks(_folder(config, "--npu-adapter"))
         names = [page.id for page in catalogue.pages(extra) if page.stage in stages and page.id not in optional]
         items += [CheckItem.from_parent(session, name=name, nodeid=f"npu-adapter::{name}") for name in names]

@@ -36,7 +36,7 @@ TABLE = (
     Row(
         "tests/engine/test_engine_config.py",
         "engine-config",
-        "healthcheck/stages/plan/engine_config scripts/make_engine_config.py",
+        "healthcheck/extensions/deep scripts/make_engine_config.py",
     ),
     Row("tests/plan/test_flags.py", "vllm vllm-0.23", "healthcheck/stages/plan/vllm_cli healthcheck/data/vllm-"),
     Row("tests/weights", "vllm", "healthcheck/stages/weights healthcheck/data/architectures.json"),

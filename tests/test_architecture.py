@@ -24,7 +24,7 @@ from healthcheck.stages.plan.dry_run.stubbed_machine import SHARED
 from healthcheck.verify import catalogue
 
 ROOT = Path(__file__).parent.parent / "healthcheck"
-NOT_OF_THE_KIT = {"healthcheck.stages.plan.engine_config.inside.stubs.torch_npu"}
+NOT_OF_THE_KIT = {"healthcheck.extensions.deep.inside.stubs.torch_npu"}
 """Imported under another name, by another Python: the folder that holds it stands on its path."""
 
 HEAVY = {
@@ -89,7 +89,8 @@ def misnamed(name: str) -> str:
         return f"{name} declares {sorted(own)}"
     if checks != own:
         return f"{name} imports another check: move what both need to a module named by its subject"
-    (variable, check), stage = own.popitem(), name.split(".")[-3]
+    variable, check = own.popitem()
+    stage = check.stage.value if ".extensions." in name else name.split(".")[-3]
     expected = check.id.removeprefix(f"{check.stage.value}/").replace("/", "_").replace("-", "_")
     named = (stage, name.rpartition(".")[2], variable) == (check.stage.value, expected, expected)
     return "" if named else f"{name} and its {variable} declare {check.id}: name both {expected}"

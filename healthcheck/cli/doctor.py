@@ -18,7 +18,6 @@ from healthcheck.errors import Blocked, KitFailure
 from healthcheck.sandbox.box import unavailable
 from healthcheck.sandbox.job import Mode
 from healthcheck.scaffold.render import COPIER
-from healthcheck.stages.plan.engine_config.environment import MAKE, find_python
 from healthcheck.stages.probe.grading import judge
 from healthcheck.system import extras, programs
 from healthcheck.system.processes import holders
@@ -139,11 +138,15 @@ def _engines() -> Iterator[Part]:
     yield Part(
         name="vllm-ascend", found=_distribution("vllm-ascend"), without=launch, use=msg("vLLM on an Ascend NPU"),
     )  # fmt: skip
-    engine = find_python()
-    yield Part(
-        name=msg("engine configuration"), found=engine.path if engine else "", without=msg("run {make}", MAKE),
-        use=msg("verify --deep: the real vLLM and vllm-ascend build their configuration, without an NPU"),
-    )  # fmt: skip
+    deep = extensions.part_if_there("deep")
+    if deep:
+        engine = deep.find_python()
+        yield Part(
+            name=msg("engine configuration"),
+            found=engine.path if engine else "",
+            without=msg("run {make}", deep.MAKE),
+            use=msg("verify --deep: the real vLLM and vllm-ascend build their configuration, without an NPU"),
+        )
     yield Part(
         name="npu-smi", found=_command("npu-smi"), without=msg("no NPU driver tools here"),
         use=msg("npu-adapter runner: the devices and their health"),

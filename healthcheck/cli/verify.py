@@ -205,7 +205,7 @@ def requested(options: argparse.Namespace) -> Request:
         weight_limit_bytes=limit,
         npu=options.npu,
         npus=options.npus,
-        deep=options.deep,
+        deep=part("deep", "--deep").judge if options.deep else None,
         numerics=part("numerics", "--numerics") if options.numerics else None,
         engine_python=options.engine_python,
         unconfined=options.unconfined or os.environ.get(CONSENT_VARIABLE, "").lower() in {"1", "true", "yes"},

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from healthcheck.contract import Rule, Status
 from healthcheck.core.check import Check, Facts, filled
 from healthcheck.core.extensions import NONE, Extra, own_checks
+from healthcheck.core.records import Stage
 from healthcheck.errors import UsageError
 from healthcheck.runner import checks as runner
 from healthcheck.stages.endpoint import checks as endpoint
 from healthcheck.stages.plan import checks as plan
-from healthcheck.stages.plan.deep import DEEP_CHECKS
 from healthcheck.stages.probe import checks as probe
 from healthcheck.stages.repo import checks as repo
 from healthcheck.stages.service import checks as service
@@ -60,12 +60,12 @@ def pages(extra: Extra = NONE) -> tuple[Page, ...]:
         *map(_page, repo.CHECKS),
         *map(_page, plan.CHECKS),
         *map(_page, plan.SUMMARIES),
-        *map(_page, DEEP_CHECKS),
+        *(_page(each) for each in own_checks() if each.stage is Stage.PLAN),
         *map(_page, weights.CHECKS),
         *map(_page, service.PORT_CHECKS),
         *map(_page, service.START_CHECKS),
         *map(_page, endpoint.CHECKS),
-        *map(_page, own_checks()),
+        *(_page(each) for each in own_checks() if each.stage is Stage.NUMERICS),
         *map(_page, probe.CHECKS),
         *map(_page, probe.OF_SEVERAL),
         *map(_page, service.END_CHECKS),

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from healthcheck import contract
 from healthcheck.ascend import stacks
@@ -19,6 +19,10 @@ from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
 from healthcheck.text.messages import msg
 from healthcheck.text.redact import redacted, redactor
 from healthcheck.verify import provenance
+
+if TYPE_CHECKING:
+    from healthcheck.stages.plan.records import LaunchPlan
+    from healthcheck.stages.repo.facts import Submission
 
 Facts = TypeVar("Facts")
 TITLES = {
@@ -46,6 +50,10 @@ class Measurement:
     judge: Callable[[Run, str], None]
 
 
+AskEngine = Callable[["Run", "Submission", "LaunchPlan", Path], None]
+"""Judges the configuration that the real vLLM builds for a plan, and brings the result into the run."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What to verify, and how far.
@@ -66,7 +74,7 @@ class Request:
         out: the report folder.
         environment: variables of the launch in addition to those of every launch.
         deadline_s: how long a launch may take to answer; the service's own deadline is unknown.
-        deep: the real vLLM and vllm-ascend build the engine's configuration, too.
+        deep: has the real vLLM and vllm-ascend build the engine's configuration, too; None without that.
         numerics: compares requests that must have the same log-probabilities, None if nobody asked for it.
         engine_python: the Python that has both, "" for the one that is found.
         unconfined: if this system has no sandbox, deploy.sh runs with all permissions of this user.
@@ -92,7 +100,7 @@ class Request:
     weight_limit_bytes: int = contract.MAX_WEIGHT_BYTES
     npu: str = ""
     npus: int = 0
-    deep: bool = False
+    deep: AskEngine | None = None
     numerics: Measurement | None = None
     engine_python: str = ""
     unconfined: bool = False

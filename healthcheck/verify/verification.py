@@ -56,7 +56,7 @@ class Verification:
         """Verify a repository and its weights, stage by stage."""
         submission, plan = self._dry_run(weights)
         if self._request.deep and plan is not None:
-            self._ask_engine(submission, plan, weights)
+            self._request.deep(self._run, submission, plan, weights)
         if not self._run.wants(Stage.WEIGHTS):
             return
         from healthcheck.verify import weighing  # noqa: PLC0415 - the dry run begins sooner without it
@@ -103,21 +103,3 @@ class Verification:
         if asked.npu or asked.npus:
             return hardware.named_devices(asked.npu, asked.npus)
         return devices_here(RealMachine())
-
-    def _ask_engine(self, submission: Submission, plan: LaunchPlan, weights: Path) -> None:
-        """Have the real vLLM and vllm-ascend build the configuration from the plan's arguments."""
-        from healthcheck.stages.plan.deep import DEEP_CHECKS  # noqa: PLC0415 - as above
-        from healthcheck.stages.plan.engine_config.facts import gather_engine_config  # noqa: PLC0415
-        from healthcheck.stages.plan.engine_config.request import Question  # noqa: PLC0415
-
-        asked = self._request
-        self._run.progress.update(msg("the real vLLM builds its configuration: a minute or so"))
-        question = Question(
-            plan=plan,
-            root=submission.root,
-            weights=weights,
-            engine_python=asked.engine_python,
-            npu=asked.npu,
-            devices=asked.npus,
-        )
-        self._run.ledger.judge(DEEP_CHECKS, lambda: gather_engine_config(question))

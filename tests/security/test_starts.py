@@ -15,7 +15,7 @@ RUNNERS = {"ran", "processes.ran", "processes.started"}
 """The names that `processes.ran` and `started` are called by: their callers start a process too."""
 PROGRAMS = {"programs.find_or_name", "programs.isolated", "programs.python", "programs.find"}
 OTHERS = {
-    "stages/plan/engine_config/child.py:_ended": "an interpreter that the user named, by its absolute path, in its own folder",
+    "extensions/deep/child.py:_ended": "an interpreter that the user named, by its absolute path, in its own folder",
     "system/processes.py:started": "what its callers name, which are looked at themselves",
     "stages/repo/shells.py:_run": "a shell that programs.find found",
     "runner/children/shared.py:as_ranks": "the interpreter that runs it, in the folder that the kit made for it",
@@ -98,20 +98,17 @@ def test_no_other_module_asks_which_python_runs_it_or_searches_a_path() -> None:
         }
         if {"sys.executable", "shutil.which"} & used and not name.startswith(IN_THE_SANDBOX):
             asking.add(name)
-    assert (
-        asking
-        == {
-            "system/programs.py",
-            "system/extras.py",  # in a line that is printed
-            "extensions/numerics/local.py",  # the running Python as the one that has transformers
-            "stages/plan/engine_config/environment.py",  # the running Python as the one that has vLLM: named, in its own folder
-            "sandbox/box.py",  # its real place is shown inside the sandbox
-            "stages/plan/dry_run/stubbed_machine.py",  # which programs the machine lacks; none is started
-            "runner/children/shared.py",
-            "runner/children/soak_probe.py",
-            "runner/children/versions.py",
-        }
-    )
+    assert asking == {
+        "system/programs.py",
+        "system/extras.py",  # in a line that is printed
+        "extensions/numerics/local.py",  # the running Python as the one that has transformers
+        "extensions/deep/environment.py",  # the running Python as the one that has vLLM: named, in its own folder
+        "sandbox/box.py",  # its real place is shown inside the sandbox
+        "stages/plan/dry_run/stubbed_machine.py",  # which programs the machine lacks; none is started
+        "runner/children/shared.py",
+        "runner/children/soak_probe.py",
+        "runner/children/versions.py",
+    }
 
 
 FOLLOWING = {

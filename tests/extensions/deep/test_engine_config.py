@@ -14,14 +14,14 @@ import pytest
 from healthcheck.cli import main
 from healthcheck.core.records import CheckResult, Level, Outcome
 from healthcheck.errors import UsageError
+from healthcheck.extensions.deep.checks.engine_config import engine_config
+from healthcheck.extensions.deep.environment import VARIABLE, find_python
+from healthcheck.extensions.deep.facts import EngineConfig, gather_engine_config
+from healthcheck.extensions.deep.request import Question
 from healthcheck.sandbox.job import EndedBy
-from healthcheck.stages.plan.checks.engine_config import engine_config
-from healthcheck.stages.plan.engine_config.environment import VARIABLE, find_python
-from healthcheck.stages.plan.engine_config.facts import EngineConfig, gather_engine_config
-from healthcheck.stages.plan.engine_config.request import Question
 from healthcheck.stages.plan.records import Api, LaunchPlan, Origin, PortSource, ServerCommand, ShellRun
 from healthcheck.system import processes
-from tests.plan import small_engine
+from tests.extensions.deep import small_engine
 from tests.service.launching import eventually
 
 MODEL = "/data/models/Tiny"
@@ -365,7 +365,7 @@ def test_where_the_environment_is_looked_for(tmp_path: Path, monkeypatch: pytest
 
 def test_none_is_found_stays_open_with_the_command_that_makes_one(weights: Path, tmp_path: Path, monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
-    monkeypatch.setattr("healthcheck.stages.plan.engine_config.facts.find_python", lambda named: None)
+    monkeypatch.setattr("healthcheck.extensions.deep.facts.find_python", lambda named: None)
     result = engine_config.judge(gather_engine_config(Question(plan=plan_of(), root=tmp_path, weights=weights)))
     assert not result.settled
     assert "make engine-config" in result.findings[0].fix

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from healthcheck.ascend import hardware, stacks
 from healthcheck.ascend.hardware import Npu
 from healthcheck.ascend.stacks import Row
-from healthcheck.stages.plan.engine_config import child, request
-from healthcheck.stages.plan.engine_config.environment import (
+from healthcheck.extensions.deep import child, request
+from healthcheck.extensions.deep.environment import (
     MAKE,
     OPTION,
     Environment,
@@ -17,7 +17,7 @@ from healthcheck.stages.plan.engine_config.environment import (
     find_python,
     look,
 )
-from healthcheck.stages.plan.engine_config.request import Question
+from healthcheck.extensions.deep.request import Question
 from healthcheck.stages.plan.records import ServerCommand
 from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError

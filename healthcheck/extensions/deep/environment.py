@@ -11,7 +11,7 @@ from pathlib import Path
 
 from healthcheck.ascend import stacks
 from healthcheck.ascend.stacks import Row
-from healthcheck.stages.plan.engine_config import child
+from healthcheck.extensions.deep import child
 from healthcheck.system import json_text, programs
 from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import joined, msg
@@ -19,7 +19,7 @@ from healthcheck.text.messages import joined, msg
 OPTION = "--engine-python"
 VARIABLE = "NPU_ADAPTER_ENGINE_PYTHON"
 FOLDER = ".venv-engine-config"
-CLONE = Path(__file__).resolve().parents[4]
+CLONE = Path(__file__).resolve().parents[3]
 MAKE = msg(
     "`make engine-config` in a clone of the kit, and name its {folder} with {option} or {variable}",
     FOLDER,

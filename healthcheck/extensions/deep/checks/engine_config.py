@@ -7,8 +7,8 @@ import re
 from healthcheck.ascend.stacks import Row
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.core.records import Finding, JsonValue, Level
-from healthcheck.stages.plan.engine_config.environment import MAKE, Environment
-from healthcheck.stages.plan.engine_config.facts import LEAVE_DEEP_OUT, EngineConfig, Raised, Reset, Trouble
+from healthcheck.extensions.deep.environment import MAKE, Environment
+from healthcheck.extensions.deep.facts import LEAVE_DEEP_OUT, EngineConfig, Raised, Reset, Trouble
 from healthcheck.stages.plan.records import ServerCommand
 from healthcheck.stages.plan.vllm_cli.judgement import judge_flags
 from healthcheck.system.processes import shortened
