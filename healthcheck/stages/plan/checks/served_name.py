@@ -42,11 +42,10 @@ def served_name(plan: LaunchPlan) -> Findings:
     ```
     """
     server = served(plan)
-    if not server.served_names:
-        if server.engine in {"vllm", "sglang", "lmdeploy", "llama.cpp"} or server.api is Api.OPENAI_CHAT:
-            yield unresolved(plan, msg("the weight path as the model's name"), msg("the served name"))
+    has_a_name = server.engine in {"vllm", "sglang", "lmdeploy", "llama.cpp"} or server.api is Api.OPENAI_CHAT
+    if not server.served_names and not has_a_name:
         return
-    if any(UNRESOLVED in name for name in server.served_names):
+    if not server.served_names or any(UNRESOLVED in name for name in server.served_names):
         yield unresolved(plan, msg("the weight path as the model's name"), msg("the served name"))
     elif plan.model_path not in server.served_names and server.model is not None:
         names = [quoted(name) for name in server.served_names[:SHOWN_NAMES]]

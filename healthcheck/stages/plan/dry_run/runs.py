@@ -82,7 +82,9 @@ class DryRun:
         with ThreadPoolExecutor(max_workers=3) as pool:
             awkward = pool.submit(self._take, shell, AWKWARD_NAME) if first.run.servers else None
             loading = pool.submit(self._loading, first, shell, plain_name)
-            others = [self._take(each, plain_name) for each in self._other_shells(first, shell)]
+            # sh, if what it makes of a script that starts a server cannot be seen in the text
+            by_sh = first.run.servers and shell[0] != _SH and not bashisms.find(shell_text.read(self.text))
+            others = (self._take((_SH,), plain_name).run,) if by_sh else ()
         spaced = awkward.result() if awkward else None
         return LaunchPlan(
             server=_nearest(first.run.servers),
@@ -93,7 +95,7 @@ class DryRun:
             spaced_model_path=spaced.job.model_path if spaced else "",
             root=first.job.root,
             run=self._traced(first, plain_name) if not first.run.servers else first.run,
-            others=tuple(take.run for take in others),
+            others=others,
             spaced_run=spaced.run if spaced else None,
             loading_run=loading.result(),
             script=self.text,
@@ -126,11 +128,6 @@ class DryRun:
             return first
         second = self._once(shell, name)
         return second if second.recording.ended_by is EndedBy.SERVER else first
-
-    def _other_shells(self, first: _Take, shell: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        """sh, if what it makes of a script that starts a server cannot be seen in the text."""
-        if first.run.servers and shell[0] != _SH and not bashisms.find(shell_text.read(self.text)):
-            yield (_SH,)
 
     def _loading(self, take: _Take, shell: tuple[str, ...], name: str) -> ShellRun | None:
         """What a script that waits for its server does when the server never gets ready, with its last commands."""

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from healthcheck.system.files import DATA
@@ -125,7 +124,8 @@ def vllm_grammar() -> Grammar:
 
     The sandbox asks for it too, and has the standard library only: the catalogues are read as plain JSON.
     """
-    options = [option for path in sorted(DATA.glob("vllm-*.json")) for option in _catalogued(path)]
+    files = sorted(DATA.glob("vllm-*.json"))
+    options: list[dict[str, Any]] = [each for file in files for each in json.loads(file.read_bytes())["options"]]
     named = [(flag, option) for option in options for flag in option["flags"]]
     names = [(flag[2:], option) for flag, option in named if flag.startswith("--")]
     switches = frozenset(name for name, option in names if option["kind"] == "switch")
@@ -136,10 +136,6 @@ def vllm_grammar() -> Grammar:
         valued=frozenset(name for name, _ in names) - switches - many,
         short={flag: _long_name(option) for flag, option in named if not flag.startswith("--")},
     )
-
-
-def _catalogued(path: Path) -> list[dict[str, Any]]:
-    return list(json.loads(path.read_bytes())["options"])
 
 
 def _long_name(option: Mapping[str, Any]) -> str:
