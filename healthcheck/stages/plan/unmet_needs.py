@@ -88,15 +88,13 @@ def usage(plan: LaunchPlan, beginnings: str | tuple[str, ...]) -> Iterator[Findi
     said = f"{plan.run.stdout}\n{plan.run.stderr}".strip()
     what, line = _silent_demand(plan, said)
     if what.startswith(beginnings):
-        yield fail(
-            expected=EXPECTED,
-            seen=msg("it ended with status {exit_status} and seems to need {what}", plan.run.exit_status, what)
-            + (msg("; it said {said}", repr(said[-200:])) if said else ""),
-            fix=demanded(plan, what.rpartition(" ")[2])
-            if what.startswith(VARIABLE)
-            else msg("give everything a default; the service passes no arguments and types nothing"),
-            where=deploy_sh.place(line),
-        )
+        seen = msg("it ended with status {exit_status} and seems to need {what}", plan.run.exit_status, what)
+        if said:
+            seen += msg("; it said {said}", repr(said[-200:]))
+        fix: str = msg("give everything a default; the service passes no arguments and types nothing")
+        if what.startswith(VARIABLE):
+            fix = demanded(plan, what.rpartition(" ")[2])
+        yield fail(expected=EXPECTED, seen=seen, fix=fix, where=deploy_sh.place(line))
 
 
 def _silent_demand(plan: LaunchPlan, said: str) -> tuple[str, int]:

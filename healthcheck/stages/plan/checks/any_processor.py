@@ -35,9 +35,7 @@ def any_processor(plan: LaunchPlan) -> Findings:
     line = deploy_sh.processor_line(plan.script)
     if line:
         shown = deploy_sh.line_at(plan.script, line)[:200]
-        yield warn(
-            expected=msg("the same start on every processor: the processor of the service is not documented"),
-            seen=msg("“{line_at}” depends on it, and the dry run saw {machine} alone", shown, platform.machine()),
-            fix=msg("remove it, or make sure that every branch is right"),
-            where=deploy_sh.place(line),
-        )
+        expected = msg("the same start on every processor: the processor of the service is not documented")
+        seen = msg("“{line_at}” depends on it, and the dry run saw {machine} alone", shown, platform.machine())
+        fix = msg("remove it, or make sure that every branch is right")
+        yield warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(line))

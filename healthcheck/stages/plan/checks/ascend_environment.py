@@ -79,12 +79,9 @@ def ascend_environment(plan: LaunchPlan) -> Findings:
     """
     for how in plan.observed.sourced:
         seen, fix = _SCRIPTS[how]
-        yield warn(
-            expected=msg("CANN's environment script runs"),
-            seen=msg("set_env.sh is {seen}", seen),
-            fix=fix,
-            where=deploy_sh.place_of(plan.script, ["set_env.sh"]),
-        )
+        expected = msg("CANN's environment script runs")
+        where = deploy_sh.place_of(plan.script, ["set_env.sh"])
+        yield warn(expected=expected, seen=msg("set_env.sh is {seen}", seen), fix=fix, where=where)
     server = plan.server
     if server is None:
         return
@@ -101,12 +98,10 @@ def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> I
     value = server.env.get(name, "")
     line = _replacing_line(plan.script, name) if value and not _OF_CANN.search(value) else 0
     if line:
-        yield warn(
-            expected=msg("{name} that keeps its previous value: {use}", name, use),
-            seen=msg("“{line_at}” replaces what {name} was", deploy_sh.line_at(plan.script, line)[:200], name),
-            fix=msg('append the previous value: {name}="…${{{name}:+:${name}}}"', name),
-            where=deploy_sh.place(line),
-        )
+        expected = msg("{name} that keeps its previous value: {use}", name, use)
+        seen = msg("“{line_at}” replaces what {name} was", deploy_sh.line_at(plan.script, line)[:200], name)
+        fix = msg('append the previous value: {name}="…${{{name}:+:${name}}}"', name)
+        yield warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(line))
 
 
 def _replacing_line(text: str, name: str) -> int:
@@ -127,30 +122,20 @@ def _without_platform(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
     """Source: load_plugins_by_group of vllm/plugins, for which an empty value names no plugin."""
     value, own = server.env.get("VLLM_PLUGINS"), _PLATFORM_PLUGIN
     if value is not None and own not in value.split(","):
-        yield warn(
-            expected=msg(
-                "{platform_plugin} among the plugins that vLLM loads: it is vllm-ascend's NPU platform", own
-            ),
-            seen=msg("VLLM_PLUGINS={value}, so vLLM does not load it and finds no NPU", value[:200]),
-            fix=msg(
-                "do not set VLLM_PLUGINS, or add {platform_plugin} to it: VLLM_PLUGINS={platform_plugin},…", own
-            ),
-            where=line_of(plan, "VLLM_PLUGINS=", "VLLM_PLUGINS"),
-        )
+        expected = msg("{platform_plugin} among the plugins that vLLM loads: it is vllm-ascend's NPU platform", own)
+        seen = msg("VLLM_PLUGINS={value}, so vLLM does not load it and finds no NPU", value[:200])
+        fix = msg("do not set VLLM_PLUGINS, or add {platform_plugin} to it: VLLM_PLUGINS={platform_plugin},…", own)
+        yield warn(expected=expected, seen=seen, fix=fix, where=line_of(plan, "VLLM_PLUGINS=", "VLLM_PLUGINS"))
 
 
 def _devices_of_a_gpu(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
     """Source: device_control_env_var of vllm_ascend/platform.py."""
     value = server.env.get(_GPU_DEVICES, "")[:200]
     if value and _NPU_DEVICES not in server.env:
-        yield warn(
-            expected=msg("{npu_devices}, where devices are chosen", _NPU_DEVICES),
-            seen=msg(
-                "{gpu_devices}={value}, which chooses no NPUs: the server sees all of them", _GPU_DEVICES, value
-            ),
-            fix=msg("write {npu_devices}={value} instead, or remove the line", _NPU_DEVICES, value),
-            where=line_of(plan, f"{_GPU_DEVICES}=", _GPU_DEVICES),
-        )
+        expected = msg("{npu_devices}, where devices are chosen", _NPU_DEVICES)
+        seen = msg("{gpu_devices}={value}, which chooses no NPUs: the server sees all of them", _GPU_DEVICES, value)
+        fix = msg("write {npu_devices}={value} instead, or remove the line", _NPU_DEVICES, value)
+        yield warn(expected=expected, seen=seen, fix=fix, where=line_of(plan, f"{_GPU_DEVICES}=", _GPU_DEVICES))
 
 
 def _blocking(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
@@ -159,15 +144,14 @@ def _blocking(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
     graphs_off = any(map(_NO_GRAPHS.search, of_graphs))
     eager = server.option("enforce-eager") is not None or graphs_off or bool(server.unread_config)
     if server.env.get("ASCEND_LAUNCH_BLOCKING") == "1" and not eager:
-        yield warn(
-            expected=msg("ACL graphs (the default) or ASCEND_LAUNCH_BLOCKING=1, not both"),
-            seen=msg(
-                "ASCEND_LAUNCH_BLOCKING=1: vllm-ascend ends with “ACL graph is incompatible with "
-                "ASCEND_LAUNCH_BLOCKING=1”"
-            ),
-            fix=msg("do not set ASCEND_LAUNCH_BLOCKING; it is for debugging and slows every request"),
-            where=line_of(plan, "ASCEND_LAUNCH_BLOCKING=", "ASCEND_LAUNCH_BLOCKING"),
+        expected = msg("ACL graphs (the default) or ASCEND_LAUNCH_BLOCKING=1, not both")
+        seen = msg(
+            "ASCEND_LAUNCH_BLOCKING=1: vllm-ascend ends with “ACL graph is incompatible with "
+            "ASCEND_LAUNCH_BLOCKING=1”"
         )
+        fix = msg("do not set ASCEND_LAUNCH_BLOCKING; it is for debugging and slows every request")
+        where = line_of(plan, "ASCEND_LAUNCH_BLOCKING=", "ASCEND_LAUNCH_BLOCKING")
+        yield warn(expected=expected, seen=seen, fix=fix, where=where)
 
 
 def _unread(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
@@ -178,10 +162,8 @@ def _unread(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
         said = stacks.spans(readers, [each.vllm_ascend for each in known])
         others = msg("; vllm-ascend {said} does", said) if readers else hint(name, row.variables)
         moved = _MOVED.get(name, "")
-        yield warn(
-            expected=msg("variables that {label} reads", row.label()),
-            seen=msg("{name}={env}, which it does not read{others}", name, server.env[name][:200], others),
-            fix=msg("write --additional-config '{moved}' instead", moved) if moved else msg("remove it"),
-            where=line_of(plan, f"{name}=", name),
-            evidence={"row": row.vllm_ascend},
-        )
+        expected = msg("variables that {label} reads", row.label())
+        seen = msg("{name}={env}, which it does not read{others}", name, server.env[name][:200], others)
+        fix = msg("write --additional-config '{moved}' instead", moved) if moved else msg("remove it")
+        where = line_of(plan, f"{name}=", name)
+        yield warn(expected=expected, seen=seen, fix=fix, where=where, evidence={"row": row.vllm_ascend})

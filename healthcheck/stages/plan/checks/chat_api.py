@@ -68,42 +68,31 @@ def chat_api(plan: LaunchPlan) -> Findings:
     server = served(plan)
     expected = msg("a server of {chat_path}", contract.CHAT_PATH)
     if server.api in _WITHOUT_CHAT:
-        yield fail(
-            expected=expected,
-            seen=msg("{without_chat}: {quoted}", _WITHOUT_CHAT[server.api], server.quoted),
-            fix=msg("end deploy.sh with: {launch}", contract.LAUNCH),
-            where=server.where,
-        )
+        seen = msg("{without_chat}: {quoted}", _WITHOUT_CHAT[server.api], server.quoted)
+        fix = msg("end deploy.sh with: {launch}", contract.LAUNCH)
+        yield fail(expected=expected, seen=seen, fix=fix, where=server.where)
     elif server.api is Api.UNKNOWN:
         yield unresolved(plan, expected, msg("which routes {engine} offers", server.engine))
     yield from _refused_requests(plan, server)
     if server.option("ssl-certfile") or server.option("ssl-keyfile"):
-        yield fail(
-            expected=msg("plain HTTP"),
-            seen=msg("TLS is switched on: {quoted}", server.quoted),
-            fix=repairs.no_tls(server),
-            where=line_of(plan, "--ssl"),
-            rule=contract.LISTENS_ON_PORT,
-        )
+        seen = msg("TLS is switched on: {quoted}", server.quoted)
+        how, where = repairs.no_tls(server), line_of(plan, "--ssl")
+        yield fail(expected=msg("plain HTTP"), seen=seen, fix=how, where=where, rule=contract.LISTENS_ON_PORT)
 
 
 def _refused_requests(plan: LaunchPlan, server: ServerCommand) -> Findings:
     """Options with which the route is there and requests are refused."""
     for name, why in _WITHOUT_TEXT.items():
         if server.option(name) is not None:
-            yield fail(
-                expected=msg("a server of {chat_path}", contract.CHAT_PATH),
-                seen=msg("--{name}: {why}: {quoted}", name, why, server.quoted),
-                fix=msg("remove --{name}", name),
-                where=line_of(plan, name, name.replace("-", "_")),
-            )
+            expected = msg("a server of {chat_path}", contract.CHAT_PATH)
+            seen = msg("--{name}: {why}: {quoted}", name, why, server.quoted)
+            where = line_of(plan, name, name.replace("-", "_"))
+            yield fail(expected=expected, seen=seen, fix=msg("remove --{name}", name), where=where)
     if server.option("middleware") is not None:
-        yield warn(
-            expected=msg("a server that answers every request"),
-            seen=msg("--middleware {option}, whose code the dry run does not execute", server.option("middleware")),
-            fix=msg("remove --middleware, or verify without --until: the launch and endpoint stages settle it"),
-            where=line_of(plan, "middleware"),
-        )
+        expected = msg("a server that answers every request")
+        seen = msg("--middleware {option}, whose code the dry run does not execute", server.option("middleware"))
+        fix = msg("remove --middleware, or verify without --until: the launch and endpoint stages settle it")
+        yield warn(expected=expected, seen=seen, fix=fix, where=line_of(plan, "middleware"))
     yield from _little_room(plan, server)
 
 
@@ -117,28 +106,26 @@ def _little_room(plan: LaunchPlan, server: ServerCommand) -> Findings:
     place = _line_of_setting(plan, "max_model_len")
     in_file = msg("write max_model_len = {enough} or more, or remove the line", ENOUGH)
     in_command = msg("write --max-model-len {enough} or more, or remove the option", ENOUGH)
-    yield warn(
-        expected=msg(
-            "room for a prompt of about {prompt} tokens, as in the service's sample report, and a "
-            "completion of {completion}, which its client requests by default",
-            PROMPT,
-            COMPLETION,
-        ),
-        seen=msg(
-            "--max-model-len {text}: not even the prompt fits; vLLM refuses such a request with status "
-            "400, and a refused request counts as a wrong answer",
-            text,
-        )
-        if length < PROMPT
-        else msg(
+    expected = msg(
+        "room for a prompt of about {prompt} tokens, as in the service's sample report, and a "
+        "completion of {completion}, which its client requests by default",
+        PROMPT,
+        COMPLETION,
+    )
+    seen = msg(
+        "--max-model-len {text}: not even the prompt fits; vLLM refuses such a request with status "
+        "400, and a refused request counts as a wrong answer",
+        text,
+    )
+    if length >= PROMPT:
+        seen = msg(
             "--max-model-len {text}: the prompt leaves too little for the completion; vLLM refuses such "
             "a request with status 400, and a refused request counts as a wrong answer",
             text,
-        ),
-        fix=in_file if place else in_command,
-        where=place or line_of(plan, "max-model-len", "max_model_len"),
-        rule=contract.CLIENT_IS_AISBENCH,
-    )
+        )
+    fix = in_file if place else in_command
+    where = place or line_of(plan, "max-model-len", "max_model_len")
+    yield warn(expected=expected, seen=seen, fix=fix, where=where, rule=contract.CLIENT_IS_AISBENCH)
 
 
 def _line_of_setting(plan: LaunchPlan, key: str) -> str:

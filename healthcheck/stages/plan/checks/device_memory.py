@@ -59,22 +59,20 @@ def device_memory(plan: LaunchPlan) -> Findings:
         if len(shares) > 1 and total > 1 + _ROUNDING:
             said = ((share, command_text(server.argv[:6])) for share, server in shares)
             parts = joined(" and ", (msg("{share:g} by {command_text} …", *each) for each in said))
-            yield fail(
-                expected=msg("servers that do not over-commit a device: at most 1 of its memory together"),
-                seen=msg(
-                    "{shares} servers on device {device} request {total:g} of its memory: {parts}; the later one "
-                    "ends with “Free memory on device … is less than desired GPU memory utilization”",
-                    len(shares),
-                    device,
-                    total,
-                    parts,
-                ),
-                fix=msg(
-                    "start one of them, set another ASCEND_RT_VISIBLE_DEVICES for each, "
-                    "or lower --gpu-memory-utilization"
-                ),
-                where=shares[-1][1].where,
+            expected = msg("servers that do not over-commit a device: at most 1 of its memory together")
+            seen = msg(
+                "{shares} servers on device {device} request {total:g} of its memory: {parts}; the later one "
+                "ends with “Free memory on device … is less than desired GPU memory utilization”",
+                len(shares),
+                device,
+                total,
+                parts,
             )
+            fix = msg(
+                "start one of them, set another ASCEND_RT_VISIBLE_DEVICES for each, "
+                "or lower --gpu-memory-utilization"
+            )
+            yield fail(expected=expected, seen=seen, fix=fix, where=shares[-1][1].where)
             return
 
 

@@ -64,14 +64,12 @@ def _missing_in_the_image(server: ServerCommand) -> str:
 def _not_installed(name: str, server: ServerCommand) -> Finding:
     package = _PACKAGES.get(name, "")
     also = msg(", and name {package} in requirements.txt", package) if package else ""
-    return warn(
-        expected=msg("an engine that the image has, or that requirements.txt or deploy.sh installs"),
-        seen=msg(
-            "{name} is started and nothing installs it: {quoted}; the official vllm-ascend image has "
-            "vLLM and not this engine (that the service uses this image is inferred)",
-            name,
-            server.quoted,
-        ),
-        fix=msg("install it in deploy.sh") + also + msg(", or: {launch}", contract.LAUNCH),
-        where=server.where,
+    expected = msg("an engine that the image has, or that requirements.txt or deploy.sh installs")
+    seen = msg(
+        "{name} is started and nothing installs it: {quoted}; the official vllm-ascend image has "
+        "vLLM and not this engine (that the service uses this image is inferred)",
+        name,
+        server.quoted,
     )
+    fix = msg("install it in deploy.sh") + also + msg(", or: {launch}", contract.LAUNCH)
+    return warn(expected=expected, seen=seen, fix=fix, where=server.where)

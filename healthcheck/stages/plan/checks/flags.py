@@ -44,17 +44,12 @@ def flags(plan: LaunchPlan) -> Findings:
         other = server and msg("the server is {engine}, not vLLM: its options were not judged", server.engine)
         raise NotApplicable(other or msg("no server is started"))
     if server.config_problem:
-        yield fail(
-            expected=msg("a YAML file of options after {config}", CONFIG),
-            seen=server.config_problem,
-            fix=msg("write one `name: value` per line, in a file that ends in .yaml"),
-            where=server.where,
-        )
+        expected = msg("a YAML file of options after {config}", CONFIG)
+        fix = msg("write one `name: value` per line, in a file that ends in .yaml")
+        yield fail(expected=expected, seen=server.config_problem, fix=fix, where=server.where)
     if file := server.unread_config:
-        yield warn(
-            expected=msg("a file of options after {config}, short enough to be read", CONFIG),
-            seen=msg("{unread_config} is too long to be read: the options in it were not judged", file),
-            fix=msg("keep the file to options and their values, or write them on the command line"),
-            where=server.where,
-        )
+        expected = msg("a file of options after {config}, short enough to be read", CONFIG)
+        seen = msg("{unread_config} is too long to be read: the options in it were not judged", file)
+        fix = msg("keep the file to options and their values, or write them on the command line")
+        yield warn(expected=expected, seen=seen, fix=fix, where=server.where)
     yield from judge_flags(server, plan.stack)

@@ -49,19 +49,14 @@ def foreground(plan: LaunchPlan) -> Findings:
     server = served(plan)
     if not server.foreground:
         status = plan.run.exit_status
-        yield fail(
-            expected=msg("deploy.sh stays while the server runs"),
-            seen=msg("deploy.sh ended with status {status} after starting: {quoted}", status, server.quoted),
-            fix=_stay(plan, server.where),
-            where=server.where,
-        )
+        expected = msg("deploy.sh stays while the server runs")
+        seen = msg("deploy.sh ended with status {status} after starting: {quoted}", status, server.quoted)
+        yield fail(expected=expected, seen=seen, fix=_stay(plan, server.where), where=server.where)
     elif server.limit_s is not None and server.limit_s < _LONGER_THAN_ANY_EVALUATION_S:
-        yield warn(
-            expected=msg("the server runs until the evaluation is over, and how long that takes is unknown"),
-            seen=msg("it is ended after {limit_s:g} s, finished or not: {quoted}", server.limit_s, server.quoted),
-            fix=msg("remove the time limit (timeout …, timeout=…) around the server"),
-            where=server.where,
-        )
+        expected = msg("the server runs until the evaluation is over, and how long that takes is unknown")
+        seen = msg("it is ended after {limit_s:g} s, finished or not: {quoted}", server.limit_s, server.quoted)
+        fix = msg("remove the time limit (timeout …, timeout=…) around the server")
+        yield warn(expected=expected, seen=seen, fix=fix, where=server.where)
 
 
 def _stay(plan: LaunchPlan, where: str) -> str:

@@ -53,13 +53,10 @@ def keeps_packages(plan: LaunchPlan) -> Findings:
         for word in words:
             if word not in plain and _PROVIDED.match(word.lower()):
                 said = command_text(command.argv[:12])
-                yield warn(
-                    expected=msg("the image's own torch, torch-npu, vllm and vllm-ascend, which fit together"),
-                    seen=msg("{word} is installed: {command_text}", word[:NAME_CHARACTERS], said),
-                    fix=msg("leave {word} out", word),
-                    where=command.where,
-                    rule=contract.PROVIDED,
-                )
+                expected = msg("the image's own torch, torch-npu, vllm and vllm-ascend, which fit together")
+                seen = msg("{word} is installed: {command_text}", word[:NAME_CHARACTERS], said)
+                fix = msg("leave {word} out", word)
+                yield warn(expected=expected, seen=seen, fix=fix, where=command.where, rule=contract.PROVIDED)
 
 
 def _as_module(package: str) -> str:
@@ -78,10 +75,8 @@ def _uninstalled(command: RecordedCommand, later: Sequence[RecordedCommand]) -> 
             continue
         again = next((each for each in later if _as_module(word) in _installed_by(each)), None)
         say = warn if again else fail
-        yield say(
-            expected=msg("{word}, which the server needs and the image provides", word),
-            seen=msg("it is removed: {command_text}", command_text(command.argv))
-            + (msg("; and installed again: {command_text}", command_text(again.argv)) if again else ""),
-            fix=msg("leave {word} installed", word),
-            where=command.where,
-        )
+        expected = msg("{word}, which the server needs and the image provides", word)
+        seen = msg("it is removed: {command_text}", command_text(command.argv))
+        if again:
+            seen += msg("; and installed again: {command_text}", command_text(again.argv))
+        yield say(expected=expected, seen=seen, fix=msg("leave {word} installed", word), where=command.where)

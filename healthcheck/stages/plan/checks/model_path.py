@@ -62,12 +62,9 @@ def model_path(plan: LaunchPlan) -> Findings:
         yield unresolved(plan, expected, msg("which weights are served"))
         return
     if server.option("load-format") == "dummy":
-        yield fail(
-            expected=msg("the weights in $MODEL_PATH"),
-            seen=msg("--load-format dummy: the engine invents random weights: {quoted}", server.quoted),
-            fix=msg("remove --load-format"),
-            where=line_of(plan, "dummy"),
-        )
+        seen = msg("--load-format dummy: the engine invents random weights: {quoted}", server.quoted)
+        fix = msg("remove --load-format")
+        yield fail(expected=msg("the weights in $MODEL_PATH"), seen=seen, fix=fix, where=line_of(plan, "dummy"))
     found = list(_wrong_model(plan, server, models))
     yield from found
     if not found and _reads_one_file(server) and plan.model_path in models:

@@ -36,9 +36,7 @@ def no_api_key(plan: LaunchPlan) -> Findings:
     key = served(plan).api_key
     if key:
         by_option = key.startswith("-")
-        yield fail(
-            expected=msg("a server that answers without a key"),
-            seen=msg("a key is demanded by {api_key}", key),
-            fix=msg("remove {api_key}", key) if by_option else msg("do not export {api_key}", key),
-            where=line_of(plan, key, key.replace("-", "_")),
-        )
+        expected = msg("a server that answers without a key")
+        seen = msg("a key is demanded by {api_key}", key)
+        fix = msg("remove {api_key}", key) if by_option else msg("do not export {api_key}", key)
+        yield fail(expected=expected, seen=seen, fix=fix, where=line_of(plan, key, key.replace("-", "_")))

@@ -51,12 +51,9 @@ def _emptied(plan: LaunchPlan) -> Iterator[Finding]:
     what, line = deploy_sh.empty_line(plan.script)
     said = (what, deploy_sh.line_at(plan.script, line), server.quoted)
     if what:
-        yield fail(
-            expected=EXPECTED,
-            seen=msg("it needs {what}: “{line_at}” gives nothing, and the server is started with: {quoted}", *said),
-            fix=msg("give everything a default; the service passes no arguments and types nothing"),
-            where=deploy_sh.place(line),
-        )
+        seen = msg("it needs {what}: “{line_at}” gives nothing, and the server is started with: {quoted}", *said)
+        fix = msg("give everything a default; the service passes no arguments and types nothing")
+        yield fail(expected=EXPECTED, seen=seen, fix=fix, where=deploy_sh.place(line))
 
 
 def _lost_value(server: ServerCommand) -> bool:

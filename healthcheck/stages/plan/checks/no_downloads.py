@@ -60,13 +60,10 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
         downloads = by_call or (command.program in _DOWNLOADERS and "download" in command.argv[:3])
         clones = command.program == "git" and "clone" in command.argv[:3]
         if downloads or (_HUB.search(text) and (clones or "://" in text)):
-            yield fail(
-                expected=msg("the weights come from MODEL_PATH, and nothing is downloaded to start"),
-                seen=msg("a download from a hub: {said}", said),
-                fix=msg('remove the download and use "$MODEL_PATH"'),
-                where=where,
-                rule=contract.WEIGHTS_FROM_MODEL_PATH,
-            )
+            expected = msg("the weights come from MODEL_PATH, and nothing is downloaded to start")
+            seen = msg("a download from a hub: {said}", said)
+            fix = msg('remove the download and use "$MODEL_PATH"')
+            yield fail(expected=expected, seen=seen, fix=fix, where=where, rule=contract.WEIGHTS_FROM_MODEL_PATH)
         elif clones or command.program in {"wget", "curl", "aria2c"} or _needs_packages(plan, command):
             yield warn(expected=_WITHOUT_NETWORK, seen=said, fix=msg("commit what is needed"), where=command.where)
 
@@ -79,9 +76,6 @@ def _needs_packages(plan: LaunchPlan, command: RecordedCommand) -> bool:
 
 def _hub_names(plan: LaunchPlan) -> Iterator[Finding]:
     for spelled in plan.server.hub_names if plan.server else ():
-        yield warn(
-            expected=_WITHOUT_NETWORK,
-            seen=msg("{spelled}: no such folder, so the engine looks for it on a hub", spelled[:NAME_CHARACTERS]),
-            fix=msg("ship it in the repository or with the weights, and name it by its path"),
-            where=option_place(plan, spelled),
-        )
+        seen = msg("{spelled}: no such folder, so the engine looks for it on a hub", spelled[:NAME_CHARACTERS])
+        fix = msg("ship it in the repository or with the weights, and name it by its path")
+        yield warn(expected=_WITHOUT_NETWORK, seen=seen, fix=fix, where=option_place(plan, spelled))

@@ -58,12 +58,9 @@ def _missing_option_files(plan: LaunchPlan) -> Iterator[Finding]:
     for spelled in server.missing_files if server else ():
         name = spelled.replace("=", " ", 1).partition(" ")[2]
         say = warn if is_in_the_image(name) else fail
-        yield say(
-            expected=EXPECTED,
-            seen=msg("{spelled}: there is no such file when the server starts", spelled),
-            fix=_DRAFT if spelled.startswith("--speculative-config") else _ship(plan, name),
-            where=option_place(plan, spelled),
-        )
+        seen = msg("{spelled}: there is no such file when the server starts", spelled)
+        fix = _DRAFT if spelled.startswith("--speculative-config") else _ship(plan, name)
+        yield say(expected=EXPECTED, seen=seen, fix=fix, where=option_place(plan, spelled))
 
 
 def _missing_variable_files(plan: LaunchPlan) -> Iterator[Finding]:
@@ -72,13 +69,12 @@ def _missing_variable_files(plan: LaunchPlan) -> Iterator[Finding]:
         name, _, value = setting.partition("=")
         opened = engine == "vllm" and name in _VLLM_OPENS and not is_in_the_image(value)
         say = fail if opened else warn
-        yield say(
-            expected=EXPECTED,
-            seen=msg("{setting}: there is no such file when the server starts", shortened(setting, NAME_CHARACTERS))
-            + ("" if opened else msg("; whether that ends it depends on what reads it")),
-            fix=msg("{ship}; or do not export {name}", _ship(plan, value), name),
-            where=option_place(plan, setting),
-        )
+        shown = shortened(setting, NAME_CHARACTERS)
+        seen = msg("{setting}: there is no such file when the server starts", shown)
+        if not opened:
+            seen += msg("; whether that ends it depends on what reads it")
+        fix = msg("{ship}; or do not export {name}", _ship(plan, value), name)
+        yield say(expected=EXPECTED, seen=seen, fix=fix, where=option_place(plan, setting))
 
 
 def _ship(plan: LaunchPlan, name: str) -> str:

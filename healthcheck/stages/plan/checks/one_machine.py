@@ -74,27 +74,19 @@ def one_machine(plan: LaunchPlan) -> Findings:
     try:
         written = toml_text.load(plan.settings, SETTINGS)
     except TomlBoundError as error:  # the adapter's own reader has no bounds
-        yield unsettled(
-            expected=msg("{settings} that can be read, for {group_keys}", SETTINGS, joined(" and ", _GROUP_KEYS)),
-            seen=str(error),
-            fix=msg("write plain settings, one a line"),
-            where=SETTINGS,
-        )
+        expected = msg("{settings} that can be read, for {group_keys}", SETTINGS, joined(" and ", _GROUP_KEYS))
+        fix = msg("write plain settings, one a line")
+        yield unsettled(expected=expected, seen=str(error), fix=fix, where=SETTINGS)
     except TomlError:
         pass  # the adapter says so itself
     signs = tuple(_of_settings(plan, written)) or tuple(dict.fromkeys(_of_commands(plan)))
     for sign in [sign for sign in signs if sign.sure] or signs:
         say = fail if sign.sure else warn
-        yield say(
-            expected=msg("a server that one machine can start: the evaluation service has one"),
-            seen=sign.seen,
-            fix=msg("comment out {group_keys} in {settings}", joined(" and ", _GROUP_KEYS), SETTINGS)
-            if sign.where.startswith(SETTINGS)
-            else msg(
-                "remove this for the submission; the service cannot evaluate a model that needs several machines"
-            ),
-            where=sign.where,
-        )
+        expected = msg("a server that one machine can start: the evaluation service has one")
+        fix = msg("remove this for the submission; the service cannot evaluate a model that needs several machines")
+        if sign.where.startswith(SETTINGS):
+            fix = msg("comment out {group_keys} in {settings}", joined(" and ", _GROUP_KEYS), SETTINGS)
+        yield say(expected=expected, seen=sign.seen, fix=fix, where=sign.where)
 
 
 def _of_commands(plan: LaunchPlan) -> Iterator[Sign]:

@@ -47,23 +47,20 @@ def _other_ports(plan: LaunchPlan) -> Findings:
     """Ports that it polled, on which none of its own servers listens."""
     own = plan.server.port if plan.server else None
     for asked in plan.observed.refused_ports if own else ():
-        yield warn(
-            expected=msg("deploy.sh polls the port of its server: port {own}", own),
-            seen=msg("it polls port {asked}, where nothing listens", asked),
-            fix=msg("poll port {own}, or drop the wait loop and start the server with exec", own),
-            where=deploy_sh.place_of(plan.script, [f":{asked}", str(asked)]),
-        )
+        expected = msg("deploy.sh polls the port of its server: port {own}", own)
+        seen = msg("it polls port {asked}, where nothing listens", asked)
+        fix = msg("poll port {own}, or drop the wait loop and start the server with exec", own)
+        where = deploy_sh.place_of(plan.script, [f":{asked}", str(asked)])
+        yield warn(expected=expected, seen=seen, fix=fix, where=where)
 
 
 def _other_models(plan: LaunchPlan) -> Findings:
     """Models that it requested, for which its server returned status 404."""
     for asked in plan.observed.unknown_models:
-        yield warn(
-            expected=msg("deploy.sh requests a model that its server has"),
-            seen=msg("it requests {asked}, and the server returns status 404", repr(asked)),
-            fix=msg('request the served name, "$MODEL_PATH", or remove the request'),
-            where=deploy_sh.place_of(plan.script, [asked, contract.CHAT_PATH]),
-        )
+        seen = msg("it requests {asked}, and the server returns status 404", repr(asked))
+        fix = msg('request the served name, "$MODEL_PATH", or remove the request')
+        where = deploy_sh.place_of(plan.script, [asked, contract.CHAT_PATH])
+        yield warn(expected=msg("deploy.sh requests a model that its server has"), seen=seen, fix=fix, where=where)
 
 
 def _gives_up(plan: LaunchPlan) -> Findings:
@@ -77,11 +74,9 @@ def _gives_up(plan: LaunchPlan) -> Findings:
     stop = trace.last_command([command for command in run.traced if not command.text.startswith(servers)])
     line = deploy_sh.line_at(plan.script, stop.line) or stop.text
     soon = msg("after waiting {slept_s:g} s", run.slept_s) if run.slept_s else msg("at once")
-    yield warn(
-        expected=msg(
-            "deploy.sh waits while the server loads; how long up to {limit} take is unknown", contract.MAX_WEIGHT
-        ),
-        seen=msg("it ends {value} if the server is not ready by then: “{line}”", soon, line),
-        fix=msg("wait for the server itself (wait $!, or exec), or for at least {patience_s:g} s", PATIENCE_S),
-        where=deploy_sh.place(stop.line) or served(plan).where,
+    expected = msg(
+        "deploy.sh waits while the server loads; how long up to {limit} take is unknown", contract.MAX_WEIGHT
     )
+    seen = msg("it ends {value} if the server is not ready by then: “{line}”", soon, line)
+    fix = msg("wait for the server itself (wait $!, or exec), or for at least {patience_s:g} s", PATIENCE_S)
+    yield warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(stop.line) or served(plan).where)

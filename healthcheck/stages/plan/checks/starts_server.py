@@ -56,12 +56,9 @@ def starts_server(plan: LaunchPlan) -> Findings:
         return
     if plan.run.ended_by in LIMITS:
         limit, first = LIMITS[plan.run.ended_by][0], plan.servers[0]
-        yield fail(
-            expected=_EXPECTED,
-            seen=msg("{limits}; before that it started: {quoted}", limit, first.quoted),
-            fix=msg("end deploy.sh with the server's command"),
-            where=first.where,
-        )
+        seen = msg("{limits}; before that it started: {quoted}", limit, first.quoted)
+        fix = msg("end deploy.sh with the server's command")
+        yield fail(expected=_EXPECTED, seen=seen, fix=fix, where=first.where)
     yield from map(note, _remarks(plan.observed))
     for run in plan.others:
         if not run.servers or run.ended_by in LIMITS:
@@ -132,11 +129,9 @@ def _ended(plan: LaunchPlan) -> str:
 
 def _disagreement(plan: LaunchPlan, run: ShellRun) -> Finding:
     last = " / ".join(last_lines(run)) or msg("status {exit_status}", run.exit_status)
-    return warn(
-        expected=msg(
-            "the same under {shell}, which the first line names, and under {shell2}", plan.run.shell, run.shell
-        ),
-        seen=msg("under {shell} no server is started: {last}", run.shell, last),
-        fix=msg("write deploy.sh in POSIX sh, or make it executable: which shell the service uses is unknown"),
-        where=deploy_sh.place(1),
+    expected = msg(
+        "the same under {shell}, which the first line names, and under {shell2}", plan.run.shell, run.shell
     )
+    seen = msg("under {shell} no server is started: {last}", run.shell, last)
+    fix = msg("write deploy.sh in POSIX sh, or make it executable: which shell the service uses is unknown")
+    return warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(1))

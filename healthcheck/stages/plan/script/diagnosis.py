@@ -90,12 +90,10 @@ def _sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     excused = limits_of_the_sandbox(plan, said)
     if len(excused) < len(said) or not (excused or is_refused(plan)):
         return None
-    return Ending(
-        fix="",
-        open_because=msg(
-            "{without_namespaces}, and this user may not change files of the machine", WITHOUT_NAMESPACES
-        ),
+    open_because = msg(
+        "{without_namespaces}, and this user may not change files of the machine", WITHOUT_NAMESPACES
     )
+    return Ending(fix="", open_because=open_because)
 
 
 def _guessed(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
@@ -154,13 +152,11 @@ def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if found is None:
         return None
     of_the_settings = found["said"].startswith("adapter.toml: ")
-    return Ending(
-        fix=msg("correct {found}", found["said"])
-        if of_the_settings
-        else msg("as it says: {rpartition}", found["said"].rpartition(": ")[2]),
-        where="adapter.toml",
-        open_because=_OTHER_MACHINE if _ABOUT_THE_MACHINE.search(found["said"]) else "",
-    )
+    fix = msg("as it says: {rpartition}", found["said"].rpartition(": ")[2])
+    if of_the_settings:
+        fix = msg("correct {found}", found["said"])
+    open_because = _OTHER_MACHINE if _ABOUT_THE_MACHINE.search(found["said"]) else ""
+    return Ending(fix=fix, where="adapter.toml", open_because=open_because)
 
 
 def _refused(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -204,11 +200,8 @@ def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     stop = trace.stop(plan)
     if said or not plan.run.exit_status or IMAGE_PACKAGES not in stop.text:
         return None
-    return Ending(
-        fix=msg("remove it: the files of the service's libraries are not documented"),
-        where=deploy_sh.place(stop.line),
-        open_because=_EMPTY_FOLDER,
-    )
+    fix = msg("remove it: the files of the service's libraries are not documented")
+    return Ending(fix=fix, where=deploy_sh.place(stop.line), open_because=_EMPTY_FOLDER)
 
 
 def _overwritten(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -231,13 +224,11 @@ def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if not words or not plan.run.exit_status or (stop.line and not tests):
         return None
     number = stop.line or deploy_sh.find_line(plan.script, [words[-1], contract.MODEL_PATH_VARIABLE])
-    return Ending(
-        fix=msg(
-            "correct the test that refuses MODEL_PATH: it was set to {model_path}, the folder of the weights",
-            plan.model_path,
-        ),
-        where=deploy_sh.place(number),
+    fix = msg(
+        "correct the test that refuses MODEL_PATH: it was set to {model_path}, the folder of the weights",
+        plan.model_path,
     )
+    return Ending(fix=fix, where=deploy_sh.place(number))
 
 
 def _other_devices(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:

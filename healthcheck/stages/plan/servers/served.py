@@ -29,12 +29,8 @@ def line_of(plan: LaunchPlan, *needles: str) -> str:
 
 def unresolved(plan: LaunchPlan, expected: str, what: str) -> Finding:
     server = served(plan)
-    return warn(
-        expected=expected,
-        seen=msg("the dry run could not determine {what}; recorded: {quoted}", what, server.quoted),
-        fix=SETTLED_LATER,
-        where=server.where,
-    )
+    seen = msg("the dry run could not determine {what}; recorded: {quoted}", what, server.quoted)
+    return warn(expected=expected, seen=seen, fix=SETTLED_LATER, where=server.where)
 
 
 def is_within(model: str, folder: str) -> bool:

@@ -143,19 +143,14 @@ def _base(problem: Problem) -> str:
 def _unread(parsed: Parsed, server: ServerCommand) -> Iterator[Finding]:
     for argument in filter(is_too_long, parsed.arguments):
         length = max(map(len, argument.values))
-        yield unsettled(
-            expected=msg("{flag} of at most {max_characters} characters", argument.flag, MAX_CHARACTERS),
-            seen=msg("{flag} with a value of {length} characters, which is not judged", argument.flag, length),
-            fix=msg("keep the keys that differ from vLLM's defaults"),
-            where=server.place,
-        )
+        expected = msg("{flag} of at most {max_characters} characters", argument.flag, MAX_CHARACTERS)
+        seen = msg("{flag} with a value of {length} characters, which is not judged", argument.flag, length)
+        fix = msg("keep the keys that differ from vLLM's defaults")
+        yield unsettled(expected=expected, seen=seen, fix=fix, where=server.place)
 
 
 def _repetitions(parsed: Parsed, server: ServerCommand) -> Iterator[Finding]:
     for before, after in repeated(parsed.arguments):
-        yield warn(
-            expected=msg("{name} once", after.option.name),
-            seen=msg("{text}, and then {text2}: vLLM takes the last one", before.text, after.text),
-            fix=msg("keep one {name}", after.option.name),
-            where=server.place,
-        )
+        seen = msg("{text}, and then {text2}: vLLM takes the last one", before.text, after.text)
+        fix = msg("keep one {name}", after.option.name)
+        yield warn(expected=msg("{name} once", after.option.name), seen=seen, fix=fix, where=server.place)

@@ -39,30 +39,22 @@ def committed(submission: Submission) -> Findings:
     ```
     """
     if submission.uncommitted is Uncommitted.NO_COMMIT:
-        yield warn(
-            expected=msg("a commit, which the service clones"),
-            seen=msg("{value}; the files of the folder were verified instead", submission.uncommitted.value),
-            fix=msg('git add -A && git commit -m "First version"'),
-        )
+        seen = msg("{value}; the files of the folder were verified instead", submission.uncommitted.value)
+        fix = msg('git add -A && git commit -m "First version"')
+        yield warn(expected=msg("a commit, which the service clones"), seen=seen, fix=fix)
     elif submission.uncommitted:
         yield note(msg("{value}: its files were verified as they are", submission.uncommitted.value))
     if submission.changed:
-        yield warn(
-            expected=msg("the working copy as in commit {commit}, which the service sees", submission.commit[:12]),
-            seen=msg("changed, not committed: {some}", _some(submission.changed)),
-            fix=msg("git commit -a, or git stash changes that are not for the service"),
-            evidence={"changed": list(submission.changed)},
-        )
+        expected = msg("the working copy as in commit {commit}, which the service sees", submission.commit[:12])
+        seen = msg("changed, not committed: {some}", _some(submission.changed))
+        fix = msg("git commit -a, or git stash changes that are not for the service")
+        yield warn(expected=expected, seen=seen, fix=fix, evidence={"changed": list(submission.changed)})
     needed = _named_in_deploy_sh(submission)
     if needed:
         force, paths = "-f " if set(needed) & set(submission.ignored) else "", shlex.join(needed[:MAX_NAMED])
-        yield warn(
-            expected=msg("every file that {name} names in the commit", NAME),
-            seen=msg(
-                "{name} names {some}, which is in the working copy but not in the commit", NAME, _some(needed)
-            ),
-            fix=msg("git add {value}{needed} && git commit", force, paths),
-        )
+        seen = msg("{name} names {some}, which is in the working copy but not in the commit", NAME, _some(needed))
+        fix = msg("git add {value}{needed} && git commit", force, paths)
+        yield warn(expected=msg("every file that {name} names in the commit", NAME), seen=seen, fix=fix)
 
 
 def _named_in_deploy_sh(submission: Submission) -> tuple[str, ...]:

@@ -95,11 +95,9 @@ def deploy_sh_syntax(submission: Submission) -> Findings:
     if b"\0" in data or data.startswith(WIDE_MARKS):
         return
     if len(data) > shells.MAX_SCRIPT_BYTES:
-        yield warn(
-            expected=msg("a script of at most {max_script_bytes} KiB", shells.MAX_SCRIPT_BYTES // 1024),
-            seen=msg("{name} is longer; its syntax was not read", NAME),
-            fix=msg("keep only the launch in {name}, and put data into other files", NAME),
-        )
+        expected = msg("a script of at most {max_script_bytes} KiB", shells.MAX_SCRIPT_BYTES // 1024)
+        fix = msg("keep only the launch in {name}, and put data into other files", NAME)
+        yield warn(expected=expected, seen=msg("{name} is longer; its syntax was not read", NAME), fix=fix)
         return
     text = _text(submission, data)
     for judge in (_line_ends, _first_line, _mode, _parsers, _constructs, _continuations, _typography):
@@ -202,12 +200,9 @@ def _mode(text: _Text) -> Findings:
         chmod = msg("chmod +x {file}", path)
         # The index too, for a file system without the bit; it alone would be undone by the next git commit -a.
         git = msg("git update-index --chmod=+x {file} && git commit -m 'Make {name} executable'", path, NAME)
-        yield warn(
-            expected=msg("the executable bit, which ./deploy.sh needs"),
-            seen=msg("mode {mode:o}", mode),
-            fix=msg("{chmod} && {git}", chmod, git) if text.submission.commit else chmod,
-            where=file,
-        )
+        expected = msg("the executable bit, which ./deploy.sh needs")
+        fix = msg("{chmod} && {git}", chmod, git) if text.submission.commit else chmod
+        yield warn(expected=expected, seen=msg("mode {mode:o}", mode), fix=fix, where=file)
 
 
 def _parsers(text: _Text) -> Findings:
@@ -215,31 +210,25 @@ def _parsers(text: _Text) -> Findings:
     own = "bash" if text.interpreter in BASH or not text.interpreter else "dash"
     broken = next((parse for parse in text.submission.parses if parse.accepted is None), None)
     if broken:
-        yield unsettled(
-            expected=msg("an answer from the shell's parser"),
-            seen=f"{broken.shell} -n {NAME} {broken.message}",
-            fix=msg("simplify the script"),
-        )
+        expected = msg("an answer from the shell's parser")
+        seen = f"{broken.shell} -n {NAME} {broken.message}"
+        yield unsettled(expected=expected, seen=seen, fix=msg("simplify the script"))
     bash, dash = text.parse("bash"), text.parse("dash")
     parse = text.parse(own) or bash or dash
     if parse is None or text.interpreter not in POSIX_SHELLS | BASH | {""}:
         return
     if parse.accepted is False and not (own == "dash" and bashisms.runs_itself_in_bash(text.script)):
-        yield fail(
-            expected=msg("a script that {own} can read", own),
-            seen=msg("{shell} says: {message} {line}", parse.shell, parse.message, text.quoted(parse.line)),
-            fix=msg("make the first line #!/bin/bash: bash reads this script")
-            if own == "dash" and bash and bash.accepted
-            else msg("fix that line until `{own} -n {name}` prints nothing", own, NAME),
-            where=text.where(parse.line),
-        )
+        expected = msg("a script that {own} can read", own)
+        seen = msg("{shell} says: {message} {line}", parse.shell, parse.message, text.quoted(parse.line))
+        fix = msg("fix that line until `{own} -n {name}` prints nothing", own, NAME)
+        if own == "dash" and bash and bash.accepted:
+            fix = msg("make the first line #!/bin/bash: bash reads this script")
+        yield fail(expected=expected, seen=seen, fix=fix, where=text.where(parse.line))
     if bash and bash.accepted and "here-document" in bash.message:
-        yield warn(
-            expected=msg("a terminator for every here-document"),
-            seen=msg("bash says: {message}; everything below is text, not commands", bash.message),
-            fix=msg("put the terminator on its own line, without blanks"),
-            where=text.where(bash.line),
-        )
+        expected = msg("a terminator for every here-document")
+        seen = msg("bash says: {message}; everything below is text, not commands", bash.message)
+        fix = msg("put the terminator on its own line, without blanks")
+        yield warn(expected=expected, seen=seen, fix=fix, where=text.where(bash.line))
 
 
 def _constructs(text: _Text) -> Findings:
@@ -254,16 +243,13 @@ def _constructs(text: _Text) -> Findings:
         listed += msg("{value}dash says: {message} (line {line})", "; " if listed else "", dash.message, dash.line)
         line = line or dash.line
     if listed and text.interpreter not in OTHER_SHELLS:
-        yield warn(
-            expected=msg(
-                "a script that reads the same under sh and bash: which one the service uses is not documented"
-            ),
-            seen=listed,
-            fix=msg("make the second line: {in_bash}", IN_BASH)
-            if text.interpreter in BASH
-            else msg("make the first line #!/bin/bash, or write it for sh"),
-            where=text.where(line),
+        expected = msg(
+            "a script that reads the same under sh and bash: which one the service uses is not documented"
         )
+        fix = msg("make the first line #!/bin/bash, or write it for sh")
+        if text.interpreter in BASH:
+            fix = msg("make the second line: {in_bash}", IN_BASH)
+        yield warn(expected=expected, seen=listed, fix=fix, where=text.where(line))
 
 
 def _continuations(text: _Text) -> Findings:
@@ -273,25 +259,19 @@ def _continuations(text: _Text) -> Findings:
     if found:
         line = script.line(found.start())
         tell = warn if _only_prints(script, found.start()) else fail
-        yield tell(
-            expected=msg("nothing after the backslash that continues a line"),
-            seen=msg(
-                "a blank after it: {line}; the command ends there, without the lines below", text.quoted(line)
-            ),
-            fix=f"sed -i 's/\\\\[ \\t]*$/\\\\/' {NAME}",
-            where=text.where(line),
-        )
+        expected = msg("nothing after the backslash that continues a line")
+        seen = msg("a blank after it: {line}; the command ends there, without the lines below", text.quoted(line))
+        fix = f"sed -i 's/\\\\[ \\t]*$/\\\\/' {NAME}"
+        yield tell(expected=expected, seen=seen, fix=fix, where=text.where(line))
         return
     for command in script.commands():
         first = command.words[0]
         if re.match(r"--?[A-Za-z]", first.text):
             line = script.line(first.start)
-            yield fail(
-                expected=msg("options on the line of their command, or after a line that ends in a backslash"),
-                seen=msg("{line} is a separate command: the line above does not continue", text.quoted(line)),
-                fix=msg("end the line above in a backslash, and remove comments and blank lines from the command"),
-                where=text.where(line),
-            )
+            expected = msg("options on the line of their command, or after a line that ends in a backslash")
+            seen = msg("{line} is a separate command: the line above does not continue", text.quoted(line))
+            fix = msg("end the line above in a backslash, and remove comments and blank lines from the command")
+            yield fail(expected=expected, seen=seen, fix=fix, where=text.where(line))
             return
     if script.text.rstrip("\n").endswith("\\") and not script.text.endswith("\n\n"):
         last = script.line(len(script.text.rstrip()) - 1)
@@ -305,14 +285,10 @@ def _typography(text: _Text) -> Findings:
     if first:
         word, found = first
         line = text.script.line(word.start)
-        yield warn(
-            expected=msg("plain \" ' - and blanks, which a shell understands"),
-            seen=msg(
-                "U+{ord:04X} in {line}: the shell reads it as a letter", ord(found.group()), text.quoted(line)
-            ),
-            fix=msg("retype the character in a plain text editor"),
-            where=text.where(line),
-        )
+        expected = msg("plain \" ' - and blanks, which a shell understands")
+        seen = msg("U+{ord:04X} in {line}: the shell reads it as a letter", ord(found.group()), text.quoted(line))
+        fix = msg("retype the character in a plain text editor")
+        yield warn(expected=expected, seen=seen, fix=fix, where=text.where(line))
 
 
 def _only_prints(script: Script, offset: int) -> bool:

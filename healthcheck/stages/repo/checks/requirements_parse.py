@@ -55,12 +55,9 @@ def requirements_parse(submission: Submission) -> Findings:
     """
     kind = submission.requirements_kind
     if kind in {Kind.FOLDER, Kind.LINK_OUT, Kind.OTHER}:
-        yield fail(
-            expected=msg("a file {name}, or none", NAME),
-            seen=msg("{name} is a {value}", NAME, kind.value),
-            fix=msg("replace it with a file {name}, or remove it", NAME),
-            rule=contract.ROOT_FILES,
-        )
+        seen = msg("{name} is a {value}", NAME, kind.value)
+        fix = msg("replace it with a file {name}, or remove it", NAME)
+        yield fail(expected=msg("a file {name}, or none", NAME), seen=seen, fix=fix, rule=contract.ROOT_FILES)
         return
     if kind is Kind.MISSING:
         yield from _absent(submission)
@@ -73,19 +70,13 @@ def _problems(submission: Submission) -> Iterator[Finding]:
     for file in found:
         text = submission.text(file.path)
         if file.problem or (text and text.truncated):
-            yield fail(
-                expected=msg("a text file in UTF-8 of at most 1 MiB"),
-                seen=file.problem or msg("it is longer than 1 MiB"),
-                fix=msg("rewrite {path} in UTF-8, with one requirement per line", file.path),
-                where=file.path,
-            )
+            seen = file.problem or msg("it is longer than 1 MiB")
+            fix = msg("rewrite {path} in UTF-8, with one requirement per line", file.path)
+            yield fail(expected=msg("a text file in UTF-8 of at most 1 MiB"), seen=seen, fix=fix, where=file.path)
         if file.remark:
-            yield warn(
-                expected=msg("UTF-8, which every installer reads"),
-                seen=msg("{remark}: pip reads it, other installers do not", file.remark),
-                fix=msg("iconv -f UTF-16 -t UTF-8 {path} > r && mv r {path}", file.path),
-                where=file.path,
-            )
+            seen = msg("{remark}: pip reads it, other installers do not", file.remark)
+            fix = msg("iconv -f UTF-16 -t UTF-8 {path} > r && mv r {path}", file.path)
+            yield warn(expected=msg("UTF-8, which every installer reads"), seen=seen, fix=fix, where=file.path)
         for entry in file.entries:
             yield from _line(submission, entry)
     yield from _circle(found)
@@ -98,12 +89,9 @@ def _absent(submission: Submission) -> Findings:
     near = difflib.get_close_matches(NAME, [path.lower() for path in at_root], n=1, cutoff=0.85)
     meant = next((path for path in at_root if near and path.lower() == near[0]), "")
     if meant and meant.encode() not in (submission.deploy_sh or b""):
-        yield warn(
-            expected=msg("the name {name}, exactly", NAME),
-            seen=msg("{meant}, which is not installed", meant),
-            fix=msg("git mv {meant} {name}", meant, NAME),
-            where=meant,
-        )
+        seen = msg("{meant}, which is not installed", meant)
+        fix = msg("git mv {meant} {name}", meant, NAME)
+        yield warn(expected=msg("the name {name}, exactly", NAME), seen=seen, fix=fix, where=meant)
     else:
         yield note(msg("there is no {name}, and it is optional", NAME))
 
@@ -183,12 +171,9 @@ def _circle(found: tuple[File, ...]) -> Iterator[Finding]:
         TopologicalSorter({file.path: requirements.includes(file) for file in found}).prepare()
     except CycleError as error:
         circle = error.args[1][::-1]
-        yield fail(
-            expected=msg("files that do not include themselves"),
-            seen=joined(" includes ", circle),
-            fix=msg("remove the -r line from {circle}", circle[-2]),
-            where=circle[-2],
-        )
+        expected = msg("files that do not include themselves")
+        fix = msg("remove the -r line from {circle}", circle[-2])
+        yield fail(expected=expected, seen=joined(" includes ", circle), fix=fix, where=circle[-2])
 
 
 def _hashes(found: tuple[File, ...]) -> Iterator[Finding]:
@@ -200,12 +185,10 @@ def _hashes(found: tuple[File, ...]) -> Iterator[Finding]:
         pinned = entry.form is not Form.PACKAGE or "==" in str(entry.specifier)
         if not entry.hashes or not pinned:
             lacks = msg("no exact version") if entry.hashes else msg("none")
-            yield fail(
-                expected=msg("a hash and an exact version for every requirement, once one of them has a hash"),
-                seen=msg("“{quoted}” has {value}", entry.text, lacks),
-                fix=msg("pip-compile --generate-hashes, or remove the hashes"),
-                where=entry.where,
-            )
+            expected = msg("a hash and an exact version for every requirement, once one of them has a hash")
+            seen = msg("“{quoted}” has {value}", entry.text, lacks)
+            fix = msg("pip-compile --generate-hashes, or remove the hashes")
+            yield fail(expected=expected, seen=seen, fix=fix, where=entry.where)
             return
 
 

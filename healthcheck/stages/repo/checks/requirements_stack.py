@@ -56,12 +56,9 @@ def requirements_stack(submission: Submission) -> Findings:
     for entry in [entry for entry in lines if entry.name not in IMAGE][:MAX_FINDINGS]:
         yield from _conflict(entry, row, declared)
         if needs_cuda(entry.name):
-            yield warn(
-                expected=msg("packages that work on an NPU"),
-                seen=msg("“{quoted}” needs CUDA: it fails to build or to load", entry.text),
-                fix=msg("remove the line"),
-                where=entry.where,
-            )
+            expected = msg("packages that work on an NPU")
+            seen = msg("“{quoted}” needs CUDA: it fails to build or to load", entry.text)
+            yield warn(expected=expected, seen=seen, fix=msg("remove the line"), where=entry.where)
     yield from _unpinned(lines, constrained(submission))
 
 

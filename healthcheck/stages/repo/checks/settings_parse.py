@@ -42,16 +42,12 @@ def settings_parse(submission: Submission) -> Findings:
     """
     for found in submission.unread_settings:
         text = shortened(found.text)
-        yield fail(
-            expected=msg("a file that is TOML"),
-            seen=msg("a conflict of a merge begins there: {text}; {unknown}", text, _UNKNOWN)
-            if found.conflict
-            else msg("{reason}: {text}; {unknown}", found.reason, text, _UNKNOWN),
-            fix=msg(
+        seen = msg("{reason}: {text}; {unknown}", found.reason, text, _UNKNOWN)
+        fix = msg("correct line {line} of {file}", found.line, found.file)
+        if found.conflict:
+            seen = msg("a conflict of a merge begins there: {text}; {unknown}", text, _UNKNOWN)
+            fix = msg(
                 "keep one of the versions between <<<<<<< and >>>>>>>, and delete the lines that begin with these "
                 "and with ======="
             )
-            if found.conflict
-            else msg("correct line {line} of {file}", found.line, found.file),
-            where=f"{found.file}:{found.line}",
-        )
+        yield fail(expected=msg("a file that is TOML"), seen=seen, fix=fix, where=f"{found.file}:{found.line}")
