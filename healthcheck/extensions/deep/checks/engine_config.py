@@ -157,10 +157,7 @@ def _concerned(text: str, server: ServerCommand) -> str:
 def _reset(reset: Reset, server: ServerCommand) -> Finding:
     now = msg("the configuration has {now}", reset.now) if reset.now else msg("the engine resets it")
     said = msg(": “{text}”", shortened(reset.said, TEXT_CHARS)) if reset.said else msg(", without a message")
-    return warn(
-        expected=msg("{option}, as it was given", reset.option),
-        seen=now + said,
-        fix=msg("remove {option}, which has no effect, or pass the value that the engine uses", reset.option),
-        where=server.place,
-        evidence={"option": reset.option, "given": reset.given, "now": reset.now},
-    )
+    expected = msg("{option}, as it was given", reset.option)
+    fix = msg("remove {option}, which has no effect, or pass the value that the engine uses", reset.option)
+    evidence = {"option": reset.option, "given": reset.given, "now": reset.now}
+    return warn(expected=expected, seen=now + said, fix=fix, where=server.place, evidence=evidence)

@@ -68,14 +68,12 @@ def model_path(plan: LaunchPlan) -> Findings:
     found = list(_wrong_model(plan, server, models))
     yield from found
     if not found and _reads_one_file(server) and plan.model_path in models:
-        vllm = msg('remove --load-format, unless they are one file: vllm serve "$MODEL_PATH/NAME.gguf"')
-        other = msg('name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM')
-        yield fail(
-            expected=msg("one .gguf file as the model of {engine}", server.engine),
-            seen=msg("the folder of the weights: {quoted}", server.quoted),
-            fix=vllm if server.engine == "vllm" else other,
-            where=line_of(plan, "MODEL_PATH"),
-        )
+        expected = msg("one .gguf file as the model of {engine}", server.engine)
+        seen = msg("the folder of the weights: {quoted}", server.quoted)
+        fix = msg('name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM')
+        if server.engine == "vllm":
+            fix = msg('remove --load-format, unless they are one file: vllm serve "$MODEL_PATH/NAME.gguf"')
+        yield fail(expected=expected, seen=seen, fix=fix, where=line_of(plan, "MODEL_PATH"))
     if not found and server.engine == "vllm":
         yield from _quotes(plan)
 
@@ -88,12 +86,8 @@ def _reads_one_file(server: ServerCommand) -> bool:
 def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> Iterator[Finding]:
     model = next((model for model in models if is_within(model, plan.model_path)), models[-1])
     expected, shown = msg("the weights in $MODEL_PATH"), quoted(model) if model else "empty"
-    seen = msg(
-        "the model is {shown}, and MODEL_PATH was {model_path}: {quoted}",
-        shown,
-        repr(plan.model_path),
-        server.quoted,
-    )
+    was = repr(plan.model_path)
+    seen = msg("the model is {shown}, and MODEL_PATH was {model_path}: {quoted}", shown, was, server.quoted)
     fix, where = _naming(plan, server, model)
     if UNRESOLVED in model:
         which = msg("which weights {model} are", shortened(model, QUOTED_CHARACTERS))

@@ -40,14 +40,11 @@ def no_image_paths(plan: LaunchPlan) -> Findings:
     """
     where = {each.where for each in unmet_needs.reported(plan)}
     named = any(is_of_the_image(plan, each) for each in unmet_needs.reported(plan))
-    seen, place = _image_place(plan)
-    if seen and not named and place not in where:
-        yield warn(
-            expected=EXPECTED,
-            seen=msg("a place in the official vllm-ascend image: “{seen}”", seen),
-            fix=msg("remove it: the image of the service is not documented"),
-            where=place,
-        )
+    use, place = _image_place(plan)
+    if use and not named and place not in where:
+        seen = msg("a place in the official vllm-ascend image: “{seen}”", use)
+        fix = msg("remove it: the image of the service is not documented")
+        yield warn(expected=EXPECTED, seen=seen, fix=fix, where=place)
 
 
 def _image_place(plan: LaunchPlan) -> tuple[str, str]:

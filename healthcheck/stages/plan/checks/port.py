@@ -44,13 +44,10 @@ def port(plan: LaunchPlan) -> Findings:
     if server.port is None and source.kind not in {Origin.OPTION, Origin.FILE}:
         yield unresolved(plan, msg("port {port}", contract.PORT), msg("the port ({text})", source.text))
         return
-    seen, needles = msg("port {port} ({text})", server.port, source.text), [source.text, str(server.port)]
+    other, needles = msg("port {port} ({text})", server.port, source.text), [source.text, str(server.port)]
     if server.port is None:
-        seen, needles = msg("{text} is not a port", source.text), [source.text.split()[0].split("=")[0]]
-    yield fail(
-        expected=msg("port {port}", contract.PORT),
-        seen=msg("{seen}: {quoted}", seen, server.quoted),
-        fix=repairs.port(server),
-        where=source.where or line_of(plan, *needles),
-        evidence={"port": server.port, "source": source.text},
-    )
+        other, needles = msg("{text} is not a port", source.text), [source.text.split()[0].split("=")[0]]
+    expected, seen = msg("port {port}", contract.PORT), msg("{seen}: {quoted}", other, server.quoted)
+    fix, where = repairs.port(server), source.where or line_of(plan, *needles)
+    evidence = {"port": server.port, "source": source.text}
+    yield fail(expected=expected, seen=seen, fix=fix, where=where, evidence=evidence)

@@ -48,16 +48,15 @@ def served_name(plan: LaunchPlan) -> Findings:
     if not server.served_names or any(UNRESOLVED in name for name in server.served_names):
         yield unresolved(plan, msg("the weight path as the model's name"), msg("the served name"))
     elif plan.model_path not in server.served_names and server.model is not None:
-        names = [quoted(name) for name in server.served_names[:SHOWN_NAMES]]
+        names = server.served_names[:SHOWN_NAMES]
         option = next((name for name in ("served-model-name", "alias", "model-name") if server.option(name)), "")
         by_path = server.served_names[0] in {server.model, *server.argv}
         if not option and by_path and not is_within(server.model, plan.model_path):
             return  # plan/model-path says it
         by = msg(" (--{option})", option) if option else ""
-        yield fail(
-            expected=msg("the weight path, {model_path}, among the names", repr(plan.model_path)),
-            seen=msg("served as {names}{value}: {quoted}", ", ".join(names), by, server.quoted),
-            fix=repairs.name(server, option, plan.model_path),
-            where=line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where,
-            evidence={"names": [shortened(name, QUOTED_CHARACTERS) for name in server.served_names[:SHOWN_NAMES]]},
-        )
+        expected = msg("the weight path, {model_path}, among the names", repr(plan.model_path))
+        seen = msg("served as {names}{value}: {quoted}", ", ".join(map(quoted, names)), by, server.quoted)
+        fix = repairs.name(server, option, plan.model_path)
+        where = line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where
+        short = (shortened(name, QUOTED_CHARACTERS) for name in names)
+        yield fail(expected=expected, seen=seen, fix=fix, where=where, evidence={"names": [*short]})

@@ -79,35 +79,25 @@ def _remarks(observed: Observations) -> Iterator[str]:
 def _never(plan: LaunchPlan) -> Finding:
     run = plan.run
     if run.ended_by is EndedBy.COPY:
-        return unsettled(
-            expected=_EXPECTED,
-            seen=msg("there was no dry run of deploy.sh: what it has to copy has {trouble}", plan.observed.trouble),
-            fix=msg("keep data and build results out of the commit; or {settled_later}", SETTLED_LATER),
-        )
+        seen = msg("there was no dry run of deploy.sh: what it has to copy has {trouble}", plan.observed.trouble)
+        fix = msg("keep data and build results out of the commit; or {settled_later}", SETTLED_LATER)
+        return unsettled(expected=_EXPECTED, seen=seen, fix=fix)
     said = complaints(run.stderr, plan.script)
     where = next((each.where for each in reversed(said) if each.where), "")
-    seen = _ended(plan)
-    cause = ending(plan, said)
+    ended, cause = _ended(plan), ending(plan, said)
+    where = cause.where or where
     if cause.open_because:
-        seen = joined("; ", (seen, cause.open_because))
+        seen = joined("; ", (ended, cause.open_because))
         fix = msg("{fix}; or {settled_later}", cause.fix, SETTLED_LATER) if cause.fix else SETTLED_LATER
-        return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=cause.where or where)
+        return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=where)
     if cause.told:
-        seen = msg(
+        ended = msg(
             "it ended with status {exit_status} because something is missing: see the plan/no-… checks",
             run.exit_status,
         )
-    return fail(
-        expected=_EXPECTED,
-        seen=msg("run under {shell}, {seen}", run.shell, seen),
-        fix=cause.fix,
-        where=cause.where or where,
-        evidence={
-            "exit_status": run.exit_status,
-            "ended_by": run.ended_by.value,
-            "stderr": without_secrets(run.stderr)[-2000:],
-        },
-    )
+    seen, said_last = msg("run under {shell}, {seen}", run.shell, ended), without_secrets(run.stderr)[-2000:]
+    evidence = {"exit_status": run.exit_status, "ended_by": run.ended_by.value, "stderr": said_last}
+    return fail(expected=_EXPECTED, seen=seen, fix=cause.fix, where=where, evidence=evidence)
 
 
 def _ended(plan: LaunchPlan) -> str:

@@ -97,24 +97,19 @@ def _absent(submission: Submission) -> Findings:
 
 
 def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
-    wrong = _wrong(submission, entry)
-    if wrong:
+    if wrong := _wrong(submission, entry):
         expected, seen, fix = wrong
         yield fail(expected=expected, seen=seen, fix=fix, where=entry.where)
     elif _needs_network(entry):
-        yield warn(
-            expected=msg("packages from an index: other hosts may not be reachable from the service"),
-            seen=msg("“{quoted}” is fetched from another host", entry.text),
-            fix=msg("write name==version, or ship the package in the repository and name its path"),
-            where=entry.where,
-        )
+        expected = msg("packages from an index: other hosts may not be reachable from the service")
+        seen = msg("“{quoted}” is fetched from another host", entry.text)
+        fix = msg("write name==version, or ship the package in the repository and name its path")
+        yield warn(expected=expected, seen=seen, fix=fix, where=entry.where)
     if entry.ignored:
-        yield warn(
-            expected=msg("options on their own line"),
-            seen=msg("“{quoted}”: pip ignores {ignored} after a requirement", entry.text, ", ".join(entry.ignored)),
-            fix=msg("move {ignored} to its own line", entry.ignored[0]),
-            where=entry.where,
-        )
+        expected, names = msg("options on their own line"), ", ".join(entry.ignored)
+        seen = msg("“{quoted}”: pip ignores {ignored} after a requirement", entry.text, names)
+        fix = msg("move {ignored} to its own line", entry.ignored[0])
+        yield warn(expected=expected, seen=seen, fix=fix, where=entry.where)
 
 
 def _needs_network(entry: Entry) -> bool:
@@ -194,11 +189,11 @@ def _hashes(found: tuple[File, ...]) -> Iterator[Finding]:
 
 def _contradictions(submission: Submission) -> Iterator[Finding]:
     """Exact pins that another line of the same files excludes."""
-    seen: dict[str, list[Entry]] = {}
+    named: dict[str, list[Entry]] = {}
     for entry in entries(submission):
         if entry.requirement and entry.form is Form.PACKAGE and not entry.requirement.marker:
-            seen.setdefault(entry.name, []).append(entry)
-    for name, lines in seen.items():
+            named.setdefault(entry.name, []).append(entry)
+    for name, lines in named.items():
         pins = ((entry, pin) for entry in lines for pin in entry.exact_versions)
         pairs = (
             (entry, other) for entry, pin in pins for other in lines if not in_range(pin, str(other.specifier))
@@ -207,9 +202,6 @@ def _contradictions(submission: Submission) -> Iterator[Finding]:
         if pair:
             entry, other = pair
             said = (other.text, other.where, entry.text)
-            yield fail(
-                expected=msg("one version of {name}", name),
-                seen=msg("“{quoted}” ({where}) excludes “{quoted2}”: pip installs neither", *said),
-                fix=msg("keep one of the two lines for {name}", name),
-                where=entry.where,
-            )
+            seen = msg("“{quoted}” ({where}) excludes “{quoted2}”: pip installs neither", *said)
+            fix = msg("keep one of the two lines for {name}", name)
+            yield fail(expected=msg("one version of {name}", name), seen=seen, fix=fix, where=entry.where)

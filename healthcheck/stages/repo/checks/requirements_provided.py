@@ -45,15 +45,12 @@ def requirements_provided(submission: Submission) -> Findings:
     if submission.requirements is None and not installed:
         raise NotApplicable(msg("there is no {requirements}", contract.REQUIREMENTS))
     for line, text, name in installed:
-        yield warn(
-            expected=msg("no installation of {name}, which the environment provides", name),
-            seen=msg("pip install {text}", text),
-            fix=msg("remove {text} from the command", text),
-            where=f"{contract.ENTRY_POINT}:{line}",
-            evidence={"package": name},
-        )
+        expected = msg("no installation of {name}, which the environment provides", name)
+        fix, where = msg("remove {text} from the command", text), f"{contract.ENTRY_POINT}:{line}"
+        seen = msg("pip install {text}", text)
+        yield warn(expected=expected, seen=seen, fix=fix, where=where, evidence={"package": name})
     for entry in entries(submission):
-        name, line, file, seen = entry.name, entry.line, entry.file, f"“{entry.text}”"
+        name, line, file, said = entry.name, entry.line, entry.file, f"“{entry.text}”"
         say, provided = warn, provided_part(name)
         if provided:
             say, expected = fail, msg("no line for {provided}, which the environment provides", provided)
@@ -63,9 +60,9 @@ def requirements_provided(submission: Submission) -> Findings:
             fix = msg("remove line {line} from {file}, and use the image's {name}", line, file, name)
         elif is_standard(name) and entry.form is Form.PACKAGE:
             expected, fix = msg("packages from an index"), msg("remove line {line} from {file}", line, file)
-            seen = msg(
+            said = msg(
                 "“{quoted}”, a module of Python itself: pip finds no such package, or an unrelated one", entry.text
             )
         else:
             continue
-        yield say(expected=expected, seen=seen, fix=fix, where=entry.where, evidence={"package": name})
+        yield say(expected=expected, seen=said, fix=fix, where=entry.where, evidence={"package": name})

@@ -113,10 +113,8 @@ def _unpinned(lines: list[Entry], elsewhere: frozenset[str]) -> Iterator[Finding
     if loose:
         more = msg(" and {loose} more", len(loose) - 8) if len(loose) > 8 else ""
         names = ", ".join(entry.text.split(";")[0].strip() for entry in loose[:8])
-        yield warn(
-            expected=msg("a version for every package: name==version"),
-            seen=msg("{names}{more}: the newest version is installed", names, more),
-            fix=msg("pin the tested versions, which pip freeze prints"),
-            where=loose[0].where,
-            evidence={"packages": [entry.name for entry in loose]},
-        )
+        expected = msg("a version for every package: name==version")
+        seen = msg("{names}{more}: the newest version is installed", names, more)
+        fix = msg("pin the tested versions, which pip freeze prints")
+        packages = (entry.name for entry in loose)
+        yield warn(expected=expected, seen=seen, fix=fix, where=loose[0].where, evidence={"packages": [*packages]})
