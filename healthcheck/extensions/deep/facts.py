@@ -136,11 +136,8 @@ def gather_engine_config(question: Question) -> EngineConfig:
         seen = msg("the environment's answer cannot be read ({trouble})", told.trouble or error)
         return replace(found, trouble=Trouble(seen, _again(python)))
     if answer.stage != "done" and answer.error is None:
-        seen = msg(
-            "building came as far as its stage “{stage}”: {trouble}",
-            answer.stage,
-            told.trouble or msg("it ended without output"),
-        )
+        trouble = told.trouble or msg("it ended without output")
+        seen = msg("building came as far as its stage “{stage}”: {trouble}", answer.stage, trouble)
         return replace(found, trouble=Trouble(seen, _again(python)))
     return replace(found, answer=answer)
 

@@ -65,7 +65,7 @@ _INVALID_CHOICE = re.compile(r"^vllm: error: argument subparser: invalid choice:
 _NOT_THEIRS = ("<", f"{KIT}/", "/usr/lib/", "/usr/local/lib/")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Ending:
     """The repair ("" for none), and where it is to be made ("launch.py:7"; "" is the whole of deploy.sh).
 
@@ -74,7 +74,7 @@ class Ending:
         open_because: what the dry run cannot know about the service, which leaves the check unsettled; else "".
     """
 
-    fix: str
+    fix: str = ""
     where: str = ""
     told: bool = False
     open_because: str = ""
@@ -90,10 +90,8 @@ def _sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     excused = limits_of_the_sandbox(plan, said)
     if len(excused) < len(said) or not (excused or is_refused(plan)):
         return None
-    open_because = msg(
-        "{without_namespaces}, and this user may not change files of the machine", WITHOUT_NAMESPACES
-    )
-    return Ending(fix="", open_because=open_because)
+    few_rights = msg("{without_namespaces}, and this user may not change files of the machine", WITHOUT_NAMESPACES)
+    return Ending(open_because=few_rights)
 
 
 def _guessed(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
@@ -101,9 +99,7 @@ def _guessed(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     names = next((each.argv[2:] for each in reversed(plan.commands) if each.program == calls.GUESSED), None)
     if names is None or any(each.kind in {Need.MODULE, Need.COMMAND, Need.ARGUMENT} for each in said):
         return None
-    return Ending(
-        fix="", open_because=msg("a Python program depends on what {names} really does", ", ".join(names))
-    )
+    return Ending(open_because=msg("a Python program depends on what {names} really does", ", ".join(names)))
 
 
 def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -113,16 +109,14 @@ def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if number is None and helper is None:
         return None
     file = contract.ENTRY_POINT if number else helper["file"] if helper else ""
-    return Ending(
-        fix=msg("repair and commit: sed -i 's/\\r$//' {file} && echo '*.sh text eol=lf' >> .gitattributes", file),
-        where=deploy_sh.place(number),
-    )
+    fix = msg("repair and commit: sed -i 's/\\r$//' {file} && echo '*.sh text eol=lf' >> .gitattributes", file)
+    return Ending(fix, deploy_sh.place(number))
 
 
 def _limit(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if plan.run.ended_by not in LIMITS:
         return None
-    return Ending(fix=LIMITS[plan.run.ended_by][1], where=deploy_sh.place(trace.stop(plan).line))
+    return Ending(LIMITS[plan.run.ended_by][1], deploy_sh.place(trace.stop(plan).line))
 
 
 def _vllm_command(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
@@ -142,7 +136,7 @@ def _vllm_command(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | Non
         )
     else:
         fix = msg("write serve after vllm: {launch}", contract.LAUNCH)
-    return Ending(fix=fix, where=called.where)
+    return Ending(fix, called.where)
 
 
 def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -156,7 +150,7 @@ def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if of_the_settings:
         fix = msg("correct {found}", found["said"])
     open_because = _OTHER_MACHINE if _ABOUT_THE_MACHINE.search(found["said"]) else ""
-    return Ending(fix=fix, where="adapter.toml", open_because=open_because)
+    return Ending(fix, "adapter.toml", open_because=open_because)
 
 
 def _refused(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -201,7 +195,7 @@ def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     if said or not plan.run.exit_status or IMAGE_PACKAGES not in stop.text:
         return None
     fix = msg("remove it: the files of the service's libraries are not documented")
-    return Ending(fix=fix, where=deploy_sh.place(stop.line), open_because=_EMPTY_FOLDER)
+    return Ending(fix, deploy_sh.place(stop.line), open_because=_EMPTY_FOLDER)
 
 
 def _overwritten(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -210,10 +204,7 @@ def _overwritten(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     number = deploy_sh.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
     if not plan.run.exit_status or not number or number > stop.line or not trace.asks(plan, _MODEL_PATH):
         return None
-    return Ending(
-        fix=own_model_path(number),
-        where=deploy_sh.place(number),
-    )
+    return Ending(own_model_path(number), deploy_sh.place(number))
 
 
 def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -228,7 +219,7 @@ def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         "correct the test that refuses MODEL_PATH: it was set to {model_path}, the folder of the weights",
         plan.model_path,
     )
-    return Ending(fix=fix, where=deploy_sh.place(number))
+    return Ending(fix, deploy_sh.place(number))
 
 
 def _other_devices(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
@@ -268,7 +259,7 @@ def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _no_server(_: LaunchPlan, __: tuple[Complaint, ...]) -> Ending | None:
-    return Ending(fix=END_WITH_A_SERVER)
+    return Ending(END_WITH_A_SERVER)
 
 
 _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...] = (
