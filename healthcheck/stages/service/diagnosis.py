@@ -53,13 +53,13 @@ class Diagnosis:
         lines: how many lines the log has.
     """
 
-    cause: Hit | None
-    candidates: tuple[Hit, ...]
-    kind: Hit | None
-    others: tuple[Hit, ...]
-    block: tuple[Line, ...]
-    end: tuple[Line, ...]
-    lines: int
+    cause: Hit | None = None
+    candidates: tuple[Hit, ...] = ()
+    kind: Hit | None = None
+    others: tuple[Hit, ...] = ()
+    block: tuple[Line, ...] = ()
+    end: tuple[Line, ...] = ()
+    lines: int = 0
 
     @property
     def named(self) -> Hit | None:
@@ -70,6 +70,10 @@ class Diagnosis:
     def telling(self) -> tuple[Line, ...]:
         """What to read: the lines that show the cause, or the last error block where no cause is certain."""
         return self.cause.lines if self.cause else self.block
+
+
+UNDIAGNOSED = Diagnosis()
+"""Of a launch that did not fail."""
 
 
 @dataclass(slots=True, kw_only=True)

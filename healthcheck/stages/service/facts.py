@@ -12,7 +12,7 @@ from types import TracebackType
 
 from healthcheck import contract
 from healthcheck.core.progress import Progress
-from healthcheck.stages.service.diagnosis import Diagnosis, diagnose, diagnose_stream
+from healthcheck.stages.service.diagnosis import UNDIAGNOSED, Diagnosis, diagnose, diagnose_stream
 from healthcheck.stages.service.environment import interpreter, scrubbed
 from healthcheck.stages.service.memory import MemoryWatch
 from healthcheck.stages.service.provided import judged
@@ -141,7 +141,7 @@ class Service:
         """Stop, and return the whole course; if the service died before, the log is read once more."""
         stopped = self.stop()
         died = self.launch.outcome is LaunchOutcome.READY and not stopped.before.running
-        return Ended(launch=self.launch, stopped=stopped, diagnosis=diagnose(self.log) if died else None)
+        return Ended(launch=self.launch, stopped=stopped, diagnosis=diagnose(self.log) if died else UNDIAGNOSED)
 
     def _launched(self) -> Launch:
         try:
@@ -191,7 +191,9 @@ def _facts(
 ) -> Launch:
     now = _oom_kills()
     diagnosis, diagnosed = (
-        (None, None) if outcome is LaunchOutcome.READY else _diagnosed((blank.log, *watch.outputs), watch.answer)
+        (UNDIAGNOSED, None)
+        if outcome is LaunchOutcome.READY
+        else _diagnosed((blank.log, *watch.outputs), watch.answer)
     )
     watch.timeline.look(watch.elapsed_s)
     return replace(

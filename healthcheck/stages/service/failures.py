@@ -24,10 +24,7 @@ def explain(launch: Launch) -> Finding:
     """The finding for a launch that is not ready."""
     expected = msg("a streamed answer from {chat_path} on port {port}", contract.CHAT_PATH, launch.port)
     seen, fix = _WORDS[launch.outcome](launch)
-    quoted = launch.diagnosis.telling[-SHOWN_LINES:] if launch.diagnosis else ()
-    if launch.diagnosis and not launch.not_here:
-        said, repairs = _diagnosed(launch.diagnosis, launch.setup)
-        seen, fix = seen + said, repairs or fix
+    quoted = launch.diagnosis.telling[-SHOWN_LINES:]
     if launch.not_here:
         seen += msg(
             ". This machine has {not_here}; the service's image has it, so that this failure says "
@@ -36,7 +33,8 @@ def explain(launch: Launch) -> Finding:
             _quote(launch, quoted),
         )
         return unsettled(expected=expected, seen=seen, fix=provided.INSTEAD, evidence=_evidence(launch))
-    seen += _quote(launch, quoted)
+    said, repairs = _diagnosed(launch.diagnosis, launch.setup)
+    seen, fix = seen + said + _quote(launch, quoted), repairs or fix
     if launch.outcome in {LaunchOutcome.PORT_TAKEN, LaunchOutcome.INTERRUPTED} or _lost_the_port(launch):
         return unsettled(expected=expected, seen=seen, fix=fix)
     rule = contract.LISTENS_ON_PORT if launch.outcome is LaunchOutcome.OTHER_PORT else None
@@ -104,8 +102,7 @@ def _cut(line: str) -> str:
 
 
 def _evidence(launch: Launch) -> dict[str, str | int | float | None]:
-    hit = launch.diagnosis.cause if launch.diagnosis else None
-    kind = launch.diagnosis.kind if launch.diagnosis else None
+    hit, kind = launch.diagnosis.cause, launch.diagnosis.kind
     return {
         "outcome": launch.outcome.value,
         "exit_status": launch.exit_status,
@@ -148,7 +145,7 @@ def _exited(launch: Launch) -> tuple[str, str]:
             "make it fit: fewer or smaller processes, a shorter --max-model-len, or a machine with more memory"
         )
         return seen, fix
-    block = launch.diagnosis.block if launch.diagnosis else ()
+    block = launch.diagnosis.block
     said = msg("fix its last error, “{cut}”; ", _cut(block[-1].text)) if block else ""
     return seen, msg("{said}read the last lines of the log in {log}", said, launch.log)
 

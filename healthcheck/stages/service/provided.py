@@ -15,7 +15,6 @@ from pathlib import Path
 
 from healthcheck import contract
 from healthcheck.stages.service.blocks import Line
-from healthcheck.stages.service.diagnosis import Diagnosis
 from healthcheck.stages.service.records import Launch, LaunchOutcome
 from healthcheck.system import programs
 from healthcheck.text.messages import msg
@@ -56,19 +55,17 @@ def judged(launch: Launch, environment: Mapping[str, str]) -> Launch:
     """The launch with the missing software that it failed without, in words; software that it survived without is
     not its cause.
     """
-    diagnosis = launch.diagnosis
-    if diagnosis is None:
-        return launch
-    last = _last_error(launch, diagnosis)
-    if diagnosis.cause and not last and _names(_joined(diagnosis.cause.lines)):
-        return replace(launch, diagnosis=replace(diagnosis, cause=None))
+    last, cause = _last_error(launch), launch.diagnosis.cause
+    if cause and not last and _names(_joined(cause.lines)):
+        return replace(launch, diagnosis=replace(launch.diagnosis, cause=None))
     return replace(launch, not_here=tuple(dict.fromkeys(_missing(last, environment))))
 
 
-def _last_error(launch: Launch, diagnosis: Diagnosis) -> str:
+def _last_error(launch: Launch) -> str:
     """The lines of the log that name what may be missing here; "" if the launch got past that."""
     if not _came_to_nothing(launch):
         return ""
+    diagnosis = launch.diagnosis
     cause = diagnosis.cause.lines if diagnosis.cause else ()
     last = [Line(sys.maxsize, line.strip()) for line in launch.log_tail[-1:]]
     lines = sorted({*cause, *diagnosis.block, *last}, key=lambda line: line.number)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from healthcheck.core import check as declaring
 from healthcheck.core.records import Stage
-from healthcheck.stages.service.diagnosis import Diagnosis
+from healthcheck.stages.service.diagnosis import UNDIAGNOSED, Diagnosis
 from healthcheck.stages.service.repairs import UNKNOWN, Setup
 from healthcheck.system.processes import Listener, Process
 
@@ -86,7 +86,7 @@ class Launch:
         oom_kills: how many processes the kernel killed meanwhile because memory ran out; None if it does not say.
         log: the file with the output; `log_tail` its last lines.
         withheld: names of the caller's variables that deploy.sh did not get.
-        diagnosis: the diagnosis of a failed launch.
+        diagnosis: the diagnosis of a failed launch; an empty one of a launch that became ready.
         diagnosed: the file that was diagnosed: the log, or another one that deploy.sh wrote its output to.
         setup: the options and variables that the repository decides itself, for the words of a repair.
         not_here: software of the service's image that this machine lacks and the launch needed, in words.
@@ -115,7 +115,7 @@ class Launch:
     log_tail: tuple[str, ...] = ()
     phases: tuple[Phase, ...] = ()
     withheld: tuple[str, ...] = ()
-    diagnosis: Diagnosis | None = None
+    diagnosis: Diagnosis = UNDIAGNOSED
     diagnosed: Path | None = None
     setup: Setup = UNKNOWN
     not_here: tuple[str, ...] = ()
@@ -186,4 +186,4 @@ class Ended:
 
     launch: Launch
     stopped: Stopped
-    diagnosis: Diagnosis | None = None
+    diagnosis: Diagnosis = UNDIAGNOSED

@@ -55,8 +55,7 @@ def stays_up(ended: Ended) -> Findings:
         seen = msg("gone: {processes}", joined("; ", map(str, before.gone[:3])))
     else:
         seen = msg("no process listens on port {port} any more", ended.launch.port)
-    hit = ended.diagnosis.named if ended.diagnosis else None
-    block = ended.diagnosis.block if ended.diagnosis else ()
+    hit, block = ended.diagnosis.named, ended.diagnosis.block
     said = joined(
         "\n",
         (
