@@ -116,7 +116,7 @@ def _shared_events(crowd: Crowd) -> Iterator[str]:
 def still_right(interview: Interview, exchange: Exchange, *, line: int, after: str, fix: str) -> Findings:
     """A line of the crowd, by its number and sent again, must be answered, and with text if it had some before."""
     crowd = interview.crowd
-    before = [said(exchanges[line]) for exchanges in crowd.rounds if len(exchanges) > line] if crowd else []
+    before = [said(exchanges[line]) for exchanges in crowd.rounds if len(exchanges) > line]
     if not answered(exchange) or (before and all(before) and not said(exchange)):
         yield about(exchange).fail(
             expected=msg("after {after}: an answer as before", after), seen=response_of(exchange), fix=fix

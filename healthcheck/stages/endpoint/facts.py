@@ -179,7 +179,7 @@ def _together(asker: Asker, facts: Interview) -> Interview:
         return replace(facts, crowd=crowd)
     rest = _plan(asker, facts, crowd)
     facts = ask_the_rest(rest, replace(facts, crowd=crowd))
-    if facts.crowd and any(exchange.error for exchange in facts.crowd.rounds[1]):
+    if any(exchange.error for exchange in facts.crowd.rounds[1]):
         return facts
     facts = _in_turn(rest, facts)
     if common_length(facts) is not None:
@@ -221,7 +221,6 @@ def _plan(asker: Asker, facts: Interview, crowd: Crowd) -> Rest:
 def _recovery(rest: Rest, facts: Interview) -> Interview:
     """A line of the crowd alone after disconnects, and another after malformed requests."""
     crowd = facts.crowd
-    assert crowd
     left = SIDE_BY_SIDE * LEFT_TOKENS
     asker = rest.asker.under(
         waits.learnt(rest.asker.limits, crowd.rounds[0], queued_tokens=left, least_s=waits.LEAST_S)

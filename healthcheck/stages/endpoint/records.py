@@ -42,8 +42,8 @@ class Crowd:
         alone: some of the same requests with nothing beside them, by the number of the line.
     """
 
-    lines: tuple[str, ...]
-    rounds: tuple[tuple[Exchange, ...], tuple[Exchange, ...]]
+    lines: tuple[str, ...] = ()
+    rounds: tuple[tuple[Exchange, ...], tuple[Exchange, ...]] = ((), ())
     alone: tuple[tuple[int, Exchange], ...] = ()
 
 
@@ -103,7 +103,7 @@ class Sampling:
         freed: the same without top_p and top_k, with log-probabilities; requested if all of `hot` were equal too.
     """
 
-    warm: tuple[Exchange, ...]
+    warm: tuple[Exchange, ...] = ()
     hot: tuple[Exchange, ...] = ()
     freed: tuple[Exchange, ...] = ()
 
@@ -112,8 +112,8 @@ class Sampling:
 class Foreign:
     """A prompt with characters of several bytes at temperature 0, streamed and plain; once more if they differ."""
 
-    streams: tuple[Exchange, ...]
-    plains: tuple[Exchange, ...] = field(metadata=APART)
+    streams: tuple[Exchange, ...] = ()
+    plains: tuple[Exchange, ...] = field(default=(), metadata=APART)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interview:
-    """The requests to a server and its answers. None and () if a request was not sent.
+    """The requests to a server and its answers. None and () if a request was not sent, or an empty record.
 
     Attributes:
         asked_name: the model name that the service will send; "" if it is not known.
@@ -174,11 +174,11 @@ class Interview:
     stopped: Exchange | None = None
     stop_word: str = ""
     to_the_end: Exchange | None = None
-    sampling: Sampling | None = None
-    foreign: Foreign | None = None
+    sampling: Sampling = field(default_factory=Sampling)
+    foreign: Foreign = field(default_factory=Foreign)
     steps: tuple[Step, ...] = ()
     conversation: Conversation | None = None
-    crowd: Crowd | None = None
+    crowd: Crowd = field(default_factory=Crowd)
     shown: Shown | None = None
     abandoned: tuple[Exchange, ...] = field(default=(), metadata=APART)
     after_abandoned: Exchange | None = field(default=None, metadata=APART)

@@ -67,7 +67,6 @@ class Rest:
 def ask_the_rest(rest: Rest, facts: Interview) -> Interview:
     """Request the long answers, the second round of the crowd, and everything short."""
     crowd, asker = facts.crowd, rest.asker
-    assert crowd
     calm = rest.at_once > 1
     longs = _long_answers(rest)
     lines = crowd.lines[: len(crowd.lines) - len(longs)] if calm else crowd.lines

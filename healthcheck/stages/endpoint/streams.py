@@ -54,8 +54,8 @@ def unanswered(interview: Interview) -> tuple[Exchange, ...]:
     """Requests to which nothing came, beside others that were answered; those of the crowd and after it are not
     among them (endpoint/concurrency, disconnect and bad-request judge these).
     """
-    apart = interview.crowd.rounds[0] + interview.crowd.rounds[1] if interview.crowd else ()
-    foreign = interview.foreign.plains if interview.foreign and _plain_works(interview) else ()
+    apart = interview.crowd.rounds[0] + interview.crowd.rounds[1]
+    foreign = interview.foreign.plains if _plain_works(interview) else ()
     asked = (*asked_streams(interview), *foreign)
     if not answered(interview.opening.exchange):
         return ()
@@ -64,10 +64,10 @@ def unanswered(interview: Interview) -> tuple[Exchange, ...]:
 
 def broken_off(interview: Interview) -> tuple[Exchange, ...]:
     """Requests in the evaluation client's form that ended with a server's error, while others were served."""
-    talk, sampling, foreign = interview.conversation, interview.sampling, interview.foreign
+    talk = interview.conversation
     asked = (
         *interview.streams, interview.limited, interview.roomy, *interview.stories,
-        *(sampling.warm if sampling else ()), *(foreign.streams if foreign else ()), talk.alone if talk else None,
+        *interview.sampling.warm, *interview.foreign.streams, talk.alone if talk else None,
     )  # fmt: skip
     if not answered(interview.opening.exchange):
         return ()
@@ -81,7 +81,7 @@ def _plain_works(interview: Interview) -> bool:
 def lost_in_a_crowd(interview: Interview, exchange: Exchange) -> bool:
     """Whether a stream beside others brought no text at all, while those that were alone ended as they should."""
     crowd = interview.crowd
-    if crowd is None or not exchange.error or exchange.arrivals_s:
+    if not exchange.error or exchange.arrivals_s:
         return False
     beside = any(exchange is each for exchanges in crowd.rounds for each in exchanges)
     return beside and all(answered(each) for each in (interview.opening.exchange, *interview.streams))

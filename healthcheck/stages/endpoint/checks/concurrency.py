@@ -48,7 +48,7 @@ def concurrency(interview: Interview) -> Findings:
     ```
     """
     crowd = interview.crowd
-    if crowd is None:
+    if not crowd.lines:
         raise NotApplicable(msg("no parallel streams were tried"))
     streams = [exchange for exchanges in crowd.rounds for exchange in exchanges]
     lost = [exchange for exchange in streams if not answered(exchange)]

@@ -48,8 +48,7 @@ def degenerate(interview: Interview) -> Findings:
     The old keeper climbed the stairs of the lighthouse, lit the lamp once more, and listened to the sea.
     ```
     """
-    warm = interview.sampling.warm if interview.sampling else ()
-    short = [exchange for exchange in warm if _telling(exchange)]
+    short = [exchange for exchange in interview.sampling.warm if _telling(exchange)]
     long = [exchange for exchange in interview.stories if _telling(exchange)]
     if not long or len(short) + len(long) < _FEWEST:
         raise NotApplicable(msg("too few answers at temperature 1, or too short, to tell text from garbage"))

@@ -64,7 +64,7 @@ def _untold(interview: Interview) -> Iterator[tuple[str, Exchange]]:
     words = [
         talk.word,
         *(recall.word for recall in talk.recalls),
-        *(line.split(maxsplit=1)[0] for line in (crowd.lines if crowd else ())),
+        *(line.split(maxsplit=1)[0] for line in crowd.lines),
     ]
     apart = (talk.alone, talk.shots, interview.limited, interview.stopped, *interview.streams)
     for word in dict.fromkeys(words):

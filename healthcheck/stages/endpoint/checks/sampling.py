@@ -64,14 +64,14 @@ def sampling(interview: Interview) -> Findings:
     elif unsteady:
         yield unsteady
     samples = interview.sampling
-    if samples and 400 <= samples.warm[0].status < 500:
+    if samples.warm and 400 <= samples.warm[0].status < 500:
         yield about(samples.warm[0]).warn(
             expected=msg("an answer at temperature 1"),
             seen=response_of(samples.warm[0]),
             fix=msg("accept temperatures up to 2, as OpenAI's endpoint does"),
         )
         return
-    if samples is None or _differ(samples.warm) or _differ(samples.hot):
+    if not samples.warm or _differ(samples.warm) or _differ(samples.hot):
         return
     if _differ(samples.freed):
         yield about(samples.warm[0]).warn(

@@ -64,8 +64,8 @@ def unicode(interview: Interview) -> Findings:
     ```
     """
     foreign = interview.foreign
-    stream = foreign.streams[0] if foreign else None
-    if foreign is None or stream is None or not answered(stream):
+    stream = foreign.streams[0] if foreign.streams else None
+    if stream is None or not answered(stream):
         raise NotApplicable(msg("the prompt with Chinese characters was not answered (endpoint/stream-finish)"))
     text = said(stream)
     whole = "".join(reversed(plain_texts(foreign.plains[0])))
