@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from healthcheck.ascend import schemes
@@ -49,10 +50,10 @@ def read_load(facts: WeightsFacts) -> Load:
     quantization, quantization_source = _quantization(weights)
     expands = quantization == "fp8" and _expands_fp8(facts)
     total, routed = 0, 0
-    stored: dict[str, int] = {}
+    stored = Counter[str]()
     for tensor in weights.tensors:
         size = tensor.end - tensor.start
-        stored[tensor.dtype] = stored.get(tensor.dtype, 0) + size
+        stored[tensor.dtype] += size
         wider = tensor.dtype in FLOATS and BITS[tensor.dtype] // 8 > width
         size = tensor.elements * width if wider or (expands and tensor.dtype == FP8) else size
         total += size
@@ -60,13 +61,13 @@ def read_load(facts: WeightsFacts) -> Load:
     if not total:
         files = of_format(weights.files, Format.PICKLE) or of_format(weights.files, Format.GGUF)
         total = sum(entry.size_bytes for entry in files) or weights.announced_bytes or 0
-    largest = max(stored, key=lambda name: stored[name], default="")
-    if not dtype and largest in HALF:
-        dtype, dtype_source = HALF[largest], msg("{largest} tensors in the files", largest)
+    formats = tuple(name for name, _ in stored.most_common())
+    if not dtype and formats and formats[0] in HALF:
+        dtype, dtype_source = HALF[formats[0]], msg("{largest} tensors in the files", formats[0])
     return Load(
         total_bytes=total,
         expert_bytes=routed or experts.estimated_bytes(weights.text_config, total),
-        stored=tuple(sorted(stored, key=lambda name: -stored[name])),
+        stored=formats,
         dtype=dtype,
         dtype_source=dtype_source,
         quantization=quantization,
