@@ -19,7 +19,6 @@ from healthcheck.simulator.generation import Generation
 from healthcheck.simulator.next_token import Step
 from healthcheck.simulator.request import Request
 
-Body = dict[str, JsonValue]
 _MOST_MESSAGES = 64
 
 
@@ -162,34 +161,3 @@ def refusal(status: int, message: str) -> Reply:
 def with_fields(request: Request, **fields: JsonValue) -> Request:
     """The request with other fields."""
     return replace(request, body={**(request.body or {}), **fields})
-
-
-def edited(stream: Stream, edit: Callable[[Body], Body]) -> Stream:
-    """The stream with every JSON event edited."""
-    return replace(
-        stream,
-        begun=tuple(_edit(block, edit) for block in stream.begun),
-        ended=tuple(_edit(block, edit) for block in stream.ended),
-    )
-
-
-def edited_text(stream: Stream, edit: Callable[[str], str]) -> Stream:
-    """The stream with the text of every delta edited."""
-
-    def in_event(event: Body) -> Body:
-        for choice in event.get("choices") or []:  # type: ignore[union-attr]
-            if isinstance(choice, dict) and isinstance(delta := choice.get("delta"), dict) and delta.get("content"):
-                delta["content"] = edit(str(delta["content"]))
-        return event
-
-    return edited(stream, in_event)
-
-
-def _edit(block: bytes, edit: Callable[[Body], Body]) -> bytes:
-    body = block.strip()
-    prefix = body[: len(body) - len(body.removeprefix(b"data:").lstrip())]
-    rest = body.removeprefix(b"data:").strip()
-    if not rest.startswith(b"{"):
-        return block
-    event = edit(json.loads(rest))
-    return prefix + json.dumps(event, ensure_ascii=False).encode() + block[len(block.rstrip()) :]

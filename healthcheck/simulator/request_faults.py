@@ -19,14 +19,19 @@ def chat(request: Request) -> bool:
     return request.path.endswith("/chat/completions")
 
 
+def _answered(answer: Reply, asked: Callable[[Request], object]) -> Callable[[Request], Reply | None]:
+    """This response to the requests of which something holds."""
+    return lambda request: answer if asked(request) else None
+
+
 def at_chat(status: int, body: object = None, **headers: str) -> Callable[[Request], Reply | None]:
     """This response to every chat request."""
-    return lambda request: reply(status, body, **headers) if chat(request) else None
+    return _answered(reply(status, body, **headers), chat)
 
 
 def at_models(status: int, body: object = None) -> Callable[[Request], Reply | None]:
     """This response to every request for the list of models."""
-    return lambda request: reply(status, body) if request.path.endswith("/models") else None
+    return _answered(reply(status, body), lambda request: request.path.endswith("/models"))
 
 
 def sets(**fields: JsonValue) -> Callable[[Request, ServerState], Request]:
@@ -34,64 +39,44 @@ def sets(**fields: JsonValue) -> Callable[[Request, ServerState], Request]:
     return lambda request, _: with_fields(request, **fields)
 
 
+def _with_messages(
+    edited: Callable[[Request], list[dict[str, JsonValue]]],
+) -> Callable[[Request, ServerState], Request]:
+    """Every request with other messages."""
+    return lambda request, _: with_fields(request, messages=list[JsonValue](edited(request)))
+
+
+def _of(request: Request, role: str) -> list[dict[str, JsonValue]]:
+    return [dict(message) for message in request.messages if message.get("role") == role]
+
+
 def unlimited(request: Request, _: ServerState) -> Request:
     return with_fields(request, max_tokens=max(200, int(request.number_of("max_tokens", 0))))
 
 
-def refuses_all(request: Request) -> Reply | None:
-    return None if "authorization" in request.headers else refusal(401, "Unauthorized: an API key is required")
+refuses_all = _answered(
+    refusal(401, "Unauthorized: an API key is required"), lambda request: "authorization" not in request.headers
+)
+refuses_history = _answered(
+    refusal(400, "only one message is supported"),
+    lambda request: len(request.messages) > len(_of(request, "system")) + 1,
+)
+refuses_system = _answered(refusal(400, "System role not supported"), lambda request: _of(request, "system"))
+refuses_images = _answered(
+    refusal(400, "this model is not a multimodal model"), lambda request: any(map(images_of, request.messages))
+)
+fails_long = _answered(reply(500), lambda request: request.prompt_tokens > 600)
+busy = _answered(refusal(503, "too many requests"), lambda request: chat(request) and request.concurrent >= 3)
+no_plain = _answered(reply(500), lambda request: "max_tokens" in (request.body or {}) and not request.streamed)
+without_system = _with_messages(lambda request: [dict(m) for m in request.messages if m.get("role") != "system"])
+last_only = _with_messages(lambda request: [*_of(request, "system"), *map(dict, request.messages[-1:])])
+first_turn_only = _with_messages(lambda request: _of(request, "system") + _of(request, "user")[:1])
+without_pictures = _with_messages(lambda request: [{**m, "content": text_of(m)} for m in request.messages])
 
 
 def refuses_extra(request: Request) -> Reply | None:
     unknown = [key for key in EXTRA_FIELDS if key in (request.body or {})]
     return reply(422, {"detail": f"Unexpected fields: {unknown}"}) if chat(request) and unknown else None
-
-
-def refuses_history(request: Request) -> Reply | None:
-    turns = [m for m in request.messages if m.get("role") != "system"]
-    return refusal(400, "only one message is supported") if len(turns) > 1 else None
-
-
-def refuses_system(request: Request) -> Reply | None:
-    system = any(m.get("role") == "system" for m in request.messages)
-    return refusal(400, "System role not supported") if system else None
-
-
-def refuses_images(request: Request) -> Reply | None:
-    pictures = any(images_of(m) for m in request.messages)
-    return refusal(400, "this model is not a multimodal model") if pictures else None
-
-
-def fails_long(request: Request) -> Reply | None:
-    return reply(500) if request.prompt_tokens > 600 else None
-
-
-def busy(request: Request) -> Reply | None:
-    return refusal(503, "too many requests") if chat(request) and request.concurrent >= 3 else None
-
-
-def no_plain(request: Request) -> Reply | None:
-    asked = "max_tokens" in (request.body or {}) and not request.streamed
-    return reply(500) if asked else None
-
-
-def without_system(request: Request, _: ServerState) -> Request:
-    return with_fields(request, messages=[dict(m) for m in request.messages if m.get("role") != "system"])
-
-
-def last_only(request: Request, _: ServerState) -> Request:
-    kept = [m for m in request.messages if m.get("role") == "system"] + list(request.messages[-1:])
-    return with_fields(request, messages=[dict(m) for m in kept])
-
-
-def first_turn_only(request: Request, _: ServerState) -> Request:
-    system = [m for m in request.messages if m.get("role") == "system"]
-    first = [m for m in request.messages if m.get("role") == "user"][:1]
-    return with_fields(request, messages=[dict(m) for m in system + first])
-
-
-def without_pictures(request: Request, _: ServerState) -> Request:
-    return with_fields(request, messages=[{**m, "content": text_of(m)} for m in request.messages])
 
 
 def tail_only(request: Request, _: ServerState) -> Request:

@@ -2,81 +2,107 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
 
 from healthcheck.core.records import JsonValue
-from healthcheck.simulator.faults import Body, Stream, edited, edited_text
+from healthcheck.simulator.faults import Stream
+
+Event = dict[str, JsonValue]
+Spoil = Callable[[Stream], Stream]
 
 
-def event_lines(stream: Stream) -> Stream:
-    return replace(stream, begun=tuple(b"event: message\n" + block for block in stream.begun))
+def _blocks(edit: Callable[[bytes], bytes]) -> Spoil:
+    """Every block of the answer edited; those that end the stream stay."""
+    return lambda stream: replace(stream, begun=tuple(map(edit, stream.begun)))
+
+
+def _events(edit: Callable[[Event], Event]) -> Spoil:
+    """Every JSON event edited."""
+
+    def in_block(block: bytes) -> bytes:
+        body = block.strip()
+        prefix = body[: len(body) - len(body.removeprefix(b"data:").lstrip())]
+        rest = body.removeprefix(b"data:").strip()
+        if not rest.startswith(b"{"):
+            return block
+        event = edit(json.loads(rest))
+        return prefix + json.dumps(event, ensure_ascii=False).encode() + block[len(block.rstrip()) :]
+
+    return lambda stream: replace(
+        stream, begun=tuple(map(in_block, stream.begun)), ended=tuple(map(in_block, stream.ended))
+    )
+
+
+def _choices(edit: Callable[[Event], None]) -> Spoil:
+    """Every choice of every event changed."""
+
+    def in_event(event: Event) -> Event:
+        choices = event.get("choices")
+        for choice in choices if isinstance(choices, list) else []:
+            if isinstance(choice, dict):
+                edit(choice)
+        return event
+
+    return _events(in_event)
+
+
+def _texts(edit: Callable[[str], str]) -> Spoil:
+    """The text of every delta edited."""
+
+    def in_choice(choice: Event) -> None:
+        delta = choice.get("delta")
+        if isinstance(delta, dict) and delta.get("content"):
+            delta["content"] = edit(str(delta["content"]))
+
+    return _choices(in_choice)
+
+
+event_lines = _blocks(lambda block: b"event: message\n" + block)
+one_newline = _blocks(lambda block: block.rstrip() + b"\n")
+single_quotes = _blocks(lambda block: block.replace(b'"', b"'"))
+latin = _blocks(lambda block: block.replace(b'"content": "', b'"content": "\xe9'))
+after_comment = _blocks(lambda block: b": ping\n" + block)
+null_choices = _events(lambda event: event if event.get("choices") else {**event, "choices": None})
+message_for_delta = _choices(lambda choice: choice.update(message=choice.pop("delta")))
+no_finish = _choices(lambda choice: choice.update(finish_reason=None))
+cut_characters = _texts(lambda text: "".join("��" if ord(char) > 0x2000 else char for char in text))
+mojibake = _texts(lambda text: text.encode().decode("latin-1"))
+dropped_characters = _texts(lambda text: "".join(char for char in text if not _in_two_tokens(char)))
+"""The result of decode(errors="ignore") on each token if the vocabulary splits some characters."""
+ascii_only = _texts(lambda text: "".join(filter(str.isascii, text)))
+
+
+def _in_two_tokens(char: str) -> bool:
+    """Whether a character is a rare one: emoji, and each third Chinese one."""
+    return ord(char) > 0xFFFF or (ord(char) > 0x2000 and ord(char) % 3 == 0)
 
 
 def id_lines(stream: Stream) -> Stream:
     return replace(stream, begun=tuple(b"id: %d\n" % n + block for n, block in enumerate(stream.begun)))
 
 
-def one_newline(stream: Stream) -> Stream:
-    return replace(stream, begun=tuple(block.rstrip() + b"\n" for block in stream.begun))
-
-
-def single_quotes(stream: Stream) -> Stream:
-    return replace(stream, begun=tuple(block.replace(b'"', b"'") for block in stream.begun))
-
-
-def latin(stream: Stream) -> Stream:
-    return replace(stream, begun=tuple(b.replace(b'"content": "', b'"content": "\xe9') for b in stream.begun))
-
-
-def after_comment(stream: Stream) -> Stream:
-    return replace(stream, begun=tuple(b": ping\n" + block for block in stream.begun))
-
-
-def message_for_delta(stream: Stream) -> Stream:
-    def renamed(event: Body) -> Body:
-        for choice in event.get("choices") or []:  # type: ignore[union-attr]
-            if isinstance(choice, dict) and "delta" in choice:
-                choice["message"] = choice.pop("delta")
-        return event
-
-    return edited(stream, renamed)
-
-
-def null_choices(stream: Stream) -> Stream:
-    return edited(stream, lambda event: event if event.get("choices") else {**event, "choices": None})
-
-
 def burst(stream: Stream) -> Stream:
     return replace(stream, burst=True)
-
-
-def no_finish(stream: Stream) -> Stream:
-    def endless(event: Body) -> Body:
-        for choice in event.get("choices") or []:  # type: ignore[union-attr]
-            if isinstance(choice, dict):
-                choice["finish_reason"] = None
-        return event
-
-    return edited(stream, endless)
 
 
 def no_done(stream: Stream) -> Stream:
     return replace(stream, ended=tuple(block for block in stream.ended if b"[DONE]" not in block))
 
 
-def wrong_usage(stream: Stream) -> Stream:
+@_events
+def wrong_usage(event: Event) -> Event:
     usage: JsonValue = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    return edited(stream, lambda event: {**event, "usage": usage} if event.get("usage") else event)
+    return {**event, "usage": usage} if event.get("usage") else event
 
 
-def five_choices(stream: Stream) -> Stream:
-    def fivefold(event: Body) -> Body:
-        choices = event.get("choices")
-        if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-            event["choices"] = [{**choices[0], "index": index} for index in range(5)]
-        return event
-
-    return edited(stream, fivefold)
+@_events
+def five_choices(event: Event) -> Event:
+    choices = event.get("choices")
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+        event["choices"] = [{**choices[0], "index": index} for index in range(5)]
+    return event
 
 
 def error_event(stream: Stream) -> Stream:
@@ -99,28 +125,6 @@ def lost_token(stream: Stream) -> Stream:
 def doubled_token(stream: Stream) -> Stream:
     begun = stream.begun
     return replace(stream, begun=(begun[0], begun[1], *begun[1:]) if len(begun) > 1 else begun)
-
-
-def cut_characters(stream: Stream) -> Stream:
-    return edited_text(stream, lambda text: "".join("��" if ord(char) > 0x2000 else char for char in text))
-
-
-def mojibake(stream: Stream) -> Stream:
-    return edited_text(stream, lambda text: text.encode().decode("latin-1"))
-
-
-def dropped_characters(stream: Stream) -> Stream:
-    """The result of decode(errors="ignore") on each token if the vocabulary splits some characters."""
-    return edited_text(stream, lambda text: "".join(char for char in text if not _in_two_tokens(char)))
-
-
-def ascii_only(stream: Stream) -> Stream:
-    return edited_text(stream, lambda text: "".join(filter(str.isascii, text)))
-
-
-def _in_two_tokens(char: str) -> bool:
-    """Whether a character is a rare one: emoji, and each third Chinese one."""
-    return ord(char) > 0xFFFF or (ord(char) > 0x2000 and ord(char) % 3 == 0)
 
 
 def _half(stream: Stream) -> tuple[bytes, ...]:
