@@ -83,13 +83,8 @@ def _seconds(machine: Machine, wanted: Wanted, progress: Progress) -> RunnerFact
         ecc=ecc.before(machine, smi.command, cards),
         links=_links(machine, smi, nodes),
         neighbours=topology.parse(machine.run(smi.command, "info", "-t", "topo").stdout) if smi.chips else (),
-        surroundings=surroundings.look(machine, _weights(host)),
         engine=engines.look(machine),
     )
-
-
-def _weights(host: Host) -> str:
-    return host.folder if "MODEL_PATH" in host.variables and host.folder_exists and host.folder != "." else ""
 
 
 def _links(machine: Machine, smi: Smi, nodes: tuple[Entry, ...]) -> Links:
@@ -143,6 +138,7 @@ def _host(machine: Machine, *, measured: bool, progress: Progress) -> Host:
     weights = variables.get("MODEL_PATH", "")
     folder = weights or "."
     exists = folder == "." or bool(machine.paths(glob.escape(folder)))
+    is_given = exists and weights not in {"", "."}
     progress.update(msg("disk, memory, limits"))
     return Host(
         user=machine.run("id").stdout.strip()[:500],
@@ -158,6 +154,11 @@ def _host(machine: Machine, *, measured: bool, progress: Progress) -> Host:
         variables=variables,
         accelerators=_accelerators(machine),
         gpus=tuple(entry.path for entry in (*machine.paths("/dev/nvidia[0-9]*"), *machine.paths("/dev/kfd"))),
+        memory=surroundings.memory(machine),
+        processors=surroundings.processors(machine),
+        locked_bytes=surroundings.locked_bytes(machine),
+        mount=surroundings.mount(machine, folder) if is_given else None,
+        weights_bytes=machine.size(folder) if is_given else None,
     )
 
 

@@ -31,7 +31,7 @@ def soak(seen: Soak) -> dict[str, JsonValue]:
 
 def _named(facts: RunnerFacts) -> dict[str, str]:
     """Versions, devices and limits. An unknown value is left out."""
-    chips, table, around = facts.smi.chips, facts.smi.table, facts.surroundings
+    chips, table, around = facts.smi.chips, facts.smi.table, facts.host
     cann, atb = facts.cann.toolkits, facts.cann.atb
     found = {
         "driver": facts.driver.version or (table.driver if table else ""),

@@ -6,7 +6,6 @@ Texts are kept as lists of lines, so that a person can read, compare and write s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -147,9 +146,9 @@ class Recorder:
     and texts of the recording.
     """
 
-    def __init__(self, machine: Machine, redact: Callable[[str], str] | None = None) -> None:
+    def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._redact = redact or redactor()
+        self._redact = redactor()
         self.recording = Recording(kit=__version__)
 
     def save(self, path: Path) -> None:

@@ -19,7 +19,7 @@ from healthcheck.runner.machine import Entry, Output, ReadSpeed, Space
 from healthcheck.runner.npu_smi import Chip, Holder, Table
 from healthcheck.runner.npu_smi_queries import Fields, Mapped
 from healthcheck.runner.snapshot import Snapshot
-from healthcheck.runner.surroundings import Surroundings
+from healthcheck.runner.surroundings import HostMemory, Mount, Processors
 from healthcheck.runner.topology import Neighbours
 from healthcheck.runner.trial_records import Hccl, Operators, Pairs, Soak, Torch, Transfers
 from healthcheck.system.processes import Listener
@@ -161,6 +161,9 @@ class Host:
         variables: those that matter, and are set.
         accelerators: Ascend NPUs on the PCI bus, as "vendor:device".
         gpus: device nodes of other makers' GPUs.
+        locked_bytes: the limit of locked memory; None if there is none.
+        mount: where the weights are mounted; None without a folder of weights.
+        weights_bytes: what the files in the folder of the weights add up to; None without it.
     """
 
     user: str = ""
@@ -176,6 +179,11 @@ class Host:
     variables: Mapping[str, str]
     accelerators: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
+    memory: HostMemory
+    processors: Processors
+    locked_bytes: int | None = None
+    mount: Mount | None = None
+    weights_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +224,6 @@ class RunnerFacts:
     ecc: tuple[Ecc, ...] = ()
     links: Links
     neighbours: tuple[Neighbours, ...] = ()
-    surroundings: Surroundings
     engine: Engine
     torch: Torch = field(default_factory=Torch)
     hccl: Hccl | None = None

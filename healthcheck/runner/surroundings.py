@@ -62,42 +62,6 @@ class Mount:
     at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """All of it.
-
-    Attributes:
-        locked_bytes: the soft limit of locked memory; None if unlimited or unknown, `locks_freely` if it does not
-            apply to this process.
-        weights_bytes: what the files in the folder of MODEL_PATH add up to; None without that folder.
-    """
-
-    memory: HostMemory
-    processors: Processors
-    locked_bytes: int | None = None
-    locks_freely: bool = False
-    mount: Mount | None = None
-    weights_bytes: int | None = None
-
-
-def look(machine: Machine, weights: str) -> Surroundings:
-    """Look at them; `weights` is the folder of MODEL_PATH, "" if it is not set or not there."""
-    status = machine.read("/proc/self/status") or ""
-    soft, _ = limits(machine, "Max locked memory")
-    return Surroundings(
-        memory=_memory(machine),
-        processors=Processors(
-            allowed=numbers(value_after(status, "Cpus_allowed_list:")),
-            governors=_governors(machine),
-            machine=machine.run("uname", "-m").stdout.strip()[:40],
-        ),
-        locked_bytes=soft,
-        locks_freely=_may_lock(value_after(status, "CapEff:")),
-        mount=_mount(machine, weights) if weights else None,
-        weights_bytes=machine.size(weights) if weights else None,
-    )
-
-
 def limits(machine: Machine, name: str) -> tuple[int | None, int | None]:
     """The soft and the hard limit of this process; None if unlimited or unknown."""
     words = value_after(machine.read("/proc/self/limits") or "", name).split()
@@ -117,7 +81,7 @@ def numbers(text: str) -> frozenset[int]:
     return frozenset(found)
 
 
-def _memory(machine: Machine) -> HostMemory:
+def memory(machine: Machine) -> HostMemory:
     info = machine.read("/proc/meminfo") or ""
     limits = tuple(_limits(machine))
     lowest = min(limits, default=None)
@@ -150,6 +114,15 @@ def _groups(machine: Machine) -> tuple[str, ...]:
     return tuple(sorted(paths))
 
 
+def processors(machine: Machine) -> Processors:
+    """Those of the machine, and of this process."""
+    return Processors(
+        allowed=numbers(value_after(machine.read("/proc/self/status") or "", "Cpus_allowed_list:")),
+        governors=_governors(machine),
+        machine=machine.run("uname", "-m").stdout.strip()[:40],
+    )
+
+
 def _governors(machine: Machine) -> tuple[tuple[str, int], ...]:
     counts: dict[str, int] = {}
     for entry in machine.paths("/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")[:MAX_PATHS]:
@@ -159,11 +132,14 @@ def _governors(machine: Machine) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(counts.items()))
 
 
-def _may_lock(capabilities: str) -> bool:
-    return bool(re.fullmatch(r"[0-9a-f]{1,32}", capabilities)) and bool(int(capabilities, 16) >> _LOCKING & 1)
+def locked_bytes(machine: Machine) -> int | None:
+    """The soft limit of locked memory; None if it is unlimited or unknown, or does not apply to this process."""
+    capabilities = value_after(machine.read("/proc/self/status") or "", "CapEff:")
+    locks_freely = re.fullmatch(r"[0-9a-f]{1,32}", capabilities) and int(capabilities, 16) >> _LOCKING & 1
+    return None if locks_freely else limits(machine, "Max locked memory")[0]
 
 
-def _mount(machine: Machine, folder: str) -> Mount | None:
+def mount(machine: Machine, folder: str) -> Mount | None:
     """The last mount at the longest path above the folder: what is mounted later hides what is below."""
     places = machine.paths(glob.escape(folder))
     target = (places[0].target if places else "") or folder

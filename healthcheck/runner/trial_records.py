@@ -7,9 +7,6 @@ from dataclasses import dataclass
 
 from healthcheck.runner.machine import Output
 
-WHOLE = 0.97
-"""The share of its time after which a soak counts as whole: a part of it is a fortieth."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
@@ -206,11 +203,6 @@ class Soak(Trial):
     def lasted_s(self) -> float:
         """When the last window of any device ended."""
         return max((window.at_s for window in self.windows), default=0.0)
-
-    def ended_early(self) -> tuple[tuple[int, float], ...]:
-        """The devices that computed for less than the time, and when the last window of each ended."""
-        last = {device: self.ended_s(device) for device in range(self.count)}
-        return tuple((device, at_s) for device, at_s in last.items() if at_s < WHOLE * self.asked_s)
 
     def ended_s(self, device: int) -> float:
         """When the last window of a device ended, 0 if it completed none."""

@@ -46,7 +46,7 @@ def affinity(facts: RunnerFacts) -> Findings:
     Cpus_allowed_list:	0-191
     ```
     """
-    processors = facts.surroundings.processors
+    processors = facts.host.processors
     if not processors.allowed:
         raise NotApplicable(msg("the processors that this process may use are not known"))
     devices = max(len(facts.in_use), 1)
@@ -64,7 +64,7 @@ def affinity(facts: RunnerFacts) -> Findings:
 
 
 def _said(facts: RunnerFacts, seen: str, *, expected: str, where: str) -> Finding:
-    if not facts.surroundings.processors.machine.startswith(_BOUND):
+    if not facts.host.processors.machine.startswith(_BOUND):
         return note(msg("expected {expected}: {seen}; vllm-ascend binds on ARM alone", expected, seen), where=where)
     fix = msg("docker run without --cpuset-cpus, or with the processors of `npu-smi info -t topo`")
     return warn(expected=expected, seen=seen, fix=fix, where=where)

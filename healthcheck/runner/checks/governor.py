@@ -34,7 +34,7 @@ def governor(facts: RunnerFacts) -> Findings:
     performance
     ```
     """
-    counts = dict(facts.surroundings.processors.governors)
+    counts = dict(facts.host.processors.governors)
     if not counts:
         raise NotApplicable(msg("the processors have no frequency governor here"))
     slower = {name: count for name, count in counts.items() if name != FULL}

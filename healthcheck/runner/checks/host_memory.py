@@ -38,7 +38,7 @@ def host_memory(facts: RunnerFacts) -> Findings:
     549755813888
     ```
     """
-    memory = facts.surroundings.memory
+    memory = facts.host.memory
     most = memory.most_bytes
     if most is None:
         raise NotApplicable(msg("the host's memory is not known"))

@@ -33,8 +33,8 @@ def locked_memory(facts: RunnerFacts) -> Findings:
     $ docker run --ulimit memlock=-1:-1 IMAGE npu-adapter runner
     ```
     """
-    limit = facts.surroundings.locked_bytes
-    if limit is not None and limit < GIB and not facts.surroundings.locks_freely:
+    limit = facts.host.locked_bytes
+    if limit is not None and limit < GIB:
         yield warn(
             expected=msg("no limit of locked memory (KV cache pools and transfers between servers need it)"),
             seen=f"{limit // 1024} KiB",

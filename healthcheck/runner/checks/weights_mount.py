@@ -45,12 +45,12 @@ def weights_mount(facts: RunnerFacts) -> Findings:
     41943040 bytes (42 MB, 40 MiB) copied, 0.023 s, 1800 MB/s
     ```
     """
-    whole, speed = facts.surroundings.weights_bytes, facts.host.speed
+    whole, speed = facts.host.weights_bytes, facts.host.speed
     if whole is None:
         raise NotApplicable(msg("MODEL_PATH names no folder here"))
     if speed is None or not speed.read_bytes:
         raise NotApplicable(msg("no file of the weights could be read for a measurement"))
-    mount = facts.surroundings.mount
+    mount = facts.host.mount
     place = msg(" on {kind} at {at}", mount.kind, mount.at) if mount else ""
     seconds = whole / speed.bytes_per_s
     caution = msg("; read through the page cache, so it may be slower") if speed.cached else ""
