@@ -89,13 +89,10 @@ def asked(options_: argparse.Namespace) -> ProbeOptions:
     for setting in options_.set:
         name = setting.partition("=")[0].strip()
         if name in said:
-            raise UsageError(
-                msg(
-                    "--{replace} and --set {name} are the same option: give one of them",
-                    name.replace("_", "-"),
-                    name,
-                )
+            reason = msg(
+                "--{replace} and --set {name} are the same option: give one of them", name.replace("_", "-"), name
             )
+            raise UsageError(reason)
     base = reading.from_file(options_.config) if options_.config else ProbeOptions()
     return ProbeOptions(**{**given(reading.with_settings(base, options_.set)), **said})
 

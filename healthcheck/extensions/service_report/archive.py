@@ -127,13 +127,10 @@ def _of_folder(folder: Path) -> Iterator[tuple[str, bytes, str]]:
             relative = path.relative_to(folder).as_posix()
             count += 1
             if count > MAX_ENTRIES:
-                raise UsageError(
-                    msg(
-                        "{folder} has more than {max_entries} files: name the report's own folder",
-                        folder,
-                        MAX_ENTRIES,
-                    )
+                reason = msg(
+                    "{folder} has more than {max_entries} files: name the report's own folder", folder, MAX_ENTRIES
                 )
+                raise UsageError(reason)
             if _place(relative) is None:
                 continue
             data, why_not = _regular_file(path, left)

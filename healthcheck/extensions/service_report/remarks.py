@@ -16,6 +16,7 @@ from healthcheck.text.messages import joined, msg, plural
 REPEATED_START_CHARS = 10
 MOSTLY_THINKING = 0.5
 _STOCK_MAX_TOKENS = 512
+_AGAIN = msg("download the report again")
 _LOOKED_AT = 400
 """Texts that the detectors look at, evenly spread: they take milliseconds each."""
 KNOWN = {
@@ -58,7 +59,7 @@ def _failures(reading: Reading) -> Iterator[Finding]:
             seen=msg("there are none{asked}", ": " + reasons if reasons else "")
             + (msg("; the summary has “-”: every request failed") if "-" in task.printed.values() else "")
             + (msg(", though the report's own figures were made from some") if lost else ""),
-            fix=msg("download the report again")
+            fix=_AGAIN
             if lost
             else msg("look into logs/infer for the first error, and run `npu-adapter verify` on the repository"),
         )
@@ -102,34 +103,26 @@ def _counted_as(reading: Reading) -> str:
 def _figures(reading: Reading) -> Iterator[Finding]:
     task = reading.task
     if reading.problems_implied is None:
-        yield warn(
-            expected=msg("figures that follow from the predictions"),
-            seen=msg(
-                "printed {row}, but its predictions give {row2}", _row(task.printed), _row(reading.emulated or {})
-            ),
-            fix=msg(
-                "the results are older than the predictions, or files are missing: evaluate again (--mode eval)"
-            ),
+        seen = msg(
+            "printed {row}, but its predictions give {row2}", _row(task.printed), _row(reading.emulated or {})
         )
+        fix = msg("the results are older than the predictions, or files are missing: evaluate again (--mode eval)")
+        yield warn(expected=msg("figures that follow from the predictions"), seen=seen, fix=fix)
     elif reading.problems_implied:
-        yield warn(
-            expected=msg("a prediction of every problem"),
-            seen=plural(
-                "the printed figures come out only with one more problem at the end, which was not answered",
-                "the printed figures come out only with {n} more problems at the end, none of which was answered",
-                reading.problems_implied,
-                reading.problems_implied,
-            ),
-            fix=msg("find out why the server did not answer them"),
+        expected = msg("a prediction of every problem")
+        seen = plural(
+            "the printed figures come out only with one more problem at the end, which was not answered",
+            "the printed figures come out only with {n} more problems at the end, none of which was answered",
+            reading.problems_implied,
+            reading.problems_implied,
         )
+        yield warn(expected=expected, seen=seen, fix=msg("find out why the server did not answer them"))
     written = printed(task.results or {})
     stale = {name for name in written.keys() & task.printed.keys() if written[name] != task.printed[name]}
     if stale:
-        yield warn(
-            expected=msg("a summary of the results file"),
-            seen=msg("{stale} differ between the newest summary and results", ", ".join(sorted(stale))),
-            fix=msg("trust the results file, or better the predictions"),
-        )
+        expected = msg("a summary of the results file")
+        seen = msg("{stale} differ between the newest summary and results", ", ".join(sorted(stale)))
+        yield warn(expected=expected, seen=seen, fix=msg("trust the results file, or better the predictions"))
 
 
 def _grouping(reading: Reading) -> Iterator[Finding]:
@@ -145,16 +138,14 @@ def _grouping(reading: Reading) -> Iterator[Finding]:
                 msg("{name} {emulated} instead of {value:.2f}", name, reading.emulated[name], 100 * true.value)
             )
     if wrong:
-        yield warn(
-            expected=msg("samples grouped by problem"),
-            seen=msg(
-                "groups of samples of different problems, AISBench's own error (its first group has problems "
-                "{some}): {wrong}",
-                _some(members),
-                joined("; ", wrong),
-            ),
-            fix=msg("use the true figures; average and accuracy are not affected"),
+        seen = msg(
+            "groups of samples of different problems, AISBench's own error (its first group has problems "
+            "{some}): {wrong}",
+            _some(members),
+            joined("; ", wrong),
         )
+        fix = msg("use the true figures; average and accuracy are not affected")
+        yield warn(expected=msg("samples grouped by problem"), seen=seen, fix=fix)
 
 
 def _reasoning(reading: Reading) -> Iterator[Finding]:
@@ -167,20 +158,18 @@ def _reasoning(reading: Reading) -> Iterator[Finding]:
     cut = opened or (untagged if len(closed) > MOSTLY_THINKING * len(samples) else [])
     if cut:
         sure = "" if opened else "probably "
-        yield warn(
-            expected=msg("an answer after the reasoning"),
-            seen=msg(
-                "{sure}{cut} of {samples} answers are reasoning that was cut off{where}; AISBench graded the "
-                "last number in it ({client} of them counted as right)",
-                sure,
-                len(cut),
-                len(samples),
-                where,
-                sum(s.client for s in cut),
-            ),
-            fix=msg("a shorter chain of thought, or more room for tokens: this is not the model's accuracy"),
-            evidence={"cut_off": len(cut), "sure": bool(opened)},
+        expected = msg("an answer after the reasoning")
+        seen = msg(
+            "{sure}{cut} of {samples} answers are reasoning that was cut off{where}; AISBench graded the "
+            "last number in it ({client} of them counted as right)",
+            sure,
+            len(cut),
+            len(samples),
+            where,
+            sum(s.client for s in cut),
         )
+        fix = msg("a shorter chain of thought, or more room for tokens: this is not the model's accuracy")
+        yield warn(expected=expected, seen=seen, fix=fix, evidence={"cut_off": len(cut), "sure": bool(opened)})
     elif isinstance(limit, int) and limit <= _STOCK_MAX_TOKENS and closed:
         yield note(msg("the model thinks, and had only {limit} tokens for thought and answer", limit))
 
@@ -194,43 +183,37 @@ def _texts(reading: Reading) -> Iterator[Finding]:
     texts = [s.answered for s in reading.samples if s.answered]
     empty = sum(not answer.text.strip() for answer in texts)
     if empty:
-        yield warn(
-            expected=msg("a text from every answered request"),
-            seen=msg(
-                "{empty} of {texts} predictions are empty though they count as successes: an error event "
-                "inside a 200 stream looks like this, and so does a first token that ends the answer",
-                empty,
-                len(texts),
-            ),
-            fix=msg("look into the server's log; check the chat template and the end-of-text token"),
+        seen = msg(
+            "{empty} of {texts} predictions are empty though they count as successes: an error event "
+            "inside a 200 stream looks like this, and so does a first token that ends the answer",
+            empty,
+            len(texts),
         )
+        fix = msg("look into the server's log; check the chat template and the end-of-text token")
+        yield warn(expected=msg("a text from every answered request"), seen=seen, fix=fix)
     looked_at = texts[:: max(1, len(texts) // _LOOKED_AT)]
     broken = Counter(_LOOKS[flag] for answer in looked_at for flag in flags(answer.text) if flag in _LOOKS)
     if broken:
-        yield warn(
-            expected=msg("text that a person could have written"),
-            seen=joined(
-                "; ",
-                (
-                    msg("{count} of {looked_at} answers {name}", count, len(looked_at), name)
-                    for name, count in broken.most_common()
-                ),
+        seen = joined(
+            "; ",
+            (
+                msg("{count} of {looked_at} answers {name}", count, len(looked_at), name)
+                for name, count in broken.most_common()
             ),
-            fix=msg("this is how a broken deployment looks: npu-adapter explain probe/degenerate says what to try"),
         )
+        fix = msg("this is how a broken deployment looks: npu-adapter explain probe/degenerate says what to try")
+        yield warn(expected=msg("text that a person could have written"), seen=seen, fix=fix)
     doubled = [answer for answer in texts if _starts_twice(answer.text)]
     if doubled:
         start = doubled[0].text[:60]
-        yield warn(
-            expected=msg("one answer in each prediction"),
-            seen=msg(
-                "{doubled} predictions begin twice ({start}): AISBench keeps what came before a broken "
-                "connection and adds the second try to it",
-                len(doubled),
-                repr(start),
-            ),
-            fix=msg("find out why the server broke the connection"),
+        expected = msg("one answer in each prediction")
+        seen = msg(
+            "{doubled} predictions begin twice ({start}): AISBench keeps what came before a broken "
+            "connection and adds the second try to it",
+            len(doubled),
+            repr(start),
         )
+        yield warn(expected=expected, seen=seen, fix=msg("find out why the server broke the connection"))
 
 
 def _grading(reading: Reading) -> Iterator[Finding]:
@@ -241,11 +224,9 @@ def _grading(reading: Reading) -> Iterator[Finding]:
             yield _ungraded(reading)
         return
     if reading.task.without_gold:
-        yield warn(
-            expected=msg("the right answer beside every prediction"),
-            seen=msg("{without_gold} predictions have none (gold), and count as wrong", reading.task.without_gold),
-            fix=msg("download the report again"),
-        )
+        expected = msg("the right answer beside every prediction")
+        seen = msg("{without_gold} predictions have none (gold), and count as wrong", reading.task.without_gold)
+        yield warn(expected=expected, seen=seen, fix=_AGAIN)
     if robbed:
         yield warn(
             expected=msg("right answers counted as right"),
@@ -264,11 +245,9 @@ def _grading(reading: Reading) -> Iterator[Finding]:
 def _ungraded(reading: Reading) -> Finding:
     """Why nothing could be recomputed from the predictions that are there."""
     if reading.task.without_gold == len(reading.task.answered):
-        return warn(
-            expected=msg("the right answer beside every prediction"),
-            seen=msg("no prediction has one (gold): nothing can be recomputed from them"),
-            fix=msg("download the report again"),
-        )
+        expected = msg("the right answer beside every prediction")
+        seen = msg("no prediction has one (gold): nothing can be recomputed from them")
+        return warn(expected=expected, seen=seen, fix=_AGAIN)
     grader = reading.task.evaluator or msg("unknown here")
     return note(
         msg("the client's grader for this data set ({grader}) is not emulated: its figures stand unchecked", grader)
@@ -285,51 +264,37 @@ def _repeats(reading: Reading) -> Iterator[Finding]:
     temperature = reading.task.setting("generation_kwargs", "temperature")
     why = msg(" (temperature {temperature})", temperature) if temperature is not None else ""
     if same > 0.9 * len(rows):
-        yield warn(
-            expected=msg("{n} independent samples of each problem", n),
-            seen=msg(
-                "the same text in all samples on {same} of {rows} problems{why}: pass@{n} and cons@{n} then "
-                "say no more than the average",
-                same,
-                len(rows),
-                why,
-                n,
-            ),
-            fix=msg(
-                "nothing in the submission, if the temperature is the client's; otherwise look for a pinned seed"
-            ),
+        seen = msg(
+            "the same text in all samples on {same} of {rows} problems{why}: pass@{n} and cons@{n} then "
+            "say no more than the average",
+            same,
+            len(rows),
+            why,
+            n,
         )
+        fix = msg("nothing in the submission, if the temperature is the client's; otherwise look for a pinned seed")
+        yield warn(expected=msg("{n} independent samples of each problem", n), seen=seen, fix=fix)
 
 
 def _damage(reading: Reading) -> Iterator[Finding]:
     task = reading.task
     if task.damaged_lines:
-        yield warn(
-            expected=msg("whole lines of JSON"),
-            seen=msg("{damaged_lines} lines of predictions are damaged and were passed over", task.damaged_lines),
-            fix=msg("download the report again"),
-        )
+        seen = msg("{damaged_lines} lines of predictions are damaged and were passed over", task.damaged_lines)
+        yield warn(expected=msg("whole lines of JSON"), seen=seen, fix=_AGAIN)
     if task.doubled_lines:
         yield note(msg("{doubled_lines} lines of predictions are there twice, and count once", task.doubled_lines))
     surplus = len(task.answered) - len(reading.samples) if reading.grid else 0
     if surplus:
-        yield note(
-            msg(
-                "{surplus} predictions are more than {repeats} of a problem: the first count",
-                surplus,
-                reading.repeats,
-            )
+        told = msg(
+            "{surplus} predictions are more than {repeats} of a problem: the first count", surplus, reading.repeats
         )
+        yield note(told)
     if task.missing_folders and "-" not in task.printed.values():
-        yield warn(
-            expected=msg("configs, predictions, results, summary"),
-            seen=msg("missing or empty: {missing_folders}", ", ".join(task.missing_folders)),
-            fix=msg("download the report again"),
-        )
+        expected = msg("configs, predictions, results, summary")
+        seen = msg("missing or empty: {missing_folders}", ", ".join(task.missing_folders))
+        yield warn(expected=expected, seen=seen, fix=_AGAIN)
     for text in task.passed_over[:5]:
-        yield warn(
-            expected=msg("plain files"), seen=msg("passed over {text}", text), fix=msg("download the report again")
-        )
+        yield warn(expected=msg("plain files"), seen=msg("passed over {text}", text), fix=_AGAIN)
     if task.summaries > 1:
         yield note(
             msg("{summaries} summaries: the run was resumed or evaluated again; the newest counts", task.summaries)

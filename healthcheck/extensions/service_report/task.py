@@ -233,12 +233,10 @@ def _answered(records: list[Record]) -> tuple[Answered, ...]:
 def _golds(written: set[bytes]) -> dict[bytes, tuple[str, tuple[Reference, ...]]]:
     """Of right answers as they are written the text, or several persons' answers; once for all samples."""
     if sum(map(len, written)) > MAX_GOLDS_BYTES:
-        raise UsageError(
-            msg(
-                "the right answers (gold) of the predictions have more than {max_golds_bytes} bytes",
-                MAX_GOLDS_BYTES,
-            )
+        reason = msg(
+            "the right answers (gold) of the predictions have more than {max_golds_bytes} bytes", MAX_GOLDS_BYTES
         )
+        raise UsageError(reason)
     values = {gold: json_text.load(gold) if gold else "" for gold in written}
     return {gold: (value if isinstance(value, str) else "", _references(value)) for gold, value in values.items()}
 

@@ -148,20 +148,18 @@ def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
         if reached.value
         else msg("none right")
     )
-    yield unsettled(
-        expected=msg("more right answers than a program gives that does not read the question"),
-        seen=msg(
-            "{said} on these problems: {below}; the first answer is {client_text}",
-            _said(reached),
-            below,
-            excerpt(client_text(said[0])),
-        ),
-        fix=msg(
-            "read the answers in predictions/: a wrong chat template or broken weights look like this; for a weak "
-            "model give --reference with a run of the same weights elsewhere, --threshold, or easier problems"
-        ),
-        evidence={"high": reached.high, "without_model": floor},
+    expected = msg("more right answers than a program gives that does not read the question")
+    seen = msg(
+        "{said} on these problems: {below}; the first answer is {client_text}",
+        _said(reached),
+        below,
+        excerpt(client_text(said[0])),
     )
+    fix = msg(
+        "read the answers in predictions/: a wrong chat template or broken weights look like this; for a weak "
+        "model give --reference with a run of the same weights elsewhere, --threshold, or easier problems"
+    )
+    yield unsettled(expected=expected, seen=seen, fix=fix, evidence={"high": reached.high, "without_model": floor})
 
 
 def _baselines(run: ProbeRun) -> Findings:
@@ -224,12 +222,10 @@ def _second_opinion(run: ProbeRun) -> Findings:
     if len(lost) < MISREAD * len(run.samples):
         yield note(seen)
         return
+    expected = msg("answers that end in their number, written without thousands separators")
+    fix = msg("state the final number last and plainly (a system prompt in the chat template can ask for it)")
     yield warn(
-        expected=msg("answers that end in their number, written without thousands separators"),
-        seen=seen,
-        fix=msg("state the final number last and plainly (a system prompt in the chat template can ask for it)"),
-        rule=contract.CLIENT_IS_AISBENCH,
-        evidence={"misread": len(lost)},
+        expected=expected, seen=seen, fix=fix, rule=contract.CLIENT_IS_AISBENCH, evidence={"misread": len(lost)}
     )
 
 
@@ -310,17 +306,12 @@ def _more(judged: Judgement) -> str:
 
 def _against_threshold(reached: Estimate, threshold: float) -> Findings:
     if reached.high < threshold:
-        yield fail(
-            expected=msg("an accuracy of at least {threshold:.2f}", threshold),
-            seen=_said(reached),
-            fix=DEGRADED,
-        )
+        expected = msg("an accuracy of at least {threshold:.2f}", threshold)
+        yield fail(expected=expected, seen=_said(reached), fix=DEGRADED)
     elif reached.low < threshold:
-        yield unsettled(
-            expected=msg("an interval on one side of {threshold:.2f}", threshold),
-            seen=_said(reached),
-            fix=msg("ask for more problems (--problems): the interval narrows with their number"),
-        )
+        expected = msg("an interval on one side of {threshold:.2f}", threshold)
+        fix = msg("ask for more problems (--problems): the interval narrows with their number")
+        yield unsettled(expected=expected, seen=_said(reached), fix=fix)
 
 
 def _said(estimate: Estimate) -> str:

@@ -58,33 +58,27 @@ def completes(run: ProbeRun) -> Findings:
         )
     told = run.ended_by is EndedBy.EVIDENCE or (failed and run.ended_by is EndedBy.FAILURES)
     if run.stopped and not told:
-        yield unsettled(
-            expected=msg("{planned} samples", run.planned),
-            seen=msg("{samples} were taken: {stopped}", len(run.samples), message(run.stopped)),
-            fix=msg("while the server runs: {again}", run.again),
-        )
+        expected = msg("{planned} samples", run.planned)
+        seen = msg("{samples} were taken: {stopped}", len(run.samples), message(run.stopped))
+        yield unsettled(expected=expected, seen=seen, fix=msg("while the server runs: {again}", run.again))
     retried = [sample for sample in run.samples if sample.retried and not sample.error]
     if retried:
-        yield warn(
-            expected=msg("an answer to the first try"),
-            seen=msg(
-                "{retried} of {samples} requests needed more than one: {counted}",
-                len(retried),
-                len(run.samples),
-                counted(error for sample in retried for error in sample.retried),
-            ),
-            fix=msg("let the server queue requests rather than refuse them; the evaluation client does not retry"),
-            evidence={"retried": len(retried)},
+        expected = msg("an answer to the first try")
+        seen = msg(
+            "{retried} of {samples} requests needed more than one: {counted}",
+            len(retried),
+            len(run.samples),
+            counted(error for sample in retried for error in sample.retried),
         )
+        fix = msg("let the server queue requests rather than refuse them; the evaluation client does not retry")
+        yield warn(expected=expected, seen=seen, fix=fix, evidence={"retried": len(retried)})
     faulty = [sample for sample in run.samples if sample.faults]
     if faulty:
-        yield warn(
-            expected=msg("streams that the evaluation client reads without loss"),
-            seen=msg(
-                "{faulty} of {samples} streams: {counted}",
-                len(faulty),
-                len(run.samples),
-                counted(fault for sample in faulty for fault in sample.faults),
-            ),
-            fix=msg("see endpoint/stream-framing and endpoint/stream-finish"),
+        expected = msg("streams that the evaluation client reads without loss")
+        seen = msg(
+            "{faulty} of {samples} streams: {counted}",
+            len(faulty),
+            len(run.samples),
+            counted(fault for sample in faulty for fault in sample.faults),
         )
+        yield warn(expected=expected, seen=seen, fix=msg("see endpoint/stream-framing and endpoint/stream-finish"))

@@ -208,14 +208,10 @@ def _deaf(run: ProbeRun) -> Iterator[Finding]:
     if len(same) > 1 and len(text) >= _LONG_CHARACTERS and low > TOLERATED:
         own_way = bool(_REFUSAL.search(text)) or any(run.problems[problem].letters for problem in same)
         told = fail if low > DEAF and not own_way else warn
-        yield told(
-            expected=msg("answers that depend on the question"),
-            seen=msg("{same} problems got the same text: {text}", len(same), excerpt(text)),
-            fix=msg(
-                "look whether the prompt reaches the model: chat template, tokenizer, a cache or a stub in front"
-            ),
-            evidence={"problems": len(same), "low": low},
-        )
+        expected = msg("answers that depend on the question")
+        seen = msg("{same} problems got the same text: {text}", len(same), excerpt(text))
+        fix = msg("look whether the prompt reaches the model: chat template, tokenizer, a cache or a stub in front")
+        yield told(expected=expected, seen=seen, fix=fix, evidence={"problems": len(same), "low": low})
 
 
 def _languages(run: ProbeRun) -> Iterator[Finding]:
@@ -228,20 +224,18 @@ def _languages(run: ProbeRun) -> Iterator[Finding]:
     other = [(sample, script) for sample, script in said if script and asked[sample.problem] not in {"", script}]
     if other and surely([sample for sample, _ in other], answered) > TOLERATED:
         sample, script = other[0]
-        yield warn(
-            expected=msg("answers in the script of the question"),
-            seen=msg(
-                "{other} of {said} are in another ({script}), such as {text}",
-                len(other),
-                len(said),
-                script,
-                excerpt(sample.text),
-            ),
-            fix=msg(
-                "if the model knows the question's language, check that the tokenizer and the chat template are "
-                "those of the weights"
-            ),
+        seen = msg(
+            "{other} of {said} are in another ({script}), such as {text}",
+            len(other),
+            len(said),
+            script,
+            excerpt(sample.text),
         )
+        fix = msg(
+            "if the model knows the question's language, check that the tokenizer and the chat template are "
+            "those of the weights"
+        )
+        yield warn(expected=msg("answers in the script of the question"), seen=seen, fix=fix)
 
 
 def _copies(run: ProbeRun) -> Iterator[Finding]:

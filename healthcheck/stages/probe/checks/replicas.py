@@ -57,23 +57,19 @@ def replicas(run: ProbeRun) -> Findings:
     if len(counts) < 2 and not run.lost and not different:
         raise NotApplicable(msg("one server gave all answers"))
     for difference in different:
-        yield warn(
-            expected=msg("servers of one deployment"),
-            seen=msg("they differ in their {difference}", difference),
-            fix=msg("start the same image with the same options and weights on each machine"),
-        )
+        expected = msg("servers of one deployment")
+        fix = msg("start the same image with the same options and weights on each machine")
+        yield warn(expected=expected, seen=msg("they differ in their {difference}", difference), fix=fix)
     for lost in run.lost:
         share = counts.get(lost.url)
-        yield warn(
-            expected=msg("servers that answer to the end"),
-            seen=msg(
-                "{url} was taken out of the run after {samples} answers: {why}",
-                lost.url,
-                share.samples if share else 0,
-                lost.why,
-            ),
-            fix=msg("read its log at that time; continue with --resume, or measure again, once it answers"),
+        seen = msg(
+            "{url} was taken out of the run after {samples} answers: {why}",
+            lost.url,
+            share.samples if share else 0,
+            lost.why,
         )
+        fix = msg("read its log at that time; continue with --resume, or measure again, once it answers")
+        yield warn(expected=msg("servers that answer to the end"), seen=seen, fix=fix)
     yield note(
         msg("right answers by server: ") + joined("; ", map(_told, counts.values())),
         evidence=_evidence(counts.values()),
@@ -94,20 +90,17 @@ def _worse(share: Share, error: float) -> Findings:
         return
     found = fail if share.p <= SURE * error else warn
     theirs = msg("{others_right:.1f} % of {others}", 100 * share.others_right / share.others, share.others)
-    yield found(
-        expected=msg("servers that answer the same problems equally well"),
-        seen=msg(
-            "{server} is worse than the others: {right:.1f} % of {samples} samples right, theirs "
-            "{theirs}; servers that are alike differ so much with a probability of {p:.1g}",
-            share.server,
-            100 * share.right / share.samples,
-            share.samples,
-            theirs,
-            share.p,
-        ),
-        fix=LOOK,
-        evidence={"server": share.server, "p": share.p},
+    expected = msg("servers that answer the same problems equally well")
+    seen = msg(
+        "{server} is worse than the others: {right:.1f} % of {samples} samples right, theirs "
+        "{theirs}; servers that are alike differ so much with a probability of {p:.1g}",
+        share.server,
+        100 * share.right / share.samples,
+        share.samples,
+        theirs,
+        share.p,
     )
+    yield found(expected=expected, seen=seen, fix=LOOK, evidence={"server": share.server, "p": share.p})
 
 
 def _told(share: Share) -> str:

@@ -92,19 +92,17 @@ def _ends_early(sample: Sample, max_tokens: int) -> bool:
 def _said_length(told: Callable[..., Finding], early: Sequence[Sample], answered: int, max_tokens: int) -> Finding:
     """Answers that say "length", though max_tokens did not cut them."""
     first = early[0]
-    return told(
-        expected=msg('finish_reason "length" only for answers of max_tokens={max_tokens}', max_tokens),
-        seen=msg(
-            '{early} of {answered} have finish_reason "length" after fewer tokens; one after '
-            "{completion_tokens}, ending in {text}",
-            len(early),
-            answered,
-            first.completion_tokens,
-            excerpt(first.text[-60:]),
-        ),
-        fix=msg(
-            'if they ended by themselves, report "stop" (endpoint/max-tokens); if they were cut, raise the context '
-            "length, or the limit that the server itself has"
-        ),
-        evidence={"early": len(early), "of": answered},
+    expected = msg('finish_reason "length" only for answers of max_tokens={max_tokens}', max_tokens)
+    seen = msg(
+        '{early} of {answered} have finish_reason "length" after fewer tokens; one after '
+        "{completion_tokens}, ending in {text}",
+        len(early),
+        answered,
+        first.completion_tokens,
+        excerpt(first.text[-60:]),
     )
+    fix = msg(
+        'if they ended by themselves, report "stop" (endpoint/max-tokens); if they were cut, raise the context '
+        "length, or the limit that the server itself has"
+    )
+    return told(expected=expected, seen=seen, fix=fix, evidence={"early": len(early), "of": answered})

@@ -91,13 +91,10 @@ def images(row: Mapping[str, object], where: str) -> tuple[str, ...]:
     """
     for name in _UNREAD:
         if row.get(name):
-            raise UsageError(
-                msg(
-                    "{where}: the column {name} is not read: put pictures into the column 'image'",
-                    where,
-                    repr(name),
-                )
+            reason = msg(
+                "{where}: the column {name} is not read: put pictures into the column 'image'", where, repr(name)
             )
+            raise UsageError(reason)
     name = next((name for name in _IMAGE if row.get(name)), "")
     value = row.get(name) if name else []
     named = [value] if isinstance(value, str) else value
@@ -147,13 +144,10 @@ class Pictures:
 
     def _file(self, named: str, where: str) -> bytes:
         if "://" in named:
-            raise UsageError(
-                msg(
-                    "{where}: {named} is an address: nothing is downloaded; save the picture",
-                    where,
-                    repr(named[:80]),
-                )
+            reason = msg(
+                "{where}: {named} is an address: nothing is downloaded; save the picture", where, repr(named[:80])
             )
+            raise UsageError(reason)
         try:
             path = (self._folder / named).resolve(strict=True)
         except (OSError, RuntimeError, ValueError) as error:

@@ -81,14 +81,10 @@ def _of_one(settings: ProbeSettings, source: DataSet, name: str) -> Drawn:
     places = Dice("few-shot", settings.seed).shuffled(range(len(found.problems)))[:shots]
     asked = [problem for place, problem in enumerate(found.problems) if place not in places][:count]
     if not asked:
-        raise UsageError(
-            msg(
-                "{path} has {of} problems: too few for few_shot = {shots} examples beside them",
-                path,
-                found.of,
-                shots,
-            )
+        reason = msg(
+            "{path} has {of} problems: too few for few_shot = {shots} examples beside them", path, found.of, shots
         )
+        raise UsageError(reason)
     shown = [found.problems[place] for place in places]
     if name:
         asked, shown = [_named(one, path, name) for one in asked], [_named(one, path, name) for one in shown]
