@@ -12,6 +12,7 @@ from typing import Any
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError
+from healthcheck.stages.probe.data_sets.dataset import Drawn
 from healthcheck.stages.probe.grading import Grade, grade
 from healthcheck.stages.probe.laboratory import Majorities, adaptive_k, refuse_without_laboratory
 from healthcheck.stages.probe.problems import AnswerKind, Problem
@@ -20,7 +21,7 @@ from healthcheck.stages.probe.results import export, verdict
 from healthcheck.stages.probe.results.metrics import compute_metrics
 from healthcheck.stages.probe.run import folder as run_folder
 from healthcheck.stages.probe.run.bank import Slot, fingerprint, refuse_unlike, schedule
-from healthcheck.stages.probe.run.drawing import Drawn, drawn, shared
+from healthcheck.stages.probe.run.drawing import drawn, shared
 from healthcheck.stages.probe.run.folder import Outcome
 from healthcheck.stages.probe.run.journal import Journal
 from healthcheck.stages.probe.run.layout import JOURNAL, refuse_used

@@ -20,6 +20,7 @@ from healthcheck.stages.probe.data_sets.rows import rows_of
 from healthcheck.stages.probe.grading import expressions, golds, grade, judge
 from healthcheck.stages.probe.problems import requested
 from healthcheck.stages.probe.problems.problem import AnswerKind, Dice, Problem
+from healthcheck.stages.probe.records import Example
 from healthcheck.system import extras
 from healthcheck.system.files import read_text
 from healthcheck.text.messages import msg
@@ -32,10 +33,11 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """Problems from a file, in the order of its rows, and how many different ones the file has."""
+    """Problems, how many different ones they were drawn from, and the examples before them."""
 
     problems: tuple[Problem, ...]
     of: int
+    examples: tuple[Example, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from healthcheck.errors import UsageError
-from healthcheck.stages.probe.data_sets.dataset import draw
+from healthcheck.stages.probe.data_sets.dataset import Drawn, draw
 from healthcheck.stages.probe.data_sets.rows import MAX_ROWS
 from healthcheck.stages.probe.problems import TIERS, Dice, Problem, generate, requested
 from healthcheck.stages.probe.records import DataSet, Example, ProbeSettings, RequestOptions
@@ -19,15 +19,6 @@ from healthcheck.text.messages import msg
 
 _CALCULATION = re.compile(r"<<[^<>\n]*>>")
 """What GSM8K's rationales have for a calculator."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """The problems of a run, how many different ones they were drawn from, and the examples before them."""
-
-    problems: tuple[Problem, ...]
-    of: int
-    examples: tuple[Example, ...] = ()
 
 
 def drawn(settings: ProbeSettings) -> Drawn:
