@@ -4,14 +4,14 @@
     .venv/bin/python scripts/add_release.py 0.30.0rc2 0.29.0rc1
     .venv/bin/python scripts/add_release.py vllm==0.33.0
 
-A plain version is one of vllm-ascend: its row and schemes, the requirements, options and architectures of its vLLM.
-pip downloads the packages and unpacks them; nothing is built, and no setup.py runs. One thing is
-imported: vLLM's own parser, by a Python that has what it imports (--engine-python).
+A plain version is one of vllm-ascend: it adds the row, the schemes, and the requirements, options and architectures
+of its vLLM. pip downloads the packages and unpacks them; nothing is built, and no setup.py runs. Only vLLM's own
+parser is imported, by a Python that has its dependencies (--engine-python).
 
-What the packages do not say stays null, or is given by --vllm and --cann. Everything is read before anything is
-written. A row that is there already is read again, and its vLLM only if it is named; catalogues that are there are
-kept. The summary says what changed.
-Exit status: 0 done, 1 a release cannot be had.
+Values that the packages do not state are null, or given by --vllm and --cann. Everything is read before anything is
+written. An existing row is read again, but its vLLM only if it is named; existing catalogues are kept. The summary
+lists the changes.
+Exit status: 0 done, 1 a release is not available.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ENGINE_PYTHON = ROOT / ".venv-vllm" / "bin" / "python"
 
 @dataclass(slots=True, kw_only=True)
 class Books:
-    """The files of the data folder as they are to be written, by name, and the lines of the summary."""
+    """The files of the data folder to be written, by name, and the lines of the summary."""
 
     matrix: dict[str, object]
     releases: list[architectures.Release]
@@ -109,7 +109,7 @@ def _add(wanted: argparse.Namespace, books: Books) -> None:
 
 
 def _add_rows(versions: list[str], wanted: argparse.Namespace, books: Books) -> None:
-    """The rows, by the compatibility table in the documents of the newest release."""
+    """Add the rows, with the compatibility table in the documents of the newest release."""
     last = newest(ASCEND)
     with unpacked(ASCEND, last) as newest_tree:
         table = release_row.published(newest_tree)

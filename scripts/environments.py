@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - scripts are no package
-"""Virtual environments for other programs, installed by uv with a torch for the CPU and nothing of CUDA beside it.
+"""Virtual environments for other programs, installed by uv with a torch for the CPU and no packages of CUDA.
 
 Runs on a plain Python, before anything is installed.
 """
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 LEFT_OUT = ("torchvision", "torchaudio", "torchcodec", "triton")
-"""What comes along with torch; the registry's builds are for CUDA and break beside a torch for the CPU."""
+"""Dependencies beside torch; the registry's builds are for CUDA and break beside a torch for the CPU."""
 STAMP = "npu-adapter-kit.txt"
 
 
@@ -27,14 +27,14 @@ def make(
     overrides: Sequence[str] = (),
     find_links: Sequence[Path] = (),
 ) -> None:
-    """Make the environment anew, unless it holds just this.
+    """Make the environment, unless it holds exactly this already.
 
     Args:
         environment: the folder; emptied first.
-        what: what it holds, with the versions, in a line.
-        requirements: what is installed; the wheels of `find_links` are among what is found.
-        constraints: versions of what comes along.
-        overrides: requirements that stand in place of what packages ask for themselves.
+        what: its contents with versions, on one line.
+        requirements: what is installed, from the index and the wheels of `find_links`.
+        constraints: versions of dependencies.
+        overrides: requirements that replace those of packages.
         find_links: folders with wheels.
     """
     if holds(environment, what):
@@ -48,14 +48,14 @@ def make(
 
 
 def holds(environment: Path, what: str) -> bool:
-    """Whether the environment was made whole, with just this in it, and its Python is still there."""
+    """Whether the environment is complete, holds exactly this, and its Python still exists."""
     note = environment / STAMP
     runs = (environment / "bin" / "python").exists()  # false for a link to a Python that was removed
     return runs and note.is_file() and note.read_text(encoding="utf-8") == f"{what}\n"
 
 
 def stamp(environment: Path, what: str) -> None:
-    """Note what the environment holds now."""
+    """Record what the environment holds."""
     (environment / STAMP).write_text(f"{what}\n", encoding="utf-8")
 
 
@@ -68,7 +68,7 @@ def install(
     find_links: Sequence[Path] = (),
     options: Sequence[str] = (),
 ) -> None:
-    """Install into an environment that `make` has made; `options` are uv's, the rest is as for `make`."""
+    """Install into an environment that `make` has made; `options` are uv's, the other arguments as for `make`."""
     python = environment / "bin" / "python"
     with tempfile.TemporaryDirectory() as folder:
         left_out = [f"{name} ; sys_platform == 'never'" for name in LEFT_OUT]
@@ -95,7 +95,7 @@ def install(
 
 
 def index(python: Path) -> list[str]:
-    """The package index that pip is configured for, as options for uv, which does not read pip's configuration."""
+    """The package index of pip's configuration, as options for uv, which does not read that configuration."""
     if any(name in os.environ for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL")):
         return []
     found = pip_setting(python, "index-url") or os.environ.get("PIP_INDEX_URL", "")
@@ -103,15 +103,15 @@ def index(python: Path) -> list[str]:
 
 
 def pip_setting(python: Path, name: str) -> str:
-    """What the configuration of pip has under a name, "" for nothing."""
+    """A setting of pip's configuration; "" if it is not set."""
     command = [python, "-m", "pip", "config", "get", f"global.{name}"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def torch_source(python: Path) -> list[str]:
-    """Where torch for the CPU is found, as options for uv: wheels on this machine, as its pip is configured.
+    """Where to find torch for the CPU, as options for uv: wheels on this machine, if pip's configuration names any.
 
-    Where there are none, uv itself is asked for the CPU build.
+    Otherwise uv chooses the CPU build.
     """
     found = pip_setting(python, "find-links").split()
     found += os.environ.get("PIP_FIND_LINKS", "").split()

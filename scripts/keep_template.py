@@ -14,7 +14,7 @@ from healthcheck.scaffold import template
 
 
 def main() -> None:
-    """Write the archive; one that is there already has the same bytes."""
+    """Write the archive; an existing one has the same bytes."""
     template.KEPT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         exported = Path(scratch)

@@ -1,8 +1,8 @@
 # ruff: noqa: INP001 - a folder of programs, no package
-"""What releases of vLLM and transformers have for healthcheck/data/architectures.json; add_release.py writes it.
+"""Reads the entries of healthcheck/data/architectures.json from vLLM and transformers; add_release.py writes them.
 
 The folders are those of the packages (they hold `model_executor/` and `models/auto/`), from an unpacked wheel.
-Nothing of them is imported: their syntax trees say what is needed.
+Nothing is imported: the syntax trees have the data.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ Release = dict[str, object]
 
 
 def text(releases: Iterable[Release]) -> str:
-    """The catalogue's file."""
     data = {
         "source": "the registry.py, config.py and model modules of each vLLM release, and the auto mappings of the "
         "transformers release that goes with it; written by scripts/make_architecture_catalogue.py",
@@ -39,7 +38,7 @@ def with_releases(known: Iterable[Release], new: Iterable[Release]) -> list[Rele
 
 
 def release(vllm: Path, transformers: Path) -> Release:
-    """What the folders of the two packages say, without their versions."""
+    """The entry of a release, from the folders of the two packages, without their versions."""
     auto = transformers / "models" / "auto"
     source = (vllm / REGISTRY_FILE).read_text("utf-8")
     groups, removed, plugins = parse_registry(source)
@@ -57,7 +56,7 @@ def release(vllm: Path, transformers: Path) -> Release:
 
 
 def mappings(path: Path, name: str) -> Iterator[ast.AST]:
-    """What is assigned to the name, or given to its update method."""
+    """The values that are assigned to a name, or passed to its update method."""
     for node in ast.parse(path.read_text("utf-8")).body:
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -86,14 +85,14 @@ def strings(path: Path, name: str) -> set[str]:
 
 
 def own_configurations(vllm: Path) -> set[str]:
-    """The model types for which vLLM brings its own configuration class."""
+    """The model types for which vLLM has its own configuration class."""
     path = vllm / "transformers_utils" / "config.py"
     calls = (node for value in mappings(path, "_CONFIG_REGISTRY") for node in ast.walk(value))
     return {key.arg for node in calls if isinstance(node, ast.Call) for key in node.keywords if key.arg}
 
 
 def transcription_only(vllm: Path, registry: str) -> set[str]:
-    """Architectures whose class says that it only transcribes."""
+    """The architectures whose class only transcribes."""
     classes: set[str] = set()
     for path in (vllm / "model_executor" / "models").glob("*.py"):
         text = path.read_text("utf-8")

@@ -1,10 +1,10 @@
 # ruff: noqa: INP001 - scripts are no package
-"""The kit's own environment, with everything that its tests need; what was there is removed first.
+"""Makes the kit's own environment, with everything that its tests need; an existing one is removed first.
 
     python3 scripts/make_development_environment.py .venv
-    python3 scripts/make_development_environment.py --check    only: is this Python one that the kit runs on?
+    python3 scripts/make_development_environment.py --check    only check that the kit runs on this Python
 
-Runs on a plain Python, an old one too: that is what it is to find out.
+Runs on a plain Python, even one that is too old for the kit.
 """
 
 import argparse
@@ -14,11 +14,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 OLDEST, NEWEST = (3, 10), (3, 14)
-"""As pyproject.toml has them."""
+"""As in pyproject.toml."""
 
 
 def main() -> int:
-    """Make the environment, or only look at the Python; 2 if it is not one of ours."""
+    """Make the environment, or only check the Python; returns 2 if the kit does not run on it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("environment", nargs="?", default=".venv")
     parser.add_argument("--check", action="store_true")
@@ -28,7 +28,7 @@ def main() -> int:
         print(wrong, file=sys.stderr)
         return 2
     if not options.check:
-        import environments  # noqa: PLC0415 - newer Python than is looked for above
+        import environments  # noqa: PLC0415 - needs a newer Python than the check above
 
         project = (ROOT / "pyproject.toml").read_bytes()
         what = f"npu-adapter-kit[dev] {hashlib.sha256(project).hexdigest()[:12]}, Python {sys.version.split()[0]}"
@@ -37,7 +37,7 @@ def main() -> int:
 
 
 def unfit() -> str:
-    """Why no environment can be made with this Python, "" if one can."""
+    """Why no environment can be made with this Python, "" if it can."""
     if not OLDEST <= sys.version_info[:2] <= NEWEST:
         known = " to ".join("{}.{}".format(*version) for version in (OLDEST, NEWEST))
         return "{} is Python {}.{}: the kit runs on {}; name one, as in `make demo PYTHON=python3.12`".format(

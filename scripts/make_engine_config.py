@@ -5,11 +5,11 @@
     python3 scripts/make_engine_config.py FOLDER --vllm 0.18.0 --vllm-ascend 0.18.0      for another row
 
 Tried: vllm-ascend 0.30.0rc2 and 0.30.0rc1 with vLLM 0.30.0, 0.29.0rc1 with 0.29.0; 0.23.0, 0.18.0 and 0.13.0 with
-the vLLM of their number. Another row's environment is named with --engine-python FOLDER.
+the vLLM of their number. For another row, pass the environment as --engine-python FOLDER.
 
-vLLM is built from its source for no device at all: no kernels, and no compiler is needed. vllm-ascend asks for
-torch_npu and what stands on CANN; the kit has stubs for those, so they are left out, and so is what vLLM asks
-for on CUDA. Torch is newer than either asks for: a registry may have the older ones for CUDA only.
+vLLM is built from its source for no device: without kernels, and without a compiler. vllm-ascend requires torch_npu
+and packages on top of CANN; the kit has stubs for them, so they are left out, as are vLLM's requirements for CUDA.
+Torch is newer than both require: a registry may have the older versions for CUDA only.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ NOT_HERE = (
     "fastsafetensors", "humming-kernels", "quack-kernels", "tilelang", "tokenspeed-mla", "tokenspeed-triton",
     "torch-c-dlpack-ext", "cupy-cuda12x",
 )  # fmt: skip
-"""What needs CANN or CUDA, or is several hundred megabytes that no configuration asks for."""
+"""Packages that need CANN or CUDA, or several hundred megabytes that no configuration uses."""
 
 
 UNBOUND = ("opencv-python-headless", "fastapi[standard]<0.137")
-"""Where the two ask for versions that exclude each other: opencv in 0.18.0, fastapi from vLLM 0.25.1 on."""
+"""Packages of which the two require conflicting versions: opencv in 0.18.0, fastapi from vLLM 0.25.1 on."""
 
 
 def main() -> int:
@@ -62,7 +62,7 @@ def main() -> int:
             *(f"--no-build-isolation-package={name}" for name in ("vllm", "vllm-ascend")),
         ],
     )
-    without_plugins = {**os.environ, "VLLM_PLUGINS": ""}  # vllm-ascend's would import torch_npu
+    without_plugins = {**os.environ, "VLLM_PLUGINS": ""}  # vllm-ascend's plugin would import torch_npu
     subprocess.run([environment / "bin/python", "-c", "import vllm"], check=True, env=without_plugins)
     environments.stamp(environment, what)
     return 0

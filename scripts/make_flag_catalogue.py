@@ -2,7 +2,7 @@
 
     PYTHON scripts/make_flag_catalogue.py healthcheck/data/
 
-PYTHON is one where that vLLM can be imported; nothing is started. A build without kernels is enough.
+PYTHON must be able to import that vLLM; nothing is started. A build without kernels is enough.
 """
 # ruff: noqa: INP001 - a script, no package
 
@@ -97,13 +97,13 @@ def _option(
 
 
 def _hidden(parser: argparse.ArgumentParser, action: argparse.Action) -> list[str]:
-    """Spellings that the parser takes and its help leaves out, such as 0.33's --no-enable-x for --disable-x."""
+    """Spellings that the parser accepts and its help omits, such as 0.33's --no-enable-x for --disable-x."""
     taken = parser._option_string_actions.items()  # noqa: SLF001
     return [flag for flag, each in taken if each is action and flag not in action.option_strings]
 
 
 def _inner_type(of: object) -> object:
-    """The type behind vLLM's wrappers for optional values, which keep it in a closure."""
+    """The type inside vLLM's wrappers for optional values, which keep it in a closure."""
     while getattr(of, "__name__", "") in {"_optional_type", "_parse_type"}:
         cells = [cell.cell_contents for cell in getattr(of, "__closure__", None) or ()]
         of = next((cell for cell in cells if callable(cell)), str)
@@ -111,7 +111,7 @@ def _inner_type(of: object) -> object:
 
 
 def _keys(inner: object) -> Option:
-    """The keys that a configuration object takes, for an option that is one."""
+    """The keys that an option accepts whose value is a configuration object."""
     defaults = getattr(inner, "__defaults__", None) or ()
     record = next((each for each in defaults if dataclasses.is_dataclass(each)), None)
     if record is None:
@@ -120,7 +120,7 @@ def _keys(inner: object) -> Option:
 
 
 def _ranges() -> Iterator[tuple[str, list[float | None]]]:
-    """For each configuration field with limits: at least, more than, at most, less than."""
+    """The limits of each configuration field: at least, more than, at most, less than."""
     config = importlib.import_module("vllm.config")
     records = [each for each in vars(config).values() if isinstance(each, type) and dataclasses.is_dataclass(each)]
     for record in records:

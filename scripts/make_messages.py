@@ -1,12 +1,12 @@
 # ruff: noqa: INP001 - scripts are no package
 """Brings the gettext catalogues in healthcheck/locale up to date with the messages of the kit, by Babel.
 
-python scripts/make_messages.py              write and compile them; list the messages that have no translation yet
-python scripts/make_messages.py --check      write nothing; say how many these are
+python scripts/make_messages.py              write and compile them; list the messages without a translation
+python scripts/make_messages.py --check      write nothing; print how many these are
 python scripts/make_messages.py --release    the same; exit 1 if there are any
 
-A translation is written into the .po file by hand. That of a message whose words change a little is kept as fuzzy,
-and not said until somebody takes that mark away.
+Translations are written into the .po file by hand. If the words of a message change a little, its translation is
+kept as fuzzy, and not used until somebody removes that mark.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from healthcheck.text.language import DOMAIN, LOCALE, Language
 FUNCTIONS = {"msg": None, "joined": None, "plural": (1, 2)}
 ROOT = Path(__file__).resolve().parents[1]
 NO_DATE = datetime(2000, 1, 1, tzinfo=timezone.utc)
-"""The headers' dates would differ in every run."""
+"""A fixed date for the headers; otherwise they would change in every run."""
 
 
 def template(root: Path) -> Catalog:
-    """Every message of a folder, with the files that say it."""
+    """The messages of a folder, with the files that use them."""
     with (ROOT / "babel.cfg").open(encoding="utf-8") as file:
         methods, options = parse_mapping_cfg(file)
     found = Catalog(project="npu-adapter-kit", header_comment="", fuzzy=False, creation_date=NO_DATE)

@@ -12,10 +12,10 @@
     python3 scripts/make_peer_environment.py fleet         makes .venv-fleet: Ray, 0.4 GB
     python3 scripts/make_peer_environment.py mutants       makes .venv-mutants: mutmut, and what its tests need
 
-What stands beside AISBench is what it needs today: with a newer pyarrow its first command fails on numpy, and with
-a newer setuptools there is no pkg_resources. It asks for any torch; 2.13.0 is the one that vLLM asks for, too.
-FastChat is of the time before transformers 5 and pydantic 2. llama.cpp is compiled once, and its wheel kept in
-.cache/wheels. mutmut 3.8 reads an attribute that pytest 9.2 has no longer.
+The versions beside AISBench are those that it needs today: with a newer pyarrow its first command fails on numpy,
+and a newer setuptools lacks pkg_resources. It accepts any torch; 2.13.0 is the version that vLLM requires, too.
+FastChat predates transformers 5 and pydantic 2. llama.cpp is compiled once, and its wheel kept in
+.cache/wheels. mutmut 3.8 reads an attribute that pytest 9.2 no longer has.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FIRST_COMMAND = {
 }
 WHEELS = ROOT / ".cache" / "wheels"
 COMPILED = {"llama-cpp": "llama-cpp-python==0.3.36"}
-"""What the registry has as sources only."""
+"""Packages of which the registry has sources only."""
 COMPILER = (
     *(
         "cmake.define.LLAVA_BUILD=OFF",
@@ -63,7 +63,7 @@ COMPILER = (
     ),
     *("build.targets=llama", "build.targets=llama-common"),
 )
-"""Half of the time: no pictures, little optimisation. What is left out changes speed, not answers."""
+"""Half of the time: no pictures, little optimisation. The omitted parts change speed, not answers."""
 
 
 def main() -> int:
@@ -84,7 +84,7 @@ def main() -> int:
 
 
 def compile_wheel(requirement: str) -> None:
-    """Compile the wheel into .cache/wheels, one file at a time, unless it is there."""
+    """Compile the wheel into .cache/wheels, one file at a time, unless it exists."""
     name, _, version = requirement.partition("==")
     if any(WHEELS.glob(f"{name.replace('-', '_')}-{version}-*.whl")):
         return

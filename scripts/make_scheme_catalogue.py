@@ -1,8 +1,9 @@
 # ruff: noqa: INP001 - a folder of programs, no package
-"""What a release of vllm-ascend has for healthcheck/data/schemes.json; scripts/add_release.py writes it.
+"""Reads a release's entry of healthcheck/data/schemes.json from vllm-ascend; scripts/add_release.py writes it.
 
-A folder is an unpacked wheel or sdist, with `vllm_ascend/` in it. Nothing is imported: the syntax trees say which
-quantization schemes a release registers. Releases before 0.14.0rc1 register theirs in another way; their rows stay.
+The folder is an unpacked wheel or sdist, with `vllm_ascend/` in it. Nothing is imported: the syntax trees have the
+quantization schemes that a release registers. Releases before 0.14.0rc1 register theirs differently; their rows
+stay.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ NEWEST_ONLY = re.compile(r"float[48]_e|mx_quant|mxfp_compat", re.IGNORECASE)
 """Number formats that only the 950 computes in. Source: vllm-ascend's quantization guide and release notes at
 0.30.0rc2, and its issues 1526 ("for FP8 you will need the A5") and 6419."""
 DECIDES_ITSELF = re.compile(r"\b(is_950|get_ascend_device_type)\b")
-"""A class that asks for the chip chooses what it runs there."""
+"""A class that checks the chip chooses itself what it runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,7 @@ class Scheme:
 
 
 class Sources:
-    """The syntax trees of a part of a release: its classes by name, its constants by name."""
+    """The syntax trees of a part of a release, with its classes and constants by name."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
         self.trees = [ast.parse(path.read_text("utf-8")) for path in sorted(paths)]
@@ -53,13 +54,13 @@ class Sources:
         self.constants = {name: value for tree in self.trees for name, value in constants(tree)}
 
     def text(self, node: ast.expr) -> str:
-        """The text that an expression stands for: a constant, or a name that is assigned one; "" for others."""
+        """The value of a text constant, or of a name that is assigned one; "" for other expressions."""
         if isinstance(node, ast.Constant):
             return node.value if isinstance(node.value, str) else ""
         return self.constants.get(node.id, "") if isinstance(node, ast.Name) else ""
 
     def family(self, name: str) -> Iterator[ast.ClassDef]:
-        """A class, and those in the same sources that it derives from."""
+        """A class and its base classes in the same sources."""
         node = self.classes.get(name)
         if node is not None:
             yield node
@@ -76,7 +77,7 @@ def constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def text(known: Iterable[Mapping[str, object]], rows: Iterable[Mapping[str, object]]) -> str:
-    """The catalogue with rows added, newest release first; a row takes the place of a known one of its release."""
+    """The catalogue with rows added, newest release first; a row replaces a known row of its release."""
     by_release = {str(each["vllm_ascend"]): each for each in [*known, *rows]}
     ordered = sorted(by_release, key=Version, reverse=True)
     lines = ",\n".join(f"  {json.dumps(by_release[release])}" for release in ordered)
@@ -84,11 +85,11 @@ def text(known: Iterable[Mapping[str, object]], rows: Iterable[Mapping[str, obje
 
 
 def row(version: str, folder: Path) -> dict[str, object]:
-    """What one release registers.
+    """The row of one release.
 
     Raises:
         OSError: the folder has no vllm_ascend.
-        SyntaxError: a file of it is not Python.
+        SyntaxError: one of its files is not Python.
     """
     package = folder / "vllm_ascend"
     own = Sources([*(package / "quantization").rglob("*.py"), package / "utils.py"])
@@ -112,10 +113,10 @@ def row(version: str, folder: Path) -> dict[str, object]:
 
 
 def fp8_of_minimax(package: Path) -> dict[str, str]:
-    """What becomes of the FP8 weights of MiniMax-M2, by chip; empty if they are treated as those of other models.
+    """The treatment of MiniMax-M2's FP8 weights, by chip; empty if they are treated like those of other models.
 
-    A patch makes vLLM forget their quantization, and from 0.17.0rc1 to 0.26.0rc1 another one turns them into 16
-    bits while they are loaded. Releases that look for the quantization again find FP8, on the 950 alone in 0.23.0.
+    A patch makes vLLM forget their quantization, and from 0.17.0rc1 to 0.26.0rc1 another patch expands them to 16
+    bits while they are loaded. Releases that look for the quantization again find FP8, in 0.23.0 on the 950 only.
     Without the second patch, their own pull request 16569 says that the numbers are wrong; as they find FP8 again,
     this is not certain.
     """
@@ -132,7 +133,7 @@ def fp8_of_minimax(package: Path) -> dict[str, str]:
 
 
 def attention(package: Path) -> dict[str, object]:
-    """What becomes of --attention-backend and --kv-cache-dtype: see Attention in healthcheck/ascend/schemes.py."""
+    """How it treats --attention-backend and --kv-cache-dtype: see Attention in healthcheck/ascend/schemes.py."""
     platform = ast.parse((package / "platform.py").read_text("utf-8"))
     texts = [text_of(package / "attention" / "attention_v1.py"), text_of(package / "device" / "device_op.py")]
     return {
@@ -149,7 +150,7 @@ def text_of(path: Path) -> str:
 
 
 def backend(platform: ast.Module) -> str:
-    """Whether the choice ignores the backend that is named ("own"), or looks for one alone ("flash-attn")."""
+    """Return "own" if the choice ignores the requested backend, "flash-attn" if it checks only for that one."""
     choices = [node for node in ast.walk(platform) if isinstance(node, ast.FunctionDef)]
     choice = next((node for node in choices if node.name == "get_attn_backend_cls"), None)
     if choice is None or len(choice.args.args) < 2:
@@ -179,13 +180,13 @@ def is_sparse_reset(node: ast.AST) -> bool:
 
 
 def writes_16_bits(tree: ast.Module) -> bool:
-    """Whether keys and values are written by the operator that takes 16 bits alone, on a 910B or an A3."""
+    """Whether the operator that takes 16 bits only writes keys and values on a 910B or an A3."""
     holders = (node for node in tree.body if isinstance(node, ast.ClassDef) and not re.search("310P|A5", node.name))
     return any("torch_npu._npu_reshape_and_cache" in ast.unparse(node) for node in holders)
 
 
 def methods(package: Path, own: Sources) -> Iterator[str]:
-    """supported_quantization of the platform's class: what vLLM lets through."""
+    """supported_quantization of the platform's class: the methods that vLLM accepts."""
     for node in ast.walk(ast.parse((package / "platform.py").read_text("utf-8"))):
         named = isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "supported_quantization"
         if named and isinstance(node.value, ast.List):
@@ -206,9 +207,9 @@ def decorated(sources: Sources) -> Iterator[Scheme]:
 
 
 def needs_newest(sources: Sources, scheme: Scheme) -> bool:
-    """Whether the class computes in formats that only the 950 has, whatever the chip is.
+    """Whether the class always computes in formats that only the 950 has.
 
-    An abstract base class serves the schemes of every format, and says nothing about one of them.
+    An abstract base class serves the schemes of every format, so it does not count.
     """
     family = (node for node in sources.family(scheme.cls) if not is_abstract(node))
     bodies = [ast.unparse(node) for node in family]
@@ -223,7 +224,7 @@ def is_abstract(node: ast.ClassDef) -> bool:
 
 
 def reads(sources: Sources, scheme: Scheme) -> list[str]:
-    """The keys of the model's configuration that the class demands: hf_config.NAME, not getattr with a default."""
+    """The keys of the model's configuration that the class requires: hf_config.NAME, not getattr with a default."""
     found: set[str] = set()
     for node in sources.family(scheme.cls):
         for part in ast.walk(node):
@@ -233,7 +234,7 @@ def reads(sources: Sources, scheme: Scheme) -> list[str]:
 
 
 def compressed_tensors(sources: Sources, schemes: list[Scheme]) -> set[str]:
-    """The schemes that the configuration class of compressed-tensors can come to."""
+    """The schemes that the configuration class of compressed-tensors can select."""
     labels = {scheme.cls: scheme.name for scheme in schemes}
     found: set[str] = set()
     for tree in sources.trees:

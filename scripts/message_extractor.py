@@ -1,8 +1,8 @@
 # ruff: noqa: INP001 - scripts are no package
-"""For Babel: the messages of the kit's files, as babel.cfg names them; Jinja has an extractor of its own.
+"""Extractors for Babel: the messages of the kit's files, as babel.cfg names them; Jinja has its own extractor.
 
-They are the templates given to `msg` and to `plural`, the separators given to `joined`, the titles and reasons of
-checks with their pages, paragraph by paragraph, the texts of options, and those of the simulator's faults.
+Messages are the templates passed to `msg` and `plural`, the separators passed to `joined`, the titles and reasons
+of checks with their pages, paragraph by paragraph, the texts of options, and those of the simulator's faults.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from healthcheck.stages.service.catalogue import catalogue, message_of
 from healthcheck.text.language import paragraphs
 
 Place = int | str
-"""The number of an argument, or its keyword."""
+"""The index of an argument, or its keyword."""
 TEXTS: Mapping[str, tuple[Place, ...]] = {
     "msg": (0,),
     "joined": (0,),
@@ -35,11 +35,11 @@ TEXTS: Mapping[str, tuple[Place, ...]] = {
 PLURAL = "plural"
 Found = tuple[int, str, str | list[str], list[str]]
 _FILE = re.compile(r"[./:]\w")
-"""In the name of a file, or in an address; other sources are words."""
+"""Matches the name of a file or an address; other sources are words."""
 
 
 def of_python(file: BinaryIO, keywords: Collection[str], tags: Collection[str], options: object) -> Iterator[Found]:
-    """Line, function, message and comments of each, as Babel wants them."""
+    """Line, function, message and comments of each message, as Babel expects them."""
     del keywords, tags, options
     for node in ast.walk(ast.parse(file.read())):
         if isinstance(node, ast.Call):
@@ -58,7 +58,7 @@ def of_python(file: BinaryIO, keywords: Collection[str], tags: Collection[str], 
 def of_failures(
     file: BinaryIO, keywords: Collection[str], tags: Collection[str], options: object
 ) -> Iterator[Found]:
-    """The causes and the repairs of the known failures, and their headings and sources, which the site shows."""
+    """The causes and fixes of the known failures, and their headings and sources, which the site shows."""
     del keywords, tags, options
     for heading in re.findall(r"^# --- ([\w ,]+?) -*$", file.read().decode(), re.MULTILINE):
         yield 1, "", heading, []
@@ -70,7 +70,7 @@ def of_failures(
 def of_questions(
     file: BinaryIO, keywords: Collection[str], tags: Collection[str], options: object
 ) -> Iterator[Found]:
-    """The questions of the template, and what stands for their answers."""
+    """The questions of the template, and the labels of their answers."""
     del file, keywords, tags, options
     for question in questions():
         yield from ((1, "", text, []) for text in (question.help, *question.labels))
@@ -79,7 +79,7 @@ def of_questions(
 def of_scripts(
     file: BinaryIO, keywords: Collection[str], tags: Collection[str], options: object
 ) -> Iterator[Found]:
-    """The words of the page's script, which are the first argument of its `say`."""
+    """The texts of the page's script: the first argument of its `say`."""
     del keywords, tags, options
     for number, line in enumerate(file.read().decode().splitlines(), 1):
         yield from ((number, "", text, []) for text in SAID_BY_SCRIPTS.findall(line))

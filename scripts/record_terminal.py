@@ -1,9 +1,9 @@
 # ruff: noqa: INP001 - scripts are no package
-"""Runs a command with its standard output on a terminal and draws what it printed as an SVG.
+"""Runs a command with its standard output on a terminal and draws its output as an SVG.
 
     python scripts/record_terminal.py docs/pictures/verify.svg -- npu-adapter verify my-adapter --weights DIR
 
-Progress, which goes to standard error, is shown and not drawn; nothing else is left out or edited.
+Progress, on standard error, is shown and not drawn; nothing else is omitted or edited.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _THEME = TerminalTheme(
 
 
 def recorded(command: list[str], width: int) -> tuple[str, int]:
-    """What the command printed on a terminal of this width, with its colours, and its exit status."""
+    """The output of a command on a terminal of this width, with its colours, and its exit status."""
     ours, theirs = pty.openpty()
     beside = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
     terminal = {"COLUMNS": str(width), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
@@ -54,7 +54,6 @@ def _read(terminal: int) -> bytes:
 
 
 def drawn(title: str, text: str, width: int) -> str:
-    """The SVG."""
     console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
     console.print(Text.from_ansi(text))
     return console.export_svg(title=title, theme=_THEME, code_format=_WEB_FONT.sub("", CONSOLE_SVG_FORMAT))

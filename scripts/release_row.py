@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - scripts are no package
-"""What the files of an unpacked release say of it: a row of the version matrix, and what vLLM requires."""
+"""Reads the files of an unpacked release: a row of the version matrix, and the requirements of vLLM."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 COLUMNS = ("torch", "torch-npu", "triton-ascend")
-"""Requirements that have a column of their own in the matrix."""
+"""Requirements with a column of their own in the matrix."""
 BUILD_TOOLS = ("cmake", "pip", "pybind11", "setuptools", "setuptools-scm", "wheel")
 CUDA = re.compile(
     r"^(torch|torchaudio|torchvision|torchcodec|flashinfer-.*|nvidia-.*|apache-tvm-ffi|xformers|cupy-.*)$"
 )
-"""What the vLLM of the index requires for CUDA, and the image does not have or has another of."""
+"""Requirements of the index's vLLM for CUDA; the image has none of them, or other versions."""
 POLICY = "docs/source/community/versioning_policy.md"
 _RAY = re.compile(r"\bray(?:\[[\w,]*\])?((?:[<>=!~]=?[\d.]+,?)+)")
 _CANN = (
@@ -33,7 +33,7 @@ Row = dict[str, object]
 
 
 def published(tree: Path) -> Mapping[str, Row] | None:
-    """What the compatibility table in the documents of a release says of each release; None if there is none."""
+    """The compatibility table in the documents of a release, by release; None if there is none."""
     path = tree / POLICY
     if not path.is_file():
         return None
@@ -60,7 +60,7 @@ def _lines(text: str) -> Iterator[tuple[str, Row]]:
 
 
 def read_row(tree: Path, metadata: Message, table: Mapping[str, Row] | None) -> Row:
-    """The row of a vllm-ascend release. None stands for what neither its files nor the table say."""
+    """The row of a vllm-ascend release; None for values that neither its files nor the table state."""
     version = str(metadata["Version"])
     required = dict(requirements(metadata) if "Requires-Dist" in metadata else _own_list(tree))
     pins = {name: specifier.removeprefix("==") for name, specifier in required.items() if name in COLUMNS}
@@ -88,12 +88,12 @@ def read_row(tree: Path, metadata: Message, table: Mapping[str, Row] | None) -> 
 
 
 def requirements(metadata: Message) -> Iterator[tuple[str, str]]:
-    """What a release requires: normalised names with their specifiers; nothing of extras or under a marker."""
+    """A release's unconditional requirements: normalised names and specifiers, without extras and markers."""
     yield from _unconditional(metadata.get_all("Requires-Dist", []))
 
 
 def _own_list(tree: Path) -> Iterator[tuple[str, str]]:
-    """The requirements.txt of a release: older ones have them there, and not in the metadata of the sdist."""
+    """The requirements.txt of a release: older sdists do not have them in their metadata."""
     lines = (line.partition("#")[0].strip() for line in _text(tree / "requirements.txt").splitlines())
     yield from _unconditional(line for line in lines if line and not line.startswith("-"))
 
@@ -106,13 +106,13 @@ def _unconditional(requirements: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def vllm_requirements(metadata: Message) -> dict[str, str]:
-    """What a vLLM release requires in a version, but for CUDA."""
+    """The requirements of a vLLM release that have a version, except those for CUDA."""
     said = {name: specifier for name, specifier in requirements(metadata) if specifier}
     return {name: said[name] for name in sorted(said) if not CUDA.match(name)}
 
 
 def variables(package: Path) -> list[str]:
-    """The environment variables that vllm-ascend reads: those of envs.py, and its own wherever they are named."""
+    """The environment variables that vllm-ascend reads: those of envs.py, and its own wherever they occur."""
     declared = {
         key.value
         for name in ("env_variables", "environment_variables")
@@ -127,7 +127,7 @@ def variables(package: Path) -> list[str]:
 
 
 def _assigned(path: Path, name: str) -> Iterator[ast.expr]:
-    """What is assigned to a name anywhere in a module; nothing is imported."""
+    """The values that are assigned to a name anywhere in a module; nothing is imported."""
     for node in ast.walk(ast.parse(path.read_bytes() if path.is_file() else b"")):
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -145,7 +145,7 @@ def _text(path: Path) -> str:
 
 
 def matrix_text(matrix: Mapping[str, object]) -> str:
-    """stacks.json: a line a row, so that a difference is easy to review."""
+    """The text of stacks.json, with one row per line, so that a difference is easy to review."""
     parts = [f" {json.dumps(name)}: {_block(value)}" for name, value in matrix.items()]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 

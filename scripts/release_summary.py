@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - scripts are no package
-"""What a maintainer looks at after scripts/add_release.py: each new thing beside the one before it."""
+"""The summary of scripts/add_release.py for a maintainer: each new entry compared with the previous one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MANY = 40
 def of_row(
     row: Mapping[str, Any], known: Mapping[str, Any] | None, older: Mapping[str, Any] | None
 ) -> Iterator[str]:
-    """A row beside the known one of its release, or else beside the row of the release before it."""
+    """A row compared with the known one of its release, or else with the previous release's."""
     name = f"vllm-ascend {row['vllm_ascend']}"
     if known is None:
         yield f"{name}: new row, beside {older['vllm_ascend'] if older else 'none'}:"
@@ -26,7 +26,7 @@ def of_row(
 
 
 def of_schemes(new: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The quantization schemes of a release beside those that are known of it, or of the release before it."""
+    """The quantization schemes of a release compared with those known of it, or of the previous release."""
     older = [row for row in rows if Version(row["vllm_ascend"]) <= Version(new["vllm_ascend"])]
     if older:
         before = max(older, key=lambda row: Version(row["vllm_ascend"]))
@@ -34,7 +34,7 @@ def of_schemes(new: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Ite
 
 
 def of_flags(version: str, text: str, before: str) -> Iterator[str]:
-    """A catalogue of options beside that of the release before it ("" if there is none)."""
+    """A catalogue of options compared with the previous release's ("" if there is none)."""
     new, old = ({flag for option in json.loads(each)["options"] for flag in option["flags"]} if each else set()
                 for each in (text, before))  # fmt: skip
     yield f"vllm {version}: {len(new)} options"
@@ -42,7 +42,7 @@ def of_flags(version: str, text: str, before: str) -> Iterator[str]:
 
 
 def of_architectures(version: str, releases: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """A release's architectures beside those of the release before it."""
+    """A release's architectures compared with the previous release's."""
     served = {each["vllm"]: {name for group in each["groups"].values() for name in group} for each in releases}
     before = [each for each in served if Version(each) < Version(version)]
     yield f"vllm {version}: {len(served[version])} architectures"

@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - scripts are no package
-"""Releases of packages as the package index has them: downloaded by pip and unpacked; no code of theirs runs."""
+"""Downloads releases from the package index by pip and unpacks them; none of their code runs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if os.environ.get("NPU_ADAPTER_PIP_RUNS"):
     os._exit(1)
 os.environ["NPU_ADAPTER_PIP_RUNS"] = "1"
 """
-"""A sitecustomize.py. pip unpacks an sdist and starts a Python to run its setup.py: that Python ends at once."""
+"""A sitecustomize.py. pip unpacks an sdist and starts a Python to run its setup.py: that Python exits at once."""
 _UNREACHABLE = re.compile(r"Retrying \(|NewConnectionError|ConnectTimeout|Name or service not known|Max retries")
 _KNOWN = re.compile(r"\(from versions: (.*?)\)")
 
 
 class ReleaseError(Exception):
-    """The release cannot be had; the text says why."""
+    """The release is not available; the text says why."""
 
 
 class NoSuchRelease(ReleaseError):  # noqa: N818 - says what is missing
@@ -50,7 +50,7 @@ def newest(name: str) -> str:
 
 @contextmanager
 def unpacked(name: str, version: str) -> Iterator[Path]:
-    """The files of a release in a temporary folder: of its sdist, else of a wheel.
+    """Unpack a release into a temporary folder: its sdist, else a wheel.
 
     Raises:
         ReleaseError: there is no such release, or the index does not answer.
@@ -61,7 +61,7 @@ def unpacked(name: str, version: str) -> Iterator[Path]:
 
 @contextmanager
 def unpacked_wheel(name: str, specifier: str) -> Iterator[Path]:
-    """The files of the newest wheel in a range of versions, in a temporary folder.
+    """Unpack the newest wheel in a range of versions into a temporary folder.
 
     Raises:
         ReleaseError: there is no such wheel, or the index does not answer.
@@ -125,7 +125,7 @@ def _pip(*words: str, env: Mapping[str, str] | None = None) -> subprocess.Comple
 
 
 def _error(name: str, version: str, said: str) -> ReleaseError:
-    """Why pip brought nothing, from what it printed."""
+    """The error for a failed download, from pip's output."""
     what = f"{name} {version}".strip()
     known = _KNOWN.search(said)
     if known and known[1] not in {"", "none"}:

@@ -4,7 +4,7 @@
     SECOND_TRY=1 .venv/bin/python scripts/run_tests.py --numprocesses 2
     .venv/bin/python scripts/run_tests.py --tried-again     what needed a second try since `--fresh`
 
-A test that passes only then has a defect, or shows one: it is named in the end, and one more is a failure.
+A test that passes only then has a defect, or shows one: the last line names it. A second such test is a failure.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TESTS_FAILED = 1
 
 
 def pytest(*options: str) -> int:
-    """The status of a run, whose processes compile a module once and not each for itself."""
+    """Run pytest and return its status; its processes share compiled modules."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return subprocess.run([sys.executable, "-m", "pytest", *options], check=False, env=environment).returncode
 
@@ -33,7 +33,7 @@ def tried_again() -> list[str]:
 
 
 def run(options: list[str]) -> int:
-    """The status of the run, or of the second one where few tests failed."""
+    """Run the tests, and failed ones again if they are few; returns the status of the last run."""
     FAILED.unlink(missing_ok=True)
     status = pytest(*options)
     if status != TESTS_FAILED or not os.environ.get("SECOND_TRY"):
@@ -47,7 +47,7 @@ def run(options: list[str]) -> int:
 
 
 def main() -> int:
-    """The status of pytest."""
+    """Run the tests or handle an option; returns pytest's status."""
     if sys.argv[1:] == ["--fresh"]:
         TRIED_AGAIN.unlink(missing_ok=True)
         return 0

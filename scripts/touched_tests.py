@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - scripts are no package
-"""Which tests of real engines and other tools a change asks for, and the environments that they need.
+"""Lists the tests of real engines and other tools that a change needs, with their environments.
 
     python3 scripts/touched_tests.py BASE            one line: the environments, a colon, the files of tests
     python3 scripts/touched_tests.py --all
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """Tests, the environments of the Makefile that they need, and the paths whose change asks for them."""
+    """Tests, the environments of the Makefile that they need, and the paths whose change needs them."""
 
     tests: str
     environments: str
@@ -51,7 +51,7 @@ TABLE = (
 
 
 def asked_for(changed: Iterable[str]) -> list[Row]:
-    """The rows that a change of these paths asks for."""
+    """The rows for a change of these paths."""
     return [row for row in TABLE if any(path.startswith(tuple(row.paths.split())) for path in changed)]
 
 

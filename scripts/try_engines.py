@@ -1,10 +1,10 @@
 # ruff: noqa: INP001 - scripts are no package
-"""Try the endpoint stage on real engines, and print what docs/engines.md and docs/zh/engines.md say of them.
+"""Try the endpoint stage on real engines, and print the rows for docs/engines.md and docs/zh/engines.md.
 
     .venv/bin/python scripts/try_engines.py                      every row: an hour on two cores
     .venv/bin/python scripts/try_engines.py --only vllm-0.32-moe  one row
 
-The environments are made by `make engines`. A row that does not start says so and the rest goes on.
+`make engines` makes the environments. A row whose server does not start says so, and the others continue.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tests.support import engines  # noqa: E402
 from tests.support.engines import NEW, OF_PICTURES, OLD, UNBUFFERED, weights_of  # noqa: E402
 
 IN_FLIGHT = {1: 6, 16: 48, 64: 128}
-"""Requests in flight → requests in all."""
+"""Requests in flight → requests in total."""
 Serve = Callable[[Path, Path], AbstractContextManager[str]]
 """From the weights and a folder for logs to a running server's address."""
 FASTCHAT_NAME = "tiny"
@@ -48,7 +48,7 @@ class Row:
     Attributes:
         environment: where the engine is installed.
         package: the distribution whose version is the engine's.
-        name_served: what the service would ask for, "" for the folder of the weights.
+        name_served: the model name that the service would send, "" for the folder of the weights.
     """
 
     name: str
@@ -157,7 +157,7 @@ def main() -> None:
 
 
 def tried(row: Row, logs: Path | None) -> list[str]:
-    """Start the row's server, interview it, probe it; a row of the table, and a line for each objection."""
+    """Start the row's server, run the endpoint stage and the probe; returns a table row and any objections."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = logs / row.name if logs else Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -187,7 +187,7 @@ def cells(row: Row, verdict: str, in_flight: str) -> str:
 
 
 def reason(result: CheckResult, weights: Path) -> str:
-    """The outcome and, in a line, why; the weights' folder is this machine's own."""
+    """The outcome and its reason on one line, without the path of the weights."""
     why = result.because or "; ".join(finding.seen for finding in result.findings)
     return f"{result.outcome.value}: {' '.join(why.replace(str(weights), 'WEIGHTS').split())[:300]}"
 
@@ -219,7 +219,7 @@ def version(row: Row) -> str:
 
 
 def quoted(text: str) -> str:
-    """Text that nobody here wrote, as code."""
+    """Text from outside, as code."""
     return "`" + text.replace("|", "\\|").replace("`", "'") + "`"
 
 
