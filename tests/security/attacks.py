@@ -1,7 +1,7 @@
-"""Scripts that try to get out, to stay, or to be believed; what must hold is the same for each (see test_attacks).
+"""Scripts that try to escape, to stay, or to forge records; the same must hold for each (see test_attacks).
 
-{HOST} is a folder with a secret, {PORT} a server, {BYSTANDER} a process, {TOKEN} a name for what is left behind.
-$K is the folder of the stubs, as any script can find it.
+{HOST} is a folder with a secret, {PORT} a server, {BYSTANDER} a process, {TOKEN} a name for leftovers. $K is the
+folder of the stubs, which any script can find.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ STEAL = "cat {HOST}/id_rsa; cp {HOST}/id_rsa {HOST}/STOLEN; echo > {HOST}/NEW; (
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """One submission: its deploy.sh, more files, and what must not come of it.
+    """One submission: its deploy.sh, more files, and what must not happen.
 
     Attributes:
-        no_server: it never has one, whatever it says. none_stays: nor has it at the end.
-        ends: how it may end, any way where there is none.
+        no_server: no server may be recorded. none_stays: no server may run at the end.
+        ends: how it may end; any way if empty.
     """
 
     name: str
@@ -31,12 +31,11 @@ class Attack:
 
     @property
     def deploy(self) -> str:
-        """The whole of deploy.sh."""
         return f"#!/bin/bash\n{K}\n{self.body}\n"
 
 
 def python(code: str) -> str:
-    """Lines of Python, as a script would run them; each may fail, and the next one is tried."""
+    """Lines of Python in a script; each may fail, and the next one runs."""
     lines = "\n".join(
         f"try:\n {line}\nexcept BaseException as e: print(type(e).__name__, e)" for line in code.split("\n") if line
     )
@@ -44,7 +43,7 @@ def python(code: str) -> str:
 
 
 def _switching_off() -> dict[str, str]:
-    """What made an earlier sandbox give up and run the script again without one."""
+    """Attacks that made an earlier sandbox give up and run the script again without one."""
     broken = (
         "rm -rf $K/run", "rm -f $K/run/recorder", "rm -f $K/run/notes; mkdir $K/run/notes", "chmod 000 $K/run/recorder",
         "rm -f $K/run/serving; mkdir $K/run/serving", "mkdir -p $K/run/ports/8000", "mv $K/run $K/gone; echo > $K/run",
@@ -93,7 +92,7 @@ for _ in range(2000):
         except OSError:
             continue
 """
-"""The kernel reads an address once more after it asked about it: meanwhile it is another one."""
+"""Changes an address after the sandbox has read it and before the kernel reads it again."""
 READS = {
     "secret": "cat {HOST}/id_rsa",
     "home": "cat ~/id_rsa ~/.ssh/* ~/.netrc /root/.bash_history /root/.netrc /home/*/.ssh/id_*; ls -la ~ /root",
@@ -350,7 +349,7 @@ elif how == "given-away":
     os.fork() and os._exit(0)
 time.sleep(30)
 """
-"""Run by a Python that no stub runs in: what it connects to, and says there, is what a stub would."""
+"""Runs in a Python without a stub: connects to the recorder and sends what a stub would."""
 _FORGE = "$K/py/bin/python3 -I -S forger.py $K"
 _PERL = """perl -MSocket -e '
     my $d = join("", map { "$_\\0" } "server", "/", "vllm", "serve", $ENV{MODEL_PATH}); chdir "$ARGV[0]/run";

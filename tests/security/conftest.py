@@ -16,7 +16,7 @@ from tests.security.world import NOBODY, STRANGERS_PYTHON, Host, Setup, host, pa
 
 @pytest.fixture(scope="session")
 def packages() -> Iterator[dict[bool, tuple[str, Path]]]:
-    """Where each kind of user finds an interpreter and the kit."""
+    """The interpreter and the kit for each kind of user."""
     with tempfile.TemporaryDirectory(prefix="npu-adapter-test-") as folder:
         os.chmod(folder, 0o755)
         yield {ordinary: package_for(ordinary, Path(folder, str(ordinary))) for ordinary in (False, True)}
@@ -24,7 +24,7 @@ def packages() -> Iterator[dict[bool, tuple[str, Path]]]:
 
 @pytest.fixture
 def turn(setup: Setup) -> Iterator[None]:
-    """One at a time as the ordinary user, all of whose processes an attack may kill."""
+    """One test at a time as the ordinary user, all of whose processes an attack may kill."""
     if not setup.ordinary:
         yield
         return
@@ -37,7 +37,7 @@ def turn(setup: Setup) -> Iterator[None]:
 
 @pytest.fixture
 def world(setup: Setup, turn: None) -> Iterator[Host]:
-    """The host of one attack, with a folder `repo` and one `weights` beside its own."""
+    """The host of one attack, with folders `repo` and `weights` beside its own."""
     base = Path(tempfile.mkdtemp(prefix="npu-adapter-test-"))
     os.chmod(base, 0o755)
     owner = NOBODY if setup.ordinary else os.geteuid()

@@ -20,7 +20,7 @@ MODES = {mode.value: partial(box.run, mode=mode) for mode in Mode}
 
 
 def own_peak_kib() -> int:
-    """The most memory that this program had; getrusage counts what its process had before it, as a copy of the tests."""
+    """The peak memory of this program in KiB; getrusage includes that before execve, as a fork of the tests."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
 

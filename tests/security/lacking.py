@@ -1,4 +1,4 @@
-"""Run a command as another user, or without what a kernel may lack: `python lacking.py WHAT,… COMMAND …`.
+"""Run a command as another user, or without features of the kernel: `python lacking.py WHAT,… COMMAND …`.
 
 WHAT is userns (no namespaces for anybody), landlock, listener (no filter that asks), mount_setattr, ordinary
 (user 65534).

@@ -1,6 +1,6 @@
-"""Secrets to plant: the names and shapes of gitleaks and detect-secrets, own examples.
+"""Secrets to plant: the names and shapes of gitleaks and detect-secrets, with our own examples.
 
-Each secret is made up from the name of its rule, so that no two are alike and a leak names its rule.
+Each secret is generated from the name of its rule, so that no two are alike and a leak names its rule.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ HEX = "0123456789abcdef"
 
 @dataclass(frozen=True)
 class Planted:
-    """A line with a secret in it; no part of `secret` may be seen."""
+    """A line with a secret in it; no part of `secret` may appear."""
 
     rule: str
     line: str
@@ -26,13 +26,13 @@ class Planted:
 
 
 def made(rule: str, alphabet: str, length: int) -> str:
-    """Characters of an alphabet, always the same for a rule; the last of them a digit where it has any."""
+    """Characters of an alphabet, always the same for a rule; the last of them a digit if it has any."""
     chance = random.Random(rule)
     text = "".join(chance.choice(alphabet) for _ in range(length))
     return text[:-1] + "7" if "7" in alphabet else text
 
 
-# Where the secret itself is told by how it looks: what it begins with, its alphabet, its length, what it ends with.
+# Secrets with a shape: a prefix, an alphabet, a length, an ending.
 SHAPED: dict[str, tuple[str, str, int, str]] = {
     "1password-secret-key": ("A3-", UPPER, 6, "-ABCDEF12345-ABCD1-EFGH2-IJKL3"),
     "1password-service-account-token": ("ops_eyJ", MIXED, 250, ""),
@@ -178,7 +178,7 @@ VARIABLES = (
     "SSH_PASSPHRASE", "GPG_PASSCODE", "ADAFRUIT_API_KEY", "CLOUDFLARE_API_TOKEN", "OKTA_CLIENT_SECRET", "SNYK_TOKEN",
     "COS_HMAC_SECRET_KEY", "GITLAB_PAT", "APP_CREDENTIALS", "REQUEST_SIGNATURE",
 )  # fmt: skip
-"""Each with a value that says nothing by itself."""
+"""Each with a value that has no shape of a secret."""
 NAMES = (
     "apikey", "api_key", "appkey", "app_key", "authkey", "auth_key", "servicekey", "service_key", "application_key",
     "accountkey", "account_key", "db_key", "database_key", "clientkey", "client_key", "privatekey", "private_key", "priv_key",
@@ -187,7 +187,7 @@ NAMES = (
     "access_token", "auth_token", "refresh_token", "session_token", "bearer_token", "id_token", "contrasena", "pass", "token",
     "credential", "signature", "pat", "passcode",
 )  # fmt: skip
-"""What configurations and traces call them: the words of detect-secrets' keyword list, and more."""
+"""Names of secrets in configurations and traces: detect-secrets' keyword list, and more."""
 FORMS = ('{}: "{}"', "{} = {}", '{{"{}": "{}"}}', "{}={}", "{} => '{}'", "--{} {}")
 CONTEXTS = (
     "https://a.blob.example/x?sv=1&sig={}", "GET /x?signature={} HTTP/1.1", "https://x.example/cb?code={}",
@@ -227,7 +227,7 @@ WEAK = (
     *("apikey", "accesskey", "secretkey", "applicationkey", "privkey", "db_password", "encryption_key", "contrase\u00f1a",
       "keypass", "passphrase"),
 )  # fmt: skip
-"""Names that say enough: their value is a word of letters."""
+"""Names that suffice: their value is a word of letters."""
 
 
 def _planted() -> tuple[Planted, ...]:

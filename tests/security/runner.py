@@ -1,7 +1,7 @@
-"""What a runner of GitHub makes of the lines of a step, after ActionCommand.cs and OutputManager.cs of actions/runner.
+"""How a GitHub runner parses the lines of a step, after ActionCommand.cs and OutputManager.cs of actions/runner.
 
-.NET compares by culture there, for which some characters do not exist: a prefix with one of them inside is found too,
-and what follows is cut by the prefix's own length.
+.NET compares by culture there, which ignores some characters: a prefix with one of them inside is found too, and
+the rest is cut by the prefix's own length.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _registered(text: str) -> bool:
 
 
 def _found(line: str, prefix: str, begin: int, ignorable: bool) -> int:
-    """Where the prefix stands from a place on, -1 where it does not; with what has no weight, if that is ignored."""
+    """Where the prefix is from `begin` on, -1 if it is not there; `ignorable` skips weightless characters."""
     if not ignorable:
         return line.find(prefix, begin)
     places = [at for at in range(begin, len(line)) if not _weightless(line[at])]

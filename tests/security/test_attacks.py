@@ -1,4 +1,4 @@
-"""Every attack in every mode of the sandbox: the host is as it was, whatever the kit says of the submission."""
+"""Every attack in every mode of the sandbox: the host is unchanged, whatever the kit reports."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ QUICK = {
     "breaks-0", "stays-kills-all", "stays-kills-by-tgkill", "reaches-through-a-thread", "writes-modes-by-handle",
     "reaches-another-address", "reaches-flipped-family",
 }  # fmt: skip
-"""In every mode each time, as one kind of user; of the others, every eighth in one setup. In the slow tests, these in
-every setup and the others in one.
+"""Run in every mode each time, as one kind of user; of the others, every eighth in one setup. The slow tests run
+these in every setup and the others in one.
 """
 WHOLE_MATRIX = "NPU_ADAPTER_TESTS_ALL_ATTACKS" in os.environ
 """Every attack in every setup takes a quarter of an hour: for changes of the sandbox."""

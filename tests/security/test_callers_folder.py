@@ -1,4 +1,4 @@
-"""A command that is started inside of a hostile folder imports nothing from there."""
+"""A command that is started in a hostile folder imports nothing from it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOKENIZER = '{"chat_template": "{% for m in messages %}{{ m.content }}{% endfor 
 
 
 def hostile(folder: Path, names: tuple[str, ...], marks: Path) -> dict[str, str]:
-    """Modules that say that they were imported."""
+    """Modules that leave a mark when they are imported."""
     marks.mkdir(exist_ok=True)
     text = "import builtins\nbuiltins.open({!r}, 'w').close()\nraise SystemExit(77)\n"
     return {f"{name}.py": text.format(str(marks / name)) for name in names} | {
@@ -85,7 +85,7 @@ def test_nothing_of_the_callers_folder_is_run(way: str, inside: str, tmp_path: P
     if command[1:2] == ("-P",) and sys.version_info < (3, 11):
         pytest.skip("-P is of Python 3.11")
     names = tuple(name for name in NAMES if name not in not_ours)
-    if "-c" in command:  # Python looks there for what the command names before the kit can say anything
+    if "-c" in command:  # Python resolves the command's module there before the kit can refuse
         names = tuple(name for name in names if name not in sys.stdlib_module_names or name in {"json", "socket"})
     marks = tmp_path / "marks"
     files = hostile(tmp_path, names, marks)

@@ -1,4 +1,4 @@
-"""Without namespaces, a script reaches the servers that it has itself, and no others."""
+"""Without namespaces, a script can connect to its own servers only."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ REACHED_6 = {
     ":: 127.0.0.1": "HELLO",
     "::1 127.0.0.1": "ConnectionRefusedError",
 }
-"""Where a server listens and is looked for, and what comes of it."""
+"""Where a server listens, where the client connects, and the result."""
 WITHOUT_STUBS = (
     '#!/bin/bash\n"$(dirname "$(readlink -f "$(command -v vllm)")")"/py/bin/python3 -u -I -S own.py {}\nexit 1\n'
 )
@@ -82,7 +82,7 @@ def test_a_script_reaches_its_own_servers_where_they_listen(
 
 @pytest.mark.process
 def test_a_connection_that_was_led_elsewhere_is_noticed() -> None:
-    """As a packet filter does; the tables of sockets show where it really ended."""
+    """As by a packet filter; the tables of sockets show where the connection really ended."""
     with socket.create_server(("127.0.0.1", 0)) as meant, socket.create_server(("127.0.0.1", 0)) as other:
         with socket.create_connection(other.getsockname()) as connection:
             ours = Endpoint.of(*connection.getsockname())
@@ -94,7 +94,7 @@ def test_a_connection_that_was_led_elsewhere_is_noticed() -> None:
 
 
 def has_ipv6() -> bool:
-    """Whether this machine has a loopback address of it; a container may have none."""
+    """Whether this machine has an IPv6 loopback address; a container may have none."""
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:

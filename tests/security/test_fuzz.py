@@ -1,4 +1,4 @@
-"""Bytes that anybody may have arranged: each reader gives an answer or its own error, and never another one."""
+"""Untrusted bytes: each reader returns a result or raises its own error, and never another one."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_requirements(data: bytes) -> None:
 @FEW
 @given(st.binary(min_size=1, max_size=200), st.integers(0, 20), st.integers(0, 5000))
 def test_git_objects(noise: bytes, which: int, at: int) -> None:
-    """A repository with one of its files overwritten in the middle: read, or refused in words."""
+    """A repository with one of its files overwritten in the middle is read, or refused in words."""
     with tempfile.TemporaryDirectory() as place:
         root = folder(Path(place, "r"), {"deploy.sh": "#!/bin/sh\nexit 1\n", "a/b": "c"})
         for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "a")):
@@ -174,7 +174,7 @@ def zipped(entries: list[tuple[str, bytes, int, bool]], comment: bytes) -> bytea
 
 
 def damaged(entries: list, changes: list, comment: bytes, cut: int, more: int) -> bytes:
-    """A zip file with changed fields; cut off where `more` is negative, else with so many thousand bytes behind it."""
+    """A zip file with changed fields; truncated if `more` is negative, else with that many thousand bytes appended."""
     data = zipped(entries, comment)
     for head, at, size, value in changes:
         places = [found.start() for found in re.finditer(re.escape(head), data)]

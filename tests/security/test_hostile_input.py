@@ -1,4 +1,4 @@
-"""Repositories, weights and files that once broke the kit itself: each gets a verdict or a sentence, in time."""
+"""Repositories, weights and files that once broke the kit itself: each gets a verdict or a message, in time."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_configuration_without_its_numbers_is_not_ready(number: str, key: str,
 
 
 def claims(place: Path, *, long: bool) -> Path:
-    """A zip file of gigabytes, all of them hole, whose end says that the directory is all of it."""
+    """A sparse zip file of gigabytes whose end record claims that all of it is the directory."""
     size = 3 * 2**30
     with place.open("wb") as file:
         file.write(b"PK\x03\x04")

@@ -1,4 +1,4 @@
-"""Halves of characters, which JSON may hold and UTF-8 may not: told wherever they stand, and no report breaks."""
+"""Lone surrogates, which JSON may hold and UTF-8 may not: reported wherever they occur, and no report breaks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEMPLATES = {
 
 
 def verified(weights: Path, place: Path) -> tuple[int, dict[str, dict[str, object]]]:
-    """The exit status and the checks, with every outlet open."""
+    """The exit status and the checks, with every output enabled."""
     root = repository(place / "r", {"deploy.sh": GOOD_SCRIPT})
     (place / "steps.md").touch()
     outlets = ("--json", str(place / "a.json"), "--junit", str(place / "j.xml"), "--out", str(place / "out"))
@@ -76,7 +76,7 @@ def test_names_in_the_weights_with_half_a_character(tmp_path: Path) -> None:
 
 
 def test_what_a_server_says_with_half_a_character(tmp_path: Path) -> None:
-    """The name of its model, an error, an answer: as JSON has them."""
+    """Its model's name, an error and an answer, all as JSON."""
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
     models = json.dumps({"object": "list", "data": [{"id": "m\ud800", "object": "model"}]})

@@ -1,4 +1,4 @@
-"""Which sandbox is used, that it is told, and that a submission has no say in it."""
+"""Which sandbox is used, that reports name it, and that a submission cannot influence it."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_no_link_of_the_weights_is_followed(tmp_path: Path, weights: Path) -> No
 
 
 def starved(setting: box.Setting, mode: Mode) -> tuple[Job, Recording]:
-    """The real sandbox on a machine that gives it no time: it ends by TIME after it was set up."""
+    """The real sandbox with no time at all: it ends by TIME after its setup."""
     return REAL_RUN(replace(setting, limits=Limits(wall_s=0)), mode)
 
 

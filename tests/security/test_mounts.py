@@ -1,4 +1,4 @@
-"""File systems below what isolated mode shows of this machine are read-only inside as well."""
+"""File systems mounted below what isolated mode shows of this machine are read-only inside as well."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ status=$?
 cp -r "$nested" "$system" "$after"
 exit $status
 """
-"""In a mount namespace of its own, which ends with the command and all that was mounted."""
+"""Runs in a mount namespace of its own, which ends with the command and all its mounts."""
 DEPLOY = f"""#!/bin/bash
 for place in "$MODEL_PATH/a b" "$MODEL_PATH/a b/c" {OF_THE_SYSTEM}; do
     cat "$place/kept"

@@ -1,4 +1,4 @@
-"""Planted secrets leave in no format of a report."""
+"""No format of a report contains a planted secret."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_no_planted_secret_stays(planted: Planted) -> None:
 
 
 def words_of(planted: Planted) -> list[str]:
-    """A command line has an option and its value apart."""
+    """The words of a command line, with an option and its value separate."""
     return (
         planted.line.split(" ") if planted.line[2:3].isalpha() and planted.line.startswith("--") else [planted.line]
     )
@@ -75,7 +75,7 @@ def test_no_line_of_a_key_stays_where_its_beginning_is_cut_off_or_its_lines_stan
 
 
 def quoting(chunk: Sequence[Planted]) -> Report:
-    """A report that quotes each line wherever a report quotes something; MARK… stands before it."""
+    """A report that quotes each line wherever a report quotes something; MARK… precedes it."""
     results = []
     for number, planted in enumerate(chunk):
         said = {name: f"MARK-{name}-{number} {planted.line}" for name in ("seen", *OTHERS)}
@@ -99,7 +99,7 @@ def quoting(chunk: Sequence[Planted]) -> Report:
 
 
 def published(report: Report, place: Path, run: object = None) -> dict[str, str]:
-    """What each outlet of a command has of a report."""
+    """The text of a report in each of a command's outputs."""
     place.mkdir(exist_ok=True)
     (place / "steps.md").touch()
     kept = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(place / "steps.md")}
@@ -181,7 +181,7 @@ def run_kit(*words: str, env: dict[str, str]) -> subprocess.CompletedProcess[str
 
 
 def outlets(place: Path) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The options that open every outlet, and the environment."""
+    """The options that enable every output, and the environment."""
     (place / "steps.md").touch()
     words = (
         "--verbose",
@@ -277,7 +277,7 @@ def test_what_a_server_says_of_secrets_is_not_passed_on(
 
 @rows("planted", PLANTED[::7], ids=lambda planted: planted.rule)
 def test_a_key_of_a_probe_is_not_passed_on_whatever_its_shape(planted: Planted) -> None:
-    """The variable has any name, the server repeats the value, whole or cut off."""
+    """The variable has any name, the server repeats the value, whole or truncated."""
     key, other = planted.secret.split("\n")[0], "another-horse"
     request = RequestOptions(api_key_env="ENTRANCE", headers_env={"X-Gate": "GATE"})
     environment = {"ENTRANCE": key, "GATE": other}

@@ -1,4 +1,4 @@
-"""A signal that comes while a program is started ends the program, too, and is heard."""
+"""A signal that arrives while a program is being started also ends the program, and is handled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.process
 
 
 def strike(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Has each Popen come to a signal before it returns; the processes that it started by then."""
+    """Send a signal during each Popen, before it returns; returns the list of processes started by then."""
     begun: list[int] = []
 
     class Struck(subprocess.Popen):  # type: ignore[type-arg]

@@ -1,4 +1,4 @@
-"""Whatever ends the kit, or one of the processes around a script: nothing is left, and what was found is told."""
+"""Whatever ends the kit, or one of the processes around a script: nothing is left, and findings are reported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATIENCE_S = 40.0
 
 @pytest.fixture
 def token() -> Iterator[str]:
-    """A number that nobody else sleeps for."""
+    """A number of seconds that no other process sleeps for."""
     number = str(100_000 + os.getpid() % 100_000)
     yield number
     for process in sleeping(number):
@@ -44,7 +44,7 @@ def sleeping(token: str) -> list[psutil.Process]:
 
 
 def started(tmp_path: Path, mode: str, token: str) -> subprocess.Popen[bytes]:
-    """A verification that is in the middle of its script."""
+    """A verification in the middle of its script."""
     root = repository(tmp_path / "r", {"deploy.sh": SLEEPS.replace("{token}", token)})
     for name in ("w", "temporary"):
         (tmp_path / name).mkdir()

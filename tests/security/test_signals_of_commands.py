@@ -1,4 +1,4 @@
-"""probe, runner and verify in its probe stage: a signal ends each with a report, and nothing runs on."""
+"""probe, runner and verify in its probe stage: a signal ends each with a report, and no process runs on."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def started(*words: str, path: str = "") -> subprocess.Popen[bytes]:
 
 
 def ended(process: subprocess.Popen[bytes], number: signal.Signals) -> str:
-    """What it says; its whole session is gone then."""
+    """The output of the ended process; checks that its whole session is gone."""
     process.send_signal(number)
     out, error = process.communicate(timeout=PATIENCE_S)
     said = (out + error).decode()
@@ -84,7 +84,7 @@ def test_what_was_sampled_is_reported(command: tuple[str, ...], number: signal.S
 
 @pytest.fixture
 def silent_server() -> Iterator[tuple[str, Event]]:
-    """A server that takes a request and never answers, and whether it was asked."""
+    """A server that takes a request and never answers, and an event for the request."""
     asked, over = Event(), Event()
 
     class Silent(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Every place in the kit that starts a process names its program and its working directory, and no folder decides them."""
+"""Every call that starts a process fixes its program and working directory, whatever the current folder."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ ROOT = Path(__file__).parents[2] / "healthcheck"
 SUBPROCESS = {"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput"}
 OS = {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "startfile"}
 IN_THE_SANDBOX = "stages/plan/dry_run/stubs/"
-"""What runs there is the stub of a program, beside the script that nobody vouches for."""
+"""The stubs of programs, which run beside the untrusted script."""
 RUNNERS = {"ran", "processes.ran", "processes.started"}
-"""The names that `processes.ran` and `started` are called by: their callers start a process too."""
+"""The names of `processes.ran` and `started` in their callers, which start a process too."""
 PROGRAMS = {"programs.find_or_name", "programs.isolated", "programs.python", "programs.find"}
 OTHERS = {
     "extensions/deep/child.py:_ended": "an interpreter that the user named, by its absolute path, in its own folder",
@@ -126,16 +126,16 @@ WATCHING = (
     "warden.py",
     "watch.py",
 )
-"""What runs while the script does, beside the functions of `outside` that add up what it takes of the disk."""
+"""The modules that run during the script, besides the functions of `outside` that add up its disk space."""
 MEASURING = {"used_bytes", "_shared_files"}
 EXCEPTIONS = {
-    "channel.py": {"os.chmod", "os.open"},  # of what it has just made, before the script starts
-    "stubs.py": {"os.stat"},  # of /proc, and of its own before the script starts
-    # Modes by a handle whose place was looked at; its own folders before the script starts; /proc.
+    "channel.py": {"os.chmod", "os.open"},  # its own new files, before the script starts
+    "stubs.py": {"os.stat"},  # /proc, and its own files before the script starts
+    # Modes by a descriptor whose path was checked; its own folders before the script starts; /proc.
     "supervise.py": {"os.chmod", "open", "os.open", "os.path.realpath", "os.readlink"},
-    "warden.py": {"os.open"},  # of /proc, before the script starts
-    "recorder.py": {"os.path.realpath", "os.path.lexists"},  # where a word of argv leads; nothing is opened
-    "outside.py": {"os.lstat"},  # a size for a sum; nothing is opened
+    "warden.py": {"os.open"},  # /proc, before the script starts
+    "recorder.py": {"os.path.realpath", "os.path.lexists"},  # the target of a word of argv; nothing is opened
+    "outside.py": {"os.lstat"},  # sizes for a sum; nothing is opened
 }
 
 

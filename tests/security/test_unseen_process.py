@@ -1,4 +1,4 @@
-"""A process that the kit cannot see is not signalled for a script either."""
+"""The kit never signals a process for a script that the kit itself cannot see."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 from tests.security.world import NOBODY, STRANGERS_PYTHON, Host, Setup, attack
 
 HIDDEN = 'mount -t proc -o hidepid=2 proc /proc && exec "$@"'
-"""In a mount namespace of its own: a user sees no process there that keeps its memory to itself."""
+"""In a mount namespace of its own: a user cannot see processes there that are not dumpable."""
 KEEPS_TO_ITSELF = "import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); print(flush=True); time.sleep(600)"
-"""As ssh-agent and gpg-agent do."""
+"""Like ssh-agent and gpg-agent."""
 
 
 @pytest.mark.process

@@ -1,4 +1,4 @@
-"""What a submission says never reaches a runner of GitHub as a command, in any form and at any place of a line."""
+"""Text of a submission never reaches a GitHub runner as a command, in any form and at any place of a line."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OWN = re.compile(
 
 @rows("said", SAID)
 def test_the_forms_are_commands_or_look_like_one(said: str) -> None:
-    """Some are none for today's runner: what it ignores may change."""
+    """Today's runner ignores some of them; that may change."""
     assert "error" in said or list(commands(said)) or re.search("[:\uff1a]{2}|##", said)
 
 
@@ -47,7 +47,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def not_own(text: str) -> list[str]:
-    """The lines of an output but the kit's own annotations."""
+    """The lines of an output, except the kit's own annotations."""
     return [line for line in text.split("\n") if not OWN.match(line)]
 
 
@@ -59,7 +59,7 @@ def ran(*words: str, stdin: bytes = b"", cwd: str = "/") -> subprocess.Completed
 
 
 def judge(done: subprocess.CompletedProcess[bytes]) -> None:
-    """Both streams, together as a runner reads them."""
+    """Check both streams, also joined as a runner reads them."""
     for stream in (done.stdout, done.stderr, done.stdout + b"\n" + done.stderr):
         left = not_own(stream.decode("utf-8", "replace"))
         assert list(commands("\n".join(left))) == []

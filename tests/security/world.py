@@ -1,4 +1,4 @@
-"""A host with things that an attack must not reach, and a look at it before and after."""
+"""A host with resources that an attack must not reach, and their state before and after."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOOK_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Who runs the kit, and what the kernel lacks for it; `mode` is what the dry run then is."""
+    """The user that runs the kit, and missing kernel features; `mode` is the expected mode of the dry run."""
 
     mode: str
     ordinary: bool = False
@@ -44,13 +44,13 @@ class Setup:
 
     @property
     def keeps_files(self) -> bool:
-        """Whether no file outside can be read or changed: not where a user gave consent to run it as themselves."""
+        """Whether no file outside can be read or changed: false if a user consented to run the script unconfined."""
         return self.mode != "unconfined" or not self.ordinary
 
 
 @dataclass
 class Host:
-    """What is there to be attacked; `names` are the words of a script in braces."""
+    """The targets of an attack; `names` are the words in braces of a script."""
 
     folder: Path
     names: Mapping[str, str]
@@ -59,13 +59,13 @@ class Host:
     before: dict[str, tuple[int, bytes]] = field(default_factory=dict)
 
     def fill(self, text: str) -> str:
-        """The text with the names of things in it."""
+        """Replace the names in braces."""
         for name, value in self.names.items():
             text = text.replace(f"{{{name}}}", value)
         return text
 
     def state(self) -> dict[str, tuple[int, bytes]]:
-        """Modes and contents of all that is in the folder of the host."""
+        """Modes and contents of everything in the folder of the host."""
         found = {}
         for place in sorted(self.folder.rglob("*")):
             kept = place.lstat()
@@ -73,14 +73,14 @@ class Host:
         return found
 
     def left(self) -> list[str]:
-        """Files in the folders that all users share, by this attack's own name."""
+        """Files of this attack, by its token, in the world-writable folders."""
         token = self.names["TOKEN"]
         return [f"{place}/{name}" for place in SHARED for name in os.listdir(place) if token in name]
 
 
 @contextlib.contextmanager
 def host(base: Path, *, owner: int) -> Iterator[Host]:
-    """Canaries of one user: files, a server, sockets, a process."""
+    """Targets that belong to one user: files, a server, sockets, a process."""
     folder, token = base / "host", f"canary-{secrets.token_hex(4)}"
     folder.mkdir()
     (folder / "id_rsa").write_text(f"{SECRET}\n")
@@ -147,7 +147,7 @@ def package_for(ordinary: bool, base: Path) -> tuple[str, Path]:
     shutil.copytree(PACKAGE / "healthcheck", copy / "healthcheck", ignore=shutil.ignore_patterns("__pycache__"))
     for script in ("lacking.py", "dry_run_one.py"):
         shutil.copyfile(HERE / script, copy / script)
-    if os.access(STRANGERS_PYTHON, os.X_OK):  # this user cannot write there, and would compile all of it each time
+    if os.access(STRANGERS_PYTHON, os.X_OK):  # this user cannot write there, and would compile it all each time
         subprocess.run([STRANGERS_PYTHON, "-m", "compileall", "-q", str(copy)], check=True)
     subprocess.run(["chmod", "-R", "a+rX", str(copy)], check=True)
     return STRANGERS_PYTHON, copy
@@ -155,7 +155,7 @@ def package_for(ordinary: bool, base: Path) -> tuple[str, Path]:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the kit told, and what was left: processes and files."""
+    """The kit's result, and what was left: processes and files."""
 
     told: Mapping[str, object]
     status: int
@@ -175,7 +175,7 @@ def attack(
     before: Sequence[str] = (),
     **more: object,
 ) -> Outcome:
-    """Dry-run it as the setup says, by a command that the words `before` start, and look at what is left of it."""
+    """Dry-run the submission in this setup, started by the command `before`, and look for leftovers."""
     libc = ctypes.CDLL(None)
     here = psutil.Process()
     there = {child.pid for child in here.children(recursive=True)}
@@ -199,7 +199,7 @@ def attack(
 
 
 def _strays(here: psutil.Process, before: set[int]) -> tuple[str, ...]:
-    """Living processes below this one that were not there before; those that are being ended get their time."""
+    """New living processes below this one; waits for those that are just ending."""
     until = time.monotonic() + LOOK_S
     while True:
         left = []

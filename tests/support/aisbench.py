@@ -1,4 +1,4 @@
-"""Runs the real evaluation client, in its own environment, against an endpoint and data of ours."""
+"""Runs the real evaluation client, in its own environment, against an endpoint and data of the tests."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ kit_datasets = [
 
 
 def evaluate(report: Path) -> None:
-    """Have the real client evaluate a report folder again, from the configuration that is in it."""
+    """Let the real client evaluate a report folder again, from the configuration in it."""
     (configuration,) = (report / "configs").glob("*.py")
     command = [
         str(ENVIRONMENT / "bin/ais_bench"), str(configuration), "--mode", "eval",
@@ -64,7 +64,7 @@ def evaluate(report: Path) -> None:
 
 
 def _ended(command: list[str], path: dict[str, str], folder: Path) -> bool:
-    """Run a command of the client; whether it ended.
+    """Run a command of the client; returns whether it ended in time.
 
     Raises:
         AssertionError: it ended with an error.
@@ -85,7 +85,7 @@ def _ended(command: list[str], path: dict[str, str], folder: Path) -> bool:
 
 
 class AISBench:
-    """The client, set up for one list of problems in one working directory."""
+    """The client, configured for one list of problems in one working directory."""
 
     def __init__(self, folder: Path, problems: Sequence[Problem], *, samples: int, concurrency: int = 1) -> None:
         assert (ENVIRONMENT / "ready").is_file(), (
@@ -113,10 +113,10 @@ class AISBench:
         return command, {"PATH": f"{ENVIRONMENT / 'bin'}:{os.environ['PATH']}"}
 
     def run(self, port: int, *arguments: str) -> Path:
-        """Run it; the folder of its report.
+        """Run the client; returns the folder of its report.
 
-        On a busy machine its monitor of the tasks misses now and then that a task has ended, and it waits for ever
-        with its answers written; so it is started again, on those.
+        On a busy machine its monitor sometimes misses the end of a task and waits for ever, although the answers
+        are written. The client is then started again and reuses them.
         """
         command, path = self.command(port, *arguments)
         for _ in range(ATTEMPTS):

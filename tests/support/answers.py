@@ -20,7 +20,7 @@ LABELS = ("right", "wrong", "none")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labelled:
-    """An answer, what it is about, and its label: right, wrong, or none where it states no answer."""
+    """An answer, its subject, and its label: "right", "wrong", or "none" if it states no answer."""
 
     kind: str
     about: str
@@ -32,7 +32,7 @@ class Labelled:
     letters: str
 
     def problem(self) -> Problem:
-        """The problem of a user's data set that it answers."""
+        """The problem, as from a user's data set, that it answers."""
         kind = AnswerKind.CHOICE if self.letters else golds.kind_of(self.gold)
         return Problem(
             id="x", family="qa", tier="", question=self.question, answer=self.gold, kind=kind, letters=self.letters
@@ -40,7 +40,6 @@ class Labelled:
 
 
 def labelled() -> tuple[Labelled, ...]:
-    """All answers, in the order of the file."""
     groups = tomllib.loads(FILE.read_text("utf-8"))["group"]
     return tuple(
         Labelled(

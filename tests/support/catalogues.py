@@ -1,4 +1,4 @@
-"""What the catalogues of other languages say, from their sources."""
+"""The translations of a catalogue, from its source."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from healthcheck.text.language import DOMAIN, LOCALE, Language
 
 
 def translations(language: Language) -> list[tuple[str, str]]:
-    """Each template, that for several things where there are two, and what the language says for it."""
+    """Pairs of a template (its plural, if it has one) and its translation."""
     with (LOCALE / language.value / "LC_MESSAGES" / f"{DOMAIN}.po").open("rb") as file:
         known = read_po(file, locale=language.value)
     return [

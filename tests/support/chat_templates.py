@@ -1,6 +1,6 @@
 """Chat templates with the structure of known model families, rendered as transformers and vLLM render them.
 
-The words are this project's own; roles, markers, what is put in and what is left out follow the families.
+The words are this project's own; roles, markers, insertions and omissions follow the families.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Template:
 
     Attributes:
         source: Jinja over `messages`.
-        takes_system: it has a place for the system message.
+        takes_system: whether it has a place for the system message.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Template:
     takes_system: bool = True
 
     def parts(self, messages: Sequence[Mapping[str, str]]) -> tuple[tuple[str, ...], int]:
-        """The texts between special tokens, and how many special tokens there are.
+        """The texts between special tokens, and the number of special tokens.
 
         Raises:
             ValueError: the template refuses such a conversation.
@@ -245,6 +245,6 @@ TEMPLATES: Mapping[str, Template] = {
         "words-only": _WORDS_ONLY,
     }.items()
 }
-"""Family → template. A default system prompt gives way to the user's in chatml, mistral-default and granite-default;
-it stays beside it in llama3, command-preamble and harmony.
+"""Family → template. A user's system prompt replaces the default in chatml, mistral-default and granite-default;
+the default stays beside it in llama3, command-preamble and harmony.
 """

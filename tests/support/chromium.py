@@ -1,4 +1,4 @@
-"""A headless Chromium over its debugging pipe: what a page shows, in the browser that people have."""
+"""A headless Chromium over its debugging pipe: tests see a page as a browser shows it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ os.execv(sys.argv[3], sys.argv[3:])
 
 
 def found() -> str | None:
-    """The browser that is installed, None where there is none."""
+    """The installed browser, None if there is none."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 class Browser:
-    """One browser; `open` gives tabs."""
+    """One browser; `open` returns tabs."""
 
     def __init__(self) -> None:
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -57,7 +57,7 @@ class Browser:
         self.events: list[dict] = []
 
     def open(self, place: Path | str, *, width: int, height: int = 900, dark: bool = False) -> Tab:
-        """Load a file or an address into a new tab of this size, in place of the one before; returns when it is loaded."""
+        """Load a file or an address into a new tab of this size, and close the previous tab."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         if self._open:
             self.call("Target.closeTarget", targetId=self._open)
@@ -75,7 +75,7 @@ class Browser:
         return tab
 
     def call(self, method: str, session: str = "", **parameters: object) -> dict:
-        """One command and its answer."""
+        """Send a command and return its answer."""
         self._last += 1
         message = {"id": self._last, "method": method, "params": parameters}
         os.write(self._to, json.dumps(message | ({"sessionId": session} if session else {})).encode() + b"\0")
@@ -91,7 +91,7 @@ class Browser:
         self._profile.cleanup()
 
     def event(self, wanted: Callable[[dict], bool]) -> dict:
-        """The first event of which this holds, of those that came and those to come."""
+        """The first event that matches, past or future."""
         return next(filter(wanted, self.events), None) or self._until(wanted)
 
     def _until(self, wanted: Callable[[dict], bool]) -> dict:
@@ -114,22 +114,20 @@ class Browser:
 
 
 class Tab:
-    """One page in the browser."""
-
     def __init__(self, browser: Browser, session: str) -> None:
         self._browser = browser
         self._session = session
         self._frame = self._document = ""
 
     def load(self, url: str) -> None:
-        """Go to an address; returns when the page is loaded."""
+        """Go to an address; waits until the page is loaded."""
         self._browser.events.clear()
         going = self.call("Page.navigate", url=url)
         self._frame = going["frameId"]
         self._loaded(lambda document: document == going["loaderId"])
 
     def follow(self, selector: str) -> None:
-        """Click a link; returns when the page that it leads to is loaded."""
+        """Click a link; waits until its page is loaded."""
         self._browser.events.clear()
         self.click(selector)
         self._loaded(lambda document: document != self._document)
@@ -144,7 +142,7 @@ class Tab:
         return answer["result"].get("value")
 
     def wait_for(self, expression: str) -> None:
-        """Wait in the page until an expression holds; it is looked at after each change of the document."""
+        """Wait in the page until an expression holds; it is evaluated after each change of the document."""
         self.evaluate(
             f"new Promise(done => {{ const look = () => {{ if ({expression}) done() }};"
             " new MutationObserver(look).observe(document,"
@@ -152,11 +150,11 @@ class Tab:
         )
 
     def text(self, selector: str = "body") -> str:
-        """What is rendered of an element, as a reader would copy it."""
+        """The rendered text of an element, as a reader would copy it."""
         return str(self.evaluate(f"document.querySelector({json.dumps(selector)}).innerText"))
 
     def click(self, selector: str) -> None:
-        """A real mouse click in the middle of an element."""
+        """Click the middle of an element with a real mouse event."""
         place = self.evaluate(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'"
             ", behavior: 'instant'}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()"
@@ -165,7 +163,7 @@ class Tab:
             self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
 
     def press(self, key: str) -> None:
-        """A key that types nothing: Tab, ArrowRight."""
+        """Press a key that types nothing: Tab, ArrowRight."""
         codes = {"Tab": 9, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
         for kind in ("rawKeyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=codes[key])
@@ -181,7 +179,7 @@ class Tab:
         ]
 
     def requests(self) -> list[str]:
-        """What the page asked for since it began to load, itself included."""
+        """The addresses that the page requested since it began to load, its own included."""
         sent = [event for event in self._events() if event["method"] == "Network.requestWillBeSent"]
         return [event["params"]["request"]["url"] for event in sent]
 
@@ -193,13 +191,13 @@ class Tab:
         return base64.b64decode(self.call("Page.printToPDF")["data"])
 
     def _events(self) -> list[dict]:
-        """Of this page alone: one that was closed before may still have sent some."""
+        """The events of this page only: a page that was closed before may still have sent some."""
         return [event for event in self._browser.events if event.get("sessionId") == self._session]
 
     def _loaded(self, wanted: Callable[[str], bool]) -> None:
         """Wait until a document of the page itself, no frame in it, is loaded.
 
-        Named by its document: the empty page of a new tab is loaded too, maybe later than the next one begins to load.
+        Compared by document: the empty page of a new tab is loaded too, maybe after the next one begins to load.
         """
 
         def is_that(event: dict) -> bool:

@@ -1,4 +1,4 @@
-"""The whole command: in this process, with streams, variables and a folder of its own, or as a process."""
+"""Runs a whole command: in this process with its own streams, variables and working directory, or as a process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.template import ROOT
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What a command left."""
+    """The result of a command."""
 
     returncode: int
     stdout: str
@@ -28,9 +28,9 @@ class Ended:
 def ran(
     *words: str, cwd: Path | None = None, stdout: int | None = None, stderr: int | None = None, **variables: str
 ) -> Ended:
-    """Run it here: where imports and the end of a process are not what is tested, that takes a tenth of the time.
+    """Run a command in this process, in a tenth of the time; not for tests of imports or the end of a process.
 
-    Its streams are real files, which it treats as those of a process; without a descriptor, what was written is read.
+    Its streams are real files, which it treats like a process's; without a descriptor, it returns their text.
     """
     room = variables.get("TMPDIR", tempfile.tempdir)
     with (
@@ -62,7 +62,7 @@ def _inside(folder: Path | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _streams(out: int, err: int) -> Iterator[None]:
-    """Make these files the streams that the process began with: others would be left as they are by `outlets`."""
+    """Make these files the process's original streams: `outlets` leaves any others alone."""
     with (
         open(os.devnull, encoding="utf-8") as nothing,
         open(out, "w", encoding="utf-8", closefd=False) as stdout,
@@ -73,7 +73,7 @@ def _streams(out: int, err: int) -> Iterator[None]:
 
 
 def started(*words: str, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run it as a process of its own."""
+    """Run a command as a process."""
     command = [sys.executable, "-m", "healthcheck", *words]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Real engines and what stands before them, each from its own environment: context managers that give an address."""
+"""Real engines and proxies, each in its own environment: context managers that return an address."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ http {{
 
 
 def weights_of(kind: str) -> Path:
-    """The weights of one of the kinds of `_MAKERS`, made where the cache has none."""
+    """The weights of one of the kinds of `_MAKERS`, made unless the cache has them."""
     maker, *options = _MAKERS[kind]
     command = [ROOT / NEW / "bin" / "python", ROOT / "examples" / maker, *options]
     made = subprocess.run(
@@ -61,7 +61,7 @@ def weights_of(kind: str) -> Path:
 
 
 def program(environment: str, name: str) -> Path:
-    """A program of one of the environments, which `make` makes."""
+    """A program in one of the environments, which `make` makes."""
     path = ROOT / environment / "bin" / name
     assert path.is_file(), f"there is no {environment}: run `make {environment}/ready`"
     return path
@@ -92,7 +92,7 @@ def transformers(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def llama_cpp(gguf: Path, name: str, folder: Path, *more: str) -> Iterator[str]:
-    """llama-cpp-python's server; `name` is what it calls the model."""
+    """llama-cpp-python's server; `name` is its model name."""
     python = program(".venv-llama-cpp", "python")
     command: list[str | Path] = [
         python, "-m", "llama_cpp.server", "--model", gguf, "--model_alias", name, "--n_ctx", "2048", *more,
@@ -127,7 +127,7 @@ def fastchat(weights: Path, name: str, folder: Path) -> Iterator[str]:
 
 
 def _for_older_transformers(weights: Path, copy: Path) -> Path:
-    """A copy that transformers before 5 can read: they know the tokenizer's class by another name."""
+    """A copy for transformers before 5, which has another name for the tokenizer's class."""
     shutil.copytree(weights, copy)
     path = copy / "tokenizer_config.json"
     settings = json.loads(path.read_text("utf-8")) | {"tokenizer_class": "PreTrainedTokenizerFast"}
@@ -137,7 +137,7 @@ def _for_older_transformers(weights: Path, copy: Path) -> Path:
 
 @contextmanager
 def nginx(url: str, folder: Path, *directives: str) -> Iterator[str]:
-    """nginx before a server, with these directives beside `proxy_pass`."""
+    """nginx in front of a server, with these directives beside `proxy_pass`."""
     executable = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     assert executable, "there is no nginx: apt-get install nginx"
     port = free_port()
@@ -154,7 +154,7 @@ def nginx(url: str, folder: Path, *directives: str) -> Iterator[str]:
 
 @contextmanager
 def litellm(url: str, name: str, folder: Path) -> Iterator[str]:
-    """LiteLLM's proxy before a server whose model is called `name`, under the same name."""
+    """LiteLLM's proxy in front of a server whose model is called `name`, under the same name."""
     executable = program(".venv-litellm", "litellm")
     settings = folder / "litellm.yaml"
     parameters = {"model": f"hosted_vllm/{name}", "api_base": f"{url}/v1", "api_key": "none"}

@@ -1,4 +1,4 @@
-"""A distribution with entry points, as pip leaves one: a module, and a folder of metadata beside it."""
+"""A distribution with entry points, as pip installs one: a module, and a folder of metadata beside it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ POINTS = {"checks": "own_check:CHECKS", "commands": "own_check:COMMAND"}
 
 
 def installed(place: Path, source: str | None = None, points: Mapping[str, str] = POINTS) -> Path:
-    """Install the example, or another module of its name; the place has to be on the search path."""
+    """Install the example, or another module under its name; `place` must be on the search path."""
     information = place / "own_check-1.0.dist-info"
     information.mkdir(parents=True)
     (place / "own_check.py").write_text(EXAMPLE.read_text("utf-8") if source is None else source, "utf-8")

@@ -1,4 +1,4 @@
-"""Judging a simulated endpoint in process."""
+"""Judges a simulated endpoint in process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def judged(behaviour: Behaviour, task: Task = Task.TEXT_GENERATION) -> dict[str,
 
 
 def objections(results: dict[str, CheckResult]) -> dict[str, str]:
-    """What is not in order, with what was seen."""
+    """The results that neither passed nor were skipped, with their findings."""
     kept = {name: r for name, r in results.items() if r.outcome not in {Outcome.PASS, Outcome.SKIP}}
     return {
         name: f"{result.outcome}: {'; '.join(str(f.seen) for f in result.findings)}"

@@ -1,4 +1,4 @@
-"""A Python of its own with limits of the kernel: what takes too much memory or time ends, and does not hang the tests."""
+"""Runs Python with limits of the kernel: code that takes too much memory or time ends instead of hanging."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import subprocess
 import sys
 
 READER_BYTES = 300 * 2**20
-"""What each reader of the kit may take, the interpreter and the imports included."""
+"""The memory that each reader of the kit may use, interpreter and imports included."""
 
 
 def limited(*words: str, memory_bytes: int = READER_BYTES, cpu_s: int = 60) -> subprocess.CompletedProcess[str]:
-    """Run Python with these arguments; beyond the memory it has a MemoryError, beyond the time of the CPU it is killed."""
+    """Run Python with these arguments; too much memory raises MemoryError, too much CPU time kills it."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))

@@ -13,15 +13,15 @@ WITHOUT = {
     "plan/self-contained": "a summary of other checks",
     "plan/engine-config": "what vLLM refuses differs from release to release",
 }
-"""Pages that show none, each with the reason."""
+"""Pages without an example, with the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """What a page shows: text by subject ("deploy.sh", "header of model.safetensors"), "" for a block without one.
+    """The blocks of an example by subject ("deploy.sh", "header of model.safetensors"), "" for a block without one.
 
     Attributes:
-        right: the subjects of `wrong` that the repair leaves alone are in it too.
+        right: also has the subjects of `wrong` that the repair does not change.
     """
 
     wrong: dict[str, str]

@@ -23,7 +23,7 @@ _UP = 1  # IFF_UP in linux/if.h
 
 @contextmanager
 def the_port() -> Iterator[Callable[[], bool]]:
-    """Whether the port is free, as a function; in a network of its own where that may be made, else waited for."""
+    """Reserve the port; yields a function that returns whether it is free. Uses a network namespace if allowed."""
     with _own_network(), turn():
         wait_until_free()
         yield port_is_free
@@ -31,9 +31,9 @@ def the_port() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def turn() -> Iterator[None]:
-    """One test of this network at a time, whichever process runs it.
+    """Let one test of this network run at a time, in whichever process.
 
-    The name is the network's, as the port is, and the kernel takes it back from a process that ends.
+    The abstract socket name belongs to the network, like the port, and the kernel frees it when a process ends.
     """
     with socket.socket(socket.AF_UNIX) as name:
         if not eventually(lambda: _bound(name, f"\0npu-adapter tests on port {PORT}"), WAIT_S):
@@ -62,7 +62,7 @@ def _bound(any_socket: socket.socket, address: str | tuple[str, int]) -> bool:
 
 @contextmanager
 def _own_network() -> Iterator[None]:
-    """A network namespace for this thread and its children, left again afterwards; nothing where it is forbidden."""
+    """Move this thread and its children to a network namespace for a while; does nothing if that is forbidden."""
     libc = ctypes.CDLL(None, use_errno=True)
     with open("/proc/thread-self/ns/net", "rb") as before:
         made = libc.unshare(_NEW_NETWORK) == 0

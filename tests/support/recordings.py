@@ -1,4 +1,4 @@
-"""Files recorded from other programs, which lie outside the repository (CONTRIBUTING.md, "Recordings")."""
+"""Files recorded from other programs, outside the repository (CONTRIBUTING.md, "Recordings")."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ABSENT = f"needs recorded files, which are no part of the repository: name their
 
 
 def recording(path: str) -> Path:
-    """A recorded file or folder, by its path below `data/`; without it, the test is skipped."""
+    """A recorded file or folder, by its path below `data/`; skips the test if it is missing."""
     found = Path(os.environ.get(SETTING) or BESIDE_THE_CHECKOUT) / "data" / path
     if not found.exists():
         pytest.skip(ABSENT)

@@ -1,4 +1,4 @@
-"""Reports and measurements to render: made of public records, hostile where a stranger could be."""
+"""Reports and measurements to render: made of public records, hostile wherever text comes from outside."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HOSTILE = (
 
 
 def run(*, problems: int = 12, samples: int = 5, answer: str = HOSTILE) -> ProbeRun:
-    """A run whose first two samples of three are right, whose next is `answer`, and with one failed request."""
+    """A run with one failed request: of each three samples, the first two are right and the third is `answer`."""
     tiers = FAMILIES["arithmetic"]
     bank = tuple(
         problem for tier in ("easy", "medium", "hard") for problem in islice(tiers(tier, 0), problems // 3)
@@ -57,7 +57,7 @@ def run(*, problems: int = 12, samples: int = 5, answer: str = HOSTILE) -> Probe
 
 
 def report(*, simulated: bool = False) -> Report:
-    """A report that failed, with every kind of outcome and a stranger's text wherever one can stand."""
+    """A report that failed, with every kind of outcome, and hostile text wherever text comes from outside."""
     fields = {"title": "A title", "why": "A reason."}
     results = (
         CheckResult(id="repo/deploy-sh-present", stage=Stage.REPO, outcome=Outcome.PASS, rule=None, **fields),

@@ -16,7 +16,7 @@ GOOD_SCRIPT = '#!/bin/sh\nset -eu\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 
 
 
 def folder(root: Path, files: Mapping[str, str | bytes]) -> Path:
-    """Write the files; a script gets its executable bit."""
+    """Write the files; scripts get their executable bit."""
     root.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         path = root / name
@@ -50,5 +50,5 @@ def judged(submission: Submission, check_id: str) -> CheckResult:
 
 
 def seen(result: CheckResult, level: Level) -> list[str]:
-    """What the findings of a level saw and where."""
+    """`where` and `seen` of the findings of a level."""
     return [f"{found.where} {found.seen}" for found in result.findings if found.level is level]

@@ -18,9 +18,9 @@ Test = Callable[..., None]
 def rows(
     names: str | tuple[str, ...], cases: Iterable[Any], *, ids: Callable[[Any], object] | Iterable[str] = repr
 ) -> Callable[[Test], Test]:
-    """As `pytest.mark.parametrize`, in one test: for tables whose rows take a millisecond.
+    """Like `pytest.mark.parametrize`, but in one test: for tables whose rows take a millisecond.
 
-    A case costs more to collect, report and schedule than such a row to try. Rows share the fixtures of the test.
+    A separate case costs more to collect, report and schedule than such a row to run. Rows share fixtures.
     """
     places = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     table = [as_row(places, case, ids if callable(ids) else repr) for case in cases]
@@ -44,7 +44,7 @@ def rows(
 
 
 def as_row(places: list[str], case: Any, ids: Callable[[Any], object]) -> tuple[str, dict[str, Any]]:
-    """The label of a case, and its values by their names."""
+    """The label of a case, and its values by name."""
     if isinstance(case, ParameterSet):
         assert not case.marks, "a row is no test of its own"
         values = tuple(case.values)
@@ -55,7 +55,7 @@ def as_row(places: list[str], case: Any, ids: Callable[[Any], object]) -> tuple[
 
 
 def failed(test: Test, label: str, arguments: Mapping[str, object]) -> str:
-    """What went wrong in a row, "" where nothing did."""
+    """The failure of a row, "" if it passed."""
     try:
         test(**arguments)
     except (Exception, OutcomeException) as error:

@@ -1,4 +1,4 @@
-"""Real servers of other projects, each in its own environment, and a replay of what they sent."""
+"""Real servers of other projects, each in its own environment, and a replay of their recorded streams."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def serving(
 def running(
     command: Sequence[str | Path], sign: str, *, environment: Mapping[str, str], log: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A server that runs from the moment when it answers 200 at the address `sign`; in the end its group is gone."""
+    """Run a server from its first 200 at the address `sign`; at the end, its process group is killed."""
     with log.open("wb") as out:
         process = subprocess.Popen(
             list(map(str, command)),
@@ -93,7 +93,7 @@ def heard_by_kit(url: str, body: Mapping[str, JsonValue]) -> Heard:
 
 
 def heard_by_openai(url: str, body: Mapping[str, JsonValue]) -> Heard:
-    """Every field goes out as it is: the typed parameters of the client are the empty frame of it."""
+    """Read a stream with the openai client; every field is sent unchanged, as extra_body."""
     with (
         openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
         client.chat.completions.create(model="", messages=[], stream=True, extra_body=body) as stream,

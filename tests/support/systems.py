@@ -1,4 +1,4 @@
-"""Machines that answer from what a test writes down: for the kit's runner, and for the reference adapter."""
+"""Machines that answer from a test's tables: for the kit's runner, and for the reference adapter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def npu_machine(
     folders: Mapping[str, str] | None = None,
     variables: Mapping[str, str] | None = None,
 ) -> RecordedMachine:
-    """A machine of the runner with these files; `folders` has the one path that each pattern finds."""
+    """A machine of the runner with these files; `folders` maps a pattern to the one path that it finds."""
     return RecordedMachine(
         Recording(
             files={path: tuple(text.splitlines()) for path, text in (files or {}).items()},
@@ -26,7 +26,7 @@ def npu_machine(
 
 @dataclass(frozen=True)
 class RecordedSystem:
-    """What the reference adapter asks of its machine."""
+    """The answers of a machine to the reference adapter."""
 
     table: str = ""
     nodes: int = 0

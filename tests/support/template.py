@@ -1,4 +1,4 @@
-"""A copy of the template as it is being worked on, in a folder that is not a git repository."""
+"""A copy of the template in the working tree, in a folder that is not a git repository."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHARED_BY_DESIGN = ("deploy.sh", "requirements.txt", "adapter.toml", "adapter")
 
 
 def template_in(folder: Path) -> Path:
-    """Copy the template and what it links to into `folder`, which may be new."""
+    """Copy the template and the targets of its links into `folder`, which may be new."""
     folder.mkdir(exist_ok=True)
     for name in ("copier.yml", "templates", *SHARED_BY_DESIGN):
         if (ROOT / name).is_dir():

@@ -1,7 +1,7 @@
 """The tiers of the tests: which ones run, and what a test without a mark may not do.
 
-A test without a mark runs in one process: it starts none and listens nowhere. What does has the mark `process`, or
-`smoke` where it belongs to every run all the same. `slow`, `engine` and `peer` allow both.
+A test without a mark runs in one process: it starts no process and listens nowhere. Other tests have the mark
+`process`, or `smoke` if every run needs them. `slow`, `engine` and `peer` allow both.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from socket import SOCK_DGRAM
 
 import pytest
-import urllib3.util.connection  # noqa: F401 - binds a socket when it is first imported, which is no test's doing
+import urllib3.util.connection  # noqa: F401 - binds a socket when it is first imported, which no test causes
 
 PARTS = 8
-"""Into so many parts are the large tables divided, one for each run of CI."""
+"""The large tables are divided into this many parts, one for each run of CI."""
 ALLOWED = frozenset({"process", "smoke", "slow", "engine", "peer"})
 STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"})
 LISTENS = "socket.bind"
@@ -47,7 +47,7 @@ class OneProcess:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Iterator[None]:
-        """Remember what is made once and needed processes: the next test that asks for it starts none itself."""
+        """Remember shared fixtures that started processes: the next test that uses one starts none itself."""
         before = len(self.tried)
         try:
             return (yield)
@@ -66,12 +66,12 @@ class OneProcess:
 
 
 def streams(socket: object) -> bool:
-    """Whether clients can connect to a socket once it listens: a datagram's only has an address."""
+    """Whether clients can connect to a socket once it listens: a datagram socket only has an address."""
     return getattr(socket, "type", None) != SOCK_DGRAM
 
 
 def in_part(nodeid: str, part: int) -> bool:
-    """Whether a test belongs to a part: by its name, so that a new test moves no other."""
+    """Whether a test belongs to a part: decided by its name, so that a new test moves no other."""
     return zlib.crc32(nodeid.encode()) % PARTS == part
 
 

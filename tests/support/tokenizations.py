@@ -1,5 +1,5 @@
-"""Tokenizers of the simulated model: those that ship inside mistral-common, byte-level BPE trained on the spot with
-the splitting rules of known families, and one that has any ratio of tokens to characters.
+"""Tokenizers of the simulated model: those that ship inside mistral-common, byte-level BPE trained by the tests
+with the splitting rules of known families, and one with any ratio of tokens to characters.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from tests.support.chat_templates import Template
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "vocabularies"
 SMALL = 40_000
-"""A vocabulary up to this size takes seconds, of a part of the corpus."""
+"""A vocabulary up to this size is trained in seconds, on a part of the corpus."""
 
 Encode = Callable[[str], tuple[bytes, ...]]
-"""A text in the bytes of its tokens."""
+"""Splits a text into the bytes of its tokens."""
 
 
 def whole_characters(tokens: Iterable[bytes]) -> tuple[str, ...]:
-    """What a server streams for each token: bytes that make no character yet wait for the next token."""
+    """The text that a server streams for each token: bytes of an incomplete character wait for the next token."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     return tuple(decoder.decode(token) for token in tokens)
 
 
 def as_text(messages: Sequence[Mapping[str, JsonValue]]) -> list[dict[str, str]]:
-    """The messages with their contents as one string each, as templates take them."""
+    """The messages with each content as one string, as templates expect them."""
     return [{"role": str(message.get("role")), "content": text_of(message)} for message in messages]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Templated:
-    """A vocabulary under a chat template. Special tokens of the template count one each."""
+    """A vocabulary with a chat template. Each special token of the template counts one."""
 
     encode: Encode
     template: Template
@@ -60,7 +60,7 @@ class Templated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instructed:
-    """A tokenizer of mistral-common with the prompt that it makes of a conversation itself."""
+    """A tokenizer of mistral-common with its own prompt format."""
 
     encode: Encode
     whole: Any
@@ -115,7 +115,7 @@ def _bytes_of(piece: str) -> bytes:
 
 
 def _without_dummy_space(tokens: list[bytes]) -> tuple[bytes, ...]:
-    """SentencePiece puts a space before each text."""
+    """Remove the space that SentencePiece puts before each text."""
     return (tokens[0].removeprefix(b" "), *tokens[1:]) if tokens else ()
 
 
@@ -137,16 +137,16 @@ SPLITS: Mapping[str, tuple[str, ...]] = {
     "digits-first": (r"\p{N}", _GPT2),
     "superwords": (rf"{_ENDINGS}|[^\r\n\p{{L}}\p{{N}}]?(?:\p{{L}}\p{{M}}*(?: \p{{L}}\p{{M}}*)*)+|\p{{N}}|{_TAIL}",),
 }
-"""Family → what a text is split by, one after another, before the bytes of each part are merged.
+"""Family → patterns that split a text, one after another, before the bytes of each part are merged.
 
-Digits come singly (qwen, deepseek2, digits-first), in threes (llama3, glm4, deepseek3), as long as they are and with
-the space before them (spaced-digits); a token of `superwords` can hold several words.
+Digits come singly (qwen, deepseek2, digits-first), in threes (llama3, glm4, deepseek3), or all together with the
+space before them (spaced-digits); a token of `superwords` can hold several words.
 """
 
 
 @cache
 def bpe(family: str, size: int) -> Encode:
-    """A byte-level BPE with the splitting rules of a family, trained once and then kept in `.cache`."""
+    """A byte-level BPE with the splitting rules of a family, trained once and kept in `.cache`."""
     from tokenizers import Tokenizer
 
     corpus = _corpus(whole=size > SMALL)
@@ -169,9 +169,7 @@ def _byte_level(tokenizer: Any, text: str) -> tuple[bytes, ...]:
 
 @cache
 def _byte_of() -> dict[str, int]:
-    """The characters that stand for bytes in a byte-level vocabulary: printable ones for themselves, the others in
-    order from U+0100 on.
-    """
+    """The characters for bytes in a byte-level vocabulary: printable ones unchanged, the others from U+0100 on."""
     plain = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     others = [byte for byte in range(256) if byte not in plain]
     return {chr(byte): byte for byte in plain} | {chr(256 + place): byte for place, byte in enumerate(others)}
@@ -197,9 +195,7 @@ def _trained(family: str, size: int, corpus: Sequence[str]) -> Any:
 
 @cache
 def _corpus(*, whole: bool) -> tuple[str, ...]:
-    """The sources of the standard library, or every third of its modules, and this project's documents, English and
-    Chinese.
-    """
+    """The standard library's sources, or every third module, and this project's documents, English and Chinese."""
     library = Path(sysconfig.get_path("stdlib"))
     apart = {"site-packages", "dist-packages", *(() if whole else ("test", "tests"))}
     sources = [path for path in sorted(library.rglob("*.py")) if not apart & set(path.parts)]
@@ -210,16 +206,16 @@ def _corpus(*, whole: bool) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """Any ratio of tokens to characters: each character has a price, and a token ends wherever a whole one is paid.
+    """Any ratio of tokens to characters: each character has a price, and a token ends once a whole token is paid.
 
     Attributes:
-        per_character: tokens a character, digits apart.
-        per_digit: tokens a digit. Where it is above 1, tokens come that bring no character yet.
-        by_word: no token goes over the beginning of a word, so that a word costs one token at least.
+        per_character: tokens per character other than a digit.
+        per_digit: tokens per digit. Above 1, some tokens complete no character.
+        by_word: no token spans the beginning of a word, so a word costs at least one token.
         head: tokens of the template before the messages.
         each: tokens of the template around each message.
         tail: tokens of the generation prompt.
-        default_system: tokens of a system prompt that stands where the user gives none.
+        default_system: tokens of the system prompt if the user gives none.
     """
 
     per_character: float
