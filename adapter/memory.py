@@ -64,7 +64,7 @@ class Budget:
     work_bytes: int
 
     def for_cache(self, weights: Weights, layout: Layout) -> int:
-        """The memory of each device beside the weights, in bytes; negative if they do not fit.
+        """The memory that the weights leave on each device, in bytes; negative if they do not fit.
 
         If memory is short, work gets half of the rest, so that a launch that may succeed is not given up.
         """

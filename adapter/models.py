@@ -1,4 +1,4 @@
-"""What single models and chips need beside the size of the launch: graphs, dtypes of states, tokenizers, drafts."""
+"""What single models and chips need besides a launch's size: graphs, dtypes of states, tokenizers, drafts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Several machines, for weights or contexts that outgrow one: a pipeline with or without Ray, or data parallelism.
 
-The evaluation service runs on one machine; this is for your own. adapter.toml asks for it:
+The evaluation service runs on one machine; this is for your own. adapter.toml enables it:
 
     multi_node = "ray"                      # or "mp", a pipeline without Ray; or "data-parallel"
     nodes = ["10.0.0.1", "10.0.0.2"]        # the first one serves

@@ -296,7 +296,7 @@ def _scheme(folder: Path) -> str | None:
 
 
 def _modalities(config: Json) -> tuple[str, ...]:
-    """The inputs of the model beside text: image, video, audio."""
+    """The inputs of the model besides text: image, video, audio."""
     parts = config.get("thinker_config")
     parts = parts if isinstance(parts, dict) else config
     images = any(parts.get(name) for name in ("vision_config", "visual", "vision_tower", "vit_config"))

@@ -188,17 +188,17 @@ def _add_flags(tree: Path, version: str, wanted: argparse.Namespace, books: Book
         return
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
-        told = subprocess.run([python, FLAGS, folder], env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run([python, FLAGS, folder], env=environment, capture_output=True, text=True, check=False)
         made = Path(folder, f"vllm-{version}.json")
         if not made.is_file():
-            last = (told.stderr.strip() or "it wrote none").splitlines()[-1]
+            last = (done.stderr.strip() or "it wrote none").splitlines()[-1]
             books.said.append(f"vllm {version}: no catalogue of options by {python}: {last}")
             return
         books.flags[made.name] = made.read_text("utf-8")
     older = [name for name in _catalogues(wanted.data, books) if Version(name) < Version(version)]
     text = (books.flags.get(f"vllm-{older[-1]}.json") or _text(wanted.data, older[-1])) if older else ""
     books.said += release_summary.of_flags(version, books.flags[f"vllm-{version}.json"], text)
-    books.said += [f"  {line}" for line in told.stderr.splitlines() if line.startswith("no names for")]
+    books.said += [f"  {line}" for line in done.stderr.splitlines() if line.startswith("no names for")]
 
 
 def _catalogues(data: Path, books: Books) -> Iterator[str]:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 LEFT_OUT = ("torchvision", "torchaudio", "torchcodec", "triton")
-"""Dependencies beside torch; the registry's builds are for CUDA and break beside a torch for the CPU."""
+"""Packages that come with torch; the registry's builds are for CUDA and break beside a torch for the CPU."""
 STAMP = "npu-adapter-kit.txt"
 
 
@@ -55,7 +55,6 @@ def holds(environment: Path, what: str) -> bool:
 
 
 def stamp(environment: Path, what: str) -> None:
-    """Record what the environment holds."""
     (environment / STAMP).write_text(f"{what}\n", encoding="utf-8")
 
 

@@ -12,7 +12,7 @@
     python3 scripts/make_peer_environment.py fleet         makes .venv-fleet: Ray, 0.4 GB
     python3 scripts/make_peer_environment.py mutants       makes .venv-mutants: mutmut, and what its tests need
 
-The versions beside AISBench are those that it needs today: with a newer pyarrow its first command fails on numpy,
+The packages beside AISBench have the versions that it needs: with a newer pyarrow its first command fails on numpy,
 and a newer setuptools lacks pkg_resources. It accepts any torch; 2.13.0 is the version that vLLM requires, too.
 FastChat predates transformers 5 and pydantic 2. llama.cpp is compiled once, and its wheel kept in
 .cache/wheels. mutmut 3.8 reads an attribute that pytest 9.2 no longer has.

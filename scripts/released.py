@@ -41,10 +41,10 @@ def newest(name: str) -> str:
     Raises:
         ReleaseError: there is none, or the index does not answer.
     """
-    told = _pip("index", "versions", "--pre", name)
-    found = re.search(rf"^{re.escape(name)} \((\S+)\)$", told.stdout, re.MULTILINE)
+    done = _pip("index", "versions", "--pre", name)
+    found = re.search(rf"^{re.escape(name)} \((\S+)\)$", done.stdout, re.MULTILINE)
     if found is None:
-        raise _error(name, "", told.stderr)
+        raise _error(name, "", done.stderr)
     return found[1]
 
 
@@ -98,22 +98,22 @@ def _sdist(name: str, version: str, folder: Path) -> Path:
         each.mkdir()
     (guard / "sitecustomize.py").write_text(GUARD, encoding="utf-8")
     words = ("download", "--no-deps", "--no-binary", ":all:", "--no-build-isolation", "--no-clean")
-    told = _pip(
+    done = _pip(
         *words, "--dest", str(folder), f"{name}=={version}", env={"TMPDIR": str(place), "PYTHONPATH": str(guard)}
     )
     trees = [path.parent for path in place.glob("*/*/PKG-INFO")]
     if not trees:
-        raise _error(name, version, told.stderr)
+        raise _error(name, version, done.stderr)
     return trees[0]
 
 
 def _wheel(name: str, specifier: str, folder: Path) -> Path:
     tree, place = folder / "wheel", folder / "wheels"
     words = ("download", "--no-deps", "--only-binary", ":all:", "--dest", str(place))
-    told = _pip(*words, f"{name}{specifier}")
+    done = _pip(*words, f"{name}{specifier}")
     wheels = list(place.glob("*.whl"))
     if not wheels:
-        raise _error(name, specifier.removeprefix("=="), told.stderr)
+        raise _error(name, specifier.removeprefix("=="), done.stderr)
     with zipfile.ZipFile(wheels[0]) as archive:
         archive.extractall(tree)
     return tree

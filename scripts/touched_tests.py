@@ -56,7 +56,6 @@ def asked_for(changed: Iterable[str]) -> list[Row]:
 
 
 def changed_since(base: str) -> list[str]:
-    """The paths that differ from a commit."""
     command = ["git", "diff", "--name-only", base, "HEAD"]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
 

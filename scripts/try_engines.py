@@ -210,7 +210,6 @@ def probed(url: str, model: str) -> Iterator[str]:
 
 
 def version(row: Row) -> str:
-    """The version of the engine in its environment."""
     command = f"import importlib.metadata as m; print(m.version({row.package!r}))"
     done = subprocess.run(
         [ROOT / row.environment / "bin" / "python", "-c", command], capture_output=True, text=True, check=False

@@ -47,7 +47,7 @@ def _write_page(file: Path, result: TwoRuns, runs: tuple[ProbeRun, ProbeRun]) ->
     Raises:
         KitFailure: the page cannot be written.
     """
-    from healthcheck.report import folder, side_by_side  # noqa: PLC0415 - jinja2 is for those who want a page
+    from healthcheck.report import folder, side_by_side  # noqa: PLC0415 - only a page needs jinja2
 
     rows = [_HEADING, *(_cells(part) for part in result.comparisons)]
     folder.save(
@@ -91,7 +91,6 @@ def as_json(result: TwoRuns) -> dict[str, object]:
 
 
 def lines_of(result: TwoRuns) -> Iterator[str]:
-    """The comparison for a terminal."""
     whole = result.comparisons[0]
     yield from output.paragraph(_verdict(whole), _COLUMNS, "  ")
     yield ""

@@ -28,7 +28,6 @@ STDOUT = Path("-")
 
 
 def arguments(group: argparse._ActionsContainer) -> None:
-    """Declare the options."""
     json_argument(group, msg("the report"))
     group.add_argument("--junit", type=new_place, metavar="FILE", help="write the report as JUnit XML")
     group.add_argument(

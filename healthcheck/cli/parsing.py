@@ -210,6 +210,5 @@ class Version(argparse.Action):
     """`--version`, computed on demand only."""
 
     def __call__(self, *given: Any, **_: Any) -> None:
-        """Print the version and exit."""
         print(version())
         given[0].exit()

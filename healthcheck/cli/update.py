@@ -31,12 +31,12 @@ def run(options: argparse.Namespace) -> int:
         print("  git reset --hard")
         return ExitStatus.NOT_READY
     if done.changes:
-        told = msg(
+        message = msg(
             "updated from {source}, {versions}; look at the changes (git diff --cached) and commit them:",
             source,
             _versions(done),
         )
-        print(say(told))
+        print(say(message))
         print(done.changes, end="")
     else:
         print(say(msg("already up to date with {source}{value}", source, f", {done.after}" if done.after else "")))

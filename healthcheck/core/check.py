@@ -204,5 +204,5 @@ class At:
 
 
 def note(seen: str, *, where: str = "", evidence: Mapping[str, JsonValue] | None = None) -> Finding:
-    """Additional information beside a pass."""
+    """Additional information with a pass."""
     return Finding(level=Level.NOTE, expected="", seen=seen, where=where, evidence=evidence or {})

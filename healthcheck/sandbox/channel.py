@@ -132,7 +132,7 @@ class Channel:
         os.write(self._wake, b"w")
 
     def wait(self, seconds: float) -> tuple[list[Message], list[list[str]]]:
-        """Records and notes that arrive within this time; notes that come first were written first."""
+        """Wait for records and notes; the notes include all that were written before the records."""
         now = time.monotonic()
         for peer in [peer for peer in self._peers.values() if peer.until < now]:
             self._forget(peer)

@@ -11,7 +11,7 @@ from healthcheck.sandbox.job import Job, Record
 
 
 class Role(enum.Enum):
-    """What a stub in Python may record beside commands.
+    """What a stub in Python may record besides commands.
 
     SERVES_ITS_WORDS: a server with the arguments on its own command line. SERVES_ANYTHING: a server with arguments
     from the program that started it. TELLS_FOR_ITS_PARENT: a record of the shell stub that started it.
@@ -32,7 +32,7 @@ class Guest:
         is_absent: whether a program of this machine is hidden from an isolated script.
         scripts: the folder of the stubs in Python, below `job.kit`; "" for none.
         roles: the stubs, by name, that may do more than record a command.
-        readable: files of this machine, beside the system's own, that a confined script may read.
+        readable: files of this machine, besides the system's own, that a confined script may read.
         owned, owned_alone: trees and single folders of the image that root may change there.
         reads: files of a command that are recorded whatever their extension.
         file_variables: environment variables that name a file.

@@ -201,7 +201,6 @@ def _value(member: enum.Enum) -> object:
 
 
 def job_of(data: bytes) -> Job:
-    """Decode a job."""
     fields = json.loads(data)
     lists = {name: tuple(fields[name]) for name in ("shell", "stdlib", "libraries", "packages", "marks")}
     special = {"mode": Mode(fields["mode"]), "limits": Limits(**fields["limits"])}
@@ -209,7 +208,6 @@ def job_of(data: bytes) -> Job:
 
 
 def recording_of(data: bytes) -> Recording:
-    """Decode a recording."""
     fields = json.loads(data)
     records = tuple(
         Record(**{**entry, "argv": tuple(entry["argv"]), "kind": RecordKind(entry["kind"])})

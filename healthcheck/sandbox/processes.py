@@ -109,7 +109,7 @@ def parent(pid: int) -> int:
 
 
 def waits(pid: int) -> bool:
-    """Whether a process sleeps or is gone."""
+    """Whether a process is gone, or neither runs nor waits for the disk."""
     process = _read(pid)
     return process is None or process.state not in "RD"
 
@@ -159,7 +159,6 @@ def send(pid: int, number: int) -> None:
 
 
 def reap() -> None:
-    """Reap every child that has ended."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

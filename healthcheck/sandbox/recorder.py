@@ -99,8 +99,8 @@ class Recorder:
     def _add(self, kind: RecordKind, pid: int, cwd: str, argv: list[str]) -> Record:
         record = self._record(kind, pid, cwd, argv)
         self.found.append(record)
-        told = BETWEEN.join((str(pid), kind.value, cwd, *argv))[:_SHOWN_CHARACTERS]
-        self._channel.shown.add(DONE, f"{told}{END}")
+        line = BETWEEN.join((str(pid), kind.value, cwd, *argv))[:_SHOWN_CHARACTERS]
+        self._channel.shown.add(DONE, f"{line}{END}")
         return record
 
     def _record(self, kind: RecordKind, pid: int, cwd: str, argv: list[str]) -> Record:

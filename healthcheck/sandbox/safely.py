@@ -124,7 +124,6 @@ def chown_tree(folder: str, owner: int) -> None:
 
 
 def chown_one(path: str, owner: int, folder: int | None = None) -> None:
-    """Change the owner of one file, folder or link."""
     os.chown(path, owner, owner, dir_fd=folder, follow_symlinks=False)
 
 

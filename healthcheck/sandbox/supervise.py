@@ -144,7 +144,7 @@ class Supervisor:
             self._replace(asked, handle, connection)
 
     def _record(self, asked: Question, handle: int, path: bytes) -> None:
-        """Connect a stub with the warden, which the filter would otherwise refuse.
+        """Connect a stub to the warden by replacing its socket.
 
         Raises:
             OSError: the path is another one.

@@ -135,7 +135,7 @@ def _add(repository: Path, rendered: Path) -> Adoption:
 
 
 def _blocked(repository: Path, target: Path) -> bool:
-    """Whether the target exists, or a link or file above it would lead out of the repository."""
+    """Whether the target exists, or a folder above it is a link or something else."""
     above = [parent for parent in target.parents if parent != repository and parent.is_relative_to(repository)]
     return os.path.lexists(target) or any(
         os.path.lexists(parent) and (parent.is_symlink() or not parent.is_dir()) for parent in above

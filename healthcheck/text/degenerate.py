@@ -25,7 +25,7 @@ DRAWN_LEAST_CHARS = 400
 DRAWN_CUT_LEAST_CHARS = 120
 """The same for an answer that max_tokens cut."""
 ENCODED_DISTINCT = 12
-"""With at least this many other characters beside the most frequent one, a text is base64 and not constant."""
+"""With at least this many other characters besides the most frequent one, a text is base64 and not constant."""
 CONSTANT_SHARE = 0.6
 CONSTANT_DISTINCT = 3
 LOOP_WINDOW_CHARS = 4000

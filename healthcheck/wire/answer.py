@@ -99,7 +99,6 @@ class Answer(Response):
         super().close()
 
     def reply(self) -> Reply:
-        """The reply so far."""
         return Reply(
             status=self.status,
             reason=self.reason,

@@ -22,21 +22,21 @@ _LEAST_LOGPROB = 10_000.0
 _QUOTED_CHARACTERS = 120
 _ERROR_CHARACTERS = 8000
 _MOST_TOKENS = 2**53
-"""JSON readers agree up to this number; a larger count is ignored."""
+"""The largest count that all JSON readers agree on; larger counts are ignored."""
 
 
 def user(text: str) -> Message:
-    """One user message; its keys in the evaluation client's order."""
+    """One user message, with its keys in the evaluation client's order."""
     return {"content": text, "role": "user"}
 
 
 def request_body(
     messages: Sequence[Message], *, model: str, max_tokens: int, temperature: float, samples: int = 5
 ) -> dict[str, JsonValue]:
-    """The body that the evaluation client sends, its extra fields included, keys in its order.
+    """The request body of the evaluation client, with its extra fields and its order of keys.
 
     Source: AISBench VLLMCustomAPIChat, run against a recording server. `num_return_sequences` and `ignore_eos` are
-    not OpenAI fields, and they are sent all the same: a server that refuses them fails on the service.
+    not OpenAI fields, but the client sends them: a server that refuses them fails on the service.
     """
     return {
         "stream": True,
@@ -66,18 +66,18 @@ class Completion:
         text: every choice's delta.content in order, as the evaluation client concatenates it.
         reasoning: every choice's delta.reasoning_content or delta.reasoning.
         finish_reason: the last one that was sent, "" if none was.
-        done: `[DONE]` was seen.
-        deltas: how many events carried text or reasoning.
-        events: how many JSON events there were.
+        done: `[DONE]` was sent.
+        deltas: the number of events with text or reasoning.
+        events: the number of JSON events.
         usage: token counts, None if none were sent or they are not whole numbers.
         usage_sent: the last usage object as it was sent.
-        faults: what the evaluation client breaks off at, in words, in order.
-        swallowed: what it drops silently.
+        faults: where the evaluation client breaks off, in words, in order.
+        swallowed: what the client drops silently.
         error: the text of an error event inside the stream, "" if there was none.
         choices: one more than the highest choice index: the client joins the texts of all choices.
         identities: the different `id`s of the events, the first eight.
         mean_logprob: the mean log-probability of the tokens, None if the server gave none.
-        torn: how often U+FFFD stands on both sides of the border of two deltas: a character that was cut there.
+        torn: the number of deltas that end with U+FFFD before one that begins with it: a character was split there.
     """
 
     text: str = ""
@@ -102,7 +102,7 @@ class Completion:
 class Reader:
     """Folds a byte stream into a Completion. Feed it bytes; it does no I/O and raises nothing.
 
-    It goes on after what the evaluation client breaks off at, so that a report can say what else is there.
+    It continues where the evaluation client would break off, so that a report can show the rest.
     """
 
     decoder: Decoder = field(default_factory=Decoder)
@@ -127,7 +127,7 @@ class Reader:
     _tokens: int = 0
 
     def feed(self, data: bytes) -> int:
-        """Take bytes; returns how many events with text they completed."""
+        """Process bytes; returns the number of events with text that they completed."""
         before = self._deltas
         for block in self.decoder.feed(data):
             self._take(block)
@@ -135,11 +135,11 @@ class Reader:
 
     @property
     def done(self) -> bool:
-        """`[DONE]` came: the evaluation client reads no further, whatever comes."""
+        """Whether `[DONE]` was sent: the evaluation client stops reading there."""
         return self._done
 
     def close(self) -> Completion:
-        """The stream ended: the completion as far as it came."""
+        """End the stream; returns the completion so far."""
         for block in self.decoder.close():
             self._take(block)
         return Completion(
@@ -270,7 +270,7 @@ def _words(value: JsonValue) -> str:
 
 
 def _plain(text: str) -> str:
-    """The text with lone surrogates, which no file can hold, replaced."""
+    """The text with lone surrogates replaced, which no file can hold."""
     if text.isascii():
         return text
     try:
@@ -281,7 +281,7 @@ def _plain(text: str) -> str:
 
 
 def _parse(text: str) -> JsonValue:
-    """JSON as the evaluation client reads it: by Python's own reader; msgspec is the fast way where both agree.
+    """Parse JSON as the evaluation client does, by Python's own reader; msgspec is faster where both agree.
 
     Raises:
         ValueError: the client could not read it.

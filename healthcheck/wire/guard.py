@@ -46,7 +46,6 @@ class Guard:
         self._watcher.join()
 
     def hold(self, connected: socket.socket | None) -> None:
-        """Set the socket of the exchange."""
         with self._changed:
             self._socket = connected
             if self.reason:

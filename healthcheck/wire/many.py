@@ -137,7 +137,7 @@ class Connections:
                 return await self._ask(idle, answer, request)
             except ConnectionError:
                 # The server may have closed the idle connection before it saw the request: RFC 9112, section 9.3.1.
-                if idle.heard:
+                if idle.answered:
                     raise
         return await self._ask(await self._connect(), answer, request)
 
@@ -182,7 +182,7 @@ class _Connection(asyncio.Protocol):
 
     def __init__(self, siblings: set[_Connection]) -> None:
         self.idle_since = 0.0
-        self.heard = False
+        self.answered = False
         """Whether a byte arrived since the last request."""
         self.closed = asyncio.get_running_loop().create_future()
         self._siblings = siblings
@@ -197,7 +197,7 @@ class _Connection(asyncio.Protocol):
         """Send a request, and wait for the end of its answer."""
         if not self._transport:
             raise ConnectionError(msg("the server closed the connection before it was asked"))
-        self._pending, self.heard = _Pending(answer, waits, pulse), False
+        self._pending, self.answered = _Pending(answer, waits, pulse), False
         self._transport.write(request)
         try:
             return await self._pending.whole()
@@ -214,7 +214,7 @@ class _Connection(asyncio.Protocol):
         self._siblings.add(self)
 
     def data_received(self, data: bytes) -> None:
-        self.heard = True
+        self.answered = True
         if self._pending:
             self._pending.take(data)
         else:
@@ -242,7 +242,6 @@ class _Pending:
         self._timer = self._loop.call_later(min(waits.silence_s, waits.answer_s), self._look)
 
     async def whole(self) -> Timed:
-        """Wait for the end of the answer."""
         try:
             await self._end
         finally:
@@ -251,7 +250,6 @@ class _Pending:
         return Timed(reply=self._answer.reply(), first_s=first, seconds=time.monotonic() - self._began)
 
     def take(self, data: bytes) -> None:
-        """Process bytes that arrived."""
         if self._end.done():
             self._answer.reusable = False
             return
@@ -271,7 +269,6 @@ class _Pending:
             self._timer = self._loop.call_later(_AFTER_DONE_S, self._look)
 
     def lost(self, error: Exception | None) -> None:
-        """Handle the end of the connection."""
         if self._end.done():
             return
         try:

@@ -51,7 +51,7 @@ def main() -> None:
         return
     used = max(own_peak_kib(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
     servers = [record for record in found.records if record.kind is RecordKind.SERVER]
-    told = {
+    result = {
         "mode": job.mode.value,
         "ended_by": found.ended_by.value,
         "exit_status": found.exit_status,
@@ -64,7 +64,7 @@ def main() -> None:
         "environments": [dict(record.env) for record in found.records],
         "memory_mib": used // 1024,
     }
-    print(json.dumps(told))
+    print(json.dumps(result))
 
 
 main()

@@ -192,7 +192,7 @@ ZIPS = (ENTRIES, CHANGES, st.binary(max_size=30), st.integers(0, 60), st.integer
 @MANY
 @given(*ZIPS)
 def test_zips(entries: list, changes: list, comment: bytes, cut: int, more: int) -> None:
-    """Cut off, overlapping, encrypted, bombs, zip64, sizes and places of all kinds: never another error, bounded memory."""
+    """Truncated, overlapping, encrypted, bombs, zip64, wrong sizes and offsets: no other error, bounded memory."""
     with tempfile.TemporaryDirectory() as place_:
         weights = Path(place_, "pytorch_model.bin")
         weights.write_bytes(damaged(entries, changes, comment, cut, more))

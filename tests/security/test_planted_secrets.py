@@ -32,7 +32,7 @@ from tests.support.rows import rows
 
 Item = TypeVar("Item")
 OTHERS = ("because", "expected", "fix", "where", "evidence")
-"""The fields of a result beside `seen` that quote something."""
+"""The fields of a result besides `seen` that quote something."""
 
 
 def batched(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:

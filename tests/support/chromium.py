@@ -75,7 +75,6 @@ class Browser:
         return tab
 
     def call(self, method: str, session: str = "", **parameters: object) -> dict:
-        """Send a command and return its answer."""
         self._last += 1
         message = {"id": self._last, "method": method, "params": parameters}
         os.write(self._to, json.dumps(message | ({"sessionId": session} if session else {})).encode() + b"\0")

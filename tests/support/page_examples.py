@@ -29,7 +29,6 @@ class Example:
 
 
 def example(page: catalogue.Page) -> Example:
-    """The example of a page that has one."""
     _, _, rest = page.body.partition(EXAMPLE)
     before, _, after = rest.partition(REPAIRED)
     return Example(wrong=_blocks(before), right={**_blocks(before), **_blocks(after)})

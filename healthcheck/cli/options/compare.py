@@ -13,7 +13,6 @@ MARGIN = 0.05
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     parser.add_argument("first", type=place, metavar="RUN_A", help="run folder of the reference, such as the GPU")
     parser.add_argument("second", type=place, metavar="RUN_B", help="run folder to compare with it")
     parser.epilog = exit_statuses(

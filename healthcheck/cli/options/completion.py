@@ -19,6 +19,5 @@ for every shell: write its output to
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     parser.add_argument("shell", choices=SHELLS)
     parser.epilog = joined("\n\n", [INSTALL, exit_statuses({0: msg("printed"), 2: msg("wrong usage")})])

@@ -11,7 +11,6 @@ from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     parser.description = msg(
         "Find the cause of a failed launch in its log: a failure that the kit knows and\n"
         "that the last error shows, with the lines, the cause, the fix and the source.\n"

@@ -10,7 +10,6 @@ from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     parser.epilog = exit_statuses(
         {
             0: msg("everything that the kit needs is there"),

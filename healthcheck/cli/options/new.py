@@ -12,7 +12,6 @@ from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     parser.epilog = exit_statuses({0: msg("made"), 2: msg("wrong usage; nothing was made")})
     parser.add_argument(
         "destination", metavar="DEST", nargs="?", type=new_place,

@@ -10,7 +10,6 @@ from healthcheck.cli.places import new_place, place
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     servers.arguments(parser)
     sampling.files(parser)
     sampling.arguments(parser)

@@ -12,7 +12,6 @@ DEFAULT_DEADLINE_S = 1800.0
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "url", metavar="URL", nargs="+", help=msg(
 "the server's root, such as http://127.0.0.1:{port}; several servers of one model share the "

@@ -14,7 +14,6 @@ from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     parser.epilog = exit_statuses(
         {
             0: msg("it served until a signal came"),

@@ -11,7 +11,6 @@ from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     parser.epilog = exit_statuses(
         {
             0: msg("merged, or up to date already"),

@@ -19,7 +19,6 @@ DEFAULT_LEVEL = 2
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the subcommands and their options."""
     commands = parser.add_subparsers(title=msg("subcommands"), dest="subcommand", metavar="COMMAND", required=True)
     verify = _subcommand(commands, "verify", msg("verify the adapters of a job file"), parser)
     _jobs_argument(verify)

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the subcommand; returns its exit status."""
     return _SUBCOMMANDS[options.subcommand](options)
 
 
@@ -66,7 +65,7 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
             ).run()
         finally:
             listener.close()
-    return _told(fleet, out)
+    return _print_table(fleet, out)
 
 
 def _jobs(options: argparse.Namespace) -> tuple[Job, ...]:
@@ -83,10 +82,10 @@ def _collect(options: argparse.Namespace) -> ExitStatus:
     with journal.opened(out, asked, resume=False) as kept:
         fleet = collect.collected(asked, left, out, kept)
         outputs.write(out, fleet, translation_of_the_process())
-    return _told(fleet, out)
+    return _print_table(fleet, out)
 
 
-def _told(fleet: Fleet, out: Path) -> ExitStatus:
+def _print_table(fleet: Fleet, out: Path) -> ExitStatus:
     """Print the closing table; returns the exit status."""
     translation = translation_of_the_process()
     print("\n".join(show.table(fleet, translation)))

@@ -14,7 +14,6 @@ TIMEOUT_S = 600.0
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     parser.epilog = exit_statuses({0: msg("scored"), 2: msg("wrong usage, or scores that do not fit the run")})
     parser.add_argument("run_folder", type=place, metavar="RUN", help="run folder of a probe")
     source = parser.add_mutually_exclusive_group(required=True)

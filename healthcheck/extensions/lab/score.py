@@ -50,15 +50,15 @@ def run(options: argparse.Namespace) -> int:
 def _refresh_report(run: ProbeRun) -> None:
     """Update the figures of the report: nothing else in it, of the probe or of other stages, depends on scores."""
     try:
-        told = json_text.load(read_bounded(run.folder / REPORT, MAX_REPORT_BYTES))
+        report = json_text.load(read_bounded(run.folder / REPORT, MAX_REPORT_BYTES))
     except (OSError, KitError):
         return
-    before = told.get("metrics") if isinstance(told, dict) else None
+    before = report.get("metrics") if isinstance(report, dict) else None
     now = redacted(folder.read_metrics(run.folder), redactor(os.environ))
-    if not isinstance(told, dict) or not isinstance(before, dict) or not isinstance(now, dict):
+    if not isinstance(report, dict) or not isinstance(before, dict) or not isinstance(now, dict):
         return
     without = {name: value for name, value in before.items() if not name.endswith(SCORED)}
-    save(run.folder / JSON, json_text.dump({**told, "metrics": {**without, **now}}))
+    save(run.folder / JSON, json_text.dump({**report, "metrics": {**without, **now}}))
     with contextlib.suppress(OSError, KitError):
         page = read_bounded(run.folder / PAGE, MAX_REPORT_BYTES).decode()
         save(run.folder / PAGE, with_choices(page, run, translation_of_the_process()).encode())
@@ -75,7 +75,6 @@ def as_json(run: ProbeRun, scores: UserScores) -> dict[str, object]:
 
 
 def lines_of(run: ProbeRun, scores: UserScores) -> Iterator[str]:
-    """The figures for a terminal."""
     grid = figures.grid(run)
     yield plain(msg("{values} scores from {source}", len(scores.values), scores.source))
     yield msg(

@@ -17,7 +17,6 @@ _DEFAULT = NumericsSettings(url="")
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     parser.add_argument(
         "url", metavar="URL", help=msg("the server's root, such as http://127.0.0.1:{port}", contract.PORT)
     )

@@ -12,7 +12,6 @@ from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
     parser.epilog = exit_statuses(
         {
             0: msg("figures could be recomputed; for a report.json: its run was ready"),

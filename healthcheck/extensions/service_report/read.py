@@ -67,7 +67,6 @@ def as_json(readings: list[Reading]) -> dict[str, object]:
 
 
 def lines_of(reading: Reading) -> Iterator[str]:
-    """A reading for a terminal."""
     task = reading.task
     place = f"{task.root}/" if task.root else ""
     yield plain(
@@ -135,10 +134,10 @@ def _votes(reading: Reading) -> Iterator[str]:
         f"agreement@{n}": msg("the share of the most frequent answer, right or wrong"),
         msg("wrong consensus"): msg("more than half of the {n} give the same wrong answer", n),
     }
-    told = {e.name: _percent(e) for e in reading.votes if e.name in meanings and n > 1}
+    values = {e.name: _percent(e) for e in reading.votes if e.name in meanings and n > 1}
     say = translation_of_the_process().say
     rows = [
-        (say(msg("{name}: {figure}", name, figure)), f"({say(meanings[name])})") for name, figure in told.items()
+        (say(msg("{name}: {figure}", name, figure)), f"({say(meanings[name])})") for name, figure in values.items()
     ]
     yield from aligned(rows) if rows else ()
 
