@@ -49,7 +49,7 @@ def main(guest: Guest = BARE) -> None:
         signal.signal(number, _end)
     kernel.die_with_parent(signal.SIGKILL if job.isolated else signal.SIGTERM)
     job = replace(job, stranger=outside.stranger())
-    recording = _isolated(job, guest) if job.isolated else _among_others(job, guest)
+    recording = _isolated(job, guest) if job.isolated else _without_namespaces(job, guest)
     with open(answer, "wb") as stream:
         stream.write(recording)
 
@@ -68,7 +68,7 @@ def _isolated(job: Job, guest: Guest) -> bytes:
         return _received(answer, job) or _failure(EndedBy.LOST, msg("it was killed"))
 
 
-def _among_others(job: Job, guest: Guest) -> bytes:
+def _without_namespaces(job: Job, guest: Guest) -> bytes:
     """Run the job among the processes of this machine, and always end every process that it started."""
     kernel.adopt_orphans()
     kernel.not_dumpable()

@@ -68,7 +68,7 @@ _WORD = re.compile(r"[(\"'“‘*_]*([^\W\d_]+(?:['’-][^\W\d_]+)*)[.,;:!?…)\
 _DRAWN_RUN = re.compile(r"((?:[^\w\s!?]|[\d_]))\1{3,199}(?!\1)")
 """A run of one drawing character, no longer than in rules, tables and rows of emoji."""
 _SHOUTED = "!?\ufffd"
-"""Characters that are no drawing characters, and into which token 0 and broken bytes decode."""
+"""Characters that nobody draws with; token 0 and broken bytes decode to them."""
 _LEADS_ON = frozenset(
     re.findall(
         r"\w+",
