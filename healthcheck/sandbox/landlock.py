@@ -27,7 +27,7 @@ def abi() -> int:
 
 
 def restrict_files(rights: Mapping[str, bool]) -> None:
-    """Allow only these files and folders: all may be read, and changed where the value is True.
+    """Allow only these files and folders: reading for all, changing for those with True.
 
     Raises:
         OSError: the kernel cannot enforce it.

@@ -15,7 +15,7 @@ _REFUSED_OFTEN = 6
 """A port polled this often is being waited for; a check whether it is free asks less often."""
 _MOST = 200
 _ENDS_S = 1.0
-"""How long a sleep whose time limit has passed waits for the signal that ends it."""
+"""After its time limit, a sleep waits this long for the signal that ends it."""
 
 
 class Notes:

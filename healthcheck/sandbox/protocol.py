@@ -3,7 +3,7 @@
 ADDRESS = "10.213.37.2"
 """The sandbox's own address: private, and unlikely in any script."""
 HOST_NAME = "6d1f0c9be27a"
-"""Looks like a container's."""
+"""Looks like the host name of a container."""
 TRACE = "trace.sh"
 """What the bash that runs the script reads first."""
 LOADING = "loading"
