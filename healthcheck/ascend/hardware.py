@@ -40,7 +40,7 @@ class Npu:
     Attributes:
         memory_mib: the size that npu-smi prints.
         usable_gib: the total that torch_npu reports; an estimate if none was recorded.
-        devices: how many a usual machine has.
+        devices: how many a typical machine has.
         per_card: how many devices a card has.
         shown: its name in the table of npu-smi; `soc` its name in torch_npu.
     """
@@ -92,8 +92,8 @@ class _Catalogue:
 
     Attributes:
         aliases: Huawei's names of products and series, and of variants.
-        several: names of unlike kinds: npu-smi calls an A3 Ascend910, and there were three generations of the
-            Atlas 300I.
+        several: names of several unlike kinds: npu-smi calls an A3 Ascend910, and the Atlas 300I had three
+            generations.
     """
 
     kinds: tuple[Npu, ...]
@@ -107,7 +107,6 @@ def _catalogue() -> _Catalogue:
 
 
 def known() -> tuple[Npu, ...]:
-    """All known kinds."""
     return _catalogue().kinds
 
 
@@ -157,7 +156,7 @@ def named_devices(npu: str, npus: int) -> Devices:
 
 
 def listed_devices(names: Sequence[str], memory_mib: int) -> Devices | None:
-    """The devices in a table of npu-smi, by their names and the memory of one; None if the kind is unknown."""
+    """The devices in a table of npu-smi, from their names and the memory of one; None if the kind is unknown."""
     kinds = [kind for name in names[:1] for kind in known() if kind.shown == name] or find("".join(names[:1]))
     nearest = min(kinds, key=lambda kind: abs(kind.memory_bytes - memory_mib * MIB), default=None)
     return Devices(kind=nearest, count=len(names)) if nearest else None

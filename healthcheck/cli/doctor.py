@@ -110,7 +110,7 @@ def look() -> Iterator[Part]:
 
 
 def _extensions() -> Iterator[Part]:
-    """What is installed beside the kit, and whether it can be used."""
+    """The installed extensions, and whether they can be used."""
     for group, use in _GROUPS.items():
         for extension in extensions.installed(group):
             found, without = extension.distribution, ""

@@ -1,4 +1,4 @@
-"""The servers of a probe: those that are named, or those that the extension fleet launches on a cluster of Ray."""
+"""The servers of a probe: given by their addresses, or launched by the extension fleet on a cluster of Ray."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Servers:
 
 
 Launched = Callable[[argparse.Namespace, ProbeSettings, Path, Progress], AbstractContextManager[Servers]]
-"""What the extension gives: it launches the servers that the options ask for, and ends them with the context."""
+"""The function of the extension: launches servers as the options say, and ends them with the context."""
 
 
 @contextmanager

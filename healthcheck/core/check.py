@@ -140,7 +140,7 @@ def check(
     requires: tuple[str, ...] = (),
     by_row: bool = False,
 ) -> Callable[[Callable[[Facts], Iterable[Finding]]], Check[Facts]]:
-    """Declare a check. The function's docstring becomes its page, with the places of `filled`.
+    """Declare a check. The function's docstring becomes its page, with the placeholders of `filled`.
 
     Without `stage`, the check belongs to the stage that its id begins with.
     """
@@ -195,7 +195,7 @@ unsettled = functools.partial(_finding, Level.UNSETTLED)
 
 
 class At:
-    """The three of them about one place: a file and line, a command or a request."""
+    """`fail`, `warn` and `unsettled` for one place: a file and line, a command or a request."""
 
     def __init__(self, where: str) -> None:
         self.fail = functools.partial(fail, where=where)

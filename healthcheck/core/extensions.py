@@ -30,7 +30,7 @@ from healthcheck.text.messages import Message, msg
 CHECKS = "npu_adapter.checks"
 COMMANDS = "npu_adapter.commands"
 PARTS = "parts"
-"""What an option of a core command uses, such as `verify --numerics`; only the kit's own extensions have them."""
+"""Implementations of options of core commands, such as `verify --numerics`; for the kit's own extensions only."""
 OWN: tuple[tuple[str, str, str], ...] = (
     (COMMANDS, "fleet", "healthcheck.extensions.fleet.command:COMMAND"),
     (COMMANDS, "numerics", "healthcheck.extensions.numerics.command:COMMAND"),
@@ -43,7 +43,7 @@ OWN: tuple[tuple[str, str, str], ...] = (
     (PARTS, "numerics", "healthcheck.extensions.numerics.measuring:IN_A_RUN"),
     (PARTS, "lab", "healthcheck.extensions.lab.part"),
 )
-"""Group, name and place of each, as an entry point has them: they work in a clone that is not installed."""
+"""Group, name and place of each, as in an entry point: they also work in a clone that is not installed."""
 RESERVED = frozenset({stage.value for stage in Stage} | {"task", "extension"})
 """The first words of the kit's own check ids, which no extension may use."""
 _ID = re.compile(r"([a-z0-9-]+)/[a-z0-9-]+")
@@ -120,7 +120,7 @@ def own(group: str) -> tuple[Extension, ...]:
 
 
 def own_checks() -> tuple[Check[Any], ...]:
-    """The checks of the kit's own extensions, which run where an option asks for them."""
+    """The checks of the kit's own extensions, which run if an option requests them."""
     loaded: list[Any] = [each.load() for each in own(CHECKS)]
     return tuple(check for checks in loaded for check in checks)
 
@@ -157,7 +157,7 @@ def part(name: str, option: str) -> Any:
 
 
 def part_if_there(name: str) -> Any:
-    """What an extension adds to a core command that needs none of it; None without the extension."""
+    """The object that an extension adds to a core command; None without the extension."""
     return next((each.load() for each in own(PARTS) if each.name == name), None)
 
 

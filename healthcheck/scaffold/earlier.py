@@ -1,4 +1,4 @@
-"""The template as it was when a repository was made: kept by the kit, or in a vendored wheel."""
+"""Finds the template of an earlier version: kept by the kit, or in a vendored wheel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _IN_WHEEL = "healthcheck/template/"
 def unpack(repository: Path, made: Answers, scratch: Path) -> Path | None:
     """A folder with the kit's own template in the version of the answers; None if it cannot be found.
 
-    `scratch` is a folder, not made yet, that outlives the result.
+    `scratch` is a folder that does not exist yet and outlives the result.
     """
     wanted = made.version.rpartition("-")[2]
     kept = [(archive, "") for archive in template.KEPT.glob("*.zip") if archive.stem == made.version]

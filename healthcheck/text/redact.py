@@ -56,7 +56,7 @@ _PREPOSITIONS = frozenset({"and", "from", "in", "is", "of", "or", "to", "with"})
 _SHELL_SAYS = re.compile(
     r"unbound variable|readonly variable|parameter (?:not set|null)|is not set|[\w./-]{0,80}\.sh: (?:line )?\d+: "
 )
-"""Behind the name of a variable: "HF_TOKEN: unbound variable"."""
+"""Follows the name of a variable: "HF_TOKEN: unbound variable"."""
 
 
 def beginning(text: str, limit: int) -> str:
@@ -101,7 +101,7 @@ def _secret_behind(pair: re.Match[str]) -> tuple[int, int]:
 
 
 def _is_given(pair: re.Match[str], word: str) -> bool:
-    """Whether the word behind a name is its secret: a sentence or a shell may speak of the name alone."""
+    """Whether the word after a name is its secret; a sentence or a shell may mention only the name."""
     name, separator = pair["name"], pair["sep"]
     if _SHELL_SAYS.match(pair.string, pair.end()) or _NOTHING.fullmatch(word) or not says_secret(name):
         return False
@@ -116,7 +116,7 @@ def _is_given(pair: re.Match[str], word: str) -> bool:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    """Whether a variable or a field of this name has a secret for its value."""
+    """Whether the value of a variable or field with this name is a secret."""
     is_word = _WORD.fullmatch(name) and not _LIKELY.match(value)
     return says_secret(name) and not is_word and not _NOTHING.fullmatch(value)
 

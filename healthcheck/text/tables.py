@@ -1,4 +1,4 @@
-"""Tables on the terminal: columns of texts, some of which are Chinese and twice as wide."""
+"""Tables on the terminal, aligned by columns: Chinese characters are twice as wide."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from healthcheck.text.language import is_wide
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A line for each row, its columns as wide as their widest cell; the last is as long as it is."""
+    """One line per row. Each column is as wide as its widest cell, except the last, which is not padded."""
     widths = [max(_columns(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     return ["  ".join([*map(padded, row, widths), row[-1]]).rstrip() for row in rows]
 
 
 def padded(cell: str, width: int) -> str:
-    """The cell with blanks behind it, up to so many columns."""
+    """The cell, padded with blanks to `width` columns."""
     return cell + " " * (width - _columns(cell))
 
 

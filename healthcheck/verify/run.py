@@ -39,11 +39,11 @@ TASKS = {task.value: task for task in contract.Task}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """What an extension measures of a running server, between the endpoint and the probe.
+    """A measurement of a running server by an extension, between the endpoint and the probe.
 
     Attributes:
-        checks: all that it judges.
-        judge: asks the server at the URL, and brings the results into the run.
+        checks: all of its checks.
+        judge: measures the server at a URL, and adds the results to the run.
     """
 
     checks: tuple[Check[Any], ...]
@@ -51,7 +51,7 @@ class Measurement:
 
 
 AskEngine = Callable[["Run", "Submission", "LaunchPlan", Path], None]
-"""Judges the configuration that the real vLLM builds for a plan, and brings the result into the run."""
+"""Judges the configuration that the real vLLM builds for a plan, and adds the result to the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +74,9 @@ class Request:
         out: the report folder.
         environment: variables of the launch in addition to those of every launch.
         deadline_s: how long a launch may take to answer; the service's own deadline is unknown.
-        deep: has the real vLLM and vllm-ascend build the engine's configuration, too; None without that.
-        numerics: compares requests that must have the same log-probabilities, None if nobody asked for it.
-        engine_python: the Python that has both, "" for the one that is found.
+        deep: builds the engine's configuration with the real vLLM and vllm-ascend, too; None to skip it.
+        numerics: compares requests that must have the same log-probabilities; None to skip it.
+        engine_python: the Python that has both, "" to search for one.
         unconfined: if this system has no sandbox, deploy.sh runs with all permissions of this user.
     """
 

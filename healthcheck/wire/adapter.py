@@ -45,7 +45,7 @@ class GuardedAdapter(HTTPAdapter):
 
 
 def _guarded(kind: type[Kind], guard: Guard) -> type[Kind]:
-    """The class, with connections that hand over their socket, and whose response is read here."""
+    """A subclass whose connections hand their socket to the guard and read the response with httptools."""
 
     class Guarded(kind):  # type: ignore[misc, valid-type]  # a class by the name of a variable
         def connect(self) -> None:

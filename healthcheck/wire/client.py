@@ -60,7 +60,7 @@ class Exchange(Reply):
 
     @property
     def folded(self) -> Completion:
-        """The folded stream; an empty one where there is none."""
+        """The folded stream; an empty completion if there is none."""
         return self.completion or Completion()
 
 

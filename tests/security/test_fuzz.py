@@ -186,7 +186,7 @@ def damaged(entries: list, changes: list, comment: bytes, cut: int, more: int) -
 
 
 ZIPS = (ENTRIES, CHANGES, st.binary(max_size=30), st.integers(0, 60), st.integers(-40, 3))
-"""The arguments of `damaged`."""
+"""The strategies for the arguments of `damaged`."""
 
 
 @MANY

@@ -19,7 +19,7 @@ STREAM_OPTIONS = "stream_options"
 CLIENT_WAITS_S = 5
 """How long the evaluation client waits for /v1/models."""
 APART = {"apart": True}
-"""Marks a field that `every_stream` leaves out: its exchanges are no streams, or another check reads them."""
+"""Marks a field that `every_stream` leaves out: its exchanges are not streams, or another check reads them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
