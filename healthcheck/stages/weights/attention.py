@@ -6,13 +6,13 @@ from healthcheck.ascend import schemes
 from healthcheck.ascend.hardware import Family, Npu
 from healthcheck.ascend.schemes import Attention
 from healthcheck.core.check import Findings, fail, unsettled, warn
-from healthcheck.stages.plan.checks.one_machine import SETTINGS
 from healthcheck.stages.plan.vllm_cli.catalogue import nearest
 from healthcheck.stages.weights.documents import text_of
 from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.load import read_load
 from healthcheck.stages.weights.memory import latent_rank
+from healthcheck.stages.weights.settings import line_of
 from healthcheck.text.messages import msg
 
 BACKEND, CACHE = "attention-backend", "kv-cache-dtype"
@@ -81,9 +81,8 @@ def _cache(facts: WeightsFacts, attention: Attention) -> Findings:
 
 def _place(facts: WeightsFacts, option: str) -> str:
     """The line of adapter.toml that names the option (among extra_args), else the command."""
-    lines = enumerate(facts.plan.settings.splitlines() if facts.plan else (), 1)
-    found = (at for at, line in lines if f"--{option}" in line and not line.lstrip().startswith("#"))
-    return next((f"{SETTINGS}:{at}" for at in found), facts.place)
+    named = line_of(facts.plan, rf"(?!\s*#).*--{option}") if facts.plan else ""
+    return named or facts.place
 
 
 def _end(facts: WeightsFacts, attention: Attention, named: str, chip: Npu) -> tuple[str, bool]:

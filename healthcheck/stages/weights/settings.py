@@ -40,9 +40,10 @@ def _is_spelled_out(plan: LaunchPlan, match: re.Match[str]) -> bool:
 
 def _place(plan: LaunchPlan, key: str) -> str:
     """The line that sets the key, else the one that has it commented out."""
-    lines = plan.settings.splitlines()
-    for pattern in (rf"\s*{key}\s*=", rf"\s*#\s*{key}\s*="):
-        found = next((at for at, line in enumerate(lines, 1) if re.match(pattern, line)), 0)
-        if found:
-            return f"{SETTINGS}:{found}"
-    return SETTINGS
+    return line_of(plan, rf"\s*{key}\s*=") or line_of(plan, rf"\s*#\s*{key}\s*=") or SETTINGS
+
+
+def line_of(plan: LaunchPlan, pattern: str) -> str:
+    """The first line of adapter.toml that begins with a pattern; "" if none does."""
+    lines = enumerate(plan.settings.splitlines(), 1)
+    return next((f"{SETTINGS}:{at}" for at, line in lines if re.match(pattern, line)), "")
