@@ -27,9 +27,10 @@ RESULTS = WELL | MILD | LEFT_OUT | {"FAIL", "EMERGENCY_WARN"}
 MAX_ITEMS = 200
 MAX_DEPTH = 12
 _SOURCED = msg('source "$1" >/dev/null 2>&1; shift; exec ascend-dmi "$@"')
-_HEADING = re.compile(r"\s+(\w{1,40}):$")
-
-
+_PLAIN = re.compile(
+    rf"^[ \t]+(\w{{1,40}}):\n[ \t]*({'|'.join(RESULTS)})[ \t]*$((?:\n[ \t]*\*{{3}}.*)*)",
+    re.IGNORECASE | re.MULTILINE,
+)
 LIMITS_S = {Scene.HEALTH: 600.0, Scene.PERFORMANCE: 4 * 3600.0, Scene.STRESS: 10 * 3600.0}
 """The guide says at most 2 minutes, 3 hours, and 9.5 hours."""
 
@@ -113,13 +114,6 @@ def _words(value: JsonValue) -> str:
 
 def _from_text(text: str) -> Iterator[Item]:
     """The plain output: the name and a colon, below it the result, below that lines that begin with ***."""
-    lines = text.splitlines()
-    for at, line in enumerate(lines[:-1]):
-        heading, result = _HEADING.match(line), lines[at + 1].strip().upper()
-        if heading and result in RESULTS:
-            said = []
-            for after in lines[at + 2 :]:
-                if not after.strip().startswith("***"):
-                    break
-                said.append(after.strip(" *"))
-            yield Item(name=heading[1], result=result, said=joined("; ", said)[:600])
+    for name, result, below in _PLAIN.findall(text.replace("\r\n", "\n")):
+        said = joined("; ", (line.strip(" \t*") for line in below.splitlines() if line))
+        yield Item(name=name, result=result.upper(), said=said[:600])

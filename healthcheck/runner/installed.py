@@ -7,6 +7,7 @@ Before: /usr/local/Ascend/ascend-toolkit/latest/<arch>-linux/ascend_toolkit_inst
 from __future__ import annotations
 
 import glob
+import re
 
 from healthcheck.runner.machine import Machine
 from healthcheck.runner.npu_smi import value_after, whole
@@ -101,8 +102,5 @@ def _scripts(machine: Machine, *, sourced: bool, atb_sourced: bool) -> tuple[str
 
 def _value(text: str, name: str) -> str:
     """From lines of `name=value`; quotes and brackets around the value are taken off."""
-    for line in text.splitlines():
-        key, equals, value = line.partition("=")
-        if equals and key.strip() == name:
-            return value.strip().strip("\"'[]")[:80]
-    return ""
+    found = re.search(rf"^[ \t]*{re.escape(name)}[ \t]*=(.*)$", text, re.MULTILINE)
+    return found[1].strip().strip("\"'[]")[:80] if found else ""

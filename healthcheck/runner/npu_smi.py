@@ -25,6 +25,9 @@ MAX_HOLDERS = 4096
 _OLD_HBM_MIB = 32768
 _ABSENT = {"", "-", "NA", "N/A"}
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_TOOL = re.compile(r"^[ \t|]*npu-smi[ \t|]+([0-9][^\s|]*)", re.MULTILINE)
+_DRIVER = re.compile(r"(?<![^\s|])Version:[ \t|]+([^\s|]+)")
+_USED_OF_TOTAL = re.compile(r"(?<![^\s/])([0-9]{1,12})\s*/\s*([0-9]{1,12})(?![^\s/])")
 _CODE = re.compile(r"\bret(?:\s+is|\s*=)\s*-(\d{1,12})(?!\d)")
 
 
@@ -98,8 +101,9 @@ def parse(text: str) -> Table:
     Raises:
         SmiError: there is no complete row of a chip in it.
     """
-    lines = _ESCAPES.sub("", text).splitlines()
-    tool, driver = _versions(lines)
+    text = _ESCAPES.sub("", text)
+    lines = text.splitlines()
+    tool, driver = _versions(text)
     rows = [cells for line in lines if (cells := _cells(line))]
     border = next((at for at, cells in enumerate(rows) if "Process id" in cells), None)
     read = tuple(_chips(rows[:border]))
@@ -143,16 +147,10 @@ def value_after(text: str, beginning: str) -> str:
     return next((line.removeprefix(beginning).strip() for line in lines if line.startswith(beginning)), "")
 
 
-def _versions(lines: list[str]) -> tuple[str, str]:
+def _versions(text: str) -> tuple[str, str]:
     """From "npu-smi 25.5.1   Version: 25.5.1", boxed or not."""
-    tool = driver = ""
-    for line in lines:
-        words = line.replace("|", " ").split()
-        if not tool and words[:1] == ["npu-smi"] and len(words) > 1 and words[1][:1].isdigit():
-            tool = words[1]
-        if not driver and "Version:" in words[:-1]:
-            driver = words[words.index("Version:") + 1]
-    return tool, driver
+    tool, driver = _TOOL.search(text), _DRIVER.search(text)
+    return tool[1] if tool else "", driver[1] if driver else ""
 
 
 def _cells(line: str) -> tuple[str, ...]:
@@ -223,14 +221,7 @@ def _chip(first: tuple[str, ...], second: tuple[str, ...]) -> Chip | None:
 
 def _figures(cell: str) -> list[tuple[int, int]]:
     """Each "used / total" pair: "0   0 / 0   41697/ 65536" has a load of 0 and two pairs."""
-    words = cell.replace("/", " / ").split()
-    pairs = []
-    for at, word in enumerate(words):
-        if word == "/" and 0 < at < len(words) - 1:
-            used, total = whole(words[at - 1]), whole(words[at + 1])
-            if used is not None and total is not None:
-                pairs.append((used, total))
-    return pairs
+    return [(int(used), int(total)) for used, total in _USED_OF_TOTAL.findall(cell)]
 
 
 def _holder(cells: tuple[str, ...]) -> Holder | None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from healthcheck.runner.npu_smi import MAX_CHIPS, MAX_HOLDERS, Holder, whole
 
+_PROCESS = re.compile(
+    r"^[ \t]*Process id:[ \t]*([0-9]{1,12})[ \t]*Process name:(.*?)(?:Process memory\(MB\):(.*))?$", re.MULTILINE
+)
 _COLUMNS = ("NPU ID", "Slot ID", "Chip ID", "Chip Logic ID", "Chip Phy-ID", "Chip Name")
 
 
@@ -80,14 +85,11 @@ def fields(text: str) -> Fields:
 
 def process_memory(text: str, *, npu: int, chip: int) -> tuple[Holder, ...]:
     """`info -t proc-mem -i NPU -c CHIP`: the processes on one chip."""
-    found = []
-    for line in text.splitlines():
-        head, _, rest = line.partition("Process name:")
-        name, _, memory = rest.partition("Process memory(MB):")
-        pid = whole(head.strip().removeprefix("Process id:"))
-        if pid is not None and rest:
-            found.append(Holder(npu=npu, chip=chip, pid=pid, name=name.strip(), memory_mib=whole(memory)))
-    return tuple(found[:MAX_HOLDERS])
+    found = (
+        Holder(npu=npu, chip=chip, pid=int(pid), name=name.strip(), memory_mib=whole(memory))
+        for pid, name, memory in _PROCESS.findall(text)
+    )
+    return tuple(islice(found, MAX_HOLDERS))
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
