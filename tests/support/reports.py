@@ -93,7 +93,6 @@ def report(*, simulated: bool = False) -> Report:
                 {"relation": "again", "length": length, "shift": 0.01} for length in (20, 60, 130, 900, 8000)
             ]
             + [{"relation": f"in a batch of 3 {HOSTILE}", "length": 130, "shift": 6.02}],
-            "numerics_by_position": {"again": [[1, 0.0], [2, 1e-4]], f"in a batch of 3 {HOSTILE}": [[1, 2.5]]},
         },
         provenance={
             "kit": "0",

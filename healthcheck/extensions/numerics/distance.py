@@ -12,24 +12,18 @@ LEAST_LOGPROB = math.log(0.02)
 
 def difference(one: Reading, other: Reading) -> Difference:
     """Compare position by position, up to the first that has another token: what follows it has another prompt."""
-    shift = flip = 0.0
-    kls: list[float] = []
-    diverged = False
+    shift = flip = kl = 0.0
+    positions, diverged = 0, False
     for here, there in zip(one.positions, other.positions, strict=False):
+        positions += 1
         shift = max(shift, _shift(here, there), _shift(there, here))
-        kls.append(divergence(here, there))
+        kl = max(kl, divergence(here, there))
         if here.token != there.token:
             flip, diverged = _lead(here, there.token), True
             break
     else:
         diverged = len(one.positions) != len(other.positions)
-    return Difference(
-        shift=shift,
-        flip=flip,
-        positions=len(kls),
-        kls=tuple(kls),
-        diverged=diverged,
-    )
+    return Difference(shift=shift, flip=flip, positions=positions, kl=kl, diverged=diverged)
 
 
 def divergence(here: Position, there: Position) -> float:

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import JsonValue
@@ -57,11 +58,7 @@ def measure(
         raise UsageError(str(error)) from error
     if not isinstance(against, Weights):
         return run
-
-    def computed(done: int, total: int) -> None:
-        progress.update(msg("the weights, computed by transformers"), done=done, total=total)
-
-    return local.compared(run, against, computed)
+    return local.compared(run, against, partial(progress.update, msg("the weights, computed by transformers")))
 
 
 async def _measure(settings: NumericsSettings, progress: Progress, reference: Reference | None) -> NumericsRun:
@@ -89,11 +86,8 @@ async def _measure(settings: NumericsSettings, progress: Progress, reference: Re
         )
         each = settings.pairs if server.salted else math.ceil(_SHARE_WITHOUT_SALT * settings.pairs)
         pairs = await _rounds(bench, kinds(server, settings), each, progress)
-
-        def forced(done: int, total: int) -> None:
-            progress.update(msg("the tokens of the reference"), done=done, total=total)
-
-        taken = await steps(bench, reference, forced) if reference else []
+        moved = partial(progress.update, msg("the tokens of the reference"))
+        taken = await steps(bench, reference, moved) if reference else []
     return NumericsRun(
         server=server,
         settings=settings,
@@ -102,7 +96,7 @@ async def _measure(settings: NumericsSettings, progress: Progress, reference: Re
         broken=tuple(bench.broken),
         trial=trial,
         steps=tuple(taken),
-        reference=reference,
+        reference=f"{reference.place} {reference.server.version}".strip() if reference else "",
         requests=bench.asker.requests,
         seconds=round(time.monotonic() - began, 1),
     )
@@ -186,6 +180,6 @@ def provenance(run: NumericsRun) -> dict[str, JsonValue]:
         "requests": run.requests,
         "seconds": run.seconds,
         "seed": run.settings.seed,
-        "reference": f"{run.reference.place} {run.reference.server.version}".strip() if run.reference else "",
+        "reference": run.reference,
     }
     return {"server": run.server.header, "numerics": asked}

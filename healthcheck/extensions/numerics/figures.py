@@ -1,4 +1,4 @@
-"""The figures of a run for the report: by relation and length, and along the completion."""
+"""The figures of a run for the report: by relation and length."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ from healthcheck.extensions.numerics.judgement import cells
 from healthcheck.extensions.numerics.records import NumericsRun, Pair, Relation
 from healthcheck.text.messages import msg
 
-_DIGITS = 7
-
 
 def metrics(run: NumericsRun) -> dict[str, JsonValue]:
     """What the report keeps of a run."""
     found: dict[str, JsonValue] = {"numerics": _table(run)}
     if run.server.logprobs:
         found["numerics_by_length"] = _by_length(run.pairs)
-        found["numerics_by_position"] = _by_position(run)
     if run.steps:
         found["numerics_reference"] = shift.figures(shift.shift_of(run.steps, run.settings.seed))
     return found
@@ -56,19 +53,3 @@ def _by_length(pairs: Iterable[Pair]) -> JsonValue:
         {"relation": relation, "length": length, "shift": round(largest, 4)}
         for (relation, length), largest in found.items()
     ]
-
-
-def _by_position(run: NumericsRun) -> JsonValue:
-    """The mean divergence in nats of each relation at each token of the completion, the first being 1."""
-    found: dict[str, dict[int, list[float]]] = {}
-    for pair in run.pairs:
-        first = pair.size + 1 if pair.relation in {Relation.DECODED, Relation.AT_EDGE} else 1
-        of = found.setdefault(_situation(pair), {})
-        for position, kl in enumerate(pair.difference.kls, first):
-            of.setdefault(position, []).append(kl)
-    for step in run.steps:
-        found.setdefault(msg("the reference"), {}).setdefault(step.decoded + 1, []).append(step.kl)
-    return {
-        relation: [[at, round(sum(kls) / len(kls), _DIGITS)] for at, kls in sorted(of.items())]
-        for relation, of in found.items()
-    }

@@ -20,6 +20,14 @@ _NEXT = msg("start the engine so that it gives log-probabilities, which show how
 _AGAIN = msg("npu-adapter numerics URL --pairs 40 asks four times as many")
 
 
+_SAID_BY = {
+    Judgement.FAULT: (fail, FAULT),
+    Judgement.DRIFT: (warn, ROUNDING),
+    Judgement.OPEN: (unsettled, FAULT),
+}
+"""With the change of a log-probability that none may exceed."""
+
+
 def judged(run: NumericsRun, relations: Collection[Relation], *, fix: str) -> Findings:
     """Findings for each size of the relations; how far all moved as a note.
 
@@ -35,14 +43,16 @@ def judged(run: NumericsRun, relations: Collection[Relation], *, fix: str) -> Fi
         return
     noise = max((c.worst.difference.shift for c in found if c.relation is Relation.AGAIN), default=0.0)
     for cell in chosen:
-        seen, where = _seen(cell, noise), place(cell.relation, cell.size)
-        evidence = _evidence(cell, _shortest(run, cell))
-        if cell.judgement is Judgement.FAULT:
-            yield fail(expected=_expected(FAULT), seen=seen, fix=fix, where=where, evidence=evidence)
-        elif cell.judgement is Judgement.DRIFT:
-            yield warn(expected=_expected(ROUNDING), seen=seen, fix=fix, where=where, evidence=evidence)
-        elif cell.judgement is Judgement.OPEN:
-            yield unsettled(expected=_expected(FAULT), seen=seen, fix=_AGAIN, where=where, evidence=evidence)
+        if cell.judgement is Judgement.ROUNDING:
+            continue
+        make, limit = _SAID_BY[cell.judgement]
+        yield make(
+            expected=msg("log-probabilities within {limit:g} of those of the same prompt alone", limit),
+            seen=_seen(cell, noise),
+            fix=_AGAIN if make is unsettled else fix,
+            where=place(cell.relation, cell.size),
+            evidence=_evidence(cell, _shortest(run, cell)),
+        )
     worst = max(cell.worst.difference.shift for cell in chosen)
     pairs = sum(cell.pairs for cell in chosen)
     yield note(msg("{pairs} comparisons, log-probabilities moved by at most {shift:.2f}", pairs, worst))
@@ -83,10 +93,6 @@ def _shortest(run: NumericsRun, cell: Cell) -> str:
     return min(shown, key=len, default=cell.worst.reproduce)
 
 
-def _expected(limit: float) -> str:
-    return msg("log-probabilities within {limit:g} of those of the same prompt alone", limit)
-
-
 def _seen(cell: Cell, noise: float) -> str:
     beyond, limit = (cell.wrong, FAULT) if cell.wrong else (cell.moved, ROUNDING)
     worst = cell.worst.difference
@@ -117,7 +123,7 @@ def _evidence(cell: Cell, reproduce: str) -> dict[str, JsonValue]:
         "pairs": cell.pairs,
         "median shift": round(cell.shift, 4),
         "largest shift": round(cell.worst.difference.shift, 4),
-        "KL": round(max(cell.worst.difference.kls, default=0.0), 4),
+        "KL": round(cell.worst.difference.kl, 4),
         EVIDENCE: reproduce,
     }
 

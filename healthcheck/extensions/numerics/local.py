@@ -20,17 +20,7 @@ from typing import IO
 from healthcheck.errors import KitError, UsageError, reason_of
 from healthcheck.extensions.numerics.asking import TRIAL
 from healthcheck.extensions.numerics.distance import divergence
-from healthcheck.extensions.numerics.records import (
-    Api,
-    NumericsRun,
-    Position,
-    Prompt,
-    Reading,
-    Reference,
-    Server,
-    Step,
-    Weights,
-)
+from healthcheck.extensions.numerics.records import NumericsRun, Position, Prompt, Reading, Step, Weights
 from healthcheck.extensions.numerics.reference import step
 from healthcheck.extensions.numerics.relations import token_ids
 from healthcheck.system import files, json_text, programs
@@ -58,7 +48,8 @@ _QUIET = {
     "LC_ALL": "C.UTF-8",
 }
 _MARK = b"@npu-adapter "
-Moved = Callable[[int, int], None]
+Moved = Callable[..., None]
+"""Hears how many contexts are `done`, of which `total`."""
 
 
 class WeightsUnread(KitError):  # noqa: N818 - what became of the weights
@@ -122,24 +113,15 @@ def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
         return replace(run, unread=msg("{folder}: {error}", weights.folder, error))
     if answer.trial != run.trial:
         return replace(run, unread=msg("{folder}: its tokenizer is another one than the server's", weights.folder))
-    said = f"transformers {answer.transformers}, {answer.number_format}"
-    server = Server(
-        model=weights.folder,
-        api=Api.TOKEN_IDS,
-        logprobs=run.server.logprobs,
-        salted=True,
-        context=None,
-        version=said,
-    )
     rounded = dict(zip(range(0, len(chosen), ROUNDED), answer.rounded, strict=False))
     steps = [
         each
         for number, (_, reading) in enumerate(chosen)
         for each in _steps(number, reading, answer.readings[number], rounded.get(number, ()))
     ]
-    kept = Reference(place=weights.folder, server=server, trial=answer.trial, readings=())
+    by = f"{weights.folder} transformers {answer.transformers}, {answer.number_format}"
     seconds = round(run.seconds + time.monotonic() - began, 1)
-    return replace(run, reference=kept, steps=tuple(steps), seconds=seconds)
+    return replace(run, reference=by, steps=tuple(steps), seconds=seconds)
 
 
 def _steps(number: int, reading: Reading, exact: Sequence[Position], rough: Sequence[Position]) -> Iterator[Step]:
@@ -197,7 +179,7 @@ def _run(command: Sequence[str], home: str, moved: Moved) -> None:
         while line := stream.readline(4096):
             words = line.split()
             if line.startswith(_MARK) and len(words) == 3:
-                moved(int(words[1]), int(words[2]))
+                moved(done=int(words[1]), total=int(words[2]))
             elif line.strip():
                 tail.append(line)
 

@@ -135,14 +135,14 @@ class Difference:
         shift: the largest change of a log-probability, in nats, among tokens of at least 2 %.
         flip: the lead in nats that a token had of which the other reading chose another instead; 0.0 if all agree.
         positions: how many were compared.
-        kls: the Kullback-Leibler divergence at each of them, in nats, over the tokens that both name.
+        kl: the largest Kullback-Leibler divergence of them, in nats, over the tokens that both name.
         diverged: they part at the last of them.
     """
 
     shift: float
     flip: float
     positions: int
-    kls: tuple[float, ...] = ()
+    kl: float = 0.0
     diverged: bool = False
 
 
@@ -225,7 +225,8 @@ class NumericsRun:
         broken: readings that did not come, as (prompt length, reason).
         requests, seconds: what the run took.
         trial: the tokens of a fixed text, () where the server does not say.
-        steps: the comparison with a reference, token by token; `reference` says with which.
+        steps: the comparison with a reference, token by token.
+        reference: its place and version, "" without one.
         unread: why weights that were named as the reference could not be computed, "" where they could.
     """
 
@@ -238,5 +239,5 @@ class NumericsRun:
     seconds: float = 0.0
     trial: TokenIds = ()
     steps: tuple[Step, ...] = ()
-    reference: Reference | None = None
+    reference: str = ""
     unread: str = ""

@@ -82,7 +82,7 @@ def refuse_unlike(reference: Reference, server: Server, trial: TokenIds) -> None
         )
 
 
-async def steps(bench: Bench, reference: Reference, moved: Callable[[int, int], None]) -> list[Step]:
+async def steps(bench: Bench, reference: Reference, moved: Callable[..., None]) -> list[Step]:
     """Predict the reference's own tokens here (teacher forcing), each from all tokens before it.
 
     What this server answered to the same prompt serves as far as it chose the same tokens; the rest is prefilled.
@@ -91,7 +91,7 @@ async def steps(bench: Bench, reference: Reference, moved: Callable[[int, int], 
     usable = [each for each in reference.readings if len(each[0]) + max(STEPS) <= bench.longest]
     own = {prompt.ids: reading for prompt, reading in bench.alone.items() if not reading.error}
     for (number, (ids, reading)), at in itertools.product(enumerate(usable), STEPS):
-        moved(number * len(STEPS), len(usable) * len(STEPS))
+        moved(done=number * len(STEPS), total=len(usable) * len(STEPS))
         before = token_ids(reading)[:at]
         if len(before) < at or len(reading.positions) <= at:
             continue

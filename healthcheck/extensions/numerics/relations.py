@@ -63,9 +63,12 @@ class Bench:
 
     def prompts(self, count: int) -> list[Prompt]:
         """Prompts of very different length."""
-        if self.pool:
-            return self._spread(self.pool, count)
-        return [self.source.prompt(length) for length in itertools.islice(itertools.cycle(self.lengths), count)]
+        return self._spread(self.pool, self.lengths, count)
+
+    def long(self, count: int) -> list[Prompt]:
+        """Prompts of more than a block, without which a cache has nothing to give."""
+        lengths = [length for length in self.lengths if length > BLOCKS[-1]] or [self.lengths[-1]]
+        return self._spread([prompt for prompt in self.pool if prompt.length > BLOCKS[-1]], lengths, count)
 
     def alike(self, count: int) -> list[Prompt]:
         """Prompts of about one length."""
@@ -74,18 +77,12 @@ class Bench:
             return [self.pool[place % len(self.pool)] for place in range(begin, begin + count)]
         return [self.source.prompt(self.lengths[begin % len(self.lengths)]) for _ in range(count)]
 
-    def long(self, count: int) -> list[Prompt]:
-        """Prompts of more than a block, without which a cache has nothing to give."""
-        prompts = [prompt for prompt in self.pool if prompt.length > BLOCKS[-1]]
-        if prompts:
-            return self._spread(prompts, count)
-        lengths = [length for length in self.lengths if length > BLOCKS[-1]] or [self.lengths[-1]]
-        return [self.source.prompt(length) for length in itertools.islice(itertools.cycle(lengths), count)]
-
-    def _spread(self, prompts: Sequence[Prompt], count: int) -> list[Prompt]:
-        """Some of them, far from each other."""
-        step = next(step for step in (7, 11, 13) if len(prompts) % step)
-        return [prompts[step * next(self._turn) % len(prompts)] for _ in range(count)]
+    def _spread(self, pool: Sequence[Prompt], lengths: Sequence[int], count: int) -> list[Prompt]:
+        """Some of a pool, far from each other; new ones of these lengths where there is none."""
+        if not pool:
+            return [self.source.prompt(length) for length in itertools.islice(itertools.cycle(lengths), count)]
+        step = next(step for step in (7, 11, 13) if len(pool) % step)
+        return [pool[step * next(self._turn) % len(pool)] for _ in range(count)]
 
     def at(self, lengths: Sequence[int], pairs: int) -> Bench:
         """The same with new prompts, of these lengths alone."""

@@ -61,7 +61,7 @@ def reference(run: NumericsRun) -> Findings:
             fix=msg("name a Python with {needs}", _NEEDS),
         )
         return
-    if run.reference is None:
+    if not run.reference:
         raise NotApplicable(msg("no reference was given: --reference DIR names one"))
     if not run.steps:
         raise NotApplicable(msg("none of the reference's prompts could be asked here"))
