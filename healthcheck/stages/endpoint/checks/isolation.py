@@ -43,11 +43,9 @@ def isolation(interview: Interview) -> Findings:
     """
     for word, exchange in _untold(interview):
         if word in said(exchange):
-            yield about(exchange).fail(
-                expected=msg("an answer without text of other requests"),
-                seen=msg("the code word of another request, {word}: {said}", repr(word), shown(said(exchange))),
-                fix=msg("build the prompt from the messages of the request alone; keep no history on the server"),
-            )
+            seen = msg("the code word of another request, {word}: {said}", repr(word), shown(said(exchange)))
+            fix = msg("build the prompt from the messages of the request alone; keep no history on the server")
+            yield about(exchange).fail(expected=msg("an answer without text of other requests"), seen=seen, fix=fix)
             return
     talk = interview.conversation
     if talk is None or not repeats(talk.word, talk.same):

@@ -117,11 +117,9 @@ def _refusal(interview: Interview, step: Step, each: float | None) -> Finding:
     judge = about(step.exchange).fail
     if context is None and step.exchange.status == 200:
         judge = about(step.exchange).warn  # the prompt may exceed a context length that the server does not report
-    return judge(
-        expected=msg("an answer to a prompt of {told}; the context is {context}", told, context or msg("unknown")),
-        seen=response_of(step.exchange),
-        fix=msg("raise --max-model-len, or find in the server's log why long prompts fail"),
-    )
+    expected = msg("an answer to a prompt of {told}; the context is {context}", told, context or msg("unknown"))
+    fix = msg("raise --max-model-len, or find in the server's log why long prompts fail")
+    return judge(expected=expected, seen=response_of(step.exchange), fix=fix)
 
 
 def _cut(steps: tuple[Step, ...], each: float) -> Finding | None:

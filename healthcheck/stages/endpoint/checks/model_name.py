@@ -54,11 +54,9 @@ def model_name(interview: Interview) -> Findings:
     if name in names and not refused:
         return
     if name.rstrip("/") in {served.rstrip("/") for served in names} and not refused:
-        yield At(MODELS).warn(
-            expected=msg("a model called {name}, to the letter", repr(name)),
-            seen=msg("{models} lists {names}", MODELS, names),
-            fix=msg('serve "$MODEL_PATH" as it is given'),
-        )
+        expected = msg("a model called {name}, to the letter", repr(name))
+        seen = msg("{models} lists {names}", MODELS, names)
+        yield At(MODELS).warn(expected=expected, seen=seen, fix=msg('serve "$MODEL_PATH" as it is given'))
         return
     yield At(MODELS).fail(
         expected=msg("a model called {name}", repr(name)),

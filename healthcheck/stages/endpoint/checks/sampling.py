@@ -65,11 +65,9 @@ def sampling(interview: Interview) -> Findings:
         yield unsteady
     samples = interview.sampling
     if samples.warm and 400 <= samples.warm[0].status < 500:
-        yield about(samples.warm[0]).warn(
-            expected=msg("an answer at temperature 1"),
-            seen=response_of(samples.warm[0]),
-            fix=msg("accept temperatures up to 2, as OpenAI's endpoint does"),
-        )
+        expected = msg("an answer at temperature 1")
+        fix = msg("accept temperatures up to 2, as OpenAI's endpoint does")
+        yield about(samples.warm[0]).warn(expected=expected, seen=response_of(samples.warm[0]), fix=fix)
         return
     if not samples.warm or _differ(samples.warm) or _differ(samples.hot):
         return
@@ -100,11 +98,9 @@ def _all_alike(answers: tuple[Exchange, ...], *, told: bool) -> Findings:
             msg("the model is so certain of its words that {whole} equal answers prove nothing", len(whole))
         )
     odds = "" if chance is None else msg(", which honest sampling gives with probability {chance:.0e}", chance)
-    yield about(whole[0]).fail(
-        expected=msg("different answers at temperature 1 and 2"),
-        seen=msg("{whole} equal answers at temperature 2{odds}: {said}", len(whole), odds, shown(said(whole[0]))),
-        fix=msg("pass temperature on to the engine, and fix no seed"),
-    )
+    seen = msg("{whole} equal answers at temperature 2{odds}: {said}", len(whole), odds, shown(said(whole[0])))
+    fix = msg("pass temperature on to the engine, and fix no seed")
+    yield about(whole[0]).fail(expected=msg("different answers at temperature 1 and 2"), seen=seen, fix=fix)
 
 
 def _chance(answers: list[Exchange]) -> float | None:

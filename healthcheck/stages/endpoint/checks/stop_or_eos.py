@@ -75,8 +75,6 @@ def stop_or_eos(interview: Interview) -> Findings:
         )
     stopped = interview.stopped
     if stopped and interview.stop_word and said(stopped).partition(interview.stop_word)[2].strip():
-        yield about(stopped).warn(
-            expected=msg("an answer that ends at the stop string {stop_word}", repr(interview.stop_word)),
-            seen=shown(said(stopped)),
-            fix=msg("pass `stop` on to the engine; the service sends none, other clients do"),
-        )
+        expected = msg("an answer that ends at the stop string {stop_word}", repr(interview.stop_word))
+        fix = msg("pass `stop` on to the engine; the service sends none, other clients do")
+        yield about(stopped).warn(expected=expected, seen=shown(said(stopped)), fix=fix)

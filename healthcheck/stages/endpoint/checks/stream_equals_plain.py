@@ -71,11 +71,9 @@ def stream_equals_plain(interview: Interview) -> Findings:
     if not answered(stream):
         raise NotApplicable(msg("the streamed request was not answered (endpoint/stream-finish)"))
     if plain.status != 200 or plain.error or (any(texts(stream)) and not any(plain_texts(plain))):
-        yield about(plain).warn(
-            expected=msg("an answer without stream: true as well"),
-            seen=response_of(plain),
-            fix=msg('answer "stream": false too; the service does not use it, people with curl do'),
-        )
+        expected = msg("an answer without stream: true as well")
+        fix = msg('answer "stream": false too; the service does not use it, people with curl do')
+        yield about(plain).warn(expected=expected, seen=response_of(plain), fix=fix)
         return
     if not interview.steady:
         raise NotApplicable(

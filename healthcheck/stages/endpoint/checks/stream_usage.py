@@ -64,8 +64,6 @@ def stream_usage(interview: Interview) -> Findings:
     short, longer = (step.exchange for step in interview.steps[:2]) if interview.steps else (None, None)
     fewer, more = prompt_tokens(short), prompt_tokens(longer)
     if longer and fewer and more and tokens_per_unit(interview.steps) is None:
-        yield about(longer).fail(
-            expected=msg("more than {fewer} prompt tokens with {filler} characters more", fewer, 2 * len(FILLER)),
-            seen=f"{more}",
-            fix=msg("count the tokens of the templated prompt; if the count is right, the prompt was cut"),
-        )
+        expected = msg("more than {fewer} prompt tokens with {filler} characters more", fewer, 2 * len(FILLER))
+        fix = msg("count the tokens of the templated prompt; if the count is right, the prompt was cut")
+        yield about(longer).fail(expected=expected, seen=f"{more}", fix=fix)

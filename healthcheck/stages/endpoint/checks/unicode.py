@@ -70,11 +70,9 @@ def unicode(interview: Interview) -> Findings:
     text = said(stream)
     whole = "".join(reversed(plain_texts(foreign.plains[0])))
     if any(wrong in text for wrong in _mojibake()):
-        yield about(stream).fail(
-            expected=msg("你好 as 你好"),
-            seen=msg("UTF-8 that was taken for Latin-1: {text}", shown(text)),
-            fix=msg("decode and encode as UTF-8 all the way"),
-        )
+        expected = msg("你好 as 你好")
+        seen = msg("UTF-8 that was taken for Latin-1: {text}", shown(text))
+        yield about(stream).fail(expected=expected, seen=seen, fix=msg("decode and encode as UTF-8 all the way"))
     elif _REPLACEMENT in text and _REPLACEMENT not in whole and (_fits(text, whole) or stream.folded.torn):
         yield about(stream).fail(
             expected=msg("whole characters, as in the plain answer: {whole}", shown(whole, 120)),

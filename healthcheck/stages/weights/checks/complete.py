@@ -233,11 +233,9 @@ def _beside(weights: Weights, named: set[str]) -> Iterator[Finding]:
     stems = {found["stem"] for name in named if (found := SHARD.match(name))}
     mixed = [name for name in others if (found := SHARD.match(name)) and found["stem"] in stems]
     if mixed:
-        yield warn(
-            expected=msg("only the shards that {main_index} names", MAIN_INDEX),
-            seen=msg("shards of another set beside them, which are not loaded: {mixed}", some(mixed)),
-            fix=msg("delete the set that does not belong to the model"),
-        )
+        expected = msg("only the shards that {main_index} names", MAIN_INDEX)
+        seen = msg("shards of another set beside them, which are not loaded: {mixed}", some(mixed))
+        yield warn(expected=expected, seen=seen, fix=msg("delete the set that does not belong to the model"))
     elif others:
         yield note(msg("{main_index} does not name {others}: vLLM does not load them", MAIN_INDEX, some(others)))
 

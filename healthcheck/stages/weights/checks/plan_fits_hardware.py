@@ -75,11 +75,9 @@ def plan_fits_hardware(facts: WeightsFacts) -> Findings:
     if facts.engine not in {"", "vllm", "unknown", "sglang"}:
         raise NotApplicable(msg("how {engine} uses memory is not known here", facts.engine))
     if facts.weights.announced_bytes == 0:
-        yield unsettled(
-            expected=msg("the size of the weights"),
-            seen=msg("the weights are not here, and no {main_index} says how large they are", MAIN_INDEX),
-            fix=msg("put {main_index} beside the configuration, or download the weights", MAIN_INDEX),
-        )
+        seen = msg("the weights are not here, and no {main_index} says how large they are", MAIN_INDEX)
+        fix = msg("put {main_index} beside the configuration, or download the weights", MAIN_INDEX)
+        yield unsettled(expected=msg("the size of the weights"), seen=seen, fix=fix)
         return
     demand = read_demand(facts)
     for finding in _misfits(facts, demand):
@@ -112,11 +110,9 @@ def _heads(facts: WeightsFacts, demand: Demand) -> Findings:
         seen = msg("{kv_heads} key-value heads, --tensor-parallel-size {tensor}", shape.kv_heads, tensor)
     else:
         return
-    yield At(facts.where).fail(
-        expected=msg("a tensor parallel size that divides the heads (vLLM refuses others)"),
-        seen=seen,
-        fix=msg("use --tensor-parallel-size {fitting}", joined(" or ", fitting)),
-    )
+    expected = msg("a tensor parallel size that divides the heads (vLLM refuses others)")
+    fix = msg("use --tensor-parallel-size {fitting}", joined(" or ", fitting))
+    yield At(facts.where).fail(expected=expected, seen=seen, fix=fix)
 
 
 def _length(facts: WeightsFacts, demand: Demand) -> Findings:
@@ -124,11 +120,9 @@ def _length(facts: WeightsFacts, demand: Demand) -> Findings:
     if server is None or limit is None or demand.context is None or demand.context <= limit:
         return
     if server.env.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "0") in {"", "0"}:
-        yield At(server.where).fail(
-            expected=msg("at most the {limit:,} tokens that the model is made for (vLLM refuses more)", limit),
-            seen=msg("{context:,} tokens ({context_source})", demand.context, demand.context_source),
-            fix=msg("pass --max-model-len {limit}", limit),
-        )
+        expected = msg("at most the {limit:,} tokens that the model is made for (vLLM refuses more)", limit)
+        seen = msg("{context:,} tokens ({context_source})", demand.context, demand.context_source)
+        yield At(server.where).fail(expected=expected, seen=seen, fix=msg("pass --max-model-len {limit}", limit))
 
 
 def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
@@ -176,35 +170,27 @@ def _largest(shape: Shape | None, npus: int) -> int:
 def _numbers(demand: Demand, npu: Npu, report: Callable[..., Finding]) -> Findings:
     load = demand.load
     if not npu.bfloat16 and load.dtype in {"bfloat16", "float32"}:
-        yield report(
-            expected=msg("float16: a {label} computes in nothing else", npu.label),
-            seen=msg("{dtype} ({dtype_source})", load.dtype, load.dtype_source),
-            fix=msg("pass --dtype float16"),
-        )
+        expected = msg("float16: a {label} computes in nothing else", npu.label)
+        seen = msg("{dtype} ({dtype_source})", load.dtype, load.dtype_source)
+        yield report(expected=expected, seen=seen, fix=msg("pass --dtype float16"))
     int8 = "I8" in load.stored[:1] or "w8a8" in load.quantization_source.lower()
     if npu.family is Family.A2 and load.dtype == "float16" and int8 and load.quantization == "ascend":
-        yield report(
-            expected=msg("bfloat16 for W8A8 weights on a {label}", npu.label),
-            seen=msg("float16 ({dtype_source}): the quantized matrix product fails with it", load.dtype_source),
-            fix=msg("pass --dtype bfloat16, or remove --dtype"),
-        )
+        expected = msg("bfloat16 for W8A8 weights on a {label}", npu.label)
+        seen = msg("float16 ({dtype_source}): the quantized matrix product fails with it", load.dtype_source)
+        yield report(expected=expected, seen=seen, fix=msg("pass --dtype bfloat16, or remove --dtype"))
 
 
 def _on(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
     if not npu.served:
-        yield fail(
-            expected=msg("an NPU that vllm-ascend supports (910B, 910C, 310P, 950)"),
-            seen=f"--npu {npu.label}",
-            fix=msg("use another machine; on this one serve with MindIE"),
-        )
+        expected = msg("an NPU that vllm-ascend supports (910B, 910C, 310P, 950)")
+        seen = f"--npu {npu.label}"
+        yield fail(expected=expected, seen=seen, fix=msg("use another machine; on this one serve with MindIE"))
     yield from _numbers(demand, npu, fail)
     npus = facts.npus or demand.layout.devices
     if demand.layout.devices > npus:
-        yield fail(
-            expected=msg("at most --npus {npus}", npus),
-            seen=msg("{devices} needed: tensor × pipeline × data parallel size", demand.layout.devices),
-            fix=msg("use --tensor-parallel-size {largest} and no other parallelism", _largest(demand.shape, npus)),
-        )
+        seen = msg("{devices} needed: tensor × pipeline × data parallel size", demand.layout.devices)
+        fix = msg("use --tensor-parallel-size {largest} and no other parallelism", _largest(demand.shape, npus))
+        yield fail(expected=msg("at most --npus {npus}", npus), seen=seen, fix=fix)
     yield _verdict(facts, demand, npu, npus)
 
 

@@ -89,17 +89,13 @@ def _experts(facts: WeightsFacts) -> Findings:
 def _mistral(facts: WeightsFacts) -> Findings:
     weights = facts.weights
     if facts.option(FORMAT) == MISTRAL and not weights.params.present:
-        yield At(facts.place).fail(
-            expected=msg("params.json in the weights, for --config-format mistral"),
-            seen=msg("no such file: vLLM ends with “Failed to load mistral 'params.json' config”"),
-            fix=NOT_OF_MISTRAL,
-        )
+        expected = msg("params.json in the weights, for --config-format mistral")
+        seen = msg("no such file: vLLM ends with “Failed to load mistral 'params.json' config”")
+        yield At(facts.place).fail(expected=expected, seen=seen, fix=NOT_OF_MISTRAL)
     if facts.option(LOAD) == MISTRAL and not weights.consolidated:
-        yield At(facts.place).fail(
-            expected=msg("consolidated*.safetensors in the weights, for --load-format mistral"),
-            seen=msg("no such file: vLLM ends with “Cannot find any model weights”"),
-            fix=NOT_OF_MISTRAL,
-        )
+        expected = msg("consolidated*.safetensors in the weights, for --load-format mistral")
+        seen = msg("no such file: vLLM ends with “Cannot find any model weights”")
+        yield At(facts.place).fail(expected=expected, seen=seen, fix=NOT_OF_MISTRAL)
 
 
 def _tokenizer(facts: WeightsFacts) -> Findings:

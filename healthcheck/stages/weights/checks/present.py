@@ -75,11 +75,9 @@ def _no_folder(facts: WeightsFacts) -> Findings:
     entry = whole.entry(below)
     if entry is None or format_of(below) is not Format.GGUF:
         what = (entry.problem or msg("is one file")) if entry else msg("is not there")
-        yield At(facts.where).fail(
-            expected=msg("a folder of the weights, or MODEL_PATH itself"),
-            seen=msg("deploy.sh serves {below} below it, which {what}", repr(shown(below)), what),
-            fix=msg('name "$MODEL_PATH" as the model'),
-        )
+        expected = msg("a folder of the weights, or MODEL_PATH itself")
+        seen = msg("deploy.sh serves {below} below it, which {what}", repr(shown(below)), what)
+        yield At(facts.where).fail(expected=expected, seen=seen, fix=msg('name "$MODEL_PATH" as the model'))
 
 
 def _why_absent(weights: Weights, names: list[str]) -> tuple[str, str]:

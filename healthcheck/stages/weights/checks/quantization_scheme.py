@@ -74,11 +74,9 @@ def quantization_scheme(facts: WeightsFacts) -> Findings:
         )
     registry = schemes.registry(row.vllm_ascend)
     if registry is None or not registry.known:
-        yield unsettled(
-            expected=msg("a catalogue of the schemes of {label}", row.label()),
-            seen=msg("none; the weights are {method}", method),
-            fix=msg("choose another row with --stack, or try the weights on a machine with that release"),
-        )
+        expected = msg("a catalogue of the schemes of {label}", row.label())
+        fix = msg("choose another row with --stack, or try the weights on a machine with that release")
+        yield unsettled(expected=expected, seen=msg("none; the weights are {method}", method), fix=fix)
         return
     if method == "ascend" and facts.weights.description.error:
         yield broken(facts.weights.description)

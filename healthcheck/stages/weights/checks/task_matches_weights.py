@@ -50,11 +50,9 @@ def task_matches_weights(facts: WeightsFacts) -> Findings:
     if nature.family is Family.UNKNOWN:
         raise NotApplicable(msg("the kind of the model is unknown: {because}", nature.because))
     if nature.family is not Family.GENERATES:
-        yield At("config.json").fail(
-            expected=msg("a model that answers chat completions"),
-            seen=msg("{value} ({because})", nature.family.value, mapped(nature.because, shown)),
-            fix=msg("submit the weights of a chat model"),
-        )
+        expected = msg("a model that answers chat completions")
+        seen = msg("{value} ({because})", nature.family.value, mapped(nature.because, shown))
+        yield At("config.json").fail(expected=expected, seen=seen, fix=msg("submit the weights of a chat model"))
         return
     yield from _card(facts)
     code, source = task_of(facts)
@@ -66,11 +64,9 @@ def _card(facts: WeightsFacts) -> Findings:
     """Warns if the weights' model card names a task other than chat."""
     card = facts.weights.card
     if card.task in NOT_GENERATING_TAGS:
-        yield At("README.md").warn(
-            expected=msg("a model card of a chat model"),
-            seen=msg("{task_key}: {task}, though the architecture generates text", card.task_key, card.task),
-            fix=msg("check that these are the weights that you mean: ranking models may keep the architecture"),
-        )
+        seen = msg("{task_key}: {task}, though the architecture generates text", card.task_key, card.task)
+        fix = msg("check that these are the weights that you mean: ranking models may keep the architecture")
+        yield At("README.md").warn(expected=msg("a model card of a chat model"), seen=seen, fix=fix)
 
 
 def _against(task: contract.Task, source: str, facts: WeightsFacts) -> Findings:

@@ -181,11 +181,9 @@ def _without(facts: WeightsFacts) -> Findings:
     elif text_of(weights.config.value.get("model_type")) in known_models().brought_templates:
         yield note(msg("no chat template: vLLM brings one for this model type"))
     elif facts.engine in OTHERS_TEMPLATES:
-        yield warn(
-            expected=msg("a chat template with the weights"),
-            seen=msg("none; {engine} may know one for this model by its name", facts.engine),
-            fix=msg("pass one with the engine's own --chat-template option, so that nothing is guessed"),
-        )
+        seen = msg("none; {engine} may know one for this model by its name", facts.engine)
+        fix = msg("pass one with the engine's own --chat-template option, so that nothing is guessed")
+        yield warn(expected=msg("a chat template with the weights"), seen=seen, fix=fix)
     else:
         yield At("tokenizer_config.json").fail(
             expected=msg(
