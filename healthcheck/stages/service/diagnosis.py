@@ -104,13 +104,12 @@ def diagnose(log: Path) -> Diagnosis:
         with open(handle, "rb") as stream:
             kind = os.fstat(handle).st_mode
             if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
-                raise UsageError(
-                    msg(
-                        "{log} is {value}, not a log file",
-                        log,
-                        msg("a folder") if stat.S_ISDIR(kind) else msg("a device"),
-                    )
+                why = msg(
+                    "{log} is {value}, not a log file",
+                    log,
+                    msg("a folder") if stat.S_ISDIR(kind) else msg("a device"),
                 )
+                raise UsageError(why)
             os.set_blocking(handle, True)
             return diagnose_stream(stream)
     except OSError as error:

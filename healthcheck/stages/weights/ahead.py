@@ -60,15 +60,14 @@ def _client() -> Callable[..., object]:
     for name in CLIENTS:
         if importlib.util.find_spec(name):
             return cast("Callable[..., object]", importlib.import_module(name).snapshot_download)
-    raise UsageError(
-        msg(
-            "--model-id needs one of {clients}, and neither is installed: download the model's {config} "
-            "and {main_index} yourself, and give --weights-config {config}",
-            joined(" and ", CLIENTS),
-            CONFIG,
-            MAIN_INDEX,
-        )
+    why = msg(
+        "--model-id needs one of {clients}, and neither is installed: download the model's {config} "
+        "and {main_index} yourself, and give --weights-config {config}",
+        joined(" and ", CLIENTS),
+        CONFIG,
+        MAIN_INDEX,
     )
+    raise UsageError(why)
 
 
 def announced(weights: Weights) -> Weights:

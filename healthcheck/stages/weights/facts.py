@@ -185,13 +185,12 @@ def _header(folder: Folder, entry: Entry) -> safetensors.Header:
     prefix = folder.read_range(entry, 0, 64)
     length = safetensors.header_length(prefix, entry.size_bytes)
     if length > safetensors.MAX_READ_BYTES:
-        raise safetensors.TooLongError(
-            msg(
-                "has a header of {length:,} bytes, of which at most {max_read_bytes:,} are read here",
-                length,
-                safetensors.MAX_READ_BYTES,
-            )
+        why = msg(
+            "has a header of {length:,} bytes, of which at most {max_read_bytes:,} are read here",
+            length,
+            safetensors.MAX_READ_BYTES,
         )
+        raise safetensors.TooLongError(why)
     data = folder.read_range(entry, safetensors.LENGTH_BYTES, length)
     return safetensors.parse_header(data, entry.size_bytes)
 

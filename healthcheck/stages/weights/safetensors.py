@@ -181,15 +181,14 @@ def _tensor(name: str, described: object) -> Tensor:
     if bits % 8 or bits // 8 != tensor.end - tensor.start:
         size = f"{bits / 8:,.1f}" if bits % 8 else f"{bits // 8:,}"
         shape_text = "×".join(map(str, dimensions)) or "scalar"
-        raise FormatError(
-            msg(
-                "{dtype} {shape_text} takes {size} bytes, its range has {end:,}",
-                dtype,
-                shape_text,
-                size,
-                tensor.end - tensor.start,
-            )
+        why = msg(
+            "{dtype} {shape_text} takes {size} bytes, its range has {end:,}",
+            dtype,
+            shape_text,
+            size,
+            tensor.end - tensor.start,
         )
+        raise FormatError(why)
     return tensor
 
 

@@ -70,15 +70,14 @@ def stream_incremental(interview: Interview) -> Findings:
 def _arrivals(interview: Interview, fix: str) -> Findings:
     found, compared = streaming(interview), comparison(interview.turns)
     if found is Streaming.TOO_QUICK:
-        raise NotApplicable(
-            msg(
-                "a long answer took less than {provable_s} s longer than a short one, or had more than "
-                "{provable_tokens_per_s} tokens per second: a proxy that is slower than the engine looks the "
-                "same",
-                PROVABLE_S,
-                PROVABLE_TOKENS_PER_S,
-            )
+        why = msg(
+            "a long answer took less than {provable_s} s longer than a short one, or had more than "
+            "{provable_tokens_per_s} tokens per second: a proxy that is slower than the engine looks the "
+            "same",
+            PROVABLE_S,
+            PROVABLE_TOKENS_PER_S,
         )
+        raise NotApplicable(why)
     if found is Streaming.INCREMENTAL:
         return
     if compared is None:

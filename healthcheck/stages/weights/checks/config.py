@@ -150,13 +150,12 @@ def _model_type(facts: WeightsFacts) -> Findings:
 def _registered(facts: WeightsFacts, architectures: tuple[str, ...]) -> Findings:
     releases = facts.releases()
     if facts.chosen_vllm and facts.chosen_vllm != releases[0].vllm:
-        yield note(
-            msg(
-                "vLLM {chosen_vllm} is not catalogued: judged by the registry of {vllm}",
-                facts.chosen_vllm,
-                releases[0].vllm,
-            )
+        seen = msg(
+            "vLLM {chosen_vllm} is not catalogued: judged by the registry of {vllm}",
+            facts.chosen_vllm,
+            releases[0].vllm,
         )
+        yield note(seen)
     knowing = [release for release in releases if any(release.groups_of(name) for name in architectures)]
     if knowing == list(releases):
         return

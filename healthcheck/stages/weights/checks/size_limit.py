@@ -69,13 +69,12 @@ def size_limit(facts: WeightsFacts) -> Findings:
             evidence={"bytes": total, "limit_bytes": limit, "largest": _largest(weights)},
         )
     elif weights.whole.git_bytes > 10**6:
-        yield note(
-            msg(
-                "{gigabytes}; .git takes {gigabytes2} more and is not counted",
-                gigabytes(total),
-                gigabytes(weights.whole.git_bytes),
-            )
+        seen = msg(
+            "{gigabytes}; .git takes {gigabytes2} more and is not counted",
+            gigabytes(total),
+            gigabytes(weights.whole.git_bytes),
         )
+        yield note(seen)
 
 
 def _unit(total: int, limit: int) -> str:
