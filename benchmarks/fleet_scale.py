@@ -16,7 +16,7 @@ from measure import KIT, Bound, Section, main
 
 from healthcheck.core.records import Verdict
 from healthcheck.extensions.fleet import jobs, journal, outputs
-from healthcheck.extensions.fleet.drive import Drive, Settings
+from healthcheck.extensions.fleet.drive import Drive
 from healthcheck.extensions.fleet.launch import LOG, REPORT, Order
 from healthcheck.extensions.fleet.machines import Running
 from healthcheck.extensions.fleet.receive import Sent, received, sent
@@ -126,7 +126,9 @@ def driven(count: int, folder: Path, report: Sent) -> Seen:
     with journal.opened(out, asked, resume=False) as kept:
         fleet = Drive(
             jobs=asked,
-            settings=Settings(out=out, limit_s=1.0, retries=2),
+            out=out,
+            limit_s=1.0,
+            retries=2,
             journal=kept,
             machines=Simulated(report),
             listener=Show(count, ENGLISH, quiet=True),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from healthcheck.errors import UsageError
@@ -22,9 +22,9 @@ from healthcheck.text.redact import without_secrets
 SAVING_SHARE = 0.05
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How a run treats its jobs.
+@dataclass(slots=True, kw_only=True)
+class Drive:
+    """One run of the jobs.
 
     Attributes:
         out: the folder of the run.
@@ -32,38 +32,28 @@ class Settings:
         retries: how often a job is tried again.
         network: that of each launch.
         left_out: the machines that take no jobs, a sentence for each.
+        saved: is called with the state as attempts end, and at the end.
     """
 
+    jobs: tuple[Job, ...]
     out: Path
     limit_s: float
     retries: int
     network: Network = Network.NODE
     left_out: tuple[str, ...] = ()
+    journal: Journal
+    machines: Machines
+    listener: Show
+    saved: Callable[[Fleet], None]
+    _running: set[str] = field(default_factory=set)
+    _settled: set[str] = field(default_factory=set)
+    _unsaved: bool = False
+    _save_at: float = 0.0
 
-
-class Drive:
-    """One run of the jobs. `saved` is called with the state as attempts end, and at the end."""
-
-    def __init__(
-        self,
-        *,
-        jobs: Sequence[Job],
-        settings: Settings,
-        journal: Journal,
-        machines: Machines,
-        listener: Show,
-        saved: Callable[[Fleet], None],
-    ) -> None:
-        self._jobs = tuple(jobs)
-        self._settings = settings
-        self._journal = journal
-        self._machines = machines
-        self._listener = listener
-        self._saved = saved
-        self._running: dict[str, Job] = {}
-        self._settled = {job.name for job in self._jobs if self._is_settled(job)}
-        self._unsaved = False
-        self._save_at = 0.0
+    def __post_init__(self) -> None:
+        for job in self.jobs:
+            for last in self.journal.of(job)[-1:]:
+                self._note(last)
 
     def run(self) -> Fleet:
         """Run what has not ended yet. Ctrl-C ends every launch; what has ended is kept."""
@@ -71,79 +61,70 @@ class Drive:
         try:
             while self._pending() or self._running:
                 self._start_what_can()
-                for event in self._machines.events():
+                for event in self.machines.events():
                     if isinstance(event, Running):
-                        self._listener.moved(event)
+                        self.listener.moved(event)
                     else:
                         self._end(event)
                 self._save_now_and_then()
         except KeyboardInterrupt:
             stopped = msg("interrupted")
         finally:
-            self._machines.close()
+            self.machines.close()
         fleet = self._fleet(stopped)
-        self._saved(fleet)
+        self.saved(fleet)
         return fleet
 
     def _fleet(self, stopped: str = "") -> Fleet:
-        return Fleet(
-            jobs=self._jobs,
-            attempts=self._journal.attempts,
-            stopped=stopped,
-            left_out=self._settings.left_out,
-        )
+        return Fleet(jobs=self.jobs, attempts=self.journal.attempts, stopped=stopped, left_out=self.left_out)
 
     def _pending(self) -> list[Job]:
-        return [job for job in self._jobs if job.name not in self._settled and job.name not in self._running]
+        return [job for job in self.jobs if job.name not in self._settled and job.name not in self._running]
 
-    def _is_settled(self, job: Job) -> bool:
-        last = next(reversed(self._journal.of(job)), None)
-        return last is not None and is_final(last, self._settings.retries)
+    def _note(self, attempt: Attempt) -> bool:
+        """Whether the job is tried again after this attempt."""
+        if is_final(attempt, self.retries):
+            self._settled.add(attempt.job)
+        return attempt.job not in self._settled
 
     def _start_what_can(self) -> None:
         for job in self._pending():
-            why = self._machines.refusal(job)
+            why = self.machines.refusal(job)
             if why:
                 self._end(self._without_a_launch(job, Ending.NO_FIT, why))
                 continue
-            avoid = self._tried_on(job)
-            if not self._machines.has_room(job, avoid):
+            avoid = frozenset(attempt.node for attempt in self.journal.of(job))
+            if not self.machines.has_room(job, avoid):
                 continue
             try:
                 order = self._order(job)
             except UsageError as error:
                 self._end(self._without_a_launch(job, Ending.NO_REPOSITORY, str(error)))
                 continue
-            self._running[job.name] = job
-            self._listener.began(job, order.number)
-            place = self._settings.out / _attempt(job, order.number).folder
-            self._machines.start(job, order, place, avoid)
-
-    def _tried_on(self, job: Job) -> frozenset[str]:
-        return frozenset(attempt.node for attempt in self._journal.of(job))
+            self._running.add(job.name)
+            self.listener.began(job, order.number)
+            self.machines.start(job, order, self.out / order.lost.folder, avoid)
 
     def _order(self, job: Job) -> Order:
         return Order(
             job=job.name,
             digest=job.digest,
-            number=self._journal.next_number(job),
+            number=self.journal.next_number(job),
             packed=packed(job.source),
             words=job.words,
             folder=job.folder,
-            limit_s=self._settings.limit_s,
-            network=self._settings.network,
+            limit_s=self.limit_s,
+            network=self.network,
         )
 
     def _without_a_launch(self, job: Job, ending: Ending, why: str) -> Attempt:
-        return _attempt(job, self._journal.next_number(job), ending=ending, said=without_secrets(why))
+        number = self.journal.next_number(job)
+        return Attempt(job=job.name, digest=job.digest, number=number, ending=ending, said=without_secrets(why))
 
     def _end(self, attempt: Attempt) -> None:
-        self._running.pop(attempt.job, None)
-        self._journal.append(attempt)
-        again = not is_final(attempt, self._settings.retries)
-        if not again:
-            self._settled.add(attempt.job)
-        self._listener.ended(attempt, again=again)
+        self._running.discard(attempt.job)
+        self.journal.append(attempt)
+        self.listener.ended(attempt, again=self._note(attempt))
         self._unsaved = True
 
     def _save_now_and_then(self) -> None:
@@ -151,14 +132,10 @@ class Drive:
         began = time.monotonic()
         if not self._unsaved or began < self._save_at:
             return
-        self._saved(self._fleet())
+        self.saved(self._fleet())
         self._unsaved = False
         ended = time.monotonic()
         self._save_at = ended + (ended - began) / SAVING_SHARE
-
-
-def _attempt(job: Job, number: int, *, ending: Ending = Ending.DONE, said: str = "") -> Attempt:
-    return Attempt(job=job.name, digest=job.digest, number=number, ending=ending, said=said)
 
 
 def packed(source: Source) -> pack.Packed:

@@ -66,9 +66,10 @@ class Order:
     network: Network = Network.NODE
 
     @property
-    def commit(self) -> str:
-        """The hash of what is verified, "" if it is a machine."""
-        return self.packed.hash if self.packed else ""
+    def lost(self) -> Attempt:
+        """The attempt as long as nothing more is known of it."""
+        commit = self.packed.hash if self.packed else ""
+        return Attempt(job=self.job, digest=self.digest, number=self.number, ending=Ending.LOST, commit=commit)
 
 
 def launch(order: Order, place: Path) -> Iterator[str | Attempt]:
@@ -98,12 +99,9 @@ def launch(order: Order, place: Path) -> Iterator[str | Attempt]:
             child.wait()
     finally:
         files.remove_tree(temporary)
-    attempt = Attempt(
-        job=order.job,
-        digest=order.digest,
-        number=order.number,
+    attempt = replace(
+        order.lost,
         ending=Ending.TIME_LIMIT if child.was_told_to_end else Ending.DONE,
-        commit=order.commit,
         node=socket.gethostname(),
         devices=tuple(filter(None, os.environ.get(DEVICES, "").split(","))),
         started=started,

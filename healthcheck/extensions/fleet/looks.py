@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck.core.records import JsonValue, Verdict
@@ -136,7 +136,7 @@ def _order(machine: Machine, terms: Terms) -> Order:
 
 def _silent(machine: Machine, terms: Terms) -> Attempt:
     why = msg("no answer within {duration}; other tasks of the cluster may have its NPUs", duration(terms.limit_s))
-    return Attempt(job=machine.name, digest="", number=1, ending=Ending.LOST, node=machine.name, said=why)
+    return replace(_order(machine, terms).lost, node=machine.name, said=why)
 
 
 def _machine_as_json(look: Look) -> JsonValue:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -103,13 +103,7 @@ class ThisMachine:
         try:
             said = next(running)
         except UsageError as error:
-            said = Attempt(
-                job=order.job,
-                digest=order.digest,
-                number=order.number,
-                ending=Ending.NO_REPOSITORY,
-                said=str(error),
-            )
+            said = replace(order.lost, ending=Ending.NO_REPOSITORY, said=str(error))
         if isinstance(said, Attempt):
             self._current = None
             yield said

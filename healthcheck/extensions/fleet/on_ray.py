@@ -346,15 +346,7 @@ def _nodes() -> tuple[Node, ...]:
 
 
 def _lost(task: _Task) -> Attempt:
-    return Attempt(
-        job=task.order.job,
-        digest=task.order.digest,
-        number=task.order.number,
-        ending=Ending.LOST,
-        commit=task.order.commit,
-        node=task.node.name,
-        seconds=round(time.monotonic() - task.began, 3),
-    )
+    return replace(task.order.lost, node=task.node.name, seconds=round(time.monotonic() - task.began, 3))
 
 
 def _result(task: _Task) -> Attempt:

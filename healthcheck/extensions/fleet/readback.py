@@ -7,14 +7,14 @@ kit's policy for it, under which no other script runs.
 from __future__ import annotations
 
 import html
-import math
 import os
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from healthcheck.core.records import SIMULATOR, JsonValue, Stage, Verdict
+from healthcheck.core.records import SIMULATOR, Outcome, Stage, Verdict
 from healthcheck.errors import UsageError
 from healthcheck.extensions.fleet.records import Problem, ReportFacts, StageFacts, Tone
 from healthcheck.report import folder as report_folder
@@ -32,7 +32,8 @@ MAX_LOG_BYTES = 64 * 2**10
 MAX_CHECKS = 2000
 MAX_PROBLEMS = 50
 MAX_TEXT = 300
-_CHECK = re.compile(r"[a-z0-9]+(?:[/-][a-z0-9]+){0,8}")
+MAX_SECONDS = 10**9
+_ID = re.compile(r"(?=.{1,80}\Z)[a-z0-9]+(?:[/-][a-z0-9]+){0,8}")
 _GRAVEST = (Tone.FAIL, Tone.ERROR, Tone.OPEN, Tone.WARN, Tone.PASS, Tone.SKIP)
 _HEAD = re.compile(
     r'<!DOCTYPE html>\s*<html lang="(?:en|zh-CN)">\s*<head>\s*<meta charset="utf-8">\s*'
@@ -42,6 +43,34 @@ _HEAD = re.compile(
 
 class UnreadableError(UsageError):
     """There is no report, or it is not one of this kit; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Check:
+    """What is read of a check in a report."""
+
+    id: str
+    stage: Stage
+    outcome: Outcome
+    settled: bool = False
+    seconds: float = 0.0
+    detail: str = ""
+    title: str = ""
+    messages: Mapping[str, Recorded] = field(default_factory=dict)
+
+    @property
+    def tone(self) -> Tone:
+        is_open = not self.settled and self.outcome not in {Outcome.FAIL, Outcome.ERROR}
+        return Tone.OPEN if is_open else Tone(self.outcome.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Report:
+    verdict: Verdict
+    headline: str
+    checks: tuple[_Check, ...]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    messages: Mapping[str, Recorded] = field(default_factory=dict)
 
 
 def facts(folder: Path) -> ReportFacts:
@@ -54,80 +83,51 @@ def facts(folder: Path) -> ReportFacts:
     if not place.exists():
         raise UnreadableError(msg("there is no report"))
     try:
-        report = json_text.load(files.read_bounded(place, MAX_REPORT_BYTES))
+        report = json_text.load_as(files.read_bounded(place, MAX_REPORT_BYTES), _Report)
     except (UsageError, JsonError) as error:
         raise UnreadableError(msg("the report cannot be read: {error}", short(str(error)))) from error
-    try:
-        return _facts(report, page_is_ours(folder / report_folder.PAGE))
-    except (KeyError, TypeError, ValueError) as error:
-        raise UnreadableError(
-            msg("the report has another shape than this kit writes ({error})", short(repr(error)))
-        ) from error
-
-
-def _facts(report: JsonValue, has_page: bool) -> ReportFacts:
-    if not isinstance(report, dict) or not isinstance(report["checks"], list):
-        raise TypeError(msg("no list of checks"))
-    checks = [check for check in report["checks"][:MAX_CHECKS] if isinstance(check, dict)]
-    if len(checks) != len(report["checks"]):
-        raise ValueError(msg("more than {max_checks} checks, or what is none", MAX_CHECKS))
-    provenance = report.get("provenance")
-    headline = short(str(report["headline"]))
+    if wrong := _impossible(report.checks):
+        raise UnreadableError(msg("the report has another shape than this kit writes ({error})", wrong))
+    headline = short(report.headline)
     return ReportFacts(
-        verdict=Verdict(report["verdict"]),
+        verdict=report.verdict,
         headline=headline,
         recorded=_recorded(report, "headline", headline),
-        stages=tuple(_stages(checks)),
-        problems=tuple(_problems(checks))[:MAX_PROBLEMS],
-        simulated=isinstance(provenance, dict) and provenance.get("server") == SIMULATOR,
-        page=has_page,
+        stages=tuple(_stages(report.checks)),
+        problems=tuple(_problems(report.checks))[:MAX_PROBLEMS],
+        simulated=report.provenance.get("server") == SIMULATOR,
+        page=page_is_ours(folder / report_folder.PAGE),
     )
 
 
-def _stages(checks: Iterable[Mapping[str, JsonValue]]) -> Iterable[StageFacts]:
-    tones: dict[Stage, list[Tone]] = {}
-    times: dict[Stage, float] = {}
-    for check in checks:
-        stage = Stage(check["stage"])
-        tones.setdefault(stage, []).append(_tone(check))
-        times[stage] = times.get(stage, 0.0) + _seconds(check.get("seconds"))
+def _impossible(checks: Sequence[_Check]) -> str:
+    if len(checks) > MAX_CHECKS:
+        return msg("more than {max_checks} checks", MAX_CHECKS)
+    return "" if all(_ID.fullmatch(check.id) for check in checks) else msg("a check with an impossible name")
+
+
+def _stages(checks: Iterable[_Check]) -> Iterable[StageFacts]:
     for stage in Stage:
-        if stage in tones:
-            worst = min(tones[stage], key=_GRAVEST.index)
-            yield StageFacts(stage=stage, tone=worst, checks=len(tones[stage]), seconds=times[stage])
+        if of_stage := [check for check in checks if check.stage is stage]:
+            worst = min((check.tone for check in of_stage), key=_GRAVEST.index)
+            seconds = sum(check.seconds for check in of_stage if 0 <= check.seconds < MAX_SECONDS)
+            yield StageFacts(stage=stage, tone=worst, checks=len(of_stage), seconds=seconds)
 
 
-def _problems(checks: Iterable[Mapping[str, JsonValue]]) -> Iterable[Problem]:
+def _problems(checks: Iterable[_Check]) -> Iterable[Problem]:
     for check in checks:
-        tone = _tone(check)
-        if tone in {Tone.FAIL, Tone.ERROR, Tone.OPEN}:
-            name = str(check["id"])
-            if len(name) > 80 or not _CHECK.fullmatch(name):
-                raise ValueError(msg("a check with an impossible name"))
-            text = "detail" if check.get("detail") else "title"
-            said = short(str(check.get(text) or ""))
-            yield Problem(check=name, tone=tone, said=said, recorded=_recorded(check, text, said))
+        if check.tone in {Tone.FAIL, Tone.ERROR, Tone.OPEN}:
+            said = short(check.detail or check.title)
+            recorded = _recorded(check, "detail" if check.detail else "title", said)
+            yield Problem(check=check.id, tone=check.tone, said=said, recorded=recorded)
 
 
-def _recorded(record: Mapping[str, JsonValue], name: str, said: str) -> Recorded | None:
+def _recorded(record: _Report | _Check, name: str, said: str) -> Recorded | None:
     """The message of a text that is said on one line; None where it does not say just that."""
-    messages = record.get("messages")
-    if not isinstance(messages, dict) or name not in messages:
-        return None
-    recorded = json_text.convert(messages[name], Recorded)
-    on_one_line = replace(recorded, separator=" ") if recorded.separator == "\n" else recorded
-    return on_one_line if read(said, on_one_line) is not said else None
-
-
-def _tone(check: Mapping[str, JsonValue]) -> Tone:
-    tone = Tone(check["outcome"])
-    unsettled = check.get("settled") is not True and tone not in {Tone.FAIL, Tone.ERROR}
-    return Tone.OPEN if unsettled else tone
-
-
-def _seconds(value: JsonValue) -> float:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 10**9
-    return max(float(value), 0.0) if is_number and math.isfinite(value) else 0.0  # type: ignore[arg-type]
+    recorded = record.messages.get(name)
+    if recorded and recorded.separator == "\n":
+        recorded = replace(recorded, separator=" ")
+    return recorded if read(said, recorded) is not said else None
 
 
 def short(text: str) -> str:

@@ -11,7 +11,7 @@ import socket
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -60,31 +60,22 @@ class _Server:
         return f"http://{host}:{contract.PORT}"
 
 
+@dataclass(slots=True)
 class Replicas:
     """A context manager: inside it, the servers that became ready run. A server that did not is noted.
 
-    Args:
+    Attributes:
         cluster: it is closed at the end.
         logs: the folder for the logs of servers that end by themselves, a file for each node.
     """
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        packed: Packed,
-        adapter: Adapter,
-        wanted: Wanted,
-        *,
-        logs: Path,
-        progress: Progress,
-    ) -> None:
-        self._cluster = cluster
-        self._packed = packed
-        self._adapter = adapter
-        self._wanted = wanted
-        self._logs = logs
-        self._progress = progress
-        self._servers: list[_Server] = []
+    cluster: Cluster
+    packed: Packed
+    adapter: Adapter
+    wanted: Wanted
+    logs: Path
+    progress: Progress
+    _servers: list[_Server] = field(default_factory=list)
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -93,9 +84,9 @@ class Replicas:
 
     def __enter__(self) -> Replicas:  # noqa: PYI034 - typing.Self is not in Python 3.10
         try:
-            for node in chosen(self._cluster.nodes, self._wanted):
-                order = (node.name, self._packed, self._adapter)
-                ref = self._cluster.submit(_SERVED, node, self._wanted.npus, node.name, order)
+            for node in chosen(self.cluster.nodes, self.wanted):
+                order = (node.name, self.packed, self.adapter)
+                ref = self.cluster.submit(_SERVED, node, self.wanted.npus, node.name, order)
                 self._servers.append(_Server(node=node, ref=ref, state=State()))
             self._settle()
         except BaseException:
@@ -116,11 +107,11 @@ class Replicas:
             for ref in refs:
                 ray.cancel(ref, recursive=False)
             if refs:
-                self._progress.update(msg("ending the servers on {refs} nodes", len(refs)))
+                self.progress.update(msg("ending the servers on {refs} nodes", len(refs)))
                 with contextlib.suppress(KeyboardInterrupt):  # nobody has to wait: Ray ends the workers of a driver
                     ray.wait(refs, num_returns=len(refs), timeout=2 * GRACE_S)
         finally:
-            self._cluster.close()
+            self.cluster.close()
 
     def _settle(self) -> None:
         """Wait until each is ready or will not be.
@@ -128,7 +119,7 @@ class Replicas:
         Raises:
             Blocked: none is ready, and within reach.
         """
-        limit_s = self._adapter.deadline_s + SPARE_S
+        limit_s = self.adapter.deadline_s + SPARE_S
         end = time.monotonic() + limit_s
         while waiting := [server for server in self._servers if server.state.phase is Phase.LAUNCHING]:
             if time.monotonic() > end:
@@ -141,7 +132,7 @@ class Replicas:
                 break
             ready, first = len(self.urls), waiting[0]
             waits = msg(" · {name}: {said}", first.node.name, short(first.state.said))
-            self._progress.update(
+            self.progress.update(
                 msg("{ready} of {servers} servers are ready{waits}", ready, len(self._servers), waits)
             )
             self._hear()
@@ -155,7 +146,7 @@ class Replicas:
         """Take in what the servers say, after a short wait."""
         running = {server.ref: server for server in self._servers if not server.over}
         ended = ray.wait(list(running), num_returns=len(running), timeout=WAIT_S)[0] if running else []
-        said = self._cluster.stages()
+        said = self.cluster.stages()
         for ref, server in running.items():
             if ref in ended:
                 server.over = True
@@ -168,7 +159,7 @@ class Replicas:
         known = server.state.phase is Phase.ENDED
         server.state = State(phase=Phase.ENDED, said=short(why))
         if not known:
-            self._progress.note(msg("no server on {told}", _told(server)))
+            self.progress.note(msg("no server on {told}", _told(server)))
 
     def _result(self, server: _Server) -> str:
         """Why it ended; its log is written."""
@@ -181,8 +172,8 @@ class Replicas:
         if not isinstance(message, Ended):
             return msg("the node sent something else than a result")
         if message.log:
-            self._logs.mkdir(parents=True, exist_ok=True)
-            path = self._logs / f"{server.node.name}.log"
+            self.logs.mkdir(parents=True, exist_ok=True)
+            path = self.logs / f"{server.node.name}.log"
             path.write_text(message.log[:MAX_LOG_BYTES], encoding="utf-8", errors="replace")
         return message.said
 

@@ -11,10 +11,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from healthcheck.core.records import Stage, Verdict
+from healthcheck.core.records import Verdict
 from healthcheck.extensions.fleet import page
 from healthcheck.extensions.fleet.machines import Running
 from healthcheck.extensions.fleet.records import Attempt, Fleet, Job
+from healthcheck.report.page import TONES
 from healthcheck.report.words import duration
 from healthcheck.text.language import ENGLISH, Translate, Translation
 from healthcheck.text.messages import msg
@@ -94,12 +95,10 @@ def table(fleet: Fleet, translation: Translation = ENGLISH) -> list[str]:
 
 
 def _rows(fleet: Fleet, say: Translate) -> Iterator[tuple[str, ...]]:
-    marks = {"pass": "✓", "warn": "!", "skip": "–", "fail": "✗", "error": "?", "open": "?"}
-    stages = [stage for stage in Stage if stage is not Stage.RUNNER]
     yield (
         say(msg("job")),
         say(msg("verdict")),
-        *(stage.value for stage in stages),
+        *(stage.value for stage in page.STAGES),
         say(msg("time")),
         say(msg("why")),
     )
@@ -110,7 +109,7 @@ def _rows(fleet: Fleet, say: Translate) -> Iterator[tuple[str, ...]]:
         yield (
             job.name,
             say(page.verdict_words(last)),
-            *(marks.get(tones.get(stage, ""), "·") for stage in stages),
+            *(TONES.get(tones.get(stage, ""), "·") for stage in page.STAGES),
             say(duration(last.seconds)) if last else "",
             why if len(why) <= LONGEST_LINE else f"{why[: LONGEST_LINE - 1]}…",
         )

@@ -6,7 +6,6 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -35,33 +34,34 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> ExitStatus:
-
     if options.retries < 0 or not math.isfinite(options.time_limit):
         raise UsageError(msg("--retries {retries} is less than 0", options.retries))
     asked = _jobs(options)
     out = options.out.absolute()
     output.refuse_unwritable(None, out=out)
-    settings = drive.Settings(
-        out=out, limit_s=options.time_limit, retries=options.retries, network=_network(options)
-    )
+    network, translation = _network(options), translation_of_the_process()
     with journal.opened(out, asked, resume=options.resume) as kept:
-        machines, left_out = _machines(options.on, settings.network)
-        output.end_with_a_report()  # after Ray, whose SIGTERM handler ends a driver at once
+        machines, left_out = _machines(options.on, network)
+        output.end_with_a_report()  # after Ray, which has SIGTERM end a driver at once
         if options.runner:
-            terms = looks.Terms(level=options.runner, limit_s=DEFAULT_LOOK_S, network=settings.network)
-            failing = looks.left_out(_look(machines, out, terms))
+            failing = looks.left_out(
+                _look(machines, out, Terms(level=options.runner, limit_s=DEFAULT_LOOK_S, network=network))
+            )
             machines.leave_out(failing.keys())
             left_out += tuple(msg("{name}: {why}", name, why) for name, why in failing.items())
-        settings = replace(settings, left_out=left_out)
-        listener = show.Show(len(asked), translation_of_the_process(), quiet=options.quiet)
+        listener = show.Show(len(asked), translation, quiet=options.quiet)
         try:
             fleet = drive.Drive(
                 jobs=asked,
-                settings=settings,
+                out=out,
+                limit_s=options.time_limit,
+                retries=options.retries,
+                network=network,
+                left_out=left_out,
                 journal=kept,
                 machines=machines,
                 listener=listener,
-                saved=lambda now: outputs.write(out, now, translation_of_the_process()),
+                saved=lambda now: outputs.write(out, now, translation),
             ).run()
         finally:
             listener.close()
@@ -69,12 +69,10 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
 
 
 def _jobs(options: argparse.Namespace) -> tuple[Job, ...]:
-
     return jobs.read(options.jobs, grammar(), {"no_settings": True} if options.no_settings else {})
 
 
 def _collect(options: argparse.Namespace) -> ExitStatus:
-
     asked = _jobs(options)
     out = options.out.absolute()
     left = collect.left_below(options.reports)
@@ -94,7 +92,6 @@ def _print_table(fleet: Fleet, out: Path) -> ExitStatus:
 
 
 def _runner(options: argparse.Namespace) -> ExitStatus:
-
     stacks.choose(options.stack)
     out = options.out.absolute()
     output.refuse_unwritable(None, out=out)
@@ -129,7 +126,6 @@ def _look(machines: Machines, out: Path, terms: Terms) -> tuple[Look, ...]:
 
 
 def _network(options: argparse.Namespace) -> Network:
-
     return Network.OWN if options.own_network else Network.NODE
 
 
