@@ -57,6 +57,14 @@ RIGHT_LAUNCHERS: tuple[Case, ...] = (
         'exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000 '
         "--chat-template qwen2-vl"
     ), {"plan/self-contained": "warn"}, says="nothing installs it"),
+    case("swift-names-the-model-by-its-folder", sh(
+        'exec swift deploy --model "$MODEL_PATH" --host 0.0.0.0 --port 8000'
+    ), {"plan/served-name": "fail"}, files={"requirements.txt": "ms-swift==3.9.0\n"}, says="served as",
+       fix='pass --served-model-name "$MODEL_PATH"'),
+    case("llama-factory-on-the-port-of-its-variable", sh(
+        'export API_HOST=0.0.0.0 API_PORT=8001\nexec llamafactory-cli api --model_name_or_path "$MODEL_PATH"'
+    ), {"plan/port": "fail", "plan/served-name": "fail"}, files={"requirements.txt": "llamafactory==0.9.3\n"},
+       says="port 8001"),
     case("files-of-variables", sh("""
         export VLLM_LOGGING_CONFIG_PATH="$PWD/conf/log.json" RANK_TABLE_FILE=/tmp/ranks.json
         echo '{}' > "$RANK_TABLE_FILE"

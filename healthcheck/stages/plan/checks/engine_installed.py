@@ -12,9 +12,10 @@ from healthcheck.text.messages import msg
 
 _PACKAGES = {
     "sglang": "sglang", "lmdeploy": "lmdeploy", "llama.cpp": "llama-cpp-python", "mindie": "", "swift": "ms-swift",
-    "xinference-local": "xinference", "llamafactory-cli": "llamafactory",
+    "xinference-local": "xinference", "llamafactory": "llamafactory",
 }  # fmt: skip
 """Engines and programs missing from the vllm-ascend image, with their PyPI package ("" if there is none)."""
+_MODULES = {"llamafactory": "llama_factory"}
 _PROGRAMS = frozenset(STUBS["server.sh"]) - {"transformers"}
 """Servers that the image lacks as well, where nothing is known of their engine."""
 
@@ -44,7 +45,7 @@ def engine_installed(plan: LaunchPlan) -> Findings:
     """
     started = {name: server for server in reversed(plan.servers) if (name := _missing_in_the_image(server))}
     for name, server in started.items():
-        names = {(_PACKAGES.get(name) or name).replace("-", "_"), name.replace(".", "_")}
+        names = {(_PACKAGES.get(name) or name).replace("-", "_"), name.replace(".", "_"), _MODULES.get(name, name)}
         if not (names & requested.packages(plan) or requested.brings_unknown(plan)):
             yield _not_installed(name, server)
     if plan.server and plan.server.engine in {"sglang", "lmdeploy", "llama.cpp"}:

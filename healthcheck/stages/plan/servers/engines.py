@@ -24,7 +24,7 @@ class Engine:
         port_options, …: long option names, in the order in which they count.
         port_variables, …: environment variables that set it where no option does.
         positional_model: the first positional argument names the model.
-        named: it calls the model by its path as given, unless an option says otherwise.
+        name_is: what it calls the model by default: "model" (the path as given), "basename", a fixed name, or "?".
     """
 
     name: str
@@ -44,14 +44,14 @@ class Engine:
     key_variables: tuple[str, ...] = ()
     positional_model: bool = False
     default_model: str | None = None
-    named: bool = True
+    name_is: str = "model"
     grammar: Grammar = field(default_factory=Grammar)
 
 
 _SHORT_LLAMA = {"-m": "model", "-a": "alias", "-c": "ctx-size", "-t": "threads", "-ngl": "n-gpu-layers"}
 _SGLANG_SWITCHES = frozenset({"trust-remote-code", "disable-radix-cache", "enable-metrics", "is-embedding"})
 _BIND = {"-b": "bind", "-w": "workers", "-k": "worker-class", "-t": "timeout", "-c": "config"}
-_WebServer = functools.partial(Engine, api=Api.UNKNOWN, model_options=(), named=False)
+_WebServer = functools.partial(Engine, api=Api.UNKNOWN, model_options=(), name_is="?")
 """One that the submission's own code or configuration makes a model server of."""
 
 ENGINES: tuple[Engine, ...] = (
@@ -93,7 +93,16 @@ ENGINES: tuple[Engine, ...] = (
     ),
     Engine(
         name="mindie", programs=("mindieservice_daemon", "mindie_llm_server", "-m mindie"), port=None, host=None,
-        named=False, model_options=(),
+        name_is="?", model_options=(),
+    ),
+    Engine(
+        name="swift", programs=("swift deploy", "-m swift.cli.deploy"), name_is="basename",
+        grammar=Grammar(valued=frozenset({"model", "port", "host", "served-model-name", "infer-backend"})),
+    ),
+    Engine(
+        name="llamafactory", programs=("llamafactory-cli api", "-m llamafactory"), port_options=(), host_options=(),
+        port_variables=("API_PORT",), host_variables=("API_HOST",), model_options=("model-name-or-path",),
+        name_is="gpt-3.5-turbo", name_options=(), key_options=(), key_variables=("API_KEY",),
     ),
     _WebServer(name="proxy", programs=("nginx", "haproxy", "caddy"), port=None),
     _WebServer(

@@ -247,7 +247,11 @@ def _names(engine: Engine, line: CommandLine, options: Mapping[str, str], model:
             return tuple(line.lists[name]) or ("",)
         if name in options:
             return tuple(options[name].split())
-    return (model,) if engine.named and model is not None else ()
+    if engine.name_is == "?" or model is None:
+        return ()
+    if engine.name_is == "model":
+        return (model,)
+    return (os.path.basename(model.rstrip("/")),) if engine.name_is == "basename" else (engine.name_is,)
 
 
 def _key(engine: Engine, options: Mapping[str, str], environment: Mapping[str, str]) -> str | None:
