@@ -2,34 +2,174 @@
 
 Every rule carries the sentence that it comes from. A finding that breaks a documented rule is a failure and
 quotes it; one that rests on an inference is a warning. When the service changes, this file changes.
+
+What differs between services is a profile: `Service`, whose defaults are the public page's. One profile is in force
+at a time, set by `judging_for` alone. The names below that have a type and no value (PORT, LAUNCH …) are looked up
+in it at each use, so they are read in functions only. What is declared when a module is imported (a title, a
+reason, a rule, a page) has places instead, such as {port}, which `stated` and `filled` fill.
 """
 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import Message, joined, msg, names
 
 READ_ON = "2026-11-21"
 PAGE = msg("Model accuracy evaluation (the service's own documentation page)")
 
-PORT = 8000
-CHAT_PATH = "/v1/chat/completions"
 MODELS_PATH = "/v1/models"
 ENTRY_POINT = "deploy.sh"
 REQUIREMENTS = "requirements.txt"
 MODEL_PATH_VARIABLE = "MODEL_PATH"
-LAUNCH = msg('exec vllm serve "${model_path_variable}" --host 0.0.0.0 --port {port}', MODEL_PATH_VARIABLE, PORT)
+
+PORT: int
+CHAT_PATH: str
+LAUNCH: Message
 """A last line of deploy.sh that meets the service's rules."""
-MAX_WEIGHT_GB = 100
-MAX_WEIGHT = f"{MAX_WEIGHT_GB} GB"
+MAX_WEIGHT_GB: int
+MAX_WEIGHT: str
 """The weight limit as the page writes it. The page does not say which unit that is."""
-MAX_WEIGHT_BYTES = MAX_WEIGHT_GB * 10**9
+MAX_WEIGHT_BYTES: int
 """The limit read strictly, in powers of ten."""
-MAX_WEIGHT_GIB_BYTES = MAX_WEIGHT_GB * 2**30
-SAMPLES_PER_PROBLEM = 5
+MAX_WEIGHT_GIB_BYTES: int
+SAMPLES_PER_PROBLEM: int
 """The service's default for num_return_sequences; n = k = this number."""
+TASKS: tuple[str, ...]
+"""The codes of the tasks that it evaluates."""
+UNKNOWN: tuple[Message, ...]
+"""What the service does not document. Reports list it, so that nobody reads too much into a pass."""
+
+
+class Task(enum.Enum):
+    """The task codes of the public page, all over the chat endpoint."""
+
+    TEXT_GENERATION = "text-generation"
+    IMAGE_TEXT_TO_TEXT = "image-text-to-text"
+    ANY_TO_ANY = "any-to-any"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """A profile: what one service, which runs deploy.sh, demands and has. The defaults are the public page's.
+
+    Attributes:
+        file: the profile's file, "" for the public page; `sha256` of its bytes.
+        source: where its sentences were read, and `read_on` when; "" if the profile does not say it.
+        sentences: the profile's own words for a rule, by the name of the attribute that they are about.
+        given: the attributes that the file has, the public page's figure or another.
+        release: of vllm-ascend, in the image. This and what follows is None where it is unknown.
+        shell: that runs deploy.sh: "sh", "dash" or "bash".
+    """
+
+    name: str = ""
+    file: str = ""
+    sha256: str = ""
+    source: str = PAGE
+    read_on: str = READ_ON
+    sentences: Mapping[str, str] = field(default_factory=dict)
+    given: frozenset[str] = frozenset()
+    port: int = 8000
+    chat_path: str = "/v1/chat/completions"
+    weight_limit_gb: int = 100
+    tasks: tuple[str, ...] = tuple(task.value for task in Task)
+    samples: int = 5
+    release: str | None = None
+    npu: str | None = None
+    npus: int | None = None
+    start_up_seconds: int | None = None
+    network: bool | None = None
+    shell: str | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    concurrency: int | None = None
+
+    def says(self, name: str) -> bool:
+        """Whether the profile itself says an attribute, or has words for it."""
+        return name in self.given or getattr(self, name) != getattr(PUBLIC, name)
+
+
+FIGURES = ("port", "chat_path", "weight_limit_gb", "tasks", "samples")
+"""The attributes for which the public page has a figure."""
+KNOWN = tuple(each.name for each in fields(Service))[-9:]
+"""Those that it leaves unknown."""
+PUBLIC = Service()
+_in_force = PUBLIC
+
+
+@contextmanager
+def judging_for(service: Service) -> Iterator[None]:
+    """Everything in the block is judged for this service; the one place that changes which profile is in force."""
+    global _in_force  # noqa: PLW0603 - see the module's docstring
+    before, _in_force = _in_force, service
+    try:
+        yield
+    finally:
+        _in_force = before
+
+
+def service() -> Service:
+    """The profile in force."""
+    return _in_force
+
+
+def __getattr__(name: str) -> object:
+    """A figure of the profile in force."""
+    now = _in_force
+    if name == "LAUNCH":
+        return msg(
+            'exec vllm serve "${model_path_variable}" --host 0.0.0.0 --port {port}', MODEL_PATH_VARIABLE, now.port
+        )
+    if name == "UNKNOWN":
+        return tuple(_unknown(now))
+    figures = {
+        "PORT": now.port,
+        "CHAT_PATH": now.chat_path,
+        "MAX_WEIGHT_GB": now.weight_limit_gb,
+        "MAX_WEIGHT": f"{now.weight_limit_gb} GB",
+        "MAX_WEIGHT_BYTES": now.weight_limit_gb * 10**9,
+        "MAX_WEIGHT_GIB_BYTES": now.weight_limit_gb * 2**30,
+        "SAMPLES_PER_PROBLEM": now.samples,
+        "TASKS": now.tasks,
+    }
+    if name not in figures:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return figures[name]
+
+
+def places() -> Mapping[str, str]:
+    """What the places of pages, titles, reasons and rules stand for."""
+    now = _in_force
+    return {
+        "port": str(now.port),
+        "launch": str(__getattr__("LAUNCH")),
+        "chat_path": now.chat_path,
+        "tasks": ", ".join(now.tasks),
+        "repeats": str(now.samples),
+        "limit": f"{now.weight_limit_gb} GB",
+        "limit_gb": str(now.weight_limit_gb),
+        "limit_bytes": f"{now.weight_limit_gb * 10**9:,}",
+        "limit_gib_bytes": f"{now.weight_limit_gb * 2**30:,}",
+        **{name: str(getattr(now, name)) for name in KNOWN},
+    }
+
+
+def filled(page: str) -> str:
+    """A page, in whatever language it is, with the figures of the profile in force."""
+    for name, value in places().items():
+        page = page.replace(f"{{{name}}}", value)
+    return page
+
+
+def stated(text: str) -> str:
+    """A message that was declared with places, with the figures of the profile in force."""
+    if not isinstance(text, Message) or text.values or "{" not in text:
+        return text
+    said = places()
+    return msg(text.template, *(said[name] for name in names(text.template)))
 
 
 class Status(enum.Enum):
@@ -41,30 +181,54 @@ class Status(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule of the service, with the sentence that states it."""
+    """One rule of the service, with the sentence that states it.
 
-    sentence: str
-    status: Status
-    source: str = PAGE
-    read_on: str = READ_ON
+
+    Attributes:
+        words: the sentence of the public page, with places for its figures.
+        about: the attributes of `Service` that it is about.
+    """
+
+    words: str
+    status: Status = Status.DOCUMENTED
+    page: str = PAGE
+    about: tuple[str, ...] = ()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the rule is the profile's in force, and not the public page's."""
+        return any(map(_in_force.says, self.about))
+
+    @property
+    def sentence(self) -> str:
+        """The sentence; the profile's own, if it has one."""
+        return next(
+            (_in_force.sentences[name] for name in self.about if name in _in_force.sentences), stated(self.words)
+        )
+
+    @property
+    def source(self) -> str:
+        """Where it was read."""
+        return _in_force.source if self.is_own else self.page
+
+    @property
+    def read_on(self) -> str:
+        """When it was read; "" if the profile does not say it."""
+        return _in_force.read_on if self.is_own else READ_ON
+
+    def cited(self) -> str:
+        """Where and when it was read, and how sure it is."""
+        if not self.read_on:
+            return msg("{source}, {value}", self.source, self.status.value)
+        return msg("{source}, {value}, read {read_on}", self.source, self.status.value, self.read_on)
 
     def quote(self) -> str:
         """The rule as a report prints it."""
-        return msg(
-            "“{sentence}” — {source}, {value}, read {read_on}",
-            self.sentence,
-            self.source,
-            self.status.value,
-            self.read_on,
-        )
+        return msg("“{sentence}” — {cited}", self.sentence, self.cited())
 
 
-def _documented(sentence: str) -> Rule:
-    return Rule(sentence=sentence, status=Status.DOCUMENTED)
-
-
-def _inferred(sentence: str, source: str) -> Rule:
-    return Rule(sentence=sentence, status=Status.INFERRED, source=source)
+def _documented(words: str, *about: str) -> Rule:
+    return Rule(words=words, about=about)
 
 
 ROOT_FILES = _documented(msg("requirements.txt and deploy.sh must be at the repository root."))
@@ -89,15 +253,16 @@ WEIGHTS_FROM_MODEL_PATH = _documented(
 LISTENS_ON_PORT = _documented(
     msg(
         "Inference must expose a standard OpenAPI-compatible inference API, and the HTTP server must "
-        "listen on port {port}.",
-        PORT,
-    )
+        "listen on port {port}."
+    ),
+    "port",
 )
 CHAT_STREAMING = _documented(
-    msg("The model inference service must be reachable via the streaming API at /v1/chat/completions.")
+    msg("The model inference service must be reachable via the streaming API at {chat_path}."), "chat_path"
 )
 CHAT_REQUIRED = _documented(
-    msg("Accuracy evaluation relies on /v1/chat/completions. If that endpoint is missing, the accuracy job fails.")
+    msg("Accuracy evaluation relies on {chat_path}. If that endpoint is missing, the accuracy job fails."),
+    "chat_path",
 )
 SERVED_NAME = _documented(
     msg(
@@ -106,36 +271,52 @@ SERVED_NAME = _documented(
     )
 )
 WEIGHT_LIMIT = _documented(
-    msg("Maximum size: 100 GB. If exceeded: Weight download fails and the accuracy job fails.")
+    msg("Maximum size: {limit}. If exceeded: Weight download fails and the accuracy job fails."), "weight_limit_gb"
 )
 TASK_TYPES = _documented(
     msg(
         "The evaluation service calls the matching inference API for the selected weights’ task type. Supported "
-        "task types: text-generation, image-text-to-text, any-to-any."
-    )
+        "task types: {tasks}."
+    ),
+    "tasks",
 )
-REPEATS = _documented(msg("The accuracy service defaults num_return_sequences to 5."))
-CLIENT_IS_AISBENCH = _inferred(
-    msg("The evaluation client is AISBench: its report layout and version hash are those of the service's sample."),
-    msg("the service's sample report, compared with AISBench's source"),
+REPEATS = _documented(msg("The accuracy service defaults num_return_sequences to {repeats}."), "samples")
+CLIENT_IS_AISBENCH = Rule(
+    words=msg(
+        "The evaluation client is AISBench: its report layout and version hash are those of the service's sample."
+    ),
+    status=Status.INFERRED,
+    page=msg("the service's sample report, compared with AISBench's source"),
 )
 
-
-class Task(enum.Enum):
-    """The task codes that the service evaluates, all over the chat endpoint."""
-
-    TEXT_GENERATION = "text-generation"
-    IMAGE_TEXT_TO_TEXT = "image-text-to-text"
-    ANY_TO_ANY = "any-to-any"
-
-
-UNKNOWN = (
-    msg("the start-up time-out"),
-    msg("the number and kind of NPUs"),
-    msg("the image and its framework versions"),
-    msg("the shell and working directory of deploy.sh, and who installs requirements.txt"),
-    msg("whether the network is there during installation"),
-    msg("whether the client runs on the same host"),
-    msg("the data set, max_tokens, temperature and concurrency of a task"),
+RELEASE = _documented(msg("The image has vllm-ascend {release}."), "release")
+NPU = _documented(msg("The NPUs of the machine are of the kind {npu}."), "npu")
+NPUS = _documented(msg("The number of NPUs is {npus}."), "npus")
+START_UP = _documented(
+    msg("The server has to answer within {start_up_seconds} s of the start of deploy.sh."), "start_up_seconds"
 )
-"""What the service does not document. Reports list it, so that nobody reads too much into a pass."""
+NO_NETWORK = _documented(msg("The machine has no network."), "network")
+SHELL = _documented(msg("deploy.sh is run by {shell}."), "shell")
+MAX_TOKENS = _documented(msg("Each request asks for up to {max_tokens} tokens."), "max_tokens")
+"""These are rules only where the profile in force says so: see `is_own`."""
+
+
+def _unknown(now: Service) -> Iterator[Message]:
+    if now.start_up_seconds is None:
+        yield msg("the start-up time-out")
+    if now.npu is None or now.npus is None:
+        yield msg("the number and kind of NPUs")
+    if now.release is None:
+        yield msg("the image and its framework versions")
+    if now.shell is None:
+        yield msg("the shell and working directory of deploy.sh, and who installs requirements.txt")
+    else:
+        yield msg("the working directory of deploy.sh, and who installs requirements.txt")
+    if now.network is None:
+        yield msg("whether the network is there during installation")
+    yield msg("whether the client runs on the same host")
+    asked = [name for name in ("max_tokens", "temperature", "concurrency") if getattr(now, name) is None]
+    if len(asked) == 3:
+        yield msg("the data set, max_tokens, temperature and concurrency of a task")
+    else:
+        yield msg("{listed} of a task", joined(", ", (msg("the data set"), *asked)))

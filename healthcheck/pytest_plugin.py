@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="STAGE",
         help="the last stage: repo, plan or weights (default: weights if they are given, else plan)",
     )
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Whose rules judge, if the repository names another service than the public page's."""
+    if not config.getoption("--npu-adapter"):
+        return None
+    from healthcheck.stages.repo.settings import read_settings  # noqa: PLC0415
+
+    settings = read_settings(_folder(config, "--npu-adapter") or Path())
+    return f"npu-adapter: for the service of {settings.service}" if settings.service else None
 
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -112,7 +123,11 @@ def adapter_server(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPat
         submission = read_submission(root)
     except KitError as error:
         pytest.fail(_shown(str(error)), pytrace=False)
-    with export(submission) as copy, Service(copy, weights, log=log, progress=Silent()) as service:
+    with (
+        _judging_for_its_service(root),
+        export(submission) as copy,
+        Service(copy, weights, log=log, progress=Silent()) as service,
+    ):
         _need_ready(service.launch)
         yield service
 
@@ -136,6 +151,15 @@ def chat(adapter_server: Service) -> Callable[..., str]:
         return exchange.completion.text
 
     return ask
+
+
+def _judging_for_its_service(root: Path) -> AbstractContextManager[None]:
+    """By the profile that the repository names, as `npu-adapter verify` judges it."""
+    from healthcheck import contract  # noqa: PLC0415
+    from healthcheck.stages.repo.settings import read_settings  # noqa: PLC0415
+    from healthcheck.verify import service  # noqa: PLC0415
+
+    return contract.judging_for(service.of_repository(root, read_settings(root)))
 
 
 def _need_ready(launch: Launch) -> None:
@@ -186,18 +210,20 @@ def _verified(config: pytest.Config) -> dict[str, CheckResult]:
     from healthcheck.core.progress import Silent  # noqa: PLC0415
     from healthcheck.core.records import Stage  # noqa: PLC0415
     from healthcheck.stages.repo.settings import read_settings  # noqa: PLC0415
+    from healthcheck.verify import service  # noqa: PLC0415
     from healthcheck.verify.run import Request  # noqa: PLC0415
     from healthcheck.verify.verification import Verification  # noqa: PLC0415
 
     root = _folder(config, "--npu-adapter") or Path()
     settings = read_settings(root)
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, _judging_for_its_service(root):
+        known = service.completed(settings)
         request = Request(
             root=root,
             task=settings.task,
-            stack=settings.stack,
-            npu=settings.npu,
-            npus=settings.npus,
+            stack=known.stack,
+            npu=known.npu,
+            npus=known.npus,
             waived={check: f"{settings.file}: {reason}" for check, reason in settings.skip.items()},
             extra=extra_checks(root),
             settings=settings.file,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from healthcheck import contract
 from healthcheck.ascend import schemes
 from healthcheck.errors import UsageError
 from healthcheck.system import json_text
@@ -127,6 +128,11 @@ def rows() -> tuple[Row, ...]:
 def row(vllm_ascend: str = DEFAULT) -> Row:
     """The row of a vllm-ascend release, or of the nearest one, as `choose` finds it."""
     return choose(vllm_ascend).row
+
+
+def is_of_the_service(each: Row) -> bool:
+    """Whether the profile of the service in force says that its image has this release."""
+    return contract.service().release is not None and choose(contract.service().release or "") == Choice(row=each)
 
 
 def choose(vllm_ascend: str = "") -> Choice:

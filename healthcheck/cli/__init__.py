@@ -17,7 +17,17 @@ import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from healthcheck.cli import outlets
-from healthcheck.cli.parsing import LANGUAGE, Parser, Version, language_argument, sentence, take_language
+from healthcheck.cli.parsing import (
+    LANGUAGE,
+    SERVICE,
+    Parser,
+    Version,
+    language_argument,
+    sentence,
+    service_argument,
+    service_asked,
+    take_language,
+)
 from healthcheck.core import extensions
 from healthcheck.core.extensions import Command
 from healthcheck.errors import Blocked, ExitStatus, KitError, KitFailure, UsageError, reason_of
@@ -34,6 +44,7 @@ COMMANDS = {
     "runner": msg("check that this machine can run adapters"),
     "simulate": msg("serve a simulated endpoint with a known accuracy and chosen faults"),
     "explain": msg("explain a check"),
+    "service": msg("show the rules that judge, and where each is from"),
     "doctor": msg("show which optional parts of the kit's own environment are there"),
     "completion": msg("print a completion script for a shell"),
 }
@@ -65,6 +76,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     take_language(arguments)
+    try:
+        with service_asked(arguments):
+            return _commanded(arguments)
+    except UsageError as error:
+        return _say(error, ExitStatus.WRONG_USAGE)
+
+
+def _commanded(arguments: list[str]) -> int:
     asked = _command_in(arguments)
     with _ended_at_once_by_ctrl_c():
         added = {} if asked in COMMANDS else added_commands()
@@ -92,10 +111,10 @@ def _run(arguments: list[str]) -> int:
 
 
 def _command_in(arguments: Sequence[str]) -> str:
-    """The first word that is neither an option nor the language, "" if there is none."""
+    """The first word that is neither an option nor the language nor a profile, "" if there is none."""
     for before, word in zip(("", *arguments), arguments, strict=False):
-        names_a_language = before[2:] and LANGUAGE.startswith(before)
-        if not (word.startswith("-") or names_a_language):
+        takes_it = before[2:] and (LANGUAGE.startswith(before) or SERVICE.startswith(before))
+        if not (word.startswith("-") or takes_it):
             return word
     return ""
 
@@ -185,12 +204,14 @@ def parser_for(wanted: Collection[str], added: Mapping[str, Command]) -> Parser:
         epilog=EXIT_STATUSES,
     )
     language_argument(parser)
+    service_argument(parser)
     parser.add_argument("--version", action=Version, nargs=0, help="show the version, and the commit of a checkout")
     parser.set_defaults(parser=parser)
     commands = parser.add_subparsers(title=msg("commands"), metavar="COMMAND")
     for name, text in {**COMMANDS, **{name: each.summary for name, each in added.items()}}.items():
         command = commands.add_parser(name, help=text, description=sentence(text), epilog=EXIT_STATUSES)
         language_argument(command)
+        service_argument(command)
         if name in wanted:
             _arguments(name, added)(command)
             command.set_defaults(parser=command)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from healthcheck import __version__
+from healthcheck import __version__, contract
 from healthcheck.cli.places import new_place, place
 from healthcheck.errors import ExitStatus
 from healthcheck.system import programs
@@ -19,7 +20,7 @@ from healthcheck.text.messages import Capitalised, Message, joined, msg
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _GIT_S = 5.0
-LANGUAGE = "--lang"
+LANGUAGE, SERVICE = "--lang", "--service"
 USAGE = msg("usage: ")
 OF_ARGPARSE = (msg("positional arguments"), msg("options"), msg("show this help message and exit"))
 """argparse's own texts in a help."""
@@ -204,6 +205,44 @@ def language_argument(parser: argparse.ArgumentParser) -> None:
         metavar="LANG",
         help="en or zh (default: that of the locale)",
     )
+
+
+class ForService(argparse.Action):
+    """`--service`, which `service_asked` has taken before."""
+
+    def __call__(self, *given: Any, **_: Any) -> None:
+        """Keep it; an abbreviation was not taken."""
+        if contract.service().file != str(given[2]):
+            given[0].error(msg("write {option} in full", SERVICE))
+        setattr(given[1], self.dest, given[2])
+
+
+def service_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--service`, which means the same wherever it is; `service_asked` takes it."""
+    parser.add_argument(
+        SERVICE, type=place, action=ForService, default=argparse.SUPPRESS, metavar="FILE",
+        help="the profile of the service that judges, in TOML (default: the public page's)",
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def service_asked(arguments: Sequence[str]) -> Iterator[None]:
+    """Heed `--service` before anything is parsed, so that helps have its figures, until the command is done.
+
+    Raises:
+        UsageError: the file is not a profile.
+    """
+    asked = ""
+    for word, after in zip(arguments, (*arguments[1:], ""), strict=False):
+        option, equals, value = word.partition("=")
+        asked = (value if equals else after) if option == SERVICE else asked
+    if not asked:
+        yield
+        return
+    from healthcheck.verify import service  # noqa: PLC0415 - most runs judge by the public page
+
+    with contract.judging_for(service.from_file(Path(asked))):
+        yield
 
 
 class Version(argparse.Action):

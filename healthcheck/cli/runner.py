@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
+from healthcheck import contract
 from healthcheck.ascend import stacks
 from healthcheck.cli import output
 from healthcheck.cli.options.runner import SOAK_MINUTES
@@ -107,11 +108,13 @@ def _wanted(options: argparse.Namespace) -> Wanted:
         raise UsageError(
             msg("--npus says that there are NPUs, --allow-none that there may be none: write one of them")
         )
-    stacks.choose(options.stack)
+    service = contract.service()
+    stack = options.stack or service.release or ""
+    stacks.choose(stack)
     return Wanted(
-        npus=options.npus,
+        npus=service.npus if options.npus is None and not options.allow_none else options.npus,
         allow_none=options.allow_none,
-        stack=options.stack,
+        stack=stack,
         depth=_depth(options),
         soak_s=60 * (options.soak or SOAK_MINUTES),
         scenes=_scenes(options.scenes),

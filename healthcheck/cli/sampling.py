@@ -98,7 +98,8 @@ def asked(options_: argparse.Namespace) -> ProbeOptions:
 
 
 def _declare(part: argparse._ArgumentGroup, option: Option) -> None:
-    default = option.default
+    known = getattr(contract.service(), option.name, None)
+    default = option.default if known is None else str(known)
     text = option.help if default in {"none", "false"} else msg("{help} (default: {default})", option.help, default)
     if not option.metavar:
         part.add_argument(option.flag, action="store_true", default=None, help=text)

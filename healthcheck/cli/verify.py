@@ -15,6 +15,7 @@ from healthcheck.ascend import hardware
 from healthcheck.cli import output, sampling
 from healthcheck.cli.options.verify import STAGES
 from healthcheck.cli.places import new_report
+from healthcheck.contract import Service, judging_for
 from healthcheck.core.extensions import NONE, Extra, extra_checks, part
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import Stage
@@ -29,7 +30,8 @@ from healthcheck.text.did_you_mean import hint
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import joined, msg
 from healthcheck.text.redact import without_secrets
-from healthcheck.verify.run import TASKS, Request
+from healthcheck.verify import service
+from healthcheck.verify.run import Request
 from healthcheck.verify.verification import Verification
 
 FIX_ROUNDS = 3
@@ -38,7 +40,20 @@ _BEFORE_A_LAUNCH = {Stage.REPO, Stage.PLAN, Stage.WEIGHTS}
 
 
 def run(options: argparse.Namespace) -> int:
-    """Verify; returns the exit status of the verdict."""
+    """Verify, by the repository's own profile of a service if it names one; the exit status of the verdict."""
+    with judging_for(_service(options)):
+        return _judged(options)
+
+
+def _service(options: argparse.Namespace) -> Service:
+    """The profile that was asked for; else the repository's, unless its settings are left out."""
+    if "service" in options or options.url or options.no_settings:
+        return contract.service()
+    root = (options.repo or Path()).expanduser()
+    return service.of_repository(root, read_settings(root))
+
+
+def _judged(options: argparse.Namespace) -> int:
     if not options.staged or options.weights or _stand_in(options):
         return _run(options)
     with tempfile.TemporaryDirectory(prefix=files.prefix()) as empty:
@@ -167,13 +182,13 @@ def requested(options: argparse.Namespace) -> Request:
     if options.url and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:
         raise UsageError(msg("--url looks at a running server only: --until is endpoint or probe"))
     judged = not options.url and STAGES.index(options.until) >= STAGES.index(Stage.WEIGHTS.value)
-    if options.task and not judged and options.task not in TASKS:
+    if options.task and not judged and options.task not in contract.TASKS:
         raise UsageError(
             msg(
                 "--task {task} is not one of {tasks}{hint} (--until weights judges another task code)",
                 repr(options.task),
-                ", ".join(TASKS),
-                hint(options.task, TASKS),
+                ", ".join(contract.TASKS),
+                hint(options.task, contract.TASKS),
             )
         )
     if options.npu:
@@ -254,10 +269,9 @@ def _last_stage(options: argparse.Namespace) -> None:
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    """Read the repository's own settings and use them for options that were not given."""
-    if options.url or options.no_settings:
-        return Settings()
-    settings = read_settings((options.repo or Path()).expanduser())
+    """The repository's own, and what is known of the service, in place of options that were not given."""
+    own = Settings() if options.url or options.no_settings else read_settings((options.repo or Path()).expanduser())
+    settings = service.completed(own)
     options.task = options.task or settings.task
     options.stack = options.stack or settings.stack
     options.npu = options.npu or settings.npu

@@ -1,11 +1,13 @@
 """Declares checks: small functions from the facts of a stage to findings.
 
-    @check("plan/port", f"The server listens on port {PORT}", rule=contract.LISTENS_ON_PORT,
-           why=f"The service connects to port {PORT} and to no other.", requires=("plan/starts-server",))
+    @check("plan/port", "The server listens on port {port}", rule=contract.LISTENS_ON_PORT,
+           why="The service connects to port {port} and to no other.", requires=("plan/starts-server",))
     def port(plan: LaunchPlan) -> Findings:
-        '''The page that `npu-adapter explain plan/port` prints.'''
-        if plan.port != PORT:
-            yield fail(expected=f"port {PORT}", seen=f"--port {plan.port}", fix=f"write --port {PORT}")
+        '''The page that `npu-adapter explain plan/port` prints, for port {port}.'''
+        if plan.port != contract.PORT:
+            yield fail(expected=msg("port {port}", contract.PORT), seen=f"--port {plan.port}", fix="…")
+
+A title, a reason and a page are declared before it is known which service judges: they have places for its figures.
 
 Yielding nothing is a pass. `raise NotApplicable(reason)` is a skip. Any other exception is the kit's own error.
 """
@@ -27,18 +29,6 @@ from healthcheck.text.messages import message, msg
 
 Facts = TypeVar("Facts")
 Findings = Iterator[Finding]
-_PLACES = {
-    "{port}": str(contract.PORT),
-    "{launch}": contract.LAUNCH,
-    "{chat_path}": contract.CHAT_PATH,
-    "{tasks}": ", ".join(task.value for task in contract.Task),
-    "{repeats}": str(contract.SAMPLES_PER_PROBLEM),
-    "{limit}": contract.MAX_WEIGHT,
-    "{limit_gb}": str(contract.MAX_WEIGHT_GB),
-    "{limit_bytes}": f"{contract.MAX_WEIGHT_BYTES:,}",
-    "{limit_gib_bytes}": f"{contract.MAX_WEIGHT_GIB_BYTES:,}",
-}
-"""Placeholders for figures of the contract in a page."""
 
 
 class NotApplicable(Exception):  # noqa: N818 - it is an outcome, not an error
@@ -50,22 +40,32 @@ class Check(Generic[Facts]):
     """A declared check.
 
     Attributes:
-        why: one sentence: why the service cares.
-        page: what `npu-adapter explain` prints: the reason at length, and the repair; see `filled`.
+        heading: the title, with places for the service's figures; `reason` is the one sentence why it cares.
+        page: what `npu-adapter explain` prints: the reason at length, and the repair; see `contract.filled`.
         requires: ids of checks that must not have failed or been skipped before this one makes sense.
         by_row: its findings depend on the row of the version matrix.
         run: from facts to findings.
     """
 
     id: str
-    title: str
+    heading: str
     stage: Stage
-    why: str
+    reason: str
     page: str
     rule: Rule | None
     requires: tuple[str, ...]
     by_row: bool
     run: Callable[[Facts], Iterable[Finding]]
+
+    @property
+    def title(self) -> str:
+        """The title, for the service in force."""
+        return contract.stated(self.heading)
+
+    @property
+    def why(self) -> str:
+        """Why the service in force cares."""
+        return contract.stated(self.reason)
 
     def judge(self, facts: Facts, doubt: str = "") -> CheckResult:
         """Run the check over the facts; an exception in it is the kit's error, never the submission's failure.
@@ -140,7 +140,7 @@ def check(
     requires: tuple[str, ...] = (),
     by_row: bool = False,
 ) -> Callable[[Callable[[Facts], Iterable[Finding]]], Check[Facts]]:
-    """Declare a check. The function's docstring becomes its page, with the placeholders of `filled`.
+    """Declare a check. The function's docstring becomes its page.
 
     Without `stage`, the check belongs to the stage that its id begins with.
     """
@@ -151,9 +151,9 @@ def check(
             raise TypeError(f"the check {id} has no docstring, and so no page to explain it")
         return Check(
             id=id,
-            title=message(title),
+            heading=message(title),
             stage=stage or Stage(id.partition("/")[0]),
-            why=message(why),
+            reason=message(why),
             page=page,
             rule=rule,
             requires=requires,
@@ -162,13 +162,6 @@ def check(
         )
 
     return declare
-
-
-def filled(page: str) -> str:
-    """Replace the placeholders in a page, in any language."""
-    for name, value in _PLACES.items():
-        page = page.replace(name, value)
-    return page
 
 
 def _finding(
@@ -201,6 +194,17 @@ class At:
         self.fail = functools.partial(fail, where=where)
         self.warn = functools.partial(warn, where=where)
         self.unsettled = functools.partial(unsettled, where=where)
+
+
+def by_profile(rule: Rule) -> Callable[..., Finding]:
+    """`fail` with the rule where the profile in force has it; `warn` where the service leaves it unknown."""
+    return functools.partial(fail, rule=rule) if rule.is_own else warn
+
+
+def needs_network(**parts: str) -> Findings:
+    """A finding about what needs the network: none where the service has it, a failure where it has none."""
+    if not contract.service().network:
+        yield by_profile(contract.NO_NETWORK)(**parts)
 
 
 def note(seen: str, *, where: str = "", evidence: Mapping[str, JsonValue] | None = None) -> Finding:

@@ -69,6 +69,8 @@ LABELS: Mapping[str, str] = {
     "seconds": msg("time in seconds"),
     "seed": msg("random seed"),
     "server": msg("HTTP header Server"),
+    "service": msg("profile of the service"),
+    "sha256": "SHA-256",
     "server.header": msg("HTTP header Server"),
     "server_command": msg("command of the server"),
     "settings": msg("settings read from"),

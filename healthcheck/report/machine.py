@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from healthcheck.contract import UNKNOWN
+from healthcheck import contract
 from healthcheck.core.records import SCHEMA, CheckResult, Finding, JsonValue, Report
 from healthcheck.report import words
 from healthcheck.report.recorded import record
@@ -30,7 +30,7 @@ def as_json(report: Report) -> dict[str, JsonValue]:
         "checks": [_check(result) for result in report.results],
         "metrics": dict(report.metrics),
         "provenance": dict(report.provenance),
-        "unknown_about_the_service": list(UNKNOWN),
+        "unknown_about_the_service": list(contract.UNKNOWN),
     }
 
 

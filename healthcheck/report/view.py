@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from healthcheck.contract import UNKNOWN
+from healthcheck import contract
 from healthcheck.core.records import CheckResult, Finding, JsonValue, Level, Report, Stage
 from healthcheck.report import labels, words
 from healthcheck.report.charts import Span
@@ -110,7 +110,7 @@ def page(report: Report, run: ProbeRun | None) -> Page:
         measured=measured(run) if run and run.samples else None,
         compared=compared(report.metrics),
         provenance=tuple(_provenance(report.provenance)),
-        unknown=UNKNOWN,
+        unknown=contract.UNKNOWN,
     )
 
 
@@ -161,9 +161,7 @@ def _finding(result: CheckResult, finding: Finding) -> FindingView:
         rows=tuple((name, _short(text)) for name, text in words.rows(finding)),
         fix=_short(finding.fix),
         rule=rule.sentence if rule else "",
-        rule_source=msg("{source}, {value}, read {read_on}", rule.source, rule.status.value, rule.read_on)
-        if rule
-        else "",
+        rule_source=rule.cited() if rule else "",
         evidence=_short(evidence),
     )
 

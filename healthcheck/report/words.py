@@ -177,7 +177,7 @@ def rule(result: CheckResult, finding: Finding) -> Rule | None:
 def headline(report: Report) -> str:
     """The verdict in one line; a simulated endpoint is named before anything else.
 
-    The mode of the sandbox is named unless deploy.sh was isolated.
+    The mode of the sandbox is named unless deploy.sh was isolated, and the service unless it is the public page's.
     """
     return joined("", labelled_headline(report))
 
@@ -188,7 +188,21 @@ def labelled_headline(report: Report) -> tuple[str, str]:
         msg("SIMULATED endpoint, no model was measured: ") if report.provenance.get("server") == SIMULATOR else ""
     )
     weaker = report.provenance.get("sandbox") in {"confined", "unconfined"}
-    return label, _headline(report) + (msg("; the dry run was {mode}", _mode(report)) if weaker else "")
+    mode = msg("; the dry run was {mode}", _mode(report)) if weaker else ""
+    return label, _headline(report) + _for_service(report) + mode
+
+
+def _for_service(report: Report) -> str:
+    """Whose rules judged, if they are not the public page's; "" otherwise."""
+    service = report.provenance.get("service")
+    if not isinstance(service, dict):
+        return ""
+    name, file = (plain(str(service.get(key) or ""))[:MOST_TASK] for key in ("name", "file"))
+    return (
+        msg("; for the service “{name}” of {file}", name, file)
+        if name
+        else msg("; for the service of {file}", file)
+    )
 
 
 def _headline(report: Report) -> str:

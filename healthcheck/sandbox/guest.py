@@ -38,7 +38,7 @@ class Guest:
         file_variables: environment variables that name a file.
         modules: the dotted names on a server's command line that are Python modules, with their folders; takes
             arguments, environment, working directory, texts of its files and earlier records.
-        served: what a recorded server serves, given MODEL_PATH.
+        served: what a recorded server serves, given the job.
     """
 
     install: Callable[[Job, str, tuple[str, ...]], None]
@@ -52,7 +52,7 @@ class Guest:
     reads: Callable[[Sequence[str]], Iterable[str]]
     file_variables: frozenset[str] = frozenset()
     modules: Callable[[Sequence[str], Mapping[str, str], str, Iterable[str], Sequence[Record]], Mapping[str, str]]
-    served: Callable[[Record, str], Served]
+    served: Callable[[Record, Job], Served]
 
 
 BARE = Guest(
@@ -61,6 +61,6 @@ BARE = Guest(
     is_absent=lambda _: False,
     reads=lambda _: (),
     modules=lambda *_: {},
-    served=lambda _, model_path: Served(ports=frozenset(), names=(model_path,), strict=False),
+    served=lambda _, job: Served(ports=frozenset(), names=(job.model_path,), strict=False),
 )
 """A machine without stubs: enough to test whether a sandbox can be started."""

@@ -31,7 +31,7 @@ class Recorder:
         self._channel, self._isolated, self._answers = channel, job.isolated, job.answers
         self._guest = guest
         self._stubs, self._most = Stubs(job.kit, guest), job.limits.records
-        self._weights, self._model_path = Weights(job.model_path), job.model_path
+        self._weights, self._job = Weights(job.model_path), job
         self._listening: set[int] = set()
         self._real_ports: dict[int, int] = {}
         self.unknown_models: set[str] = set()
@@ -136,7 +136,7 @@ class Recorder:
         return self._real_ports.get(port) or (port if port in self._real_ports.values() else None)
 
     def _serve(self, record: Record) -> None:
-        server = self._guest.served(record, self._model_path)
+        server = self._guest.served(record, self._job)
         for port in sorted(server.ports - self._listening) if self._answers else ():
             self._listening.add(port)
             real = answers.listen(server, ("127.0.0.1", port if self._isolated else 0), self._note_asked)

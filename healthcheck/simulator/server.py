@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import count
 from types import TracebackType
 
-from healthcheck.contract import CHAT_PATH, MODELS_PATH
+from healthcheck import contract
 from healthcheck.core.records import SIMULATOR, JsonValue
 from healthcheck.errors import Blocked, UsageError, reason_of
 from healthcheck.simulator.behaviour import Behaviour
@@ -186,7 +186,7 @@ class _Service:
             return None
         data = await reader.readexactly(length)
         path = rest.split(" ")[0].split("?")[0]
-        chat = path == CHAT_PATH
+        chat = path == contract.CHAT_PATH
         return Request(
             method=method,
             path=path,
@@ -204,13 +204,13 @@ class _Service:
         refused = next((r for f in self._faults if f.refuse and (r := f.refuse(request))), None)
         if refused:
             await send(writer, refused)
-        elif request.path == MODELS_PATH and request.method == "GET":
+        elif request.path == contract.MODELS_PATH and request.method == "GET":
             await send(writer, self._models())
         elif request.path == "/health":
             await send(writer, Reply(status=200, body=b"", headers={}))
         elif self._dialect.completions and request.path in {COMPLETIONS_PATH, TOKENIZE_PATH}:
             await send(writer, await self._completions.answer(request, reader.at_eof))
-        elif request.path != CHAT_PATH:
+        elif request.path != contract.CHAT_PATH:
             await send(writer, reply(404))
         elif request.method != "POST":
             await send(writer, reply(405))

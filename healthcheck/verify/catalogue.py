@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from healthcheck.contract import Rule, Status
-from healthcheck.core.check import Check, Facts, filled
+from healthcheck.contract import Rule, Status, filled
+from healthcheck.core.check import Check, Facts
 from healthcheck.core.extensions import NONE, Extra, own_checks
 from healthcheck.core.records import Stage
 from healthcheck.errors import UsageError

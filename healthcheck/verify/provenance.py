@@ -11,7 +11,8 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from healthcheck import __version__
+from healthcheck import __version__, contract
+from healthcheck.contract import Service
 from healthcheck.core.records import JsonValue, Stage
 from healthcheck.text.redact import redacted, without_secrets
 
@@ -48,8 +49,16 @@ def kit() -> dict[str, JsonValue]:
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "cores": os.cpu_count(),
         "command": list[JsonValue](redacted(["npu-adapter", *sys.argv[1:]], without_secrets)),
+        **_service(contract.service()),
         "at": dt.datetime.now(tz=dt.timezone.utc).isoformat(timespec="seconds"),
     }
+
+
+def _service(judging: Service) -> dict[str, JsonValue]:
+    """The profile that judges, if it is not the public page's."""
+    if not judging.file:
+        return {}
+    return {"service": {"name": judging.name, "file": judging.file, "sha256": judging.sha256}}
 
 
 def fingerprint(weights: Weights) -> str:

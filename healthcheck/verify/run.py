@@ -73,7 +73,8 @@ class Request:
         own_settings: whether the repository's settings count, and so whether they can be read.
         out: the report folder.
         environment: variables of the launch in addition to those of every launch.
-        deadline_s: how long a launch may take to answer; the service's own deadline is unknown.
+        deadline_s: how long a launch may take to answer; None for the service's deadline, or the kit's if that is
+            unknown.
         deep: builds the engine's configuration with the real vLLM and vllm-ascend, too; None to skip it.
         numerics: compares requests that must have the same log-probabilities; None to skip it.
         engine_python: the Python that has both, "" to search for one.
@@ -96,8 +97,8 @@ class Request:
     settings: str = ""
     own_settings: bool = True
     environment: Mapping[str, str] = field(default_factory=dict)
-    deadline_s: float = 1800.0
-    weight_limit_bytes: int = contract.MAX_WEIGHT_BYTES
+    deadline_s: float | None = None
+    weight_limit_bytes: int = field(default_factory=lambda: contract.MAX_WEIGHT_BYTES)
     npu: str = ""
     npus: int = 0
     deep: AskEngine | None = None

@@ -84,7 +84,7 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
         weights,
         log=asked.out / "logs" / "deploy.log",
         progress=run.progress,
-        patience=Patience(deadline_s=asked.deadline_s),
+        patience=Patience() if asked.deadline_s is None else Patience(deadline_s=asked.deadline_s),
         environment=asked.environment,
         memory=MemoryWatch(lambda: used_memory(RealMachine())),
     )

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import requests
 import urllib3
 
-from healthcheck.contract import CHAT_PATH, MODELS_PATH
+from healthcheck import contract
 from healthcheck.core.records import JsonValue
 from healthcheck.text.messages import msg
 from healthcheck.wire.adapter import GuardedAdapter
@@ -79,19 +79,19 @@ class Client:
 
     def models(self) -> Exchange:
         """GET /v1/models."""
-        return self._exchange("GET", MODELS_PATH, None, None)
+        return self._exchange("GET", contract.MODELS_PATH, None, None)
 
     def chat(self, body: Mapping[str, JsonValue]) -> Exchange:
         """POST /v1/chat/completions; folds the answer if the body asks for a stream."""
-        return self._exchange("POST", CHAT_PATH, json.dumps(body).encode(), body)
+        return self._exchange("POST", contract.CHAT_PATH, json.dumps(body).encode(), body)
 
     def chat_bytes(self, data: bytes) -> Exchange:
         """POST bytes that need not be JSON to /v1/chat/completions."""
-        return self._exchange("POST", CHAT_PATH, data, None)
+        return self._exchange("POST", contract.CHAT_PATH, data, None)
 
     def abandon(self, body: Mapping[str, JsonValue], *, events: int = 1) -> Exchange:
         """POST /v1/chat/completions, and close the connection after some events with text."""
-        return self._exchange("POST", CHAT_PATH, json.dumps(body).encode(), body, leave_after=events)
+        return self._exchange("POST", contract.CHAT_PATH, json.dumps(body).encode(), body, leave_after=events)
 
     def _exchange(
         self,

@@ -64,6 +64,7 @@ def test_a_run_of_the_probe_is_compared(room: Path, url: str) -> None:
     ("words", "status", "says"),
     [
         (("explain", "plan/port"), 0, "8000"),
+        (("service",), 0, "100 GB"),
         (("diagnose", "deploy.log"), 0, "torch_npu"),
         (("doctor",), 0, "git version"),
         (("completion", "bash"), 0, "complete"),

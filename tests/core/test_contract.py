@@ -24,6 +24,7 @@ def test_a_quoted_rule_says_how_sure_it_is_and_where_it_was_read(rule: Rule) -> 
     said = rule.quote()
     assert said.startswith(f"“{rule.sentence}” — {rule.source}, {rule.status.value}, read 20")
     assert (rule.status is Status.DOCUMENTED) == (rule.source == contract.PAGE)
+    assert not rule.is_own
 
 
 def test_only_what_is_known_of_the_client_is_an_inference() -> None:

@@ -66,6 +66,15 @@ def test_each_check_is_an_item_and_a_failure_says_what_to_do(submission):
     assert "npu-adapter::weights/" not in done.stdout
 
 
+def test_a_submission_for_another_service_says_so(submission):
+    (submission / "deploy.sh").write_text(GOOD.replace("8000", "9000"))
+    (submission / "adapter.toml").write_text('[npu-adapter]\nservice = "room.toml"\n')
+    (submission / "room.toml").write_text("port = 9000\n")
+    done = plugged(submission)
+    assert re.search(r"npu-adapter::plan/port\b.* PASSED", done.stdout), done.stdout
+    assert "npu-adapter: for the service of room.toml" in done.stdout
+
+
 def test_a_good_submission_passes_and_until_ends_it_early(submission):
     done = plugged(submission, "--npu-adapter-until", "repo")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -6,6 +6,7 @@ import argparse
 
 from healthcheck import contract
 from healthcheck.cli import number_types, output, sampling
+from healthcheck.cli.options.servers import DEFAULT_DEADLINE_S
 from healthcheck.cli.places import new_place, place
 from healthcheck.core.records import STAGES as ALWAYS
 from healthcheck.sandbox.job import CONSENT_OPTION, CONSENT_VARIABLE
@@ -25,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--model-id", default="", metavar="NAME", help="the same for a model such as Qwen/Qwen3-8B, whose files "
         "huggingface_hub or modelscope downloads",
     )  # fmt: skip
-    parser.add_argument("--task", default="", metavar="CODE", help=" | ".join(t.value for t in contract.Task))
+    parser.add_argument("--task", default="", metavar="CODE", help=" | ".join(contract.TASKS))
     parser.add_argument("--until", choices=STAGES, metavar="STAGE",
                         help=msg("the last stage to run: {stages} (default: all)", ", ".join(STAGES)))  # fmt: skip
     parser.add_argument(
@@ -60,8 +61,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 "run deploy.sh with all rights of this user if this system can neither isolate nor confine "
 "it (also: {consent_variable}=1); a launch does so anyway", CONSENT_VARIABLE),
     )  # fmt: skip
-    launch.add_argument("--deadline", type=number_types.positive, default=1800, metavar="S",
-                        help="for the launch (default: %(default)g; the service's own is unknown)")  # fmt: skip
+    launch.add_argument("--deadline", type=number_types.positive, metavar="S",
+                        help=msg("for the launch (default: the service's, or {deadline_s:g} if that is unknown)",
+                                 DEFAULT_DEADLINE_S))  # fmt: skip
     limits = parser.add_argument_group("weights and hardware")
     limits.add_argument("--weight-limit", type=number_types.positive, metavar="GB",
                         help=msg("gigabytes of 10^9 bytes (default: {limit_gb}, the service's limit)",

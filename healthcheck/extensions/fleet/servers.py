@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from healthcheck import contract
 from healthcheck.cli import output
 from healthcheck.cli.options.servers import DEFAULT_DEADLINE_S
 from healthcheck.cli.servers import Servers
@@ -81,7 +82,7 @@ def _adapter(options: argparse.Namespace) -> Adapter:
     return Adapter(
         weights=options.weights,
         environment=dict(map(variable, options.env or ())),
-        deadline_s=options.deadline or DEFAULT_DEADLINE_S,
+        deadline_s=options.deadline or contract.service().start_up_seconds or DEFAULT_DEADLINE_S,
     )
 
 

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from healthcheck import contract
 from healthcheck.ascend import stacks
 from healthcheck.cli import output, verify
 from healthcheck.cli.options import verify as options_of_verify
-from healthcheck.cli.parsing import Parser, as_message
+from healthcheck.cli.parsing import Parser, as_message, service_argument, service_asked
 from healthcheck.cli.places import place
 from healthcheck.errors import ExitStatus, UsageError
 from healthcheck.extensions.fleet import collect, drive, jobs, journal, looks, outputs, show
@@ -69,7 +70,10 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
 
 
 def _jobs(options: argparse.Namespace) -> tuple[Job, ...]:
-    return jobs.read(options.jobs, grammar(), {"no_settings": True} if options.no_settings else {})
+    every: dict[str, object] = {"no_settings": True} if options.no_settings else {}
+    if profile := contract.service().file:
+        every["service"] = str(Path(profile).expanduser().absolute())
+    return jobs.read(options.jobs, grammar(), every)
 
 
 def _collect(options: argparse.Namespace) -> ExitStatus:
@@ -159,14 +163,16 @@ def connected(on: str, network: Network) -> tuple[Cluster, tuple[str, ...]]:
 def grammar() -> Verify:
     """The options of `npu-adapter verify`, from its own parser."""
     parser = _Refusing(prog="npu-adapter verify")
+    service_argument(parser)
     options_of_verify.arguments(parser)
 
     def refuse(words: Sequence[str]) -> None:
         # The settings of a repository are read with it, on the machine of its launch.
-        options, unknown = parser.parse_known_args([*words, "--no-settings"])
-        if unknown:
-            parser.unknown(unknown)
-        verify.requested(options)
+        with service_asked(words):
+            options, unknown = parser.parse_known_args([*words, "--no-settings"])
+            if unknown:
+                parser.unknown(unknown)
+            verify.requested(options)
 
     return Verify(options=options_of(parser.actions(), path_type=place), refuse=refuse)
 

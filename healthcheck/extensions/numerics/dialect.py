@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from healthcheck.contract import CHAT_PATH
+from healthcheck import contract
 from healthcheck.core.records import JsonValue
 from healthcheck.extensions.numerics.records import Api, Position, Prompt, Reading
 from healthcheck.system import json_text
@@ -40,7 +40,7 @@ class Dialect:
     @property
     def path(self) -> str:
         """Where requests go."""
-        return CHAT_PATH if self.api is Api.CHAT else COMPLETIONS_PATH
+        return contract.CHAT_PATH if self.api is Api.CHAT else COMPLETIONS_PATH
 
     def body(self, prompts: Sequence[Prompt], *, tokens: int, salt: str) -> dict[str, JsonValue]:
         """A greedy request for one completion of each prompt; chat takes one prompt."""

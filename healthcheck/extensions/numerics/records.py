@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from healthcheck.contract import CHAT_PATH
+from healthcheck import contract
 from healthcheck.core.records import JsonValue
 from healthcheck.text.messages import msg
 
@@ -34,7 +34,7 @@ class Api(enum.Enum):
 
     TOKEN_IDS = "token ids to /v1/completions"
     TEXT = "text to /v1/completions"
-    CHAT = f"messages to {CHAT_PATH}"
+    CHAT = "messages to /v1/chat/completions"
 
     @property
     def words(self) -> str:
@@ -42,7 +42,7 @@ class Api(enum.Enum):
         return {
             Api.TOKEN_IDS: msg("token ids to /v1/completions"),
             Api.TEXT: msg("text to /v1/completions"),
-            Api.CHAT: msg("messages to {chat_path}", CHAT_PATH),
+            Api.CHAT: msg("messages to {chat_path}", contract.CHAT_PATH),
         }[self]
 
 

@@ -14,7 +14,7 @@ from healthcheck.text.messages import msg
     "runner/disk",
     "The disk holds the weights and reads them in time",
     stage=Stage.RUNNER,
-    why=msg("Weights may have up to {limit}, and all of them are read at every start.", contract.MAX_WEIGHT),
+    why="Weights may have up to {limit}, and all of them are read at every start.",
 )
 def disk(facts: RunnerFacts) -> Findings:
     """Looks at the folder MODEL_PATH. If that is not set, it looks at the working directory, which then needs

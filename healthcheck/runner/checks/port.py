@@ -11,9 +11,9 @@ from healthcheck.text.messages import msg
 
 @check(
     "runner/port",
-    msg("Port {port} is free", contract.PORT),
+    "Port {port} is free",
     stage=Stage.RUNNER,
-    why=msg("The service connects to port {port} and to no other.", contract.PORT),
+    why="The service connects to port {port} and to no other.",
     rule=contract.LISTENS_ON_PORT,
 )
 def port(facts: RunnerFacts) -> Findings:

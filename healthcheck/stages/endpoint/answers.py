@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from healthcheck.contract import CHAT_PATH, MODELS_PATH
+from healthcheck import contract
 from healthcheck.core.check import At
 from healthcheck.stages.endpoint.prompts import REMEMBER
 from healthcheck.system.json_text import JsonError, load
@@ -18,7 +18,7 @@ _THINK = re.compile(r"</?think>")
 _HALF = "\N{REPLACEMENT CHARACTER}"
 _CONTEXT_SIGNS = ("context", "too long", "maximum", "max_model_len", "exceed", "length", "`inputs`")
 """The last is TGI's: "`inputs` tokens + `max_new_tokens` must be <= 4096"."""
-MODELS = f"GET {MODELS_PATH}"
+MODELS = f"GET {contract.MODELS_PATH}"
 DENIALS = frozenset({401, 403})
 _MOST = 300
 _READ = 8000
@@ -155,7 +155,7 @@ def request_of(exchange: Exchange) -> str:
     """The request of an exchange, for the `where` of a finding."""
     sent = exchange.sent or {}
     fields = ", ".join(f"{key} {sent[key]}" for key in ("stream", "max_tokens", "temperature") if key in sent)
-    return f"POST {CHAT_PATH}" + (f" ({fields})" if fields else "")
+    return f"POST {contract.CHAT_PATH}" + (f" ({fields})" if fields else "")
 
 
 def about(exchange: Exchange) -> At:

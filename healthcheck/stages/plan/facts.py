@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from healthcheck import contract
 from healthcheck.ascend import stacks
 from healthcheck.ascend.hardware import MIB, Devices, Family, named_devices
 from healthcheck.errors import UsageError
@@ -69,14 +70,16 @@ def _shown(stack: str, devices: Devices) -> Mapping[str, object]:
     """What the stubs show of a row of the version matrix ("" is the default one) and of devices, as JSON.
 
     `versions` are as pip names the packages, `python_versions` by module, where `__version__` differs from that;
-    `cuda_only` are packages that need CUDA, with their modules. Of the devices, `per_card` is how many a card has,
-    `name` as npu-smi prints it, `soc` and `usable_bytes` as torch_npu does, `table` the layout of npu-smi.
+    `cuda_only` are packages that need CUDA, with their modules; `port` is where a server may listen that does not
+    say its own. Of the devices, `per_card` is how many a card has, `name` as npu-smi prints it, `soc` and
+    `usable_bytes` as torch_npu does, `table` the layout of npu-smi.
     """
     row, kind = stacks.row(stack or stacks.DEFAULT), devices.kind
     return {
         "versions": stacks.installed(row),
         "python_versions": {"vllm": row.vllm[0]},
         "cuda_only": packages.cuda_only(),
+        "port": contract.PORT,
         "devices": {
             "count": devices.count,
             "per_card": kind.per_card,

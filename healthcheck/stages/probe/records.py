@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from healthcheck.contract import SAMPLES_PER_PROBLEM
+from healthcheck import contract
 from healthcheck.text.messages import msg, plural
 
 if TYPE_CHECKING:  # the options of a probe need its settings alone, and the grader takes longer than --help may
@@ -131,6 +131,11 @@ class DataSet:
     columns: Mapping[str, str] = field(default_factory=dict)
 
 
+def _temperature() -> float:
+    known = contract.service().temperature
+    return 0.7 if known is None else known
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeSettings:
     """The request of a probe run.
@@ -180,10 +185,10 @@ class ProbeSettings:
     few_shot: int = 0
     few_shot_file: str = ""
     problems: int = 120
-    samples: int = SAMPLES_PER_PROBLEM
-    concurrency: int = 64
-    temperature: float = 0.7
-    max_tokens: int = 4096
+    samples: int = field(default_factory=lambda: contract.SAMPLES_PER_PROBLEM)
+    concurrency: int = field(default_factory=lambda: contract.service().concurrency or 64)
+    temperature: float = field(default_factory=_temperature)
+    max_tokens: int = field(default_factory=lambda: contract.service().max_tokens or 4096)
     seed: int = 0
     references: Mapping[str, float] = field(default_factory=dict)
     reference_run: ReferenceRun | None = None

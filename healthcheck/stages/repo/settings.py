@@ -20,7 +20,7 @@ from healthcheck.text.messages import joined, msg
 PLACES = {"pyproject.toml": ("tool", "npu-adapter"), "adapter.toml": ("npu-adapter",)}
 """The file, and the path of the table in it."""
 MAX_BYTES = 1024**2
-TEXTS = (msg("task"), "stack", "npu")
+TEXTS = (msg("task"), "stack", "npu", "service")
 KEYS = (*TEXTS, "npus", "skip")
 _CONFLICT = "<<<<<<<"
 _LINE = re.compile(r"(?:at|in) line (\d+)")
@@ -32,6 +32,7 @@ class Settings:
 
     Attributes:
         file: its name, "" if the repository has no settings.
+        service: the repository's file with the profile of the service that it is for.
         skip: ids of checks that are left out, each with the reason.
     """
 
@@ -39,6 +40,7 @@ class Settings:
     task: str = ""
     stack: str = ""
     npu: str = ""
+    service: str = ""
     npus: int = 0
     skip: Mapping[str, str] = field(default_factory=dict)
 

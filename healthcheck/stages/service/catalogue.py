@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from healthcheck.core.check import filled
+from healthcheck import contract
 from healthcheck.errors import KitFailure
 from healthcheck.system import json_text, yaml_text
 from healthcheck.system.files import DATA
@@ -90,17 +90,21 @@ class _File:
     benign: tuple[_Entry, ...]
 
 
-@functools.cache
 def catalogue() -> Catalogue:
-    """The catalogue that the kit carries.
+    """The catalogue that the kit carries, with the port of the service in force.
 
     Raises:
         KitFailure: its file is malformed.
     """
+    return _catalogue(contract.PORT)
+
+
+@functools.lru_cache(maxsize=2)
+def _catalogue(port: int) -> Catalogue:
     try:
         file = json_text.convert(yaml_text.load(FILE.read_text(encoding="utf-8")), _File)
         return Catalogue(
-            failures=tuple(map(_failure, file.failures)),
+            failures=tuple(_failure(entry, port) for entry in file.failures),
             benign=tuple(_compiled(expression) for entry in file.benign for expression in entry.patterns),
         )
     except (OSError, yaml_text.YamlError, KeyError, ValueError, re.error) as error:
@@ -110,14 +114,14 @@ def catalogue() -> Catalogue:
 _compiled = functools.partial(re.compile, flags=re.MULTILINE)
 
 
-def _failure(entry: _Entry) -> Failure:
+def _failure(entry: _Entry, port: int) -> Failure:
     return Failure(
         id=entry.id,
         severity=Severity[entry.severity.upper()],
         patterns=tuple(map(_compiled, entry.patterns)),
         follows=entry.follows,
         cause=message_of(entry.cause),
-        fix=message_of(filled(entry.fix)),
+        fix=message_of(entry.fix.replace("{port}", str(port))),
         variables={name: str(value) for name, value in entry.variables.items()},
         sources=entry.sources,
         examples=entry.examples,

@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from healthcheck import contract
 from healthcheck.contract import MODEL_PATH_VARIABLE
 
 _NAMES = frozenset((
@@ -61,7 +62,9 @@ def scrubbed(own: Mapping[str, str], *, weights: Path, extra: Mapping[str, str])
 
 
 def interpreter(script: Path) -> tuple[str, ...]:
-    """The command that runs the script: the interpreter of its first line, else sh, as shells do."""
+    """The command that runs the script: the service's shell, else that of its first line, else sh, as shells do."""
+    if shell := contract.service().shell:
+        return (shell,)
     with script.open("rb") as file:
         first = file.read(_SHEBANG_BYTES).partition(b"\n")[0].decode("utf-8", "replace")
     if not first.startswith("#!"):

@@ -28,8 +28,9 @@ GRACE_S = 30.0
 """From SIGTERM to SIGKILL; vLLM ends within a few seconds."""
 
 
-def gather_port(port: int = contract.PORT) -> PortFacts:
-    """The processes that hold the port before the launch."""
+def gather_port(port: int = 0) -> PortFacts:
+    """The processes that hold the port (0 is the service's) before the launch."""
+    port = port or contract.PORT
     return PortFacts(port=port, holders=processes.holders(port))
 
 
@@ -56,7 +57,7 @@ class Service:
     log: Path
     progress: Progress
     environment: Mapping[str, str] = field(default_factory=dict)
-    port: int = contract.PORT
+    port: int = field(default_factory=lambda: contract.PORT)
     patience: Patience = field(default_factory=Patience)
     memory: MemoryWatch = field(default_factory=lambda: MemoryWatch(tuple))
     _supervisor: Supervisor | None = field(default=None, init=False)

@@ -32,12 +32,15 @@ def explain(launch: Launch) -> Finding:
             ", ".join(launch.not_here),
             _quote(launch, quoted),
         )
-        return unsettled(expected=expected, seen=seen, fix=provided.INSTEAD, evidence=_evidence(launch))
+        instead = contract.stated(provided.INSTEAD)
+        return unsettled(expected=expected, seen=seen, fix=instead, evidence=_evidence(launch))
     said, repairs = _diagnosed(launch.diagnosis, launch.setup)
     seen, fix = seen + said + _quote(launch, quoted), repairs or fix
     if launch.outcome in {LaunchOutcome.PORT_TAKEN, LaunchOutcome.INTERRUPTED} or _lost_the_port(launch):
         return unsettled(expected=expected, seen=seen, fix=fix)
     rule = contract.LISTENS_ON_PORT if launch.outcome is LaunchOutcome.OTHER_PORT else None
+    if launch.outcome is LaunchOutcome.TIMED_OUT and launch.deadline_s == contract.service().start_up_seconds:
+        rule = contract.START_UP
     return At(str(launch.log)).fail(expected=expected, seen=seen, fix=fix, rule=rule, evidence=_evidence(launch))
 
 
@@ -224,8 +227,12 @@ def _silent(launch: Launch) -> tuple[str, str]:
 
 
 def _timed_out(launch: Launch) -> tuple[str, str]:
-    limit = msg(
-        "{deadline_s:.0f} s after the start (the kit's deadline; the service's is unknown)", launch.deadline_s
+    limit = (
+        msg("{deadline_s:.0f} s after the start (the service's deadline)", launch.deadline_s)
+        if launch.deadline_s == contract.service().start_up_seconds
+        else msg(
+            "{deadline_s:.0f} s after the start (the kit's deadline; the service's is unknown)", launch.deadline_s
+        )
     )
     fix = msg("read in the log what it is busy with; if a start takes this long, raise --deadline")
     if launch.listeners and not (launch.answer and launch.answer.status):

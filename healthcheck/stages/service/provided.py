@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck import contract
 from healthcheck.stages.service.blocks import Line
 from healthcheck.stages.service.records import Launch, LaunchOutcome
 from healthcheck.system import programs
@@ -26,9 +25,9 @@ MODULES = (
 )
 INSTEAD = msg(
     "verify here with --until weights; launch where the image's software is (an NPU machine with "
-    "the vllm-ascend image), or name a server that runs there: --url http://HOST:{port}",
-    contract.PORT,
+    "the vllm-ascend image), or name a server that runs there: --url http://HOST:{port}"
 )
+"""A message with a place."""
 _WORDS = "|".join(map(re.escape, PROGRAMS))
 _PROGRAM = re.compile(
     rf"(?:^|[\s'\"‘:])(?P<name>{_WORDS})['\"’]?: (?:(?:command )?not found|No such file or directory)"

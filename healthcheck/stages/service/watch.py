@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from healthcheck import contract
 from healthcheck.core.progress import Progress
 from healthcheck.errors import KitFailure
 from healthcheck.stages.service.readiness import LOADING, Attempts, base_url, speaks_http
@@ -29,7 +30,7 @@ class Patience:
     """How long a start may take, and when waiting longer is pointless.
 
     Attributes:
-        deadline_s: for the whole start.
+        deadline_s: for the whole start: the service's own, if that is known.
         refusal_s: a refusal (HTTP 400, say) that lasts this long is final if the server lists its model. An HTTP
             500 or an empty list may come from a gateway in front of a model that loads: ten times as long, and only
             when the processes have not been at work for half of that.
@@ -42,7 +43,7 @@ class Patience:
         tick_s: between two looks.
     """
 
-    deadline_s: float = 1800.0
+    deadline_s: float = field(default_factory=lambda: contract.service().start_up_seconds or 1800.0)
     refusal_s: float = 30.0
     silence_s: float = 600.0
     answer_s: float = 180.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from healthcheck import contract
@@ -232,7 +232,7 @@ class WeightsFacts:
     plan: LaunchPlan | None = None
     submission: Submission | None = None
     task: contract.Task | str | None = None
-    limit_bytes: int = contract.MAX_WEIGHT_BYTES
+    limit_bytes: int = field(default_factory=lambda: contract.MAX_WEIGHT_BYTES)
     npu: str | None = None
     npus: int | None = None
 

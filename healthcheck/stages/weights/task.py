@@ -9,8 +9,6 @@ from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.nature import Family, Nature
 from healthcheck.text.messages import msg
 
-CODES = tuple(task.value for task in contract.Task)
-
 
 def task_of(facts: WeightsFacts) -> tuple[str, str]:
     """The task code and its source: --task, the weights' card, the repository's card, or the architecture."""

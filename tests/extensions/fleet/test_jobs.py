@@ -37,6 +37,15 @@ def refused(folder: Path, text: str, name: str = "jobs.toml") -> str:
     return str(caught.value)
 
 
+def test_jobs_are_judged_for_another_service(folder: Path) -> None:
+    """Each for its own, or all for one; a profile that cannot be used is refused before the first job."""
+    (folder / "room.toml").write_text("[known]\nnpus = 2\n", encoding="utf-8")
+    job = '[[job]]\nrepository = "one"\nuntil = "repo"\nservice = "room.toml"\n'
+    assert f"--service={folder / 'room.toml'}" in read(folder, job)[0].words
+    (folder / "room.toml").write_text("prot = 9000\n", encoding="utf-8")
+    assert "prot is not known" in refused(folder, job)
+
+
 def test_the_three_formats_say_the_same(folder: Path) -> None:
     toml = read(
         folder,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from healthcheck import contract
 from healthcheck.core.check import Findings, check
 from healthcheck.core.records import Stage
 from healthcheck.extensions.numerics.findings import LAUNCH_LINE, judged
@@ -14,11 +13,8 @@ from healthcheck.text.messages import msg
     "numerics/prefix-cache",
     "A prefix in the cache changes no log-probability",
     stage=Stage.NUMERICS,
-    why=msg(
-        "The {repeats} samples of a problem share their prompt: with a broken prefix cache all but the first are "
-        "garbage.",
-        contract.SAMPLES_PER_PROBLEM,
-    ),
+    why="The {repeats} samples of a problem share their prompt: with a broken prefix cache all but the first are "
+    "garbage.",
     requires=("numerics/repeat",),
 )
 def prefix_cache(run: NumericsRun) -> Findings:

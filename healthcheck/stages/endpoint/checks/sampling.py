@@ -21,10 +21,7 @@ _CHANCE = 1e-6
 @check(
     "endpoint/sampling",
     "Temperature takes effect",
-    why=msg(
-        "The service samples each problem {repeats} times; pass@{repeats} of equal samples is just the accuracy.",
-        contract.SAMPLES_PER_PROBLEM,
-    ),
+    why="The service samples each problem {repeats} times; pass@{repeats} of equal samples is just the accuracy.",
     rule=contract.REPEATS,
     requires=("endpoint/stream-finish",),
 )

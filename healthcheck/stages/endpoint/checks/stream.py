@@ -16,7 +16,7 @@ from healthcheck.wire.client import Exchange
 @check(
     "endpoint/stream",
     "Chat answers are streamed, with text in them",
-    why=msg("The service uses the streaming API of {chat_path} and nothing else.", contract.CHAT_PATH),
+    why="The service uses the streaming API of {chat_path} and nothing else.",
     rule=contract.CHAT_STREAMING,
 )
 def stream(interview: Interview) -> Findings:

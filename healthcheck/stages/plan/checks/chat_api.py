@@ -37,7 +37,7 @@ _WITHOUT_CHAT = {
     "plan/chat-api",
     "The server offers the chat completions API",
     rule=contract.CHAT_REQUIRED,
-    why=msg("Every request of an accuracy evaluation goes to {chat_path}.", contract.CHAT_PATH),
+    why="Every request of an accuracy evaluation goes to {chat_path}.",
     requires=STARTED,
 )
 def chat_api(plan: LaunchPlan) -> Findings:
@@ -101,17 +101,22 @@ def _little_room(plan: LaunchPlan, server: ServerCommand) -> Findings:
     text = server.option("max-model-len") or ""
     number = _LENGTH.fullmatch(text)
     length = int(number["digits"]) * _UNITS[number["unit"]] if number else 0
-    if not 0 < length < PROMPT + COMPLETION:
+    asked = contract.service().max_tokens
+    if not 0 < length < PROMPT + (asked or COMPLETION):
         return
-    place = _line_of_setting(plan, "max_model_len")
-    in_file = msg("write max_model_len = {enough} or more, or remove the line", ENOUGH)
-    in_command = msg("write --max-model-len {enough} or more, or remove the option", ENOUGH)
+    place, enough = _line_of_setting(plan, "max_model_len"), max(ENOUGH, PROMPT + (asked or 0))
+    in_file = msg("write max_model_len = {enough} or more, or remove the line", enough)
+    in_command = msg("write --max-model-len {enough} or more, or remove the option", enough)
     expected = msg(
         "room for a prompt of about {prompt} tokens, as in the service's sample report, and a "
         "completion of {completion}, which its client requests by default",
         PROMPT,
         COMPLETION,
     )
+    if asked:
+        expected = msg(
+            "room for a prompt and a completion of {completion} tokens, for which every request asks", asked
+        )
     seen = msg(
         "--max-model-len {text}: not even the prompt fits; vLLM refuses such a request with status "
         "400, and a refused request counts as a wrong answer",
@@ -125,7 +130,10 @@ def _little_room(plan: LaunchPlan, server: ServerCommand) -> Findings:
         )
     fix = in_file if place else in_command
     where = place or line_of(plan, "max-model-len", "max_model_len")
-    yield warn(expected=expected, seen=seen, fix=fix, where=where, rule=contract.CLIENT_IS_AISBENCH)
+    say, rule = warn, contract.CLIENT_IS_AISBENCH
+    if asked and length <= asked:
+        say, rule = fail, contract.MAX_TOKENS
+    yield say(expected=expected, seen=seen, fix=fix, where=where, rule=rule)
 
 
 def _line_of_setting(plan: LaunchPlan, key: str) -> str:

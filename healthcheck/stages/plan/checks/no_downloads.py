@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.core.check import Findings, check, fail, needs_network
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.commands import NAME_CHARACTERS, command_text
@@ -18,7 +18,6 @@ from healthcheck.text.messages import msg
 _HUB = re.compile(r"huggingface\.co|hf-mirror|modelscope|modelers\.cn|openmind|gitee\.com|gitcode", re.IGNORECASE)
 _SYSTEM_PACKAGES = {"apt", "apt-get", "yum", "dnf", "apk"}
 _DOWNLOAD_CALLS = ("snapshot_download(", "hf_hub_download(", "model_file_download(")
-_WITHOUT_NETWORK = msg("a start without the network, which may not be there")
 _DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil", "git-lfs"}
 
 
@@ -31,7 +30,8 @@ _DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil"
 )
 def no_downloads(plan: LaunchPlan) -> Findings:
     """A download of weights from a hub fails. Other downloads (git clone, wget, apt-get) and names that an engine
-    looks up on a hub are warnings: the network may not be there.
+    looks up on a hub are warnings: the network may not be there. They fail for a service whose profile says that it
+    has none, and are none where it has one.
 
     Example:
     ```sh
@@ -65,7 +65,14 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
             fix = msg('remove the download and use "$MODEL_PATH"')
             yield fail(expected=expected, seen=seen, fix=fix, where=where, rule=contract.WEIGHTS_FROM_MODEL_PATH)
         elif clones or command.program in {"wget", "curl", "aria2c"} or _needs_packages(plan, command):
-            yield warn(expected=_WITHOUT_NETWORK, seen=said, fix=msg("commit what is needed"), where=command.where)
+            fix = msg("commit what is needed")
+            yield from needs_network(expected=_expected(), seen=said, fix=fix, where=command.where)
+
+
+def _expected() -> str:
+    if contract.NO_NETWORK.is_own:
+        return msg("a start without the network, which is not there")
+    return msg("a start without the network, which may not be there")
 
 
 def _needs_packages(plan: LaunchPlan, command: RecordedCommand) -> bool:
@@ -78,4 +85,4 @@ def _hub_names(plan: LaunchPlan) -> Iterator[Finding]:
     for spelled in plan.server.hub_names if plan.server else ():
         seen = msg("{spelled}: no such folder, so the engine looks for it on a hub", spelled[:NAME_CHARACTERS])
         fix = msg("ship it in the repository or with the weights, and name it by its path")
-        yield warn(expected=_WITHOUT_NETWORK, seen=seen, fix=fix, where=option_place(plan, spelled))
+        yield from needs_network(expected=_expected(), seen=seen, fix=fix, where=option_place(plan, spelled))

@@ -12,9 +12,9 @@ from healthcheck.text.messages import msg
 
 @check(
     "plan/port",
-    msg("The server listens on port {port}", contract.PORT),
+    "The server listens on port {port}",
     rule=contract.LISTENS_ON_PORT,
-    why=msg("The service connects to port {port} and to no other.", contract.PORT),
+    why="The service connects to port {port} and to no other.",
     requires=STARTED,
 )
 def port(plan: LaunchPlan) -> Findings:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from healthcheck import contract
 from healthcheck.sandbox.answers import Served
-from healthcheck.sandbox.job import Record
+from healthcheck.sandbox.job import Job, Record
 from healthcheck.stages.plan.records import Api
 from healthcheck.stages.plan.servers.engines import by_variable, find_engine, grammar_of
 from healthcheck.stages.plan.servers.options import CommandLine, parse
@@ -16,7 +15,7 @@ from healthcheck.stages.repo import pip_words
 _PORT = re.compile(
     r"(?i)(?:port|bind|listen|address)[\w.-]*[\"']?[\s=:,\"]*(?:[\w.\[\]-]*:)?(\d{2,5})\b|:(\d{4,5})\b"
 )
-_USUAL_PORTS = (contract.PORT, 8000, 8080, 30000, 23333, 1025, 11434)
+_USUAL_PORTS = (8000, 8080, 30000, 23333, 1025, 11434)
 _ON_ONE_PORT = {"vllm", "sglang", "lmdeploy", "llama.cpp"}
 """Engines whose command line says on which port alone they listen."""
 
@@ -33,7 +32,7 @@ def reads(argv: Sequence[str]) -> Iterator[str]:
     yield from _OWN_CONFIGURATION.get(argv[0], ())
 
 
-def served(record: Record, model_path: str) -> Served:
+def served(record: Record, job: Job) -> Served:
     """What a recorded server would serve; every port that may be meant where its own is unknown."""
     engine, words = find_engine(record.argv)
     line = parse(words, grammar_of(engine))
@@ -46,8 +45,8 @@ def served(record: Record, model_path: str) -> Served:
     model = line.positional[0] if engine.positional_model and line.positional else by_option
     strict = told and engine.name == "vllm" and bool(names or model) and "lora-modules" not in line.options
     return Served(
-        ports=frozenset({own}) if own else _possible_ports(record.argv, record.texts),
-        names=names or ((model,) if strict else (model_path,)),
+        ports=frozenset({own}) if own else _possible_ports(record, job),
+        names=names or ((model,) if strict else (job.model_path,)),
         strict=strict,
     )
 
@@ -57,8 +56,8 @@ def _own_port(line: CommandLine, options: tuple[str, ...], default: int | None) 
     return int(text) if re.fullmatch(r"[1-9]\d{1,4}", text) else None
 
 
-def _possible_ports(argv: tuple[str, ...], texts: Mapping[str, str]) -> frozenset[int]:
-    wanted = {
-        int(number) for pair in _PORT.findall(" ".join([*argv, *texts.values()])) for number in pair if number
-    }
-    return frozenset(sorted({port for port in wanted if 80 <= port < 65536} | set(_USUAL_PORTS))[:20])
+def _possible_ports(record: Record, job: Job) -> frozenset[int]:
+    said = _PORT.findall(" ".join([*record.argv, *record.texts.values()]))
+    wanted = {int(number) for pair in said for number in pair if number}
+    usual = {*_USUAL_PORTS, job.shown.get("port", 8000)}
+    return frozenset(sorted({port for port in wanted if 80 <= port < 65536} | usual)[:20])

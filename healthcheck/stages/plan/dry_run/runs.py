@@ -83,7 +83,8 @@ class DryRun:
             awkward = pool.submit(self._take, shell, AWKWARD_NAME) if first.run.servers else None
             loading = pool.submit(self._loading, first, shell, plain_name)
             # sh, if what it makes of a script that starts a server cannot be seen in the text
-            by_sh = first.run.servers and shell[0] != _SH and not bashisms.find(shell_text.read(self.text))
+            unseen = first.run.servers and not bashisms.find(shell_text.read(self.text))
+            by_sh = unseen and shell[0] != _SH and not contract.service().shell
             others = (self._take((_SH,), plain_name).run,) if by_sh else ()
         spaced = awkward.result() if awkward else None
         return LaunchPlan(
@@ -236,7 +237,9 @@ def _limit_s(text: str) -> float | None:
 
 
 def _own_shell(text: str) -> tuple[str, ...]:
-    """The shell that the verdict rests on."""
+    """The shell that the verdict rests on: the service's, if that is known."""
+    if shell := contract.service().shell:
+        return (programs.find(shell) or _SH,)
     name, options = shell_text.shebang(text)
     found = programs.find(name) if name in _SHELLS else None
     return (found or _SH, *(options if found or name == "sh" else ()))

@@ -17,7 +17,6 @@ from healthcheck.stages.plan.script.permissions import is_refused, limits_of_the
 from healthcheck.stages.plan.script.stderr import TAIL_LINES, Complaint, Need, error_line, last_lines
 from healthcheck.text.messages import msg
 
-END_WITH_A_SERVER = msg("make deploy.sh end with: {launch}", contract.LAUNCH)
 LIMITS = {
     EndedBy.TIME: (
         msg("it was still running without a server at the time limit"),
@@ -259,7 +258,7 @@ def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _no_server(_: LaunchPlan, __: tuple[Complaint, ...]) -> Ending | None:
-    return Ending(END_WITH_A_SERVER)
+    return Ending(msg("make deploy.sh end with: {launch}", contract.LAUNCH))
 
 
 _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...] = (

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
 
-from healthcheck.contract import CHAT_PATH
+from healthcheck import contract
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import EndedBy, Lost, ProbeSettings, Sample
@@ -209,7 +209,7 @@ async def _ask(server: Connections, body: bytes, hide: Redact) -> tuple[Completi
         _Fault: no whole answer came.
     """
     try:
-        timed = await server.stream(CHAT_PATH, body)
+        timed = await server.stream(contract.CHAT_PATH, body)
     except TimeoutError as error:
         slow = isinstance(error, TooSlowError)
         raise _Fault(msg("timed out: {error}", error), again=False, elsewhere=not slow) from error

@@ -8,7 +8,7 @@ import shlex
 from dataclasses import dataclass
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.core.check import Findings, NotApplicable, by_profile, check, fail, note, unsettled, warn
 from healthcheck.stages.repo import bashisms, shell, shells
 from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.repo.shell import Script
@@ -233,6 +233,9 @@ def _parsers(text: _Text) -> Findings:
 
 def _constructs(text: _Text) -> Findings:
     """Syntax that another shell than the author's does not read."""
+    shell = contract.service().shell
+    if shell == "bash":
+        return
     guard = bashisms.runs_itself_in_bash(text.script)
     found = [(each.line, each.what) for each in bashisms.find(text.script) if not guard or each.line < guard]
     bash, dash = text.parse("bash"), text.parse("dash")
@@ -246,10 +249,12 @@ def _constructs(text: _Text) -> Findings:
         expected = msg(
             "a script that reads the same under sh and bash: which one the service uses is not documented"
         )
+        if shell:
+            expected = msg("a script that {shell} reads, which runs it", shell)
         fix = msg("make the first line #!/bin/bash, or write it for sh")
         if text.interpreter in BASH:
             fix = msg("make the second line: {in_bash}", IN_BASH)
-        yield warn(expected=expected, seen=listed, fix=fix, where=text.where(line))
+        yield by_profile(contract.SHELL)(expected=expected, seen=listed, fix=fix, where=text.where(line))
 
 
 def _continuations(text: _Text) -> Findings:

@@ -10,7 +10,7 @@ from itertools import islice
 
 from healthcheck import contract
 from healthcheck.ascend.stacks import in_range
-from healthcheck.core.check import Findings, check, fail, note, warn
+from healthcheck.core.check import Findings, check, fail, needs_network, note, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.repo import requirements
 from healthcheck.stages.repo.facts import Kind, Submission
@@ -104,7 +104,7 @@ def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
         expected = msg("packages from an index: other hosts may not be reachable from the service")
         seen = msg("“{quoted}” is fetched from another host", entry.text)
         fix = msg("write name==version, or ship the package in the repository and name its path")
-        yield warn(expected=expected, seen=seen, fix=fix, where=entry.where)
+        yield from needs_network(expected=expected, seen=seen, fix=fix, where=entry.where)
     if entry.ignored:
         expected, names = msg("options on their own line"), ", ".join(entry.ignored)
         seen = msg("“{quoted}”: pip ignores {ignored} after a requirement", entry.text, names)

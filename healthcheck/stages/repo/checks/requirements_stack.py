@@ -29,9 +29,9 @@ def requirements_stack(submission: Submission) -> Findings:
     """Compares each requirement with a row of the version matrix: the versions that vllm-ascend and vLLM require.
 
     The row is vllm-ascend 0.23.0, unless --stack or the file names another one. The versions of the service's image
-    are not documented, so a conflict with the row warns, and the message names the rows that the line fits. It
-    fails if the file itself requires a vllm-ascend or vllm that excludes another of its lines: no image can satisfy
-    both.
+    are not documented, so a conflict with the row warns, and the message names the rows that the line fits; if the
+    service's profile says which release it has, that row judges, and a conflict fails. It fails, too, if the file
+    itself requires a vllm-ascend or vllm that excludes another of its lines: no image can satisfy both.
 
     A package without a version warns, because the newest version is installed: pin it. A package that needs CUDA
     warns too. The rows, with their sources, are in healthcheck/data/stacks.json.
@@ -64,7 +64,7 @@ def requirements_stack(submission: Submission) -> Findings:
 
 def _row(lines: list[Entry], stack: str) -> tuple[stacks.Row, Entry | None]:
     """The row that the requirements name themselves, with the line that does; else the chosen row."""
-    for name in ("vllm-ascend", "vllm"):
+    for name in () if contract.RELEASE.is_own else ("vllm-ascend", "vllm"):
         for entry in lines:
             for pin in entry.exact_versions if entry.name == name else ():
                 for row in sorted(stacks.rows(), key=lambda row: row.vllm_ascend != pin):
@@ -90,6 +90,8 @@ def _conflict(entry: Entry, row: stacks.Row, declared: Entry | None) -> Iterator
     evidence: dict[str, JsonValue] = {"package": name, "asked": asked, "row": row.vllm_ascend, "fits": [*fitting]}
     other = msg("; it fits {fitting}", ", ".join(fitting[:4])) if fitting else msg("; it fits no row of the matrix")
     say, seen, rule = warn, msg("“{quoted}”{other}", entry.text, other), None
+    if stacks.is_of_the_service(row):
+        say, rule = fail, contract.RELEASE
     if declared is not None and against.by.split()[0] == declared.name and name != "ray":
         both = (entry.text, declared.text, declared.where)
         seen = msg("“{quoted}” beside “{quoted2}” ({where}): no installation has both", *both)

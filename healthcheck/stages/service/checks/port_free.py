@@ -12,7 +12,7 @@ from healthcheck.text.messages import msg
 
 @check(
     "service/port-free",
-    msg("Nothing else uses port {port}", contract.PORT),
+    "Nothing else uses port {port}",
     why="With another server on the port, the kit would measure that server, or the launch would fail through no "
     "fault of the submission.",
     rule=contract.LISTENS_ON_PORT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import At, Findings, note, warn
+from healthcheck.core.check import At, Findings, fail, note, warn
 from healthcheck.stages.service.failures import describe_exit, explain, place
 from healthcheck.stages.service.records import Launch, LaunchOutcome, check
 from healthcheck.text.messages import msg
@@ -12,12 +12,8 @@ from healthcheck.text.messages import msg
 @check(
     "service/starts",
     "deploy.sh starts a server that answers",
-    why=msg(
-        "The service runs deploy.sh, then sends requests to {chat_path} on port {port}; without an "
-        "answer the job fails.",
-        contract.CHAT_PATH,
-        contract.PORT,
-    ),
+    why="The service runs deploy.sh, then sends requests to {chat_path} on port {port}; without an answer the job "
+    "fails.",
     rule=contract.STARTS_THE_SERVICE,
     requires=("service/port-free",),
 )
@@ -29,7 +25,8 @@ def starts(launch: Launch) -> Findings:
     an open port, /health and /v1/models can answer before the model works. The server must be a process that
     deploy.sh started.
 
-    The service's deadline is unknown; the kit waits 30 minutes by default.
+    The service's deadline is unknown; the kit waits 30 minutes by default. If the service's profile says how long a
+    start may take, that is the deadline.
 
     It gives up earlier if waiting is pointless: no process has produced output, CPU time or I/O for 10 minutes, or
     for 3 while an accepted request waits for its answer. A server that loads, compiles or captures graphs does not
@@ -74,14 +71,24 @@ def starts(launch: Launch) -> Findings:
 
 def _remarks(launch: Launch) -> Findings:
     """Remarks about a launch that became ready."""
+    limit, ready_s, command = contract.service().start_up_seconds, launch.ready_s or 0, " ".join(launch.command)
     yield note(
-        msg(
+        msg("ready after {ready_s:.0f} s, run by `{command}`, log in {log}", ready_s, command, launch.log)
+        if limit
+        else msg(
             "ready after {ready_s:.0f} s (the service's limit is unknown), run by `{command}`, log in {log}",
-            launch.ready_s or 0,
-            " ".join(launch.command),
+            ready_s,
+            command,
             launch.log,
         )
     )
+    if limit and ready_s > limit:
+        yield fail(
+            expected=msg("an answer within {limit} s", limit),
+            seen=msg("the first one came after {ready_s:.0f} s", ready_s),
+            fix=msg("have deploy.sh do less before the server starts, and the server less before it answers"),
+            rule=contract.START_UP,
+        )
     if launch.exit_status is not None:
         yield At(contract.ENTRY_POINT).fail(
             expected=msg("deploy.sh runs as long as the server does"),

@@ -8,6 +8,8 @@ import math
 from collections.abc import Iterator
 from typing import TypeGuard
 
+from healthcheck import contract
+from healthcheck.ascend import stacks
 from healthcheck.ascend.stacks import spans
 from healthcheck.core.check import At, Findings, NotApplicable, fail, note
 from healthcheck.core.records import Finding, JsonValue
@@ -178,6 +180,9 @@ def _unknown(facts: WeightsFacts, named: str, architectures: tuple[str, ...], kn
         have = _spans(facts, [release.vllm for release in knowing])
         seen = msg("{named}, which of the catalogued releases only vLLM {have} knows", named, have)
         fix = msg("find out which vLLM the service has; with {vllm}, choose another model", assumed.vllm)
+    if stacks.is_of_the_service(facts.row):
+        expected = msg("an architecture of vLLM {vllm}'s registry, the release of the service", assumed.vllm)
+        return At("config.json").fail(expected=expected, seen=seen, fix=fix, rule=contract.RELEASE)
     expected = msg(
         "an architecture of vLLM {vllm}'s registry, the release that is assumed on the service", assumed.vllm
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from healthcheck import contract
 from healthcheck.ascend import hardware
 from healthcheck.ascend.hardware import GIB, Family, Npu
-from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unsettled, warn
+from healthcheck.contract import Rule
+from healthcheck.core.check import At, Findings, NotApplicable, by_profile, fail, note, unsettled, warn
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.weights import memory
 from healthcheck.stages.weights.demand import Demand, longest_context, read_demand
@@ -45,7 +47,8 @@ def plan_fits_hardware(facts: WeightsFacts) -> Findings:
     count 16 bits a number where the release expands them: from 0.27.1rc1 on, on all chips but the 950.
 
     Which NPUs the service has is not documented (910B4 with 32 GB and 910B with 64 GB have been seen). With --npu
-    KIND and --npus N the check judges those devices; without them it lists which devices would fit.
+    KIND and --npus N, or a profile of the service that says them, the check judges those devices; without them it
+    lists which devices would fit.
 
     To repair: lower --max-model-len, raise --tensor-parallel-size, or quantize the weights; in a repository with an
     adapter.toml these are its keys max_model_len and tensor_parallel_size.
@@ -81,7 +84,14 @@ def plan_fits_hardware(facts: WeightsFacts) -> Findings:
         return
     demand = read_demand(facts)
     for finding in _misfits(facts, demand):
-        yield in_settings(finding, facts.plan)
+        yield in_settings(replace(finding, rule=finding.rule or _rule(facts)), facts.plan)
+
+
+def _rule(facts: WeightsFacts) -> Rule | None:
+    """What the service's profile says of the devices, if those are judged."""
+    judged = ((contract.NPUS, facts.npus), (contract.NPU, facts.npu))
+    said = contract.service()
+    return next((rule for rule, value in judged if value and value in {said.npu, said.npus}), None)
 
 
 def _misfits(facts: WeightsFacts, demand: Demand) -> Findings:
@@ -96,6 +106,7 @@ def _misfits(facts: WeightsFacts, demand: Demand) -> Findings:
     if kinds:
         yield from _on(facts, demand, kinds[0])
     else:
+        yield from _too_many(demand, facts.npus or demand.layout.devices)
         yield from _anywhere(demand)
 
 
@@ -139,9 +150,12 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
     elif ids != sorted(set(ids)):
         expected = msg("devices in ascending order, each once (CANN refuses others with error 107001)")
         yield At(facts.where).fail(expected=expected, seen=set_, fix=unset)
-    elif ids and ids[-1] >= len(ids):
-        yield At(facts.where).warn(
-            expected=msg("devices that the service has: how many and which ones is not documented"),
+    elif ids and ids[-1] >= (contract.service().npus or len(ids)):
+        yield by_profile(contract.NPUS)(
+            expected=msg("devices that the service has: {npus}", contract.service().npus)
+            if contract.NPUS.is_own
+            else msg("devices that the service has: how many and which ones is not documented"),
+            where=facts.where,
             seen=msg(
                 "ASCEND_RT_VISIBLE_DEVICES={listed}, so at least {ids} devices are needed",
                 shown(listed),
@@ -187,11 +201,15 @@ def _on(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
         yield fail(expected=expected, seen=seen, fix=msg("use another machine; on this one serve with MindIE"))
     yield from _numbers(demand, npu, fail)
     npus = facts.npus or demand.layout.devices
+    yield from _too_many(demand, npus)
+    yield _verdict(facts, demand, npu, npus)
+
+
+def _too_many(demand: Demand, npus: int) -> Findings:
     if demand.layout.devices > npus:
         seen = msg("{devices} needed: tensor × pipeline × data parallel size", demand.layout.devices)
         fix = msg("use --tensor-parallel-size {largest} and no other parallelism", _largest(demand.shape, npus))
         yield fail(expected=msg("at most --npus {npus}", npus), seen=seen, fix=fix)
-    yield _verdict(facts, demand, npu, npus)
 
 
 def _room(demand: Demand, npu: Npu) -> int:

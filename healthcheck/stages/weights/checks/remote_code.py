@@ -6,7 +6,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 
-from healthcheck.core.check import At, Findings, NotApplicable, fail, note, warn
+from healthcheck.core.check import At, Findings, NotApplicable, fail, needs_network, note, warn
 from healthcheck.stages.weights.documents import JsonObject, child, text_of, words
 from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import Folder, Unreadable, shown
@@ -134,7 +134,7 @@ def _files(facts: WeightsFacts, maps: dict[str, JsonObject]) -> Findings:
                     shown(repository),
                     repr(shown(local)),
                 )
-                yield At(name).warn(expected=msg("code beside the weights"), seen=seen, fix=fix)
+                yield from needs_network(expected=msg("code beside the weights"), seen=seen, fix=fix, where=name)
             else:
                 missing += _missing(folder, file, set())
     if missing:

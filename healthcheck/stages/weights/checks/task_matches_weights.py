@@ -7,7 +7,7 @@ from healthcheck.core.check import At, Findings, NotApplicable, fail, note, warn
 from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.nature import Family, Nature
-from healthcheck.stages.weights.task import CODES, task_of, usual_task
+from healthcheck.stages.weights.task import task_of, usual_task
 from healthcheck.text.messages import joined, mapped, msg
 
 NOT_GENERATING_TAGS = {
@@ -56,7 +56,7 @@ def task_matches_weights(facts: WeightsFacts) -> Findings:
         return
     yield from _card(facts)
     code, source = task_of(facts)
-    if code in CODES:
+    if code in contract.TASKS:
         yield from _against(contract.Task(code), source, facts)
 
 

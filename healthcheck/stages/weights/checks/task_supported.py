@@ -8,7 +8,7 @@ from healthcheck import contract
 from healthcheck.core.check import At, Findings, note, unsettled
 from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
-from healthcheck.stages.weights.task import CODES, named_tasks, task_of
+from healthcheck.stages.weights.task import named_tasks, task_of
 from healthcheck.text.messages import joined, msg
 
 
@@ -50,14 +50,14 @@ def task_supported(facts: WeightsFacts) -> Findings:
             fix=msg("repair the lines between the two --- at the top of README.md"),
         )
     if not source:
-        expected = msg("one of {codes}", ", ".join(CODES))
+        expected = msg("one of {codes}", ", ".join(contract.TASKS))
         seen = msg(
             "no task was given, no model card names one, and the weights are {value}", facts.nature().family.value
         )
         yield unsettled(expected=expected, seen=seen, fix=msg("give the task with --task"))
-    elif code not in CODES:
+    elif code not in contract.TASKS:
         yield At("README.md" if "README" in source else "").fail(
-            expected=msg("one of {codes}", ", ".join(CODES)),
+            expected=msg("one of {codes}", ", ".join(contract.TASKS)),
             seen=msg("“{code}” ({source})", shown(code), source),
             fix=_fix(code),
         )
@@ -79,14 +79,14 @@ def _contradictions(facts: WeightsFacts) -> Findings:
 
 
 def _agreement(code: str, other: str) -> str:
-    known = [each for each in (code, other) if each in CODES]
+    known = [each for each in (code, other) if each in contract.TASKS]
     choice = msg(", whichever the weights are for") if len(known) != 1 else ""
-    return "pipeline_tag: " + joined(" or ", map(shown, known or CODES)) + choice
+    return "pipeline_tag: " + joined(" or ", map(shown, known or contract.TASKS)) + choice
 
 
 def _fix(code: str) -> str:
     plain = code.strip().lower().replace("_", "-").replace(" ", "-")
-    near = difflib.get_close_matches(plain, CODES, n=1, cutoff=0.8)
+    near = difflib.get_close_matches(plain, contract.TASKS, n=1, cutoff=0.8)
     if near:
         return msg("did you mean {near}?", near[0])
     return msg(

@@ -1,0 +1,24 @@
+"""The options of `npu-adapter service`."""
+
+from __future__ import annotations
+
+import argparse
+
+from healthcheck.cli import output
+from healthcheck.cli.parsing import exit_statuses, sentence
+from healthcheck.cli.places import place
+from healthcheck.text.messages import msg
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = sentence(
+        msg(
+            "show the rules that judge, and where each is from: the public page's, those of\n"
+            "a profile (--service FILE, in TOML), or of the profile that a repository names.\n"
+            "docs/service-profile.md says what a profile may have"
+        )
+    )
+    parser.epilog = exit_statuses({0: msg("printed"), 2: msg("the profile cannot be used")})
+    parser.add_argument("repo", nargs="?", type=place, help="a repository, whose own profile is shown")
+    parser.add_argument("--toml", action="store_true", help="print it as a profile, to begin one of your own with")
+    output.json_argument(parser, msg("the profile"))

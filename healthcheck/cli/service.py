@@ -1,0 +1,73 @@
+"""`npu-adapter service`: the profile in force, each value with where it is from."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.cli import output
+from healthcheck.contract import FIGURES, KNOWN, PUBLIC, Rule
+from healthcheck.errors import UsageError
+from healthcheck.stages.repo.settings import read_settings
+from healthcheck.text.language import translation_of_the_process
+from healthcheck.text.messages import msg
+from healthcheck.text.tables import padded
+from healthcheck.verify import service
+from healthcheck.verify.service import key
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the profile."""
+    output.refuse_unwritable(options.json)
+    shown = contract.service()
+    if options.repo and not options.repo.is_dir():
+        raise UsageError(msg("there is no folder {repo}: name the repository", options.repo))
+    if options.repo and shown is PUBLIC:
+        shown = service.of_repository(options.repo, read_settings(options.repo))
+    with contract.judging_for(shown):
+        output.show(service.toml(shown) if options.toml else _lines(), options.json, _record)
+    return 0
+
+
+def _lines() -> Iterator[str]:
+    say, now = translation_of_the_process().say, contract.service()
+    yield msg("the service of {file}", now.file) if now.file else msg("the service of the public page")
+    if now.name:
+        yield f"“{now.name}”"
+    for name in (*FIGURES, *KNOWN):
+        value = getattr(now, name)
+        shown = msg("unknown") if value is None else ", ".join(value) if isinstance(value, tuple) else str(value)
+        yield f"  {padded(key(name), 18)}{padded(say(shown), 24)} {say(_source(name))}".rstrip()
+    yield ""
+    yield from (rule.quote() for rule in _rules())
+
+
+def _source(name: str) -> str:
+    """Where the value of an attribute is from; "" if it is unknown."""
+    now = contract.service()
+    if now.says(name):
+        return now.file
+    return contract.PAGE if name in FIGURES else ""
+
+
+def _rules() -> Iterator[Rule]:
+    """The rules in force, in the order of the contract."""
+    for rule in vars(contract).values():
+        if isinstance(rule, Rule) and (rule.is_own or not set(rule.about) & set(KNOWN)):
+            yield rule
+
+
+def _record() -> dict[str, object]:
+    now = contract.service()
+    return {
+        "schema": 1,
+        "name": now.name,
+        "file": now.file,
+        "sha256": now.sha256,
+        "values": {
+            key(name): {"value": getattr(now, name), "source": _source(name)} for name in (*FIGURES, *KNOWN)
+        },
+        "rules": [{"sentence": rule.sentence, "source": rule.source, "quote": rule.quote()} for rule in _rules()],
+        "unknown": contract.UNKNOWN,
+    }
