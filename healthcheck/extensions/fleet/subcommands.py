@@ -6,6 +6,7 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -44,28 +45,25 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
     with journal.opened(out, asked, resume=options.resume) as kept:
         machines, left_out = _machines(options.on, network)
         output.end_with_a_report()  # after Ray, which has SIGTERM end a driver at once
-        if options.runner:
-            failing = looks.left_out(
-                _look(machines, out, Terms(level=options.runner, limit_s=DEFAULT_LOOK_S, network=network))
-            )
-            machines.leave_out(failing.keys())
-            left_out += tuple(msg("{name}: {why}", name, why) for name, why in failing.items())
-        listener = show.Show(len(asked), translation, quiet=options.quiet)
-        try:
-            fleet = drive.Drive(
-                jobs=asked,
-                out=out,
-                limit_s=options.time_limit,
-                retries=options.retries,
-                network=network,
-                left_out=left_out,
-                journal=kept,
-                machines=machines,
-                listener=listener,
-                saved=lambda now: outputs.write(out, now, translation),
-            ).run()
-        finally:
-            listener.close()
+        with closing(machines):
+            if options.runner:
+                terms = Terms(level=options.runner, limit_s=DEFAULT_LOOK_S, network=network)
+                failing = looks.left_out(_look(machines, out, terms))
+                machines.leave_out(failing.keys())
+                left_out += tuple(msg("{name}: {why}", name, why) for name, why in failing.items())
+            with closing(show.Show(len(asked), translation, quiet=options.quiet)) as listener:
+                fleet = drive.Drive(
+                    jobs=asked,
+                    out=out,
+                    limit_s=options.time_limit,
+                    retries=options.retries,
+                    network=network,
+                    left_out=left_out,
+                    journal=kept,
+                    machines=machines,
+                    listener=listener,
+                    saved=lambda now: outputs.write(out, now, translation),
+                ).run()
     return _print_table(fleet, out)
 
 
@@ -103,10 +101,8 @@ def _runner(options: argparse.Namespace) -> ExitStatus:
     terms = Terms(level=options.level, stack=options.stack, limit_s=options.time_limit, network=network)
     machines, left_out = _machines(options.on, network)
     output.end_with_a_report()
-    try:
+    with closing(machines):
         looked = _look(machines, out, terms)
-    finally:
-        machines.close()
     print(translation_of_the_process().labelled(msg("Reports of all machines"), f"{out}/machines"))
     found = [look.attempt.exit_status for look in looked]
     return worst([*found, *[ExitStatus.INCONCLUSIVE] * bool(left_out)])
@@ -115,16 +111,12 @@ def _runner(options: argparse.Namespace) -> ExitStatus:
 def _look(machines: Machines, out: Path, terms: Terms) -> tuple[Look, ...]:
     """Examine the machines, and print the table."""
     translation = translation_of_the_process()
-    try:
-        looked = looks.looked_at(
-            machines,
-            out,
-            terms,
-            lambda who, said: print(translation.say(msg("{name}: {why}", who, said)), file=sys.stderr),
-        )
-    except KeyboardInterrupt:
-        machines.close()
-        raise
+    looked = looks.looked_at(
+        machines,
+        out,
+        terms,
+        lambda who, said: print(translation.say(msg("{name}: {why}", who, said)), file=sys.stderr),
+    )
     print("\n".join(looks.table(looked, translation)))
     return looked
 
