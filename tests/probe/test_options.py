@@ -109,6 +109,12 @@ def test_without_options_the_request_is_the_evaluation_clients(tmp_path: Path) -
     [
         ('temperature = "hot"', [":1: temperature: expected a number from 0 to 2", '"hot"']),
         ("temperature = 3", ["temperature: expected a number from 0 to 2, not 3"]),
+        ("temperature = -1", ["temperature: expected a number from 0 to 2, not -1"]),
+        ("samples = 0", ["samples: expected a whole number, at least 1, not 0"]),
+        ("concurrency = 0", ["concurrency: expected a whole number, at least 1, not 0"]),
+        ("max_tokens = 0", ["max_tokens: expected a whole number, at least 1, not 0"]),
+        ("problems = 0", ["problems: expected a whole number, at least 1, not 0"]),
+        ("threshold = 1.5", ["threshold: expected a number from 0 to 1, not 1.5"]),
         ("temperature = nan", ["temperature: expected a number from 0 to 2"]),
         ("\n\ntop_k = 1.5", [":3: top_k: expected a whole number, at least -1, not 1.5"]),
         ("top_p = 0", ["top_p: expected a number above 0"]),
