@@ -208,8 +208,11 @@ class Rule:
 
     @property
     def source(self) -> str:
-        """Where it was read."""
-        return _in_force.source if self.is_own else self.page
+        """Where it was read; without words of its own, a profile has the figure alone."""
+        if not self.is_own:
+            return self.page
+        quoted = any(name in _in_force.sentences for name in self.about)
+        return _in_force.source if quoted else msg("{source} (the figure, not the wording)", _in_force.source)
 
     @property
     def read_on(self) -> str:

@@ -244,7 +244,7 @@ def test_the_reference_adapter_is_judged_for_the_room(
     assert (report["verdict"], port["outcome"], fits["outcome"]) == ("not-ready", "fail", "pass")
     assert "9000" in port["title"]
     assert "9000" in port["rule"]
-    assert "handbook, documented, read 2026-11-20" in port["rule"]
+    assert "handbook (the figure, not the wording), documented, read 2026-11-20" in port["rule"]
     assert "910B4" in fits["detail"]
     assert "for the service “Machine room 3” of" in report["headline"]
     assert report["provenance"]["service"]["name"] == "Machine room 3"
@@ -380,7 +380,7 @@ def test_what_is_known_is_a_rule_and_what_is_not_stays_a_warning(
     judged = outcome(verified(folder, weights, "--until", "plan", "--service", room), check)
     assert judged["outcome"] == ("fail" if rule else "pass")
     if rule:
-        assert judged["rule"] == f"“{rule}” — {room}, documented"
+        assert judged["rule"] == f"“{rule}” — {room} (the figure, not the wording), documented"
 
 
 def test_a_server_whose_port_cannot_be_read_may_be_on_that_of_the_service() -> None:
