@@ -22,6 +22,7 @@ from healthcheck.core import extensions
 from healthcheck.core.check import Check
 from healthcheck.stages.plan.dry_run.stubbed_machine import SHARED
 from healthcheck.verify import catalogue
+from tests.support.extensions import there
 
 ROOT = Path(__file__).parent.parent / "healthcheck"
 NOT_OF_THE_KIT = {"healthcheck.extensions.deep.inside.stubs.torch_npu"}
@@ -56,8 +57,9 @@ def imports() -> Imports:
 
 
 def test_contracts_see_every_module(sources: Sources, imports: Imports) -> None:
-    assert sources.keys() - imports.keys() == NOT_OF_THE_KIT, "a folder has no __init__.py"
-    assert not [module for module in NOT_OF_THE_KIT if "healthcheck" in sources[module]]
+    strange = there(NOT_OF_THE_KIT)
+    assert sources.keys() - imports.keys() == strange, "a folder has no __init__.py"
+    assert not [module for module in strange if "healthcheck" in sources[module]]
 
 
 def test_no_import_circle(imports: Imports) -> None:
@@ -192,10 +194,10 @@ def test_help_of_an_own_extension_imports_nothing_but_its_command() -> None:
         "        cli.main([name, '--help'])"
     )
     assert printed.count("usage: ") == len(commands)
-    assert sorted(loaded & HEAVY) == ["importlib.metadata"], "commands of other extensions were looked for"
+    assert loaded & HEAVY <= {"importlib.metadata"}, "commands of other extensions were looked for"
     assert of_stages(loaded) == []
     in_folders = {name for name in loaded if name.startswith("healthcheck.extensions.") and name.count(".") > 2}
-    assert in_folders - {*commands.values()} == {"healthcheck.extensions.numerics.records"}
+    assert in_folders - {*commands.values()} <= {"healthcheck.extensions.numerics.records"}
 
 
 def test_the_core_and_its_tests_name_extensions_by_strings_alone() -> None:

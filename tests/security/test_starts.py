@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.support.extensions import there
+
 ROOT = Path(__file__).parents[2] / "healthcheck"
 SUBPROCESS = {"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput"}
 OS = {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "startfile"}
@@ -69,10 +71,10 @@ def _starts(function: str) -> bool:
 
 def test_each_place_is_known() -> None:
     found = {place for place, call, _ in places() if _by_subprocess(call)}
-    assert found >= set(OTHERS), "one is gone: take it off the list"
+    assert found >= there(OTHERS), "one is gone: take it off the list"
     assert len(found) >= 12
     raw = {place for place, call, _ in places() if not _by_subprocess(call)}
-    assert raw == FORKS
+    assert raw == there(FORKS)
 
 
 def test_each_has_a_working_folder_and_an_absolute_program() -> None:
@@ -98,7 +100,7 @@ def test_no_other_module_asks_which_python_runs_it_or_searches_a_path() -> None:
         }
         if {"sys.executable", "shutil.which"} & used and not name.startswith(IN_THE_SANDBOX):
             asking.add(name)
-    assert asking == {
+    known = {
         "system/programs.py",
         "system/extras.py",  # in a line that is printed
         "extensions/numerics/local.py",  # the running Python as the one that has transformers
@@ -109,6 +111,7 @@ def test_no_other_module_asks_which_python_runs_it_or_searches_a_path() -> None:
         "runner/children/soak_probe.py",
         "runner/children/versions.py",
     }
+    assert asking == there(known)
 
 
 FOLLOWING = {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "own_check" / "own_check.py"
+OWN = Path(__file__).parents[2] / "healthcheck" / "extensions"
 POINTS = {"checks": "own_check:CHECKS", "commands": "own_check:COMMAND"}
 
 
@@ -18,3 +20,9 @@ def installed(place: Path, source: str | None = None, points: Mapping[str, str] 
     lines = [f"[npu_adapter.{group}]\nlicence = {value}\n" for group, value in points.items()]
     (information / "entry_points.txt").write_text("".join(lines))
     return place
+
+
+def there(modules: Collection[str]) -> set[str]:
+    """The modules, by name or by path below healthcheck, without those of own extensions whose folder is missing."""
+    parts = {module: re.split("[./]", module.removeprefix("healthcheck.")) for module in modules}
+    return {name for name, (room, *below) in parts.items() if room != "extensions" or (OWN / below[0]).is_dir()}
