@@ -165,11 +165,11 @@ def filled(page: str) -> str:
 
 
 def stated(text: str) -> str:
-    """A message that was declared with places, with the figures of the profile in force."""
-    if not isinstance(text, Message) or text.values or "{" not in text:
+    """A message that was declared with places, with the figures of the profile in force; any other as it is."""
+    if not isinstance(text, Message) or text.values:
         return text
-    said = places()
-    return msg(text.template, *(said[name] for name in names(text.template)))
+    said = {name: value for name, value in places().items() if f"{{{name}}}" in text.template}
+    return msg(text.template, *(said[name] for name in names(text.template))) if said else text
 
 
 class Status(enum.Enum):

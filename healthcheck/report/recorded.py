@@ -43,7 +43,8 @@ def record(text: object) -> JsonValue:
     if isinstance(text, Joined):
         return {"separator": text.template, "parts": [record(part) for part in text.values]}
     if isinstance(text, Message):
-        values: dict[str, JsonValue] = dict(zip(names(text.template), map(record, text.values), strict=False))
+        named = names(text.template) if text.values else ()
+        values: dict[str, JsonValue] = dict(zip(named, map(record, text.values), strict=True))
         if isinstance(text, Plural):
             return {"template": text.one, "plural": text.template, "number": text.number, "values": values}
         return {"template": text.template, "values": values}

@@ -132,7 +132,7 @@ def test_nothing_is_loaded_from_the_repository_that_is_judged(install: Install, 
 OF_A_MACHINE = """
 from healthcheck.api import Stage, check, warn
 
-@check("own/rack", "The rack is known", stage=Stage.RUNNER, why="Our labels name it.")
+@check("own/rack", "The {rack is known", stage=Stage.RUNNER, why="Our labels name it.")
 def rack(facts):
     '''A label names the rack.'''
     yield warn(expected="a label", seen=type(facts).__name__, fix="label it")
