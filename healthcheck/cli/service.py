@@ -35,12 +35,24 @@ def _lines() -> Iterator[str]:
     yield msg("the service of {file}", now.file) if now.file else msg("the service of the public page")
     if now.name:
         yield f"“{now.name}”"
-    for name in (*FIGURES, *KNOWN):
-        value = getattr(now, name)
-        shown = msg("unknown") if value is None else ", ".join(value) if isinstance(value, tuple) else str(value)
-        yield f"  {padded(key(name), 18)}{padded(say(shown), 24)} {say(_source(name))}".rstrip()
+    rows = {key(name): (_shown(getattr(now, name)), _source(name)) for name in (*FIGURES, *KNOWN)}
+    width = max(len(value) for value, _ in rows.values())
+    for name, (value, source) in rows.items():
+        yield f"  {padded(name, 18)}{padded(say(value), width)}  {say(source)}".rstrip()
     yield ""
     yield from (rule.quote() for rule in _rules())
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return msg("unknown")
+    return (
+        ", ".join(value)
+        if isinstance(value, tuple)
+        else str(value).lower()
+        if isinstance(value, bool)
+        else str(value)
+    )
 
 
 def _source(name: str) -> str:
