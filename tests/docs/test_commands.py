@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck import cli
+from healthcheck import cli, contract
 from healthcheck.cli import main
 from healthcheck.core.extensions import extra_checks
 from healthcheck.simulator import Behaviour, Simulator
@@ -36,6 +36,7 @@ NOT_HERE = {
     r"npu-adapter (licence|explain own/)": "tests/extensions runs them with the example of an extension",
     r"python3 -m venv |\. ": "an environment of one's own; tests/ci makes some",
     r"npu-adapter verify \S+ --weights \S+ --out": "launches a server on port 8000; tests/engine does",
+    r"npu-adapter verify .*--service ": "launches a server; tests/verify/test_service.py judges by profiles",
     r"npu-adapter verify .*--deep": "takes a minute and an environment of its own; tests/engine does",
     r"npu-adapter fleet ": "tests/extensions/fleet runs them, on this machine and on a cluster",
     r"npu-adapter probe .*--on ": "needs a cluster; tests/extensions/fleet has one",
@@ -49,7 +50,11 @@ VERDICTS = {"runner": {0, 1}, "compare": {0, 1, 3}, "margin": {0, 3}, "diagnose"
 
 def parsed(command: str) -> argparse.Namespace:
     words = [word for word in shlex.split(command) if not re.match(r"[A-Z_]+=", word)]
-    return cli.whole_parser().parse_args(words[1:])
+    profile = (
+        contract.Service(file=words[words.index("--service") + 1]) if "--service" in words else contract.PUBLIC
+    )
+    with contract.judging_for(profile):
+        return cli.whole_parser().parse_args(words[1:])
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +118,7 @@ def furniture(server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
             archive.write(path, Path("job") / path.relative_to(folder / "run"))
     samples = map(json.loads, (folder / "run/logs/samples.jsonl").read_text("utf-8").splitlines())
     (folder / "scored.jsonl").write_text("".join(json.dumps(each | {"reward": 0.5}) + "\n" for each in samples))
+    (folder / "room.toml").write_text("weight-limit-gb = 120\n")
     (folder / "judge.py").write_text("import sys\nfor _ in sys.stdin:\n    print(0.5)\n")
     (folder / "deploy.log").write_text("INFO starting\r\nModuleNotFoundError: No module named 'torch_npu'\r\n")
     return folder
