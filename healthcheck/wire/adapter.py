@@ -55,6 +55,7 @@ def _guarded(kind: type[Kind], guard: Guard) -> type[Kind]:
         def getresponse(self) -> HTTPResponse:
             return _response(self.sock)
 
+    Guarded.__name__ = kind.__name__  # urllib3 quotes it in errors
     return Guarded
 
 
