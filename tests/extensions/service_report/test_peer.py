@@ -104,7 +104,7 @@ def test_a_run_s_folder_evaluates_again(tmp_path: Path, part: str) -> None:
 def test_a_run_over_pictures_evaluates_again(tmp_path: Path) -> None:
     settings = replace(SETTINGS, family="signs", problems=6, samples=2)
     problems = bank(settings)
-    with Simulator(Behaviour(images=True)) as simulator:
+    with Simulator(Behaviour()) as simulator:
         run = measure(replace(settings, url=simulator.url), Silent(), tmp_path / "run")
 
     def said(sample: Sample) -> Sample:
