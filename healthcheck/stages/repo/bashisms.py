@@ -1,7 +1,7 @@
-"""Constructs that bash has and POSIX sh lacks, found in a script's code and in nothing else.
+"""Finds constructs that bash has and POSIX sh lacks, in a script's code but not in its strings and comments.
 
-The list has what dash refuses or reads differently at run time. Constructs that it cannot parse are left to
-its own parser.
+The list has the constructs that dash rejects or interprets differently at run time. Syntax that dash cannot parse
+is left to its own parser.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ BRACES = re.compile(r"(?<![$\\])\{[^{}\s'\"]*,[^{}\s'\"]*\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bashism:
-    """A construct of bash at a line, and what dash does with it if the name alone does not say."""
+    """A construct of bash and its line; `what` also says what dash does with it if the name does not tell."""
 
     line: int
     what: str
 
 
 def find(script: Script) -> tuple[Bashism, ...]:
-    """The constructs that dash does not know, at most one of a kind, in order of their lines."""
+    """The first occurrence of each construct that dash lacks, sorted by line."""
     found: dict[str, int] = {}
     for offset, what in (*_in_nodes(script), *_in_commands(script)):
         line = script.line(offset)

@@ -1,4 +1,4 @@
-"""Gathers the files of a submission's repository, as a fresh clone of its commit has them."""
+"""Gathers the files of a submission's repository, as a fresh clone of its commit would have them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from healthcheck.system.files import remove_tree
 from healthcheck.text.messages import msg
 
 MAX_TEXT_BYTES = 1024**2
-"""No deploy.sh or requirements file that a person wrote is longer."""
+"""Hand-written deploy.sh and requirements files are shorter."""
 MAX_LISTED = 200
 DEEPEST_SEARCH = 3
 MAX_INCLUDED = 30
@@ -53,7 +53,7 @@ class Uncommitted(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """A file of the tree with its bytes, at most MAX_TEXT_BYTES of them."""
+    """The first MAX_TEXT_BYTES of a file of the tree."""
 
     path: str
     data: bytes
@@ -68,22 +68,22 @@ class Submission:
         root: the repository's root, absolute.
         commit: the hash of HEAD, "" if the folder is not a git repository of its own or has no commit; the files
             are then those of the folder.
-        pending: the changes of the working copy are taken in, as `git commit -a` would.
-        staged: what is staged is taken in, as `git commit` would.
+        pending: the changes of the working copy are included, as by `git commit -a`.
+        staged: the staged changes are included, as by `git commit`.
         uncommitted: why there is no commit, None if there is one.
-        changed: paths of the commit whose working copy differs or is gone; at most MAX_LISTED.
-        untracked: paths of the working copy that the commit lacks; a whole folder ends in a slash.
-        ignored: the same for paths that .gitignore names.
-        paths: the tree's files, sorted; links are among them.
+        changed: committed paths that were changed or deleted in the working copy; at most MAX_LISTED.
+        untracked: paths of the working copy that are not in the commit; a whole folder ends in a slash.
+        ignored: the same for paths that .gitignore excludes.
+        paths: the tree's files and links, sorted.
         deploy_sh: the bytes of deploy.sh, None unless it is a regular file or a link to one within the tree.
         deploy_sh_mode: its permission bits, None if there is no such file.
-        copy_has_crlf: lines of the deploy.sh in the folder itself end in CRLF, whatever the commit has.
-        deploy_sh_elsewhere: paths of a deploy.sh in a subfolder or in another case.
+        copy_has_crlf: deploy.sh in the working copy has lines that end in CRLF, whatever the commit has.
+        deploy_sh_elsewhere: paths of a misplaced or misspelled deploy.sh.
         requirements: the bytes of requirements.txt, None if there is none.
         texts: requirements.txt and the files of the repository that it includes.
         stack: the chosen row of the version matrix.
         parses: the results of the shells' own parsers for deploy.sh.
-        unread_settings: the files of settings in the folder itself that are not TOML.
+        unread_settings: the settings files in the working copy that are not TOML.
     """
 
     root: Path
@@ -110,7 +110,7 @@ class Submission:
     unread_settings: tuple[Problem, ...]
 
     def text(self, path: str) -> Text | None:
-        """One of the gathered text files."""
+        """One of `texts`, by its path."""
         return next((text for text in self.texts if text.path == path), None)
 
 
@@ -119,10 +119,9 @@ def read_submission(
 ) -> Submission:
     """Read a submission: the commit of a git repository, or the files of a plain folder.
 
-    `stack` is the vllm-ascend release whose row of the version matrix it is compared with, or the nearest row; None
-    takes the one that the repository was generated for, or else the default. `pending` adds what `git commit -a`
-    would add to the commit, to see what a repair that is not committed yet would change; `staged` what `git commit`
-    would.
+    `stack` is a vllm-ascend release; the submission is compared with its row of the version matrix, or the nearest
+    row. None takes the row that the repository was generated for, or else the default row. `pending` includes what
+    `git commit -a` would commit, to preview a repair; `staged` includes what `git commit` would.
 
     Raises:
         UsageError: `stack` is not a version; `root` is not a folder, cannot be read, or is too large for a
@@ -141,7 +140,7 @@ def read_submission(
 
 @contextmanager
 def export(submission: Submission) -> Iterator[Path]:
-    """A clean writable copy of the submitted tree, as a fresh clone has it, removed afterwards.
+    """Yield a writable temporary copy of the submitted tree, as a fresh clone would have it.
 
     Files above git.MAX_FILE_BYTES are sparse files of their size. Links are copied as links, wherever they point.
 
@@ -177,7 +176,7 @@ def _submission(files: _Files, stack: str | None, *, pending: bool = False, stag
         pending=pending,
         staged=staged,
         uncommitted=None if commit else _why_uncommitted(root),
-        changed=() if staged else changes.changed,  # what differs from what is staged was left out on purpose
+        changed=() if staged else changes.changed,  # unstaged changes were left out on purpose
         untracked=changes.untracked,
         ignored=changes.ignored,
         paths=files.paths,
@@ -206,7 +205,7 @@ class _Entry:
 
 
 class _Files:
-    """The files of a plain folder, one at a time; those of a commit are below.
+    """Reads the files of a plain folder; `_Committed` reads those of a commit.
 
     Attributes:
         home: the submission's own folder.
@@ -225,13 +224,13 @@ class _Files:
         """Make the submission's file at a path, or the target of the link there, readable below `root`."""
 
     def read(self, path: str) -> bytes | None:
-        """The first bytes of a file, one more than MAX_TEXT_BYTES; None if there is none in the submission."""
+        """The first MAX_TEXT_BYTES + 1 bytes of a file; None if the submission has no such file."""
         self.provide(path)
         return read_inside(self.root, path, MAX_TEXT_BYTES + 1)
 
 
 class _Committed(_Files):
-    """The files of a commit, checked out when they are asked for."""
+    """Reads the files of a commit, each checked out on demand."""
 
     def __init__(self, shadow: git.Shadow) -> None:
         self._shadow = shadow
@@ -274,7 +273,7 @@ def _entry(files: _Files, name: str) -> _Entry:
 
 
 def _spelled(root: Path, name: str) -> bool:
-    """Whether the folder has the name in this case, also on a file system that ignores case."""
+    """Whether the folder has the name in exactly this case, even on a case-insensitive file system."""
     return name in os.listdir(root)
 
 
@@ -286,7 +285,7 @@ def _elsewhere(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _texts(files: _Files) -> Iterator[Text]:
-    """requirements.txt and the files that it includes, as far as the repository has them; each file once."""
+    """requirements.txt and the files of the repository that it includes, each once."""
     waiting, seen = [contract.REQUIREMENTS], set[str]()
     while waiting and len(seen) < MAX_INCLUDED:
         path = waiting.pop(0)
@@ -299,7 +298,7 @@ def _texts(files: _Files) -> Iterator[Text]:
 
 
 def _generated_for(files: _Files) -> str:
-    """The row that the template was answered with, as its answers file keeps it; the default row otherwise."""
+    """The row in the template's answers file, or the default row."""
     kept = files.read(ANSWERS)
     if not kept:
         return stacks.DEFAULT

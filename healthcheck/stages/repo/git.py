@@ -1,8 +1,8 @@
-"""A commit, checked out as a fresh clone would have it, without trusting the repository that holds it.
+"""Checks out a commit as a fresh clone would, without trusting the repository that holds it.
 
-A repository's own configuration can name programs (hooks, filters, fsmonitor, ssh commands) that git runs. So none
-of it is read: a shadow repository of our own borrows only the objects, and everything happens there. The one
-command that meets the original asks for its HEAD and the place of its objects, and runs nothing.
+A repository's own configuration can name programs (hooks, filters, fsmonitor, ssh commands) that git runs. So a
+shadow repository of our own borrows the objects, and git works there. In the original repository, git only looks
+up HEAD, core.fileMode and the paths of objects and index, which runs no program.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TIMEOUT_S = 60.0
 MAX_FILES = 100_000
 MAX_TREE_BYTES = 2 * 1024**3
 MAX_FILE_BYTES = 64 * 1024**2
-"""A larger file is checked out as a sparse file of its size: that it is there counts, its bytes do not."""
+"""A larger file is checked out as a sparse file of its size: its contents are not needed."""
 EXECUTABLE = "100755"
 Environment = dict[str, str]
 
@@ -49,7 +49,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """A commit of the repository at `root`, the folder that holds its objects, and the file of its index."""
+    """A commit of the repository at `root`, with the folder of the objects and the index file."""
 
     root: Path
     hash: str
@@ -89,14 +89,14 @@ def head(root: Path) -> Commit | None:
 
 
 def _index_in_use(index: Path) -> Path:
-    """The index itself, or that of a commit in progress: `git commit FILE` has its hooks look at another one."""
+    """The index, or the one of a commit in progress: `git commit FILE` shows its hooks a temporary index."""
     named = os.environ.get("GIT_INDEX_FILE", "")
     other = index.parent / os.path.basename(named)
     return other if named and other.is_file() else index
 
 
 class Shadow:
-    """A repository of our own that borrows a commit's objects, with the commit in its index."""
+    """A repository of our own that borrows a commit's objects and has the commit in its index."""
 
     def __init__(self, commit: Commit, folder: Path) -> None:
         self.commit = commit
@@ -107,7 +107,7 @@ class Shadow:
         self._run("init", "-q", "--template=", f"--object-format={'sha256' if len(commit.hash) == 64 else 'sha1'}")
         alternates = self._git_dir / "objects" / "info" / "alternates"
         alternates.parent.mkdir(exist_ok=True)
-        (self._git_dir / "borrowed").symlink_to(commit.objects)  # whose path may have a line end
+        (self._git_dir / "borrowed").symlink_to(commit.objects)  # the path may contain a newline
         alternates.write_bytes(b"../borrowed\n")
         (self._git_dir / "shallow").write_text(commit.hash + "\n", encoding="ascii")
         self._run("update-ref", "--no-deref", "HEAD", commit.hash)
@@ -115,14 +115,14 @@ class Shadow:
         self._read = "HEAD"
 
     def stage(self) -> None:
-        """Take the changes of the working copy in, as `git commit -a` would; untracked files stay out."""
+        """Include the changes of the working copy, as `git commit -a` would; untracked files stay out."""
         names = b"".join(os.fsencode(path) + b"\0" for path in self.changes(MAX_FILES).changed)
         place = (*self._conversion(), "--work-tree", str(self.commit.root))
         self._run(*place, "update-index", "--remove", "-z", "--stdin", stdin=names)
         self._read = self._run("write-tree").decode().strip()
 
     def take_index(self) -> None:
-        """Take in what is staged, as `git commit` would.
+        """Include the staged changes, as `git commit` would.
 
         Raises:
             UsageError: the index cannot be read, or has files with merge conflicts.
@@ -144,7 +144,7 @@ class Shadow:
         """The commit's files.
 
         Raises:
-            UsageError: there are more of them, or they are larger, than is checked out.
+            UsageError: their number or total size exceeds the limit.
         """
         listing = self._run("ls-tree", "-r", "-l", "-z", "--full-tree", self._read).split(b"\0")
         blobs = tuple(blob for entry in listing if entry for blob in _blob(entry))
@@ -158,11 +158,11 @@ class Shadow:
         return blobs
 
     def pack(self) -> bytes:
-        """The commit with its files, and without those before it, as a pack of git."""
+        """The commit and its files, without its ancestors, as a git pack."""
         return self._run("pack-objects", "--revs", "--stdout", "-q", stdin=f"{self.commit.hash}\n".encode())
 
     def check_out(self, blobs: Sequence[Blob], limit_bytes: int) -> None:
-        """Write the files as a clone would (line ends, modes, links), those above the limit as sparse files."""
+        """Write the files as a clone would (line endings, modes, links); files above the limit become sparse."""
         small = [blob for blob in blobs if blob.size_bytes <= limit_bytes]
         names = b"".join(os.fsencode(blob.path) + b"\0" for blob in small)
         self._run("checkout-index", "-f", "-z", "--stdin", stdin=names)
@@ -175,8 +175,8 @@ class Shadow:
     def changes(self, limit: int) -> Changes:
         """How the repository's working copy differs from the commit, at most `limit` paths of each kind.
 
-        A working copy with CRLF line ends of a file that is stored with LF counts as the same, as it does for git.
-        Files above MAX_FILE_BYTES are not compared: to read them would take minutes.
+        A file with CRLF in the working copy and LF in the commit counts as unchanged, as it does for git.
+        Files above MAX_FILE_BYTES are not compared: reading them would take minutes.
         """
         large = [name for name in self._run("ls-files", "-z").split(b"\0") if name and self._is_large(name)]
         if large:
@@ -213,9 +213,9 @@ class Shadow:
 
 @contextmanager
 def shadow(commit: Commit, *, pending: bool = False, staged: bool = False) -> Iterator[Shadow]:
-    """A shadow repository in a temporary folder, which is removed afterwards.
+    """Yield a shadow repository in a temporary folder.
 
-    `pending` takes the changes of the working copy in, `staged` what is staged.
+    `pending` includes the changes of the working copy, `staged` only the staged ones.
 
     Raises:
         UsageError: git cannot read the commit.
@@ -233,7 +233,7 @@ def shadow(commit: Commit, *, pending: bool = False, staged: bool = False) -> It
 
 
 def sparse_file(path: Path, size_bytes: int, *, executable: bool) -> None:
-    """A file of that size without contents."""
+    """Create a file of a size without contents."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     with path.open("xb") as file:
@@ -272,7 +272,7 @@ def run_git(
 
 
 def environment(home: Path) -> Environment:
-    """Nobody's configuration but ours: any owner is accepted, no transport and no prompt is possible."""
+    """An environment with no git configuration but ours, which accepts any owner, and no transport or prompt."""
     (home / ".gitconfig").write_text("[safe]\n\tdirectory = *\n", encoding="ascii")
     kept = {name: os.environ[name] for name in ("TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
     return kept | {

@@ -10,12 +10,12 @@ from healthcheck.stages.repo.requirements import Entry, File, Form
 
 
 def files(submission: Submission) -> tuple[File, ...]:
-    """requirements.txt and the files that it includes, read."""
+    """requirements.txt and the files that it includes, parsed."""
     return tuple(requirements.read(text.path, text.data) for text in submission.texts)
 
 
 def entries(submission: Submission) -> Iterator[Entry]:
-    """Every line that installs something on the service's machine, in all files."""
+    """The lines of all files that install something on the service's machine."""
     found = files(submission)
     constraints = _constraints(found)
     for file in found:
@@ -24,7 +24,7 @@ def entries(submission: Submission) -> Iterator[Entry]:
 
 
 def constrained(submission: Submission) -> frozenset[str]:
-    """The packages that a constraints file (-c) pins to a version or keeps below one."""
+    """The packages that a constraints file (-c) pins to a version or gives an upper bound."""
     found = files(submission)
     constraints = _constraints(found)
     limiting = (entry for file in found if file.path in constraints for entry in file.entries if entry.is_limited)

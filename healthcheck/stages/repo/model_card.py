@@ -20,8 +20,8 @@ class Card:
 
     Attributes:
         present: whether README.md has front matter.
-        error: why it cannot be read, "" if it can.
-        task: the value of `pipeline_tag`, or else of `task`; "" if neither is a text.
+        error: why the front matter cannot be read, "" if it can.
+        task: the value of `pipeline_tag`, or else of `task`; "" if neither is a string.
         task_key: the key that the task came from.
     """
 
@@ -32,7 +32,7 @@ class Card:
 
 
 def read_card(readme: bytes | None) -> Card:
-    """The card of a README.md; an unreadable one is a card with an error, never an exception."""
+    """Read the card of a README.md; sets `error` instead of raising."""
     text = (readme or b"").decode("utf-8", "replace")
     found = FRONT_MATTER.match(text)
     if not found:

@@ -1,6 +1,6 @@
-"""A commit as bytes, for a machine that cannot see its repository; and back to a repository there.
+"""Packs a commit for a machine without access to its repository, and unpacks or fetches it there.
 
-Nothing of the repository is run: its own configuration is not read (see `repo.git`), and a fetched one has none.
+No program of the repository runs: its configuration is not read (see `repo.git`), and a fetched one has none.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from healthcheck.text.messages import msg
 from healthcheck.text.redact import without_secrets
 
 MAX_PACK_BYTES = 1024**3
-"""Of the files of a commit; a submission with more is a mistake, which `verify` in its folder explains."""
+"""Total size of a commit's files. A larger submission is a mistake, which `verify` in its folder explains."""
 HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 TRANSPORTS = "https:http:ssh:git:file"
 _OF_GIT = re.compile(r"GIT_(?!SSH|ASKPASS|PROXY)\w+")
-"""Variables that would lead git elsewhere; how it reaches a server is the user's business."""
+"""Variables that would redirect git; those that configure how it reaches a server are the user's to set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """One commit with its files. `name` is that of the repository's folder."""
+    """One commit with its files. `name` is the name of the repository's folder."""
 
     name: str
     hash: str
@@ -35,10 +35,10 @@ class Packed:
 
 
 def pack(commit: git.Commit) -> Packed:
-    """The commit as bytes.
+    """Pack a commit with its files.
 
     Raises:
-        UsageError: git cannot read it, or it is larger than MAX_PACK_BYTES.
+        UsageError: git cannot read the commit, or its files exceed MAX_PACK_BYTES.
     """
     with git.shadow(commit) as shadow:
         size = sum(blob.size_bytes for blob in shadow.blobs())
@@ -56,7 +56,7 @@ def pack(commit: git.Commit) -> Packed:
 
 
 def unpack(packed: Packed, folder: Path) -> Path:
-    """A repository with that commit below an empty folder, checked out as a shallow clone has it.
+    """Create a repository with the commit below an empty folder, checked out as in a shallow clone.
 
     Raises:
         UsageError: git cannot read the pack.
@@ -81,13 +81,13 @@ def unpack(packed: Packed, folder: Path) -> Path:
 
 
 def fetch(url: str, hash_: str, folder: Path) -> git.Commit:
-    """One commit of a remote repository, in a bare repository below an empty folder.
+    """Fetch one commit of a remote repository, without checkout, into a repository below an empty folder.
 
-    The user's own configuration of git counts (credentials, proxies, keys). User and password of the address reach
-    git in its environment: its command line can be seen by every user of the machine.
+    The user's git configuration applies (credentials, proxies, keys). User and password of the URL are passed in
+    the environment, because every user of the machine can see a command line.
 
     Raises:
-        UsageError: it cannot be fetched.
+        UsageError: the commit cannot be fetched.
     """
     parts = urlsplit(url)
     root = folder / (Path(parts.path).name.removesuffix(".git") or "root")

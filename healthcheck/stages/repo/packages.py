@@ -53,12 +53,12 @@ class _Packages:
 
 
 def is_standard(name: str) -> bool:
-    """Whether Python itself has a module of that name."""
+    """Whether the standard library has a module of that name."""
     return name.replace("-", "_") in sys.stdlib_module_names
 
 
 def provided_part(name: str) -> str:
-    """The part of the environment, as the service names it, that a package would install again; "" for none."""
+    """The part of the environment, in the service's words, that a package would reinstall; "" if none."""
     if name == "torch-npu":
         return "torch-npu"
     if name in CANN or name.startswith(("cann-", "ascend-cann", "ascend-toolkit")) or name == "cann":
@@ -67,7 +67,7 @@ def provided_part(name: str) -> str:
 
 
 def installed_by(script_text: str) -> Iterator[tuple[int, str, str]]:
-    """Plain words of a pip install in a shell script that name a part of the environment: line, word, package."""
+    """Arguments of pip install in a shell script that name a part of the environment: line, word, package."""
     script = shell.read(script_text)
     for command in script.commands():
         words = [word.value for word in command.words]

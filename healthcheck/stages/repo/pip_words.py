@@ -1,4 +1,4 @@
-"""What pip is asked to install, by its words. The stubs have a copy of this module, without the rest of the kit."""
+"""Parses what pip installs from its arguments. The stubs use a copy of this module, without the rest of the kit."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ WITH_VALUE = frozenset({
     "--dest", "-w", "--wheel-dir", "-b", "--build", "--build-option", "-p", "--torch-backend", "--prerelease",
     "--index", "--default-index", "--index-strategy", "--override", "--overrides",
 })  # fmt: skip
-"""Options of pip and uv that take a value which names neither a list, a project nor a folder to look into."""
+"""Options of pip and uv whose value is not a requirements file, a project or a place to look for packages."""
 _NAMES_A_FILE = {*_LISTS, "-c", "--constraint", "-f", "--find-links"}
 _EDITABLE = ("-e", "--editable")
 _NAME = re.compile(r"\s*(?:\S*[/+])?([A-Za-z0-9][A-Za-z0-9._-]*)")
 _ARCHIVE = re.compile(r"/(?:archive|tarball|zipball)/.*")
-"""What follows a repository in the address of an archive of it."""
+"""The end of an archive's URL, after the repository's."""
 _AFTER_THE_NAME = re.compile(r"-\d.*|\.(?:git|whl|zip|tgz|tar)\b.*|\[.*")
-"""What follows a project's name in those of its archives and repositories."""
+"""The end of an archive's or repository's name, after the project's."""
 
 
 def is_pip(program: str) -> bool:
@@ -32,14 +32,14 @@ def is_pip(program: str) -> bool:
 
 
 def to_install(program: str, arguments: Sequence[str]) -> Sequence[str] | None:
-    """The words after `install`; None if this is not an installation by pip, by any of its names."""
+    """The arguments after `install`; None if the command is not an installation by pip, under any name of pip."""
     if "install" in arguments and (is_pip(program) or "pip" in arguments[:3]):
         return arguments[list(arguments).index("install") + 1 :]
     return None
 
 
 def operands(words: Iterable[str]) -> Iterator[str]:
-    """The requirements and projects among the words after `install`, those of -e among them; no option's value."""
+    """The requirements and projects among the arguments after `install`, including those of -e."""
     rest = iter(words)
     for word in rest:
         option, equals, value = word.partition("=")
@@ -54,7 +54,7 @@ def operands(words: Iterable[str]) -> Iterator[str]:
 
 
 def of_lines(lines: Iterable[str]) -> Iterator[str]:
-    """The requirements and projects that lines of requirements name, without their options."""
+    """The requirements and projects in the lines of a requirements file, without options."""
     for line in lines:
         plain = line.strip()
         if plain.startswith("-"):
@@ -64,13 +64,13 @@ def of_lines(lines: Iterable[str]) -> Iterator[str]:
 
 
 def packages(words: Iterable[str]) -> frozenset[str]:
-    """The packages that words and lines of requirements name: lower case, underscores."""
+    """The names of the packages in requirements, in lower case with underscores."""
     found = (match[1] for word in words if (match := _NAME.match(_ARCHIVE.sub("", word.partition(" @ ")[0]))))
     return frozenset(_AFTER_THE_NAME.sub("", name.lower()).replace("-", "_") for name in found)
 
 
 def lists(words: Sequence[str]) -> Iterator[str]:
-    """The lists of packages (-r FILE) among the words of a command."""
+    """The requirements files (-r FILE) among the arguments of a command."""
     for word, after in zip(words, (*words[1:], ""), strict=True):
         option, equals, value = word.partition("=")
         if word in _LISTS or (option in _LISTS and equals):

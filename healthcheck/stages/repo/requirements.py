@@ -1,6 +1,6 @@
-"""Requirements files, read as pip reads them: each line's requirement, and the lines that pip would refuse.
+"""Parses requirements files as pip does, and finds the lines that pip would reject.
 
-Sources: pip's documentation of the requirements file format, and PEP 508 by way of `packaging`.
+Sources: pip's documentation of the requirements file format, and PEP 508 as implemented by `packaging`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OPTIONS = (
     "no-binary=", "only-binary=", "trusted-host=", "use-feature=", "hash=", "global-option=", "config-settings=",
     "config-setting=", "no-index", "prefer-binary", "require-hashes", "pre", "always-unzip",
 )  # fmt: skip
-"""Their long names, those with a value before the sign."""
+"""Long names of the options, in getopt's notation: = marks an option with a value."""
 SHORT = {"-r": "--requirement", "-c": "--constraint", "-e": "--editable", "-i": "--index-url", "-f": "--find-links",
          "-C": "--config-settings", "-Z": "--always-unzip"}  # fmt: skip
 OF_A_REQUIREMENT = {"--hash", "--global-option", "--config-settings", "--config-setting"}
@@ -66,12 +66,12 @@ class Entry:
     """One logical line.
 
     Attributes:
-        line: its first physical line, from 1.
-        text: without comment, continuation lines joined.
+        line: number of the first physical line, from 1.
+        text: the line without comment, with continuation lines joined.
         name: the normalised name of the package if it is known, else "".
         target: the URL, path or included file; the option for an option line.
         hashes: as written, "sha256:…".
-        problem: why pip refuses the line, "" if it does not.
+        problem: why pip rejects the line, "" if it does not.
         ignored: options after a requirement that pip silently ignores there.
     """
 
@@ -92,17 +92,17 @@ class Entry:
 
     @property
     def specifier(self) -> SpecifierSet:
-        """The versions that it allows."""
+        """The versions that the line allows."""
         return self.requirement.specifier if self.requirement else SpecifierSet()
 
     @property
     def is_limited(self) -> bool:
-        """Whether it names a version, or one that it stays below."""
+        """Whether the line pins a version or has an upper bound."""
         return any(each.operator in LIMITING for each in self.specifier)
 
     @property
     def exact_versions(self) -> tuple[str, ...]:
-        """The versions that it pins with == (without a wildcard) or ===."""
+        """The versions that the line pins with == (without a wildcard) or ===."""
         exact = (each.version for each in self.specifier if each.operator in {"==", "==="})
         return tuple(version for version in exact if not version.endswith(".*"))
 
@@ -111,7 +111,7 @@ class Entry:
         return self.form in {Form.PACKAGE, Form.URL, Form.PATH, Form.EDITABLE}
 
     def applies(self) -> bool:
-        """Whether its marker lets it be installed on Linux under any Python that the kit knows of."""
+        """Whether the environment marker holds on Linux for some Python and machine that the kit knows."""
         marker = self.requirement.marker if self.requirement else None
         if marker is None:
             return True
@@ -126,7 +126,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """One requirements file. `problem` says why nothing of it can be read; `remark` what else is odd about it."""
+    """One requirements file. `problem` says why it was not read in full; `remark` names an unusual encoding."""
 
     path: str
     entries: tuple[Entry, ...]
@@ -135,7 +135,7 @@ class File:
 
 
 def read(path: str, data: bytes) -> File:
-    """Read one file; what pip would refuse becomes a problem of the file or of an entry, never an exception."""
+    """Read one file. What pip would reject becomes a `problem` of the file or of an entry, not an exception."""
     try:
         text, remark = _decode(data)
     except ValueError as problem:
@@ -147,7 +147,7 @@ def read(path: str, data: bytes) -> File:
 
 
 def included(file: str, target: str) -> str | None:
-    """The path in the repository that `-r target` in `file` names; None if it leads out of it."""
+    """The path in the repository that `-r target` in `file` names; None if it is outside the repository."""
     if URL.match(target) or target.startswith(("/", "~")) or "\0" in target:
         return None
     path = posixpath.normpath(posixpath.join(posixpath.dirname(file), target))
@@ -162,7 +162,7 @@ def includes(file: File) -> tuple[str, ...]:
 
 
 def _decode(data: bytes) -> tuple[str, str]:
-    """The text of a file, and a remark about its encoding, "" if there is none.
+    """Decode a file into its text and a remark about an unusual encoding, or "".
 
     Raises:
         ValueError: the bytes cannot be decoded.
@@ -188,7 +188,7 @@ def _decode(data: bytes) -> tuple[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines as pip joins them: a backslash continues, a comment ends, blank lines vanish."""
+    """Lines as pip joins them: a backslash continues a line, a comment ends it, blank lines are dropped."""
     begun, parts = 0, []  # type: tuple[int, list[str]]
     for number, line in enumerate(text.splitlines(), 1):
         short = line if len(line) <= MAX_LINE else ""
@@ -233,7 +233,7 @@ def _entry(path: str, line: int, content: str) -> Entry:
 
 
 def _options(words: list[str]) -> list[tuple[str, str]]:
-    """The options by their long names, with their values, as pip's own parser (optparse) reads them."""
+    """The options as pairs of long name and value, as pip's own parser (optparse) reads them."""
     try:
         found, rest = getopt.getopt(words, "r:c:e:i:f:C:Z", OPTIONS)
     except getopt.GetoptError as error:
@@ -277,7 +277,7 @@ def _requirement(blank: Entry, body: str) -> Entry:
 
 
 def _name_of(target: str) -> str:
-    """The package that a URL or a file name gives, "" if it gives none."""
+    """The package that a URL or file name contains, or ""."""
     try:
         parts = urlsplit(target)
     except ValueError:

@@ -1,6 +1,6 @@
-"""Settings that a repository wants of every verification.
+"""Reads a repository's settings for its verification.
 
-They stand in pyproject.toml, as `[tool.npu-adapter]`, or in adapter.toml, as `[npu-adapter]`.
+They are the table `[tool.npu-adapter]` of pyproject.toml or `[npu-adapter]` of adapter.toml.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from healthcheck.text.did_you_mean import hint
 from healthcheck.text.messages import joined, msg
 
 PLACES = {"pyproject.toml": ("tool", "npu-adapter"), "adapter.toml": ("npu-adapter",)}
-"""The file, and the path of the table in it."""
+"""The files, each with the path of its table."""
 MAX_BYTES = 1024**2
 TEXTS = (msg("task"), "stack", "npu", "service")
 KEYS = (*TEXTS, "npus", "skip")
@@ -28,12 +28,12 @@ _LINE = re.compile(r"(?:at|in) line (\d+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What stands in the file; empty for what does not.
+    """The settings of a file; those that it lacks are empty.
 
     Attributes:
-        file: its name, "" if the repository has no settings.
-        service: the repository's file with the profile of the service that it is for.
-        skip: ids of checks that are left out, each with the reason.
+        file: the name of the file, "" if the repository has no settings.
+        service: the repository's file with the profile of its service.
+        skip: ids of the checks to leave out, each with the reason.
     """
 
     file: str = ""
@@ -50,9 +50,9 @@ class Problem:
     """A file that is not TOML.
 
     Attributes:
-        line: where that shows, and `text` what stands there.
-        reason: what the parser says.
-        conflict: the line is a marker of git, between two versions of the lines after it.
+        line: number of the faulty line, whose contents are `text`.
+        reason: the parser's message.
+        conflict: the line is a conflict marker of git.
     """
 
     file: str
@@ -63,12 +63,12 @@ class Problem:
 
 
 def read_settings(root: Path) -> Settings:
-    """The settings of the repository in a folder, without those of a file that is not TOML.
+    """Read the settings of the repository in a folder.
 
-    repo/settings-parse fails for such a file.
+    A file that is not TOML is left out; repo/settings-parse fails for it.
 
     Raises:
-        UsageError: both files have settings, or one is not known or of the wrong kind.
+        UsageError: both files have settings, or a setting is unknown or has the wrong type.
     """
     found = {name: table for name, path in PLACES.items() if (table := _table(root / name, path)) is not None}
     if len(found) > 1:
@@ -77,7 +77,6 @@ def read_settings(root: Path) -> Settings:
 
 
 def _table(file: Path, path: tuple[str, ...]) -> object:
-    """The table in the file, None if there is none."""
     if not file.is_file():
         return None
     found: object = _loaded(read_bounded(file, MAX_BYTES), file.name)
@@ -87,7 +86,7 @@ def _table(file: Path, path: tuple[str, ...]) -> object:
 
 
 def problems(root: Path) -> tuple[Problem, ...]:
-    """The files of a folder that may have settings and are not TOML."""
+    """The settings files of a folder that are not TOML."""
     found = []
     for name in PLACES:
         with suppress(UsageError):  # read_settings raises it
@@ -106,7 +105,7 @@ def _problem(file: str, data: bytes, reason: str) -> Problem:
 
 
 def _loaded(data: bytes, name: str) -> dict[str, object] | str:
-    """The tables of a file, or why it is not read."""
+    """The contents of a file, or why it cannot be parsed."""
     try:
         return toml_text.load(data, name)
     except toml_text.TomlError as error:

@@ -1,12 +1,12 @@
-"""A shell text as a syntax tree, in which commands, words and variables are looked up; nothing of it runs.
+"""Parses a shell text into a syntax tree, to look up commands, words and variables; nothing is executed.
 
-tree-sitter-bash reads bash and POSIX sh, and recovers from what it cannot read: an ERROR node has the parts that it
-recognised, whose commands and variables count like others, while its bare words count for nothing. It skips a
-backslash before a blank, and a lone "-" before a here-document. Judging what a script does is the work of the plan
-stage, which runs it.
+tree-sitter-bash parses bash and POSIX sh, and recovers from errors: an ERROR node has the parts that it recognised.
+Their commands and variables count like others; bare words in an ERROR node are ignored. The parser skips a
+backslash before a blank, and a lone "-" before a here-document. The plan stage, which runs a script, judges what
+it does.
 
-Reading has a bound: text beyond MAX_CHARACTERS, MAX_PIPES or PARSE_S is as if it were not there, and what is nested
-deeper than MAX_DEPTH is a node without children.
+Parsing is bounded: text beyond MAX_CHARACTERS, MAX_PIPES or PARSE_S is ignored, and a node at MAX_DEPTH has no
+children.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 MAX_CHARACTERS = 256 * 1024
 MAX_DEPTH = 60
 MAX_PIPES = 1000
-"""A pipeline is read in time that grows with the square of its length."""
+"""Parsing a pipeline takes time that is quadratic in its length."""
 PARSE_S = 3.0
-"""Seconds of the processor; the scripts that take as many milliseconds are long ones."""
+"""Processor time. Long scripts take this many milliseconds."""
 _CHUNK = 512
 _SHEBANG = re.compile(r"#![ \t]*(\S+)(.*)")
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
@@ -35,7 +35,7 @@ _SUBSTITUTIONS = ("command_substitution", "process_substitution")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Word:
-    """A word of a command as it is written: `text[start:end]`."""
+    """A word of a command, as written from `start` to `end` in the script."""
 
     start: int
     end: int
@@ -49,7 +49,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """A piece of the text, of a kind of tree-sitter-bash's grammar; `role` is its field in the parent, or ""."""
+    """A node of the tree: `kind` is its type in the grammar of tree-sitter-bash, `role` its field in the parent."""
 
     kind: str
     role: str
@@ -65,7 +65,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        """What a command runs; the variable of an expansion, an assignment or a loop; a function's name."""
+        """The program of a command; the variable of an expansion, an assignment or a loop; a function's name."""
         named = (each.text for each in self.children if each.role == "name" or each.kind.endswith("variable_name"))
         return next(named, "")
 
@@ -74,7 +74,7 @@ class Node:
         return Word(start=self.start, end=self.end, text=self.text)
 
     def around(self) -> Iterator[Node]:
-        """The nodes that hold this one, from its parent outwards."""
+        """The ancestors of this node, from its parent outwards."""
         at = self.parent
         while at is not None:
             yield at
@@ -84,7 +84,7 @@ class Node:
         return any(node.kind in kinds for node in self.around())
 
     def below(self, *kinds: str) -> Iterator[Node]:
-        """The nodes of these kinds in this one, itself included, in the order of the text."""
+        """This node and its descendants, those of these kinds, in the order of the text."""
         waiting = [self]
         while waiting:
             node = waiting.pop()
@@ -93,7 +93,7 @@ class Node:
             waiting += reversed(node.children)
 
     def has(self, *kinds: str) -> bool:
-        """Whether a child is of one of these kinds; operators and keywords are kinds of their own."""
+        """Whether a child is of one of these kinds; each operator and keyword is a kind of its own."""
         return any(child.kind in kinds for child in self.children)
 
     def part(self, role: str) -> Node | None:
@@ -113,7 +113,7 @@ class Command:
 
     @property
     def name(self) -> str:
-        """The word that is run, or the first assignment if there are assignments alone."""
+        """The program, or the first assignment of a command that only has assignments."""
         return self.node.name if self.node.kind == "command" else self.words[0].text
 
 
@@ -126,11 +126,10 @@ class Script:
     line_ends: tuple[int, ...]
 
     def line(self, offset: int) -> int:
-        """The number of the line, from 1, that holds the offset."""
+        """The number, from 1, of the line that contains the offset."""
         return bisect.bisect_left(self.line_ends, offset) + 1
 
     def of(self, *kinds: str) -> Iterator[Node]:
-        """The nodes of these kinds."""
         return (node for node in self.nodes if node.kind in kinds)
 
     def commands(self) -> tuple[Command, ...]:
@@ -145,11 +144,11 @@ class Script:
                     yield Command(node=node, words=words)
 
     def runs(self, *names: str) -> Iterator[Command]:
-        """The commands of these names, also those in command substitutions."""
+        """The commands with these names, including those in command substitutions."""
         return (command for command in self.all_commands() if command.name in names)
 
     def without(self, *kinds: str) -> str:
-        """The text with blanks in place of the nodes of these kinds, such as comments."""
+        """The text with the nodes of these kinds, such as comments, replaced by blanks."""
         parts, at = [], 0
         for node in self.of(*kinds):
             if node.start >= at:
@@ -158,9 +157,9 @@ class Script:
         return "".join((*parts, self.text[at:]))
 
 
-@functools.lru_cache(maxsize=8)  # dozens of questions are about one script
+@functools.lru_cache(maxsize=8)  # one script is read dozens of times
 def read(text: str) -> Script:
-    """The tree of a shell text; never raises."""
+    """Parse a shell text; never raises."""
     return Script(
         text=text,
         nodes=tuple(_nodes(text)),
@@ -169,7 +168,7 @@ def read(text: str) -> Script:
 
 
 def shebang(text: str) -> tuple[str, tuple[str, ...]]:
-    """The interpreter's base name and its options ("bash", ("-e",)); ("", ()) where the first line names none."""
+    """The interpreter's base name and its options ("bash", ("-e",)); ("", ()) if the first line names none."""
     match = _SHEBANG.match(text)
     words = [match[1].rpartition("/")[2], *match[2].split()] if match else [""]
     if words[0] == "env":
@@ -178,11 +177,11 @@ def shebang(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _nodes(text: str) -> Iterator[Node]:
-    import tree_sitter  # noqa: PLC0415 - commands that read no script start without it
+    import tree_sitter  # noqa: PLC0415 - commands that parse no script start faster without it
     import tree_sitter_bash  # noqa: PLC0415
 
     until = time.thread_time() + PARSE_S
-    # One byte for each character, so that offsets agree; for the shell, other characters and \r are letters.
+    # One byte per character keeps offsets equal. The shell takes non-ASCII characters and \r for letters.
     data = re.sub(r"[^\x01-\x0c\x0e-\x7f]", "x", _bounded(text)).encode("ascii")
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
     cursor = parser.parse(lambda at, _: data[at : at + _CHUNK] if time.thread_time() < until else b"").walk()
@@ -204,7 +203,7 @@ def _nodes(text: str) -> Iterator[Node]:
 
 
 def _words(command: Node) -> Iterator[Word]:
-    """The grammar takes the words behind a redirection for further files of it."""
+    """The words of a command; the grammar attaches those after a redirection to it, as further files."""
     if command.kind == "variable_assignment":
         yield command.word
     elif command.kind == "test_command":

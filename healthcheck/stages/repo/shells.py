@@ -1,4 +1,4 @@
-"""The results of the shells' own parsers for a script. `-n` parses and runs nothing."""
+"""Parses a script with the shells' own parsers; `-n` does not execute it."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Parse:
 
 
 def parse(script: bytes) -> tuple[Parse, ...]:
-    """The results of bash and dash, if this machine has them, for a script of at most MAX_SCRIPT_BYTES.
+    """Parse a script of at most MAX_SCRIPT_BYTES with bash and dash, if this machine has them.
 
-    They read it without byte order mark and carriage returns, which are faults of their own.
+    Byte order mark and carriage returns are removed first: they are separate faults.
     """
     if len(script) > MAX_SCRIPT_BYTES or b"\0" in script:
         return ()
@@ -50,7 +50,7 @@ def parse(script: bytes) -> tuple[Parse, ...]:
 
 @functools.cache
 def dash() -> str | None:
-    """A shell that reads as Debian's and Ubuntu's `sh` does; None if there is none."""
+    """The path of dash, which is Debian's and Ubuntu's `sh`, or of another `sh` without arrays; None if neither."""
     for name in ("dash", "sh"):
         path = programs.find(name)
         if path and _run(path, ("-c", "a=(1)"), "/").returncode:

@@ -1,4 +1,4 @@
-"""Whether version specifiers leave a version."""
+"""Decides whether version specifiers can be satisfied together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from packaging.version import InvalidVersion, Version
 
 
 def satisfiable(specifiers: list[str]) -> bool:
-    """Whether some version satisfies all specifiers, tried at every version that they name and just beside it."""
+    """Whether a version satisfies all specifiers; tries the versions that they name and their neighbours."""
     joined = [SpecifierSet(each) for each in specifiers if each]
     tried = {"0", "99999"}
     for each in (each for one in joined for each in one):

@@ -1,4 +1,4 @@
-"""A plain folder that holds a submission: its files, one file of it, a copy of it. Nothing leaves the folder."""
+"""Lists, reads and copies the files of a submission in a plain folder, and never leaves the folder."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from healthcheck.stages.repo import git
 from healthcheck.text.messages import msg
 
 MAX_DEPTH = 200
-"""A path may not be longer than 4096 bytes, and a repository of code has a dozen folders in folders."""
+"""Nesting of folders: a repository of code has about a dozen levels, and a path at most 4096 bytes."""
 
 
 def paths(root: Path) -> tuple[str, ...]:
     """The files and links below `root`, sorted, relative to it; no link is followed.
 
     Raises:
-        UsageError: there are more than a repository of code has.
+        UsageError: there are more files than a repository of code has.
     """
     return tuple(sorted(path for path, _ in _walk(root)))
 
 
 def read_inside(root: Path, path: str, limit_bytes: int) -> bytes | None:
-    """The first bytes of a regular file, None if it is not one or a link leads out of `root`."""
+    """The first bytes of a regular file; None for anything else and for a link out of `root`."""
     try:
         place = (root / path).resolve()
         if not place.is_relative_to(root.resolve()) or not place.is_file():
@@ -41,7 +41,7 @@ def copy(root: Path, target: Path) -> None:
     """Copy a folder: regular files with their mode, links as links, large files as sparse files of their size.
 
     Raises:
-        UsageError: it is larger than a repository of code.
+        UsageError: the folder is larger than a repository of code.
     """
     total = 0
     target.mkdir(parents=True)

@@ -70,7 +70,7 @@ def deploy_sh_present(submission: Submission) -> Findings:
 
 
 def _missing(submission: Submission, expected: str) -> tuple[str, str, str, str]:
-    """What was expected and seen, the repair, and the place."""
+    """The expectation, what was seen, the repair, and the place."""
     if submission.commit and os.path.lexists(submission.root / NAME) and NAME in os.listdir(submission.root):
         ignored = NAME in submission.ignored
         seen = msg("{name} is in the working copy but not in commit {commit}", NAME, submission.commit[:12])

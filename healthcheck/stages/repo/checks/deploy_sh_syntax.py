@@ -1,4 +1,4 @@
-"""repo/deploy-sh-syntax: a shell can read deploy.sh, and reads it as its author meant it."""
+"""repo/deploy-sh-syntax: a shell can parse deploy.sh, and reads it as its author intended."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ IN_BASH = '[ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Text:
-    """deploy.sh as a shell would read it, without byte order mark and with line feeds alone."""
+    """deploy.sh as a shell would read it, without byte order mark and with LF line endings."""
 
     submission: Submission
     data: bytes
@@ -198,7 +198,7 @@ def _mode(text: _Text) -> Findings:
         file = posixpath.normpath(text.submission.deploy_sh_link or NAME)
         path = shlex.quote(file)
         chmod = msg("chmod +x {file}", path)
-        # The index too, for a file system without the bit; it alone would be undone by the next git commit -a.
+        # Both: a file system may lack the bit, and the next git commit -a would undo it in the index alone.
         git = msg("git update-index --chmod=+x {file} && git commit -m 'Make {name} executable'", path, NAME)
         expected = msg("the executable bit, which ./deploy.sh needs")
         fix = msg("{chmod} && {git}", chmod, git) if text.submission.commit else chmod
@@ -206,7 +206,7 @@ def _mode(text: _Text) -> Findings:
 
 
 def _parsers(text: _Text) -> Findings:
-    """A syntax error in the script's own shell fails; one in the other shell is judged with the bash syntax."""
+    """A syntax error in the script's own shell fails; `_constructs` judges one in the other shell."""
     own = "bash" if text.interpreter in BASH or not text.interpreter else "dash"
     broken = next((parse for parse in text.submission.parses if parse.accepted is None), None)
     if broken:
@@ -232,7 +232,7 @@ def _parsers(text: _Text) -> Findings:
 
 
 def _constructs(text: _Text) -> Findings:
-    """Syntax that another shell than the author's does not read."""
+    """Syntax that the other shell cannot read."""
     shell = contract.service().shell
     if shell == "bash":
         return

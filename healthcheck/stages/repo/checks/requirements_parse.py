@@ -121,7 +121,7 @@ def _needs_network(entry: Entry) -> bool:
 
 
 def _wrong(submission: Submission, entry: Entry) -> tuple[str, str, str] | None:
-    """What was expected and seen, and the repair; None if the line can be installed."""
+    """The expectation, what was seen, and the repair; None if the line can be installed."""
     text = entry.text
     if entry.problem:
         expected = msg("a requirement that pip can read, such as numpy==1.26.4")
@@ -188,7 +188,7 @@ def _hashes(found: tuple[File, ...]) -> Iterator[Finding]:
 
 
 def _contradictions(submission: Submission) -> Iterator[Finding]:
-    """Exact pins that another line of the same files excludes."""
+    """Exact pins that another line excludes."""
     named: dict[str, list[Entry]] = {}
     for entry in entries(submission):
         if entry.requirement and entry.form is Form.PACKAGE and not entry.requirement.marker:

@@ -63,7 +63,7 @@ def requirements_stack(submission: Submission) -> Findings:
 
 
 def _row(lines: list[Entry], stack: str) -> tuple[stacks.Row, Entry | None]:
-    """The row that the requirements name themselves, with the line that does; else the chosen row."""
+    """The row that the requirements name, with the line that names it; else the chosen row and None."""
     for name in () if contract.RELEASE.is_own else ("vllm-ascend", "vllm"):
         for entry in lines:
             for pin in entry.exact_versions if entry.name == name else ():
@@ -105,7 +105,7 @@ def _fits(name: str, asked: str, row: stacks.Row) -> bool:
 
 
 def _unpinned(lines: list[Entry], elsewhere: frozenset[str]) -> Iterator[Finding]:
-    """`elsewhere` are the packages that a constraints file pins, or that another finding is about."""
+    """Packages without a version limit; `elsewhere` are those that a constraints file limits."""
     loose = [
         entry
         for entry in lines
