@@ -1,4 +1,4 @@
-"""Weights that are not here yet: their configuration, and the size that their index announces."""
+"""Gathers configuration and announced size of weights that are not on this machine yet."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ CLIENTS = ("huggingface_hub", "modelscope")
 
 
 def gather(config: Path, folder: Path) -> None:
-    """Copy a configuration, and what describes the weights beside it, into a folder that stands for the weights.
+    """Copy config.json, and the files next to it that describe the weights, into a folder in place of the weights.
 
     Raises:
-        UsageError: there is no such file.
+        UsageError: `config` is not a file.
     """
     if not config.is_file():
         raise UsageError(msg("--weights-config {config} is not a file: name the config.json of the model", config))
@@ -38,17 +38,17 @@ def gather(config: Path, folder: Path) -> None:
 
 
 def download(model: str, folder: Path) -> None:
-    """Download the same files of a model, by the client of a model hub that is installed.
+    """Download these files of a model with an installed client of a model hub.
 
     Raises:
         UsageError: no client is installed.
-        Blocked: the hub does not give them.
+        Blocked: the download fails, or the model has no config.json.
     """
     fetch = _client()
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             fetch(model, local_dir=str(folder), allow_patterns=[CONFIG, *BESIDE])
-    except Exception as error:  # each client has errors of its own
+    except Exception as error:  # each client has its own exceptions
         raise Blocked(
             msg("the configuration of {model} cannot be downloaded: {split}", model, " ".join(str(error).split()))
         ) from error
@@ -71,7 +71,7 @@ def _client() -> Callable[..., object]:
 
 
 def announced(weights: Weights) -> Weights:
-    """The weights with the size that the index announces; 0 if there is none."""
+    """Set `announced_bytes` to the size in the index, 0 without an index."""
     index = next((index for index in weights.indices if index.name == MAIN_INDEX), None)
     size = integer(child(index.value, "metadata").get("total_size")) if index else None
     return replace(weights, announced_bytes=max(size or 0, 0))

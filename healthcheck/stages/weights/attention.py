@@ -1,4 +1,4 @@
-"""What vllm-ascend makes of --attention-backend and --kv-cache-dtype: findings of plan/options-suit-chip."""
+"""Findings of plan/options-suit-chip about --attention-backend and --kv-cache-dtype in vllm-ascend."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ IN_16_BITS = {"", "auto", "bfloat16", "float16"}
 BATCH_INVARIANT = "VLLM_BATCH_INVARIANT"
 WITH_FP8_ATTENTION = {Family.A5}
 SEEN_TO_FAIL = {Family.A2, Family.A3}
-"""Source: vllm-ascend issue 8102, a Qwen3 on a 910B2, and a maintainer there: no FP8 on an A3 either."""
+"""Source: vllm-ascend issue 8102: a Qwen3 on a 910B2, and a maintainer's remark that an A3 has no FP8 either."""
 
 
 def judge_attention(facts: WeightsFacts) -> Findings:
-    """Findings for the two options; none for a release of which nothing is known."""
+    """Findings for the two options; none for an unknown release."""
     registry = schemes.registry(facts.row.vllm_ascend)
     if registry is not None:
         yield from _backend(facts, registry.attention)
@@ -33,7 +33,7 @@ def judge_attention(facts: WeightsFacts) -> Findings:
 
 
 def is_asked(facts: WeightsFacts) -> bool:
-    """Whether one of the options is there."""
+    """Whether the command has one of the two options."""
     return any(facts.option(name) is not None for name in (BACKEND, CACHE))
 
 
@@ -80,13 +80,13 @@ def _cache(facts: WeightsFacts, attention: Attention) -> Findings:
 
 
 def _place(facts: WeightsFacts, option: str) -> str:
-    """The line of adapter.toml that names the option (among extra_args), else the command."""
+    """The line of adapter.toml that names the option (in extra_args), else the place of the command."""
     named = line_of(facts.plan, rf"(?!\s*#).*--{option}") if facts.plan else ""
     return named or facts.place
 
 
 def _end(facts: WeightsFacts, attention: Attention, named: str, chip: Npu) -> tuple[str, bool]:
-    """What the server ends with, and whether it is sure that it does."""
+    """How the server fails, and whether that is certain."""
     given = msg("--{cache} {named}", CACHE, shown(named, 40))
     plain = not read_load(facts).quantization
     own_rules = _is_latent(facts) or _is_sparse(facts)
@@ -111,7 +111,7 @@ def _end(facts: WeightsFacts, attention: Attention, named: str, chip: Npu) -> tu
 
 
 def _brings_scales(facts: WeightsFacts) -> bool:
-    """ModelSlim's weights with scales of an int8 cache, for models with ordinary attention."""
+    """Whether these are ModelSlim weights with scales for an int8 cache, of a model with ordinary attention."""
     if _is_latent(facts) or _is_sparse(facts):
         return False
     return text_of(facts.weights.description.value.get("kv_cache_type")) == "C8"
@@ -126,5 +126,5 @@ def _is_latent(facts: WeightsFacts) -> bool:
 
 
 def _is_v4(facts: WeightsFacts) -> bool:
-    """DeepSeek-V4, for which the release may replace the format before it looks at it."""
+    """Whether the model is DeepSeek-V4, for which the release may replace the cache format before it checks it."""
     return text_of(facts.weights.text_config.get("model_type")).startswith("deepseek_v4")

@@ -1,4 +1,4 @@
-"""The demand of deploy.sh on the devices: the model's size and shape, its parallelism, its context length."""
+"""Reads what deploy.sh needs of the devices: size and shape of the model, parallelism, context length."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Demand:
     """The model to serve, and its parallelism.
 
     Attributes:
-        context: tokens of the longest sequence, None if unknown; `context_source` says where it was read.
-        utilization: the share of a device's memory that the engine may take.
+        context: tokens of the longest sequence, None if unknown; `context_source` names the origin.
+        utilization: the share of a device's memory that the engine may use.
     """
 
     load: Load
@@ -52,7 +52,7 @@ def read_demand(facts: WeightsFacts) -> Demand:
 
 
 def read_layout(facts: WeightsFacts) -> Layout:
-    """How the server's options spread the model over devices."""
+    """Read from the server's options how the model is distributed over devices."""
     tensor = facts.option("tensor-parallel-size", "tp", "tp-size")
     if tensor is None and facts.plan is None:
         tensor = str(facts.npus or 1)
@@ -71,7 +71,7 @@ def _count(text: str | None) -> int:
 
 
 def _tokens(text: str | None) -> int | None:
-    """A number of tokens as vLLM reads it: 32768, 32k (thousands), 32K (times 1024)."""
+    """Parse a number of tokens as vLLM does: 32768, 32k (thousands), 32K (times 1024)."""
     found = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)([kKmMgG]?)", text or "")
     if not found:
         return None
@@ -102,7 +102,7 @@ def longest_context(facts: WeightsFacts, shape: Shape | None) -> int | None:
 
 
 def _scales(config: JsonObject) -> bool:
-    """Whether rotary embeddings are scaled in a way that lengthens the context."""
+    """Whether scaled rotary embeddings lengthen the context."""
     scaling = child(config, "rope_scaling", "rope_parameters")
     nested = [value for value in scaling.values() if isinstance(value, dict)] or [scaling]
     kinds = {text_of(each.get("rope_type")) or text_of(each.get("type")) for each in nested}

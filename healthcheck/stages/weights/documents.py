@@ -1,4 +1,4 @@
-"""The JSON documents of a weights folder, read as transformers reads them: Python's json, UTF-8, no BOM."""
+"""Reads JSON documents of a weights folder as transformers does: with Python's json, in UTF-8 without BOM."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Document:
 
     Attributes:
         name: the file's name in the folder.
-        present: the folder has this name.
-        error: why it is not a JSON object, "" if it is one.
-        value: the object, empty if it is absent or broken.
+        present: whether the folder has a file of this name.
+        error: why the file is not a JSON object, "" if it is one.
+        value: the object, empty if the file is absent or broken.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Document:
 
 
 def read_document(folder: Folder, name: str, limit: int) -> Document:
-    """A JSON object of the folder; an unreadable one is a document with an error."""
+    """Read a JSON object of the folder; an unreadable file becomes a document with an error."""
     if folder.entry(name) is None:
         return Document(name=name, present=False, error="", value={})
     try:
@@ -46,14 +46,14 @@ def read_document(folder: Folder, name: str, limit: int) -> Document:
 
 
 class DocumentError(ValueError):
-    """The bytes are not a JSON object; the text says where."""
+    """The bytes are not a JSON object; the message says where."""
 
 
 def parse_object(data: bytes) -> JsonObject:
-    """Parse a JSON object. NaN and Infinity are taken, as Python and so transformers takes them.
+    """Parse a JSON object. NaN and Infinity are accepted, as in Python and therefore in transformers.
 
     Raises:
-        DocumentError: it is not a JSON object.
+        DocumentError: the bytes are not a JSON object.
     """
     value = parse(data)
     if not isinstance(value, dict):
@@ -65,7 +65,7 @@ def parse(data: bytes) -> JsonValue:
     """Parse JSON.
 
     Raises:
-        DocumentError: it is not JSON.
+        DocumentError: the bytes are not JSON.
     """
     if not data:
         raise DocumentError(msg("is empty"))
@@ -88,27 +88,27 @@ def parse(data: bytes) -> JsonValue:
 
 
 def text_of(value: JsonValue) -> str:
-    """The value if it is text, else ""."""
+    """The value if it is a string, else ""."""
     return value if isinstance(value, str) else ""
 
 
 def integer(value: JsonValue) -> int | None:
-    """The value if it is a whole number, else None."""
+    """The value if it is an integer, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def positive(value: JsonObject, *names: str) -> int | None:
-    """The first of the keys that holds a whole number above zero, and below any that means no limit."""
+    """The first value among these keys that is a positive integer below 2**40; larger ones mean "no limit"."""
     found = (integer(value.get(name)) for name in names)
     return next((number for number in found if number is not None and 0 < number < 2**40), None)
 
 
 def child(value: JsonObject, *names: str) -> JsonObject:
-    """The object below the first of the names that holds one, else an empty one."""
+    """The first value among these keys that is an object, else an empty object."""
     return next((found for name in names if isinstance(found := value.get(name), dict)), {})
 
 
 def words(value: JsonValue) -> tuple[str, ...]:
-    """The texts of a list, or a text alone."""
+    """The strings of a list, or a single string."""
     items = value if isinstance(value, list) else [value]
     return tuple(item for item in items if isinstance(item, str))

@@ -1,4 +1,4 @@
-"""Routed experts by the configuration: for weights whose files do not name them."""
+"""Derives the routed experts from the configuration, for weights whose tensor names do not show them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from healthcheck.stages.weights.known_models import known_models
 EXPERTS = ("n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts", "num_routed_experts")
 WIDTHS = ("moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size", "intermediate_size")
 MATRICES = 3
-"""Of an expert: gate, up and down projection."""
+"""The matrices of an expert: gate, up and down projection."""
 NUMBER_BYTES = (2.0, 1.0, 0.5)
 MAX_LAYERS = 10_000
 BLOCKS = "block_configs"
 
 
 def has_experts(config: JsonObject) -> bool:
-    """Whether the (text) configuration is of a mixture of experts."""
+    """Whether the (text) configuration describes a mixture of experts."""
     return (positive(config, *EXPERTS) or 0) > 1
 
 
 def is_dense(weights: Weights) -> bool:
-    """Whether vLLM finds no experts: no number of them, and no type of a model that has some by default.
+    """Whether vLLM finds no experts: the configuration has no number, and the model type has none by default.
 
     Source: get_num_experts of vllm/transformers_utils/model_arch_config_convertor.py.
     """
@@ -35,7 +35,7 @@ def is_dense(weights: Weights) -> bool:
 
 
 def expert_parameters(config: JsonObject) -> int:
-    """Parameters of all routed experts; 0 for a dense model or where the configuration does not say enough."""
+    """Parameters of all routed experts; 0 for a dense model or an incomplete configuration."""
     count, width = positive(config, *EXPERTS), positive(config, *WIDTHS)
     hidden, layers = integer(config.get("hidden_size")), integer(config.get("num_hidden_layers"))
     if not count or count < 2 or not width or not hidden or not layers or not 0 < layers <= MAX_LAYERS:
@@ -44,7 +44,7 @@ def expert_parameters(config: JsonObject) -> int:
 
 
 def estimated_bytes(config: JsonObject, total_bytes: int) -> int:
-    """Bytes of the experts in files of `total_bytes`: in the widest number format in which they fit into those."""
+    """Bytes of the experts in the widest number format in which they fit into files of `total_bytes`."""
     parameters = expert_parameters(config)
     sizes = (int(parameters * width) for width in NUMBER_BYTES)
     return next((size for size in sizes if size <= total_bytes), 0)

@@ -1,4 +1,4 @@
-"""Gathers the names, sizes, headers and documents of a weights folder, once; no tensor is read."""
+"""Gathers the names, sizes, headers and documents of a weights folder, without reading tensors."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ MAX_POINTERS_READ = 4_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shard:
-    """A safetensors file: its header, or why there is none.
+    """A safetensors file with its header, or with the reason why the header could not be read.
 
     Attributes:
         cut_off: the file is shorter than its header says.
-        unread: the header is longer than the limit here, so nothing is known about it.
+        unread: the header exceeds the kit's limit, so its contents are unknown.
     """
 
     entry: Entry
@@ -60,17 +60,17 @@ class Weights:
     """A weights folder.
 
     Attributes:
-        folder: the files of the model that is served, each once, with sizes.
-        whole: everything that is uploaded: the same folder, or the one that it is below.
+        folder: the folder of the served model.
+        whole: everything that is uploaded: the same folder, or one above it.
         config: config.json.
         params: params.json, the configuration of Mistral's own format.
-        indices: every *.index.json at the top.
-        shards: the safetensors files at the top, with their headers.
-        pickles: the files of torch's format at the top.
-        pointers: names of files that are Git LFS pointers, with the size that they claim for the real file.
+        indices: every *.index.json at the top level.
+        shards: the safetensors files at the top level, with their headers.
+        pickles: the files in torch's format at the top level.
+        pointers: names of files that are Git LFS pointers, each with the size that it states for the real file.
         description: quant_model_description.json, as ModelSlim writes it.
         card: the front matter of the folder's README.md.
-        announced_bytes: what an index says of weights that are not here, 0 if none does; None: they are here.
+        announced_bytes: for weights that are not here, the size in their index, 0 without one; None otherwise.
     """
 
     folder: Folder
@@ -100,29 +100,29 @@ class Weights:
 
     @property
     def text_config(self) -> JsonObject:
-        """The part of config.json that describes the language model: nested in a multimodal one."""
+        """The part of config.json for the language model, which is nested in a multimodal model's."""
         config = self.config.value
         inner = child(config, "thinker_config") or config
         return child(inner, "text_config", "llm_config", "language_config") or inner
 
     @property
     def quantization_config(self) -> JsonObject:
-        """quantization_config of config.json, or of the language model's part of it."""
+        """quantization_config of config.json, or of its part for the language model."""
         return child(self.config.value, "quantization_config") or child(self.text_config, "quantization_config")
 
     @property
     def consolidated(self) -> bool:
-        """Whether there are weights in Mistral's own format."""
+        """Whether the folder has weights in Mistral's own format."""
         return any(entry.at_top and entry.name.startswith("consolidated") for entry in self.files)
 
     @property
     def tensors(self) -> Iterator[safetensors.Tensor]:
-        """Those of the files that vLLM loads, as far as their headers could be read."""
+        """The tensors of the files that vLLM loads and whose headers could be read."""
         return (tensor for shard in self.loaded if shard.header for tensor in shard.header.tensors)
 
     @property
     def loaded(self) -> tuple[Shard, ...]:
-        """The safetensors files that vLLM loads: those of the main index if there is one, else all."""
+        """The safetensors files that vLLM loads: those in the main index, or all without one."""
         index = next((index for index in self.indices if index.name == MAIN_INDEX and index.good), None)
         weight_map = index.value.get("weight_map") if index else None
         if not isinstance(weight_map, dict):
@@ -131,15 +131,15 @@ class Weights:
         return tuple(shard for shard in self.shards if shard.entry.name in named) or self.shards
 
     def formats(self) -> frozenset[Format]:
-        """The formats of the weights that an engine finds at the top of the folder."""
+        """The formats of the weights at the top level of the folder."""
         return frozenset(each for each in Format if of_format(self.files, each))
 
 
 def survey(folder: Path, below: str = "") -> Weights:
-    """Survey a weights folder; `below` is the subfolder that is served, "" for the folder itself.
+    """Survey a weights folder; `below` is the served subfolder, "" for the folder itself.
 
     Raises:
-        UsageError: there is no such folder.
+        UsageError: the folder does not exist or cannot be listed.
     """
     whole = list_folder(folder)
     inside = whole.real_name(below) if below else ""
@@ -221,11 +221,11 @@ class WeightsFacts:
 
     Attributes:
         weights: the folder.
-        plan: what deploy.sh would launch, None if that is unknown.
+        plan: what deploy.sh would launch, None if unknown.
         submission: the repository, None if there is none.
-        task: the task code that the author gave (a contract.Task or any text), None if none was given.
+        task: the author's task code (a contract.Task or any text), None if none was given.
         limit_bytes: the weight limit.
-        npu: the kind of NPU that the author named ("910B4"), None if unknown; `npus` how many.
+        npu: the author's kind of NPU ("910B4"), None if unknown; `npus` is their number.
     """
 
     weights: Weights
@@ -244,12 +244,12 @@ class WeightsFacts:
 
     @property
     def chosen_vllm(self) -> str:
-        """The vLLM release of the row that the author chose; "" if the default one is assumed."""
+        """The vLLM release of the row that the author chose; "" for the default row."""
         return "" if self.row.vllm_ascend == stacks.DEFAULT else self.row.vllm[0]
 
     @property
     def chip(self) -> Npu:
-        """The kind of NPU to judge by: the named one, else the one that is assumed."""
+        """The kind of NPU to judge by: the author's, else the assumed one."""
         return (hardware.find(self.npu or "") or hardware.find(hardware.ASSUMED))[0]
 
     @property
@@ -269,20 +269,20 @@ class WeightsFacts:
 
     @property
     def place(self) -> str:
-        """The same, else the server's command."""
+        """The line of deploy.sh that starts the server, else the server's command."""
         return self.server.place if self.server else ""
 
     def option(self, *names: str) -> str | None:
-        """An option of the server's command line by any of its long names; None if it is absent or unknown."""
+        """The value of an option of the server, by any of its long names; None if absent or unknown."""
         server = self.server
         values = (server.option(name) for name in names) if server else ()
         return next((value for value in values if value is not None), None)
 
     def releases(self) -> tuple[Release, ...]:
-        """The vLLM releases to look models up in: the assumed one, then the catalogued ones, the newest first.
+        """The vLLM releases to look models up in: the assumed one, then the catalogued ones from newest to oldest.
 
-        The assumed one is the chosen one, else the installed one, else the default row's. Of a release that is not
-        catalogued the next older one is taken, or else the oldest.
+        The assumed release is the chosen one, else the installed one, else that of the default row. An uncatalogued
+        release is replaced by the next older one, or else by the oldest.
         """
         newest_first = registry.releases()[::-1]
         wanted = self.chosen_vllm or stacks.row().vllm[0]
@@ -292,7 +292,6 @@ class WeightsFacts:
         return (assumed, *(row for row in newest_first if row.vllm != assumed.vllm))
 
     def nature(self) -> Nature:
-        """The kind of model."""
         config = self.weights.config
         if config.good and (config.value.get("architectures") or config.value.get("model_type")):
             return _with_pooling(architecture_nature(config.value, self.releases()), self.weights)
@@ -300,7 +299,7 @@ class WeightsFacts:
 
 
 def _nature_by_files(weights: Weights) -> Nature:
-    """The kind of a model whose config.json does not say it, by the other files."""
+    """Determine the kind of a model from other files than config.json."""
     if weights.adapter_config.present and not weights.config.present:
         return Nature(family=Family.ADAPTS, because=msg("adapter_config.json, and no config.json beside it"))
     if weights.diffusers_index.present or weights.config.value.get("_diffusers_version"):
@@ -317,7 +316,7 @@ def _nature_by_files(weights: Weights) -> Nature:
 
 
 def _with_pooling(nature: Nature, weights: Weights) -> Nature:
-    """A sentence-transformers description makes any architecture an embedding model: vLLM then serves no chat."""
+    """Make the model an embedding model if sentence-transformers describes pooling: vLLM then serves no chat."""
     if nature.family is not Family.GENERATES or not weights.modules.present:
         return nature
     entry = weights.folder.entry("modules.json")

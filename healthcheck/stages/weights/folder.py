@@ -1,4 +1,4 @@
-"""The files of a weights folder: listed once, never through a link that leads out of it, read within bounds."""
+"""Lists and reads a weights folder within limits, without following links out of it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ MAX_ENTRIES = 100_000
 MAX_SHOWN = 160
 
 
-class Unreadable(KitError):  # noqa: N818 - what the file is, for the person who reads the message
-    """A file of the folder cannot be read; the message says why."""
+class Unreadable(KitError):  # noqa: N818 - names the state of the file
+    """A file of the folder cannot be read; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +27,10 @@ class Entry:
 
     Attributes:
         name: path relative to the folder, with slashes.
-        size_bytes: of the file, a link's target included; 0 if it cannot be read.
-        identity: device and inode: hard links and links to one blob share it.
-        link: the target as the link has it, "" if it is not a link.
-        problem: why it cannot be used as a file, "" if it can.
+        size_bytes: size of the file or of a link's target; 0 if it cannot be read.
+        identity: device and inode, shared by hard links and links to one blob.
+        link: the target as written in the link, "" if the entry is not a link.
+        problem: why the entry cannot be used as a file, "" if it can.
     """
 
     name: str
@@ -46,15 +46,15 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """A weights folder as it was listed.
+    """The listing of a weights folder.
 
     Attributes:
         path: absolute and resolved.
-        entries: regular files and links, sorted by name; those of .git are left out.
-        total_bytes: every file once, however many names it has; .git apart.
-        git_bytes: what .git takes.
+        entries: files and links, sorted by name, without .git.
+        total_bytes: total size; a file with several names counts once, .git does not count.
+        git_bytes: size of .git.
         unlisted: folders that could not be listed, with the reason.
-        truncated: there were more than MAX_ENTRIES names.
+        truncated: the folder has more than MAX_ENTRIES names.
     """
 
     path: Path
@@ -65,7 +65,7 @@ class Folder:
     truncated: bool = False
 
     def entry(self, name: str) -> Entry | None:
-        """The entry of that name, whether usable or not."""
+        """The entry of that name, usable or not."""
         return next((entry for entry in self.entries if entry.name == name), None)
 
     def has(self, name: str) -> bool:
@@ -73,21 +73,21 @@ class Folder:
         return any(entry.name == name and not entry.problem for entry in self.entries)
 
     def has_folder(self, name: str) -> bool:
-        """Whether files are below it."""
+        """Whether there are files below a folder of that name."""
         return any(entry.name.startswith(f"{name}/") for entry in self.entries)
 
     def real_name(self, name: str) -> str:
-        """The name with links followed, "." for the folder itself; unchanged where they lead out of it."""
+        """The name with links resolved, "." for the folder itself; unchanged if they lead out of it."""
         if "\0" in name:
             return name
         real = os.path.relpath(os.path.realpath(self.path / name), self.path)
         return name if real.startswith("..") else real
 
     def read(self, name: str, limit: int) -> bytes:
-        """The bytes of a file of the folder.
+        """Read a file of the folder.
 
         Raises:
-            Unreadable: no such file, no regular file, a link out of the folder, or longer than `limit`.
+            Unreadable: the file is missing, not regular, a link out of the folder, or longer than `limit`.
         """
         entry = self.entry(name)
         if entry is None:
@@ -101,10 +101,10 @@ class Folder:
         return self.read_range(entry, 0, limit)
 
     def read_range(self, entry: Entry, start: int, length: int) -> bytes:
-        """At most `length` bytes of a listed file from `start`.
+        """Read at most `length` bytes of a listed file from `start`.
 
         Raises:
-            Unreadable: it cannot be opened or read, or has become something else than a file.
+            Unreadable: the file cannot be opened or read, or was replaced since the listing.
         """
         try:
             handle = os.open(self.path / entry.name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -128,7 +128,7 @@ def list_folder(path: Path) -> Folder:
     """List a weights folder.
 
     Raises:
-        UsageError: there is no such folder, or it cannot be listed.
+        UsageError: the folder does not exist or cannot be listed.
     """
     try:
         root = path.expanduser().resolve(strict=True)
@@ -144,7 +144,7 @@ def list_folder(path: Path) -> Folder:
 
 
 class _Listing:
-    """One walk over a folder, breadth first, with a limit on names."""
+    """A breadth-first walk over a folder, with a limit on the number of names."""
 
     def __init__(self, root: Path) -> None:
         self.root = str(root)
@@ -227,7 +227,7 @@ class _Listing:
 
 
 def _allowed_roots(root: Path) -> tuple[str, ...]:
-    """The folders that links may lead to: this one, and the blobs of the download cache that it belongs to."""
+    """The folders that links may lead to: the weights folder, and the blobs of its download cache."""
     if root.parent.name == "snapshots":
         return (str(root), str(root.parent.parent / "blobs"))
     return (str(root),)
@@ -240,11 +240,11 @@ def _what(mode: int) -> str:
 
 
 _NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-"""Halves of characters, as JSON may have them; other surrogates represent a byte that is not UTF-8."""
+"""Lone surrogates, as JSON may have them; other surrogates represent a byte that is not UTF-8."""
 
 
 def shown(text: str, limit: int = MAX_SHOWN) -> str:
-    """Text from a file or a file name as a report can show it: one line, nothing that a terminal would obey."""
+    """Make text from a file or a file name safe for a report: one line, without control characters."""
     text = _NO_BYTE.sub("\ufffd", text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     cut = text if len(text) <= limit else text[: limit - 1] + "…"
     return "".join(

@@ -1,4 +1,4 @@
-"""Classifies the files of a weights folder by their names: loaded by an engine, or remains of a download."""
+"""Classifies the files of a weights folder by name: weights of some format, or remains of a download."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NO_WEIGHTS = (
     "training_args.bin", "optimizer.bin", "optimizer.pt", "scheduler.bin", "scheduler.pt", "scaler.pt",
     "tokenizer.bin", "rng_state.pth", "tokenizer.pkl", "adapter_model.bin", "adapter_model.safetensors",
 )  # fmt: skip
-"""Files that have a weights suffix and are none; the first ones are those that vLLM itself leaves out."""
+"""Files with the suffix of weights that are not weights; vLLM itself skips the first ones."""
 PARTIAL = re.compile(
     r"\.(incomplete|aria2|part|partial|crdownload|download|downloading|tmp|temp|filepart|!ut|!qb|xltd|td|bc!)"
     r"(\.\d+)?$|\.part\d+$|\.tmp\.\w+$|^\._____temp$|\.st\.tmp$",
@@ -50,19 +50,19 @@ def format_of(name: str) -> Format | None:
 
 
 def is_partial(name: str) -> bool:
-    """Whether the name is one that download programs give to an unfinished file."""
+    """Whether download programs use such a name for an unfinished file."""
     return any(PARTIAL.search(part) for part in name.split("/"))
 
 
 def unfinished_target(name: str) -> str:
-    """The name that a partial download was to have, as far as its own name says."""
+    """The final name of a partial download, derived from its present name."""
     folder, _, base = name.rpartition("/")
     target = PARTIAL.sub("", base)
     return f"{folder}/{target}" if folder else target
 
 
 def of_format(entries: Iterable[Entry], *formats: Format, top: bool = True) -> tuple[Entry, ...]:
-    """The weights of these formats: those in the folder itself, or those at any depth."""
+    """The weights of these formats: at the top level, or at any depth without `top`."""
     return tuple(
         entry
         for entry in entries
@@ -71,7 +71,7 @@ def of_format(entries: Iterable[Entry], *formats: Format, top: bool = True) -> t
 
 
 def missing_numbers(names: Iterable[str]) -> dict[str, list[str]]:
-    """Numbered shards that a set of names leaves out: pattern → the names that are not there."""
+    """Missing numbers in series of shards: the pattern of each series with the missing names."""
     series: dict[tuple[str, str, str, int], set[int]] = {}
     for found in filter(None, map(SHARD.match, names)):
         if int(found["count"]) <= 100_000:

@@ -1,4 +1,4 @@
-"""What vLLM and transformers know models by, as `data/known-models.json` lists it with its sources."""
+"""The names by which vLLM and transformers know models, from `data/known-models.json`, which has the sources."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from healthcheck.system.files import DATA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """The names of one family's models: ends of architectures, a pattern for others, and types."""
+    """The names of a family of models: suffixes of architectures, a pattern for others, and model types."""
 
     suffixes: tuple[str, ...] = ()
     pattern: str = "(?!)"
@@ -24,15 +24,15 @@ class KnownModels:
     """Names of models; a "name" is a model_type or an architecture.
 
     Attributes:
-        with_mtp: names with layers for multi-token prediction; `with_mtp_later` those that later releases add.
-        experts_by_default: model types whose configuration class has experts even if config.json names none.
-        own_encoding: architectures whose prompts vLLM writes in code; `own_modes` the values of --tokenizer-mode.
-        brought_templates: model types for which vLLM brings a chat template.
-        with_processor: model types whose images and sounds the processor of the transformers library prepares.
-        takes, makes: keys of a configuration that name a part for images or sounds, by "image" and "audio".
-        diffusion: parts of the architectures of pipelines.
-        generating: ends of the architectures of models that generate text.
-        families: the names of the others, by a family's name in lower case.
+        with_mtp: names with layers for multi-token prediction; later releases add `with_mtp_later`.
+        experts_by_default: model types whose configuration class has experts even if config.json has no number.
+        own_encoding: architectures whose prompts vLLM builds in code; `own_modes` are values of --tokenizer-mode.
+        brought_templates: model types for which vLLM has a chat template.
+        with_processor: model types whose images and audio a processor of transformers prepares.
+        takes, makes: keys of a configuration for a part that handles images or audio, by "image" and "audio".
+        diffusion: substrings of the architectures of pipelines.
+        generating: suffixes of the architectures of models that generate text.
+        families: the names of other models, by their family's name in lower case.
     """
 
     sources: Mapping[str, str]
@@ -52,5 +52,4 @@ class KnownModels:
 
 @cache
 def known_models() -> KnownModels:
-    """The list that the kit carries."""
     return json_text.load_as((DATA / "known-models.json").read_bytes(), KnownModels)

@@ -1,4 +1,4 @@
-"""The weights that an engine would load from a folder: their size, their dtype, their quantisation."""
+"""Determines size, dtype and quantisation of the weights that an engine would load."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Load:
     """The weights that are loaded.
 
     Attributes:
-        total_bytes: of all tensors on the device, after the conversion to the engine's number format.
-        expert_bytes: those of routed experts, by the names of tensors or else by the configuration.
-        stored: number formats of the files with their share of the bytes, the largest first.
+        total_bytes: size of all tensors on the device, after the conversion to the engine's number format.
+        expert_bytes: size of the routed experts, from the tensor names or else from the configuration.
+        stored: number formats of the files, by their share of the bytes, the largest first.
         dtype: the number format that the engine computes in: "float16", "bfloat16", "float32" or "".
-        dtype_source: the file and key that give it.
-        quantization: "ascend", "compressed-tensors", "awq" …; "" for plain numbers.
-        quantization_source: the file and key that give it.
+        dtype_source: the file and key with the dtype.
+        quantization: "ascend", "compressed-tensors", "awq" …; "" for weights without quantisation.
+        quantization_source: the file and key with the quantisation.
     """
 
     total_bytes: int
@@ -43,7 +43,6 @@ class Load:
 
 
 def read_load(facts: WeightsFacts) -> Load:
-    """The weights that the engine would load."""
     weights = facts.weights
     dtype, dtype_source = _dtype(facts)
     width = 4 if dtype == "float32" else 2
@@ -76,14 +75,14 @@ def read_load(facts: WeightsFacts) -> Load:
 
 
 def _expands_fp8(facts: WeightsFacts) -> bool:
-    """Whether the release turns FP8 weights into the model's own numbers, as it does on every chip but the 950."""
+    """Whether the release expands FP8 weights to the model's dtype, as on every chip but the 950."""
     registry = schemes.registry(facts.row.vllm_ascend)
     in_blocks = registry is not None and "FP8 linear" in registry.of_chip(Family.A2)
     return (in_blocks and facts.chip.family is not Family.A5) or fp8_beside_schemes(facts) == schemes.EXPANDED
 
 
 def fp8_beside_schemes(facts: WeightsFacts) -> str:
-    """What becomes of FP8 weights for which the release has code of its own (`Registry.fp8_of`); "" for others."""
+    """How the release's special code treats FP8 weights (`Registry.fp8_of`); "" without such code."""
     weights, registry = facts.weights, schemes.registry(facts.row.vllm_ascend)
     method, _ = _quantization(weights)
     if registry is None or method != "fp8":

@@ -1,11 +1,11 @@
-"""How much device memory a model takes: its weights, and the key-value cache of a sequence. Plain arithmetic.
+"""Calculates the device memory of a model: its weights, and the key-value cache of a sequence.
 
 Per device, with T = tensor parallel size and P = pipeline parallel size:
     weights  = bytes / (T × P); with expert parallelism routed experts are also divided by the data parallel size,
-               all else is there once for each data parallel rank
+               all other weights are repeated on each data parallel rank
     cache    = per cached token and layer: 2 × ⌈kv_heads / T⌉ × head_size × bytes of a number,
                or with latent attention: latent × bytes of a number, on every device (T does not divide it);
-               with sparse attention also its index, likewise
+               sparse attention adds its index, on every device, too
     layers   = ⌈layers / P⌉ of the fullest stage; a window layer caches at most `window` tokens
 Source: vLLM's AttentionSpec, MLAAttentionSpec and SlidingWindowSpec (v1/kv_cache_interface.py).
 """
@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from healthcheck.stages.weights.documents import JsonObject, child, integer, positive, text_of, words
 
 OVERHEAD_BYTES = 2 * 2**30
-"""Activations of the profiling run, graphs and communication buffers: an estimate, from logs of 910B machines."""
+"""Activations of the profiling run, graphs and communication buffers; estimated from logs of 910B machines."""
 BLOCK_TOKENS = 128
-"""vllm-ascend's cache block."""
+"""Size of vllm-ascend's cache block."""
 MAX_LAYERS = 10_000
 
 
@@ -42,10 +42,10 @@ class Shape:
         kv_heads: key and value heads.
         latent: with multi-head latent attention, the size of a token's cache entry in a layer (kv_lora_rank +
             qk_rope_head_dim), else None.
-        index: numbers of a token that sparse attention chooses by, in a layer, on every device; 0 without.
+        index: size of a token's index entry for sparse attention, in a layer, on every device; 0 without it.
         layers: the kind of cache of each layer.
         window: tokens of a sliding window, None without one.
-        context: the longest sequence that the model is made for, None if it does not say.
+        context: the longest sequence that the model supports, None if unknown.
     """
 
     heads: int
@@ -60,7 +60,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """How a model is spread over devices, and in which numbers it caches."""
+    """How a model is distributed over devices, and the size of a number in its cache."""
 
     tensor: int = 1
     pipeline: int = 1
@@ -91,7 +91,7 @@ def cache_per_sequence(shape: Shape, tokens: int, layout: Layout) -> int:
 
 
 def longest_sequence(shape: Shape, room_bytes: int, layout: Layout, limit: int) -> int:
-    """The longest sequence, in whole blocks and at most `limit`, whose cache fits; 0 if not one block does."""
+    """The longest sequence, in whole blocks and at most `limit`, whose cache fits; 0 if no block fits."""
     low, high = 0, limit // BLOCK_TOKENS
     while low < high:
         middle = (low + high + 1) // 2
@@ -106,7 +106,7 @@ def longest_sequence(shape: Shape, room_bytes: int, layout: Layout, limit: int) 
 
 
 def read_shape(config: JsonObject) -> Shape | None:
-    """The shape that a (text) configuration describes; None if it does not say enough."""
+    """Read the shape from a (text) configuration; None if it is incomplete."""
     heads = positive(config, "num_attention_heads", "n_head", "n_heads", "num_heads")
     count = positive(config, "num_hidden_layers", "n_layer", "n_layers", "num_layers")
     hidden = positive(config, "hidden_size", "n_embd", "d_model", "dim")
@@ -137,7 +137,7 @@ def _kv_heads(config: JsonObject, heads: int) -> int:
 
 
 def latent_rank(config: JsonObject) -> int | None:
-    """Source: vLLM's ModelConfig.use_mla: a kv_lora_rank, in architectures that cache the latent."""
+    """The rank of the cached latent. Source: vLLM's ModelConfig.use_mla, which excludes MiniCPM3."""
     return None if text_of(config.get("model_type")) == "minicpm3" else positive(config, "kv_lora_rank")
 
 
@@ -147,7 +147,7 @@ def _latent(config: JsonObject) -> int | None:
 
 
 def _index(config: JsonObject) -> int:
-    """Source: DeepseekV32IndexerCache and MiniMaxM3IndexerCache of vLLM 0.33.0: one key of one head, no value."""
+    """Source: DeepseekV32IndexerCache and MiniMaxM3IndexerCache of vLLM 0.33.0: one head's key, no value."""
     of_latent = positive(config, "index_head_dim") if _latent(config) else None
     return of_latent or positive(child(config, "sparse_attention_config"), "sparse_index_dim") or 0
 
@@ -181,7 +181,7 @@ def _kind(name: str, window: int | None) -> Cached:
 
 
 def _slides(config: JsonObject, number: int) -> bool:
-    """Whether layer `number` has the window, if the configuration does not list the layers."""
+    """Whether layer `number` has a sliding window, for a configuration without a list of layers."""
     model_type = text_of(config.get("model_type"))
     default = {"gemma2": 2, "gemma3_text": 6, "gemma3": 6, "cohere2": 4}.get(model_type)
     pattern = positive(config, "sliding_window_pattern", "_sliding_window_pattern") or default

@@ -1,4 +1,4 @@
-"""The quantization schemes that a weights folder names, layer by layer, in vllm-ascend's words."""
+"""Reads the quantization schemes of the layers from a weights folder, under vllm-ascend's names."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from healthcheck.text.messages import msg
 
 EXPERTS = ".experts."
 MOST = 20
-"""Schemes that are judged: real weights name three or four."""
+"""Limit on judged schemes; real weights have three or four."""
 QUANTIZED = (".weight_packed", ".weight_scale")
-"""Tensors that compressed-tensors stores for a quantised layer alone."""
+"""Tensors that compressed-tensors stores only for quantised layers."""
 WITH_ACTIVATIONS = {
     "naive-quantized",
     "int-quantized",
@@ -26,12 +26,12 @@ WITH_ACTIVATIONS = {
     "nvfp4-pack-quantized",
     "mixed-precision",
 }
-"""Formats of compressed-tensors of which vLLM reads how activations are quantised; of others only the weights."""
+"""Formats of compressed-tensors for which vLLM reads the quantisation of activations, not only of weights."""
 MICRO = {("mxfp8-quantized", 8): "W8A8_MXFP8", ("mxfp4-pack-quantized", 4): "W4A4_MXFP4"}
 
 
 class Layer(enum.Enum):
-    """The kinds of layers that vllm-ascend has schemes for, by the name in its registry."""
+    """The kinds of layers that vllm-ascend has schemes for, by their names in its registry."""
 
     LINEAR = "linear"
     EXPERTS = "moe"
@@ -43,13 +43,13 @@ class Layer(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """A scheme of some layers.
+    """The scheme of some layers.
 
     Attributes:
         scheme: its name in vllm-ascend's registry; "" if no release has a name for it.
-        quoted: what the weights say, as the file has it.
+        quoted: the entry in the file, quoted.
         where: the file.
-        sure: False if it is not known that the scheme is one of this kind of layer.
+        sure: False if the scheme may belong to another kind of layer.
     """
 
     scheme: str
@@ -60,7 +60,7 @@ class Named:
 
 
 def by_modelslim(description: JsonObject) -> tuple[Named, ...]:
-    """The schemes of quant_model_description.json, each with the first layer that has it."""
+    """The schemes in quant_model_description.json, each with its first layer."""
     found: dict[tuple[str, Layer], str] = {}
     for key, value in description.items():
         scheme = text_of(value)
@@ -76,14 +76,14 @@ def by_modelslim(description: JsonObject) -> tuple[Named, ...]:
 
 
 def _is_layer(key: str) -> bool:
-    """Whether the key is of a layer's weight; norms are in the description too, and drafts are not loaded."""
+    """Whether the key names the weight of a layer, not of a norm or of a draft layer, which is not loaded."""
     module, _, tensor = key.rpartition(".")
     norm = "norm" in module.rpartition(".")[2]
     return tensor in {"weight", "weight_packed"} and not norm and "mtp" not in module.split(".")
 
 
 def by_method(weights: Weights, method: str) -> tuple[Named, ...]:
-    """The schemes of a quantization_config whose method has one scheme for all layers."""
+    """The schemes of a method that has one scheme for all layers."""
     scheme = "FP8" if method in {"fp8", "deepseek_v4_fp8"} else "W8A8_MXFP8"
     layers = (Layer.LINEAR, Layer.EXPERTS) if has_experts(weights.text_config) else (Layer.LINEAR,)
     quoted = f'"quant_method": "{shown(method)}"'
@@ -91,7 +91,7 @@ def by_method(weights: Weights, method: str) -> tuple[Named, ...]:
 
 
 def by_compressed_tensors(weights: Weights) -> Iterator[Named]:
-    """The schemes of the groups of a compressed-tensors configuration."""
+    """The schemes of the groups in a compressed-tensors configuration."""
     config = weights.quantization_config
     listed = itertools.islice(child(config, "config_groups").items(), MOST)
     groups = {name: group for name, group in listed if isinstance(group, dict)}
@@ -108,7 +108,7 @@ def by_compressed_tensors(weights: Weights) -> Iterator[Named]:
 
 
 def quantized_layers(weights: Weights) -> tuple[Layer, ...]:
-    """The kinds of layers with quantised tensors, by the headers of the files; else by the configuration."""
+    """The kinds of layers with quantised tensors, from the headers of the files or else from the configuration."""
     stored = (tensor.name for tensor in weights.tensors if tensor.name.endswith(QUANTIZED))
     found = {Layer.EXPERTS if EXPERTS in name else Layer.LINEAR for name in stored}
     if found:
@@ -117,7 +117,7 @@ def quantized_layers(weights: Weights) -> tuple[Layer, ...]:
 
 
 def _targeted(group: JsonObject, layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
-    """The kinds of layers that one group of several names; patterns of strangers are not run here."""
+    """The kinds of layers that one of several groups targets; untrusted patterns are not executed."""
     targets = words(group.get("targets"))
     if targets and all("expert" in target and "shared" not in target for target in targets):
         return (Layer.EXPERTS,)
@@ -127,7 +127,7 @@ def _targeted(group: JsonObject, layers: tuple[Layer, ...]) -> tuple[Layer, ...]
 
 
 def _scheme(group: JsonObject, config: JsonObject) -> str:
-    """The name that vllm-ascend's configuration class for compressed-tensors comes to; "" for none."""
+    """The scheme that vllm-ascend's configuration class for compressed-tensors selects; "" for none."""
     kind = text_of(group.get("format")) or text_of(config.get("format"))
     weights, activations = child(group, "weights"), child(group, "input_activations")
     bits = integer(weights.get("num_bits")) or 0
@@ -154,7 +154,7 @@ def _of_both(bits: int, weights: JsonObject, activations: JsonObject) -> str:
 
 
 def _said(group: Mapping[str, object]) -> str:
-    """What a group says of its numbers: "weights 4 bits int by group, activations as they are"."""
+    """The number formats of a group, such as "weights 4 bits int by group, activations as they are"."""
     return f"weights {_numbers(group.get('weights'))}, activations {_numbers(group.get('input_activations'))}"
 
 

@@ -1,4 +1,4 @@
-"""The kind of model: whether it generates text, and from which inputs, read from its configuration."""
+"""Determines the kind of a model from its configuration: whether it generates text, and from which inputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from healthcheck.text.messages import msg
 
 
 class Family(enum.Enum):
-    """The kinds of models, in words for a message."""
+    """The kinds of models, as messages name them."""
 
     GENERATES = msg("a model that generates text")
     EMBEDS = msg("an embedding model")
@@ -36,13 +36,13 @@ class Family(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nature:
-    """The kind of model that the weights are.
+    """The kind of a model.
 
     Attributes:
         takes: its inputs: "text", "image", "audio".
         makes: its outputs: "text", "image", "audio".
-        because: what this was read from, quoted.
-        sure: False if it is a guess from a name.
+        because: the evidence, quoted.
+        sure: False for a guess from a name.
     """
 
     family: Family
@@ -53,7 +53,7 @@ class Nature:
 
 
 def architecture_nature(config: JsonObject, releases: tuple[Release, ...]) -> Nature:
-    """The kind of model that a config.json describes. `releases` are searched in order."""
+    """Determine the kind of a model from its config.json. `releases` are searched in order."""
     architectures = words(config.get("architectures"))
     model_type = text_of(config.get("model_type"))
     named = (
@@ -120,7 +120,7 @@ def _family_by_name(architecture: str, model_type: str) -> Family:
 
 
 def modalities(config: JsonObject) -> tuple[frozenset[str], frozenset[str]]:
-    """The inputs and outputs of a model, by the sub-models of its configuration."""
+    """The inputs and outputs of a model, from the sub-models in its configuration."""
     keys, known = set(_keys(config, 0)), known_models()
     takes, makes = ({kind for kind, names in by.items() if keys & names} for by in (known.takes, known.makes))
     return frozenset({"text"} | takes), frozenset({"text"} | makes)

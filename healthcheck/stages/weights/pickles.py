@@ -1,4 +1,4 @@
-"""Weights that torch.save wrote: what their pickle would call, read from its opcodes. Nothing is unpickled."""
+"""Finds the calls of weights that torch.save wrote, from the opcodes of their pickle. Nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from healthcheck.system.files import Sparing
 
 ZIP_HEAD = b"PK\x03\x04"
 PICKLE_HEAD = b"\x80"
-"""Of every protocol that torch has written."""
+"""Common to every protocol that torch has used."""
 ZIP_END = b"PK\x05\x06"
 TAIL_BYTES = 66_000
 MAX_PICKLE_BYTES = 4 * 1024**2
@@ -37,9 +37,9 @@ class Pickled:
     """A file in torch's format.
 
     Attributes:
-        cut_off: it is a zip file without its end.
-        foreign: nothing that torch.save writes: neither a pickle nor a zip file with one.
-        calls: what its pickle imports to call ("os.system"), as far as it was scanned.
+        cut_off: the file is a zip file without its end.
+        foreign: the file is neither a pickle nor a zip file with one, so not from torch.save.
+        calls: the functions that the scanned part of its pickle imports ("os.system").
     """
 
     entry: Entry
@@ -49,7 +49,7 @@ class Pickled:
 
     @property
     def dangerous(self) -> tuple[str, ...]:
-        """Calls that no weights need and torch.load(weights_only=True) refuses."""
+        """Calls that weights do not need and torch.load(weights_only=True) rejects."""
         return tuple(call for call in self.calls if _is_dangerous(call))
 
 
@@ -62,7 +62,7 @@ def _is_dangerous(call: str) -> bool:
 
 
 def inspect(folder: Folder, entries: tuple[Entry, ...]) -> Iterator[Pickled]:
-    """Look at each file's ends, and into the pickles of the first few."""
+    """Check both ends of each file, and scan the pickles of the first MAX_SCANNED files."""
     for number, entry in enumerate(entries):
         yield _inspect_or_not(folder, entry, scan=number < MAX_SCANNED)
 
@@ -90,7 +90,7 @@ def _inspect(folder: Folder, entry: Entry, *, scan: bool) -> Pickled:
 
 
 def _pickle_in_zip(folder: Folder, entry: Entry, tail: bytes) -> bytes | None:
-    """The pickle in a zip file, b"" where it may not be read; None if there is none."""
+    """The pickle in a zip file; b"" if it cannot be read within the limits, None if there is none."""
     end = tail.rfind(ZIP_END)
     directory_bytes = int.from_bytes(tail[end + 12 : end + 16], "little")
     if MAX_DIRECTORY_BYTES < directory_bytes < 0xFFFFFFFF:
@@ -102,14 +102,14 @@ def _pickle_in_zip(folder: Folder, entry: Entry, tail: bytes) -> bytes | None:
                     with archive.open(item) as file:
                         return file.read(MAX_PICKLE_BYTES)
     except (OSError, UsageError, NotImplementedError):
-        return b""  # too long to be read here, or newer than this Python
+        return b""  # above the limit, or newer than this Python
     except (ValueError, OverflowError, RuntimeError, EOFError, zipfile.BadZipFile):
         return None
     return None
 
 
 def calls_of(data: bytes) -> tuple[str, ...]:
-    """The module.name pairs that a pickle imports, in order, each once. Never raises for any bytes."""
+    """The imports of a pickle as "module.name", in order, each once. Never raises."""
     found: dict[str, None] = {}
     recent: list[str] = []
     try:
@@ -123,5 +123,5 @@ def calls_of(data: bytes) -> tuple[str, ...]:
             if len(found) > 1000:
                 break
     except (ValueError, IndexError, OverflowError, MemoryError, UnicodeDecodeError, AttributeError):
-        pass  # legacy files hold several pickles, then raw data: everything before that counts
+        pass  # legacy files have several pickles, then raw data: all imports before the error count
     return tuple(shown(call, 80) for call in found)

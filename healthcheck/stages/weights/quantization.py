@@ -1,4 +1,4 @@
-"""Findings of plan/fits-hardware for quantised weights: the release loads them, and deploy.sh has the option."""
+"""Findings of plan/fits-hardware about quantised weights: their method, and the option --quantization."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODELSLIM = "ascend"
 
 
 def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
-    """Findings for the weights' method and the option --quantization; SGLang has methods of its own."""
+    """Findings for the weights' method and the option --quantization; none for SGLang, which has other methods."""
     if facts.engine == "sglang":
         return
     flag = (facts.option("quantization") or "").lower()
@@ -27,7 +27,7 @@ def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
             fix=msg("leave --quantization out, or submit ModelSlim weights"),
         )
     elif flag and load.quantization and flag != load.quantization and not _converts(flag, load.quantization):
-        # Source for the failure: ModelConfig._verify_quantization compares with quantization_config of config.json.
+        # Source: ModelConfig._verify_quantization compares the option with quantization_config of config.json.
         report = fail if load.quantization_source.startswith("quantization_config") else warn
         expected = msg(
             "--quantization {quantization}, or none: it is read from {quantization_source}",
@@ -45,11 +45,11 @@ def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
 
 
 def _nothing_to_load(facts: WeightsFacts, flag: str) -> Finding:
-    """A method named for plain weights: Ascend's platform refuses it, or its class finds no description of them.
+    """A method for unquantised weights: Ascend's platform rejects it, or its class finds no description.
 
     Source: verify_quantization of vllm/platforms/interface.py, and get_quant_config of
-    vllm/model_executor/model_loader/weight_utils.py with the classes in vllm_ascend/quantization. Of "mxfp8", which
-    newer releases may apply to plain weights while they load, nothing is known.
+    vllm/model_executor/model_loader/weight_utils.py with the classes in vllm_ascend/quantization. For "mxfp8" the
+    outcome is unknown: newer releases may apply it to unquantised weights while they load.
     """
     row = facts.row
     known = any(flag in each.methods for each in schemes.registries())
@@ -72,7 +72,7 @@ def _nothing_to_load(facts: WeightsFacts, flag: str) -> Finding:
 
 
 def _converts(flag: str, method: str) -> bool:
-    """Whether one name is a variant of the other, as awq_marlin is of awq."""
+    """Whether one name is a variant of the other, like awq_marlin of awq."""
     return flag.startswith(method) or method.startswith(flag)
 
 
@@ -99,9 +99,9 @@ def _not_loaded(facts: WeightsFacts, load: Load) -> Finding:
 
 
 def _not_told(facts: WeightsFacts, load: Load) -> Findings:
-    """Releases that do not look for ModelSlim's description by themselves take the weights for plain ones.
+    """Some releases take ModelSlim weights for unquantised ones if the option is absent.
 
-    A "quantization_config" in config.json without a method makes them look (override_quantization_method).
+    A "quantization_config" in config.json without a method makes them detect it (override_quantization_method).
     """
     label = facts.row.label()
     if facts.row.detects_modelslim:

@@ -1,4 +1,4 @@
-"""The models that vLLM can serve: its registry, read from its source, and the catalogue of releases."""
+"""The models that vLLM can serve, from the source of its registry and from the catalogue of releases."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ DRAFT = "speculative_decoding"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """The model registry of one vLLM release, and the transformers release that goes with it.
+    """The model registry of a vLLM release, and its transformers release.
 
     Attributes:
-        groups: architectures by the registry's own groups.
-        removed: architecture → the last vLLM release that served it.
-        plugins: architecture → the plug-in that serves it.
-        transcription_only: architectures that answer /v1/audio/transcriptions and no chat.
-        model_types: what AutoConfig knows without remote code, vLLM's own configuration classes included.
-        tokenizers: tokenizer classes that AutoTokenizer knows without remote code.
-        causal: architectures of the transformers library that generate text: vLLM's fallback may serve them.
+        groups: the architectures of each group of the registry.
+        removed: architectures, each with the last vLLM release that served it.
+        plugins: architectures, each with the plug-in that serves it.
+        transcription_only: architectures that serve /v1/audio/transcriptions but no chat.
+        model_types: the types that AutoConfig knows without remote code, including vLLM's own classes.
+        tokenizers: the tokenizer classes that AutoTokenizer knows without remote code.
+        causal: architectures of transformers that generate text; vLLM's fallback may serve them.
     """
 
     vllm: str
@@ -44,19 +44,19 @@ class Release:
     causal: frozenset[str]
 
     def groups_of(self, architecture: str) -> tuple[str, ...]:
-        """The registry's groups that list the architecture."""
+        """The groups of the registry that list the architecture."""
         return tuple(name for name, members in self.groups.items() if architecture in members)
 
     def generates(self, architecture: str) -> bool:
-        """Whether vLLM generates text with it by default: the first group that lists it decides."""
+        """Whether vLLM generates text with the architecture."""
         return any(name in GENERATING for name in self.groups_of(architecture))
 
 
 def parse_registry(source: str) -> tuple[dict[str, frozenset[str]], dict[str, str], dict[str, str]]:
-    """Groups, removed architectures and plug-ins of a registry.py, by its syntax tree: nothing is imported.
+    """Read groups, removed architectures and plug-ins from the syntax tree of a registry.py.
 
     Raises:
-        SyntaxError: it is not Python.
+        SyntaxError: the source is not Python.
     """
     assigned = _assignments(ast.parse(source))
     found = {name: dict(_pairs(value)) for name, value in assigned if name.endswith("_MODELS")}
@@ -96,9 +96,10 @@ class _Catalogue:
 
 @cache
 def installed() -> Release | None:
-    """The vLLM that is installed beside the kit, its registry read and not imported; None if there is none.
+    """The registry of the vLLM in the kit's environment, read without import; None if there is none.
 
-    Model types and tokenizers, which the registry does not list, are those of the newest catalogued release.
+    Model types and tokenizers, which the registry does not list, are those of the same release in the catalogue, or
+    of the newest one.
     """
     spec = importlib.util.find_spec("vllm")
     for folder in (spec.submodule_search_locations or ()) if spec else ():

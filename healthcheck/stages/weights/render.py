@@ -1,4 +1,4 @@
-"""Has a chat template rendered in a child process with limits: a template is a program that others wrote."""
+"""Renders an untrusted chat template in a child process with limits."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ WALL_S = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
-    """One conversation as the template renders it.
+    """The rendering of one conversation.
 
     Attributes:
-        text: the rendering, or its first part if it is long.
+        text: the rendering, or the beginning of a long one.
         error: the error that the template raised, "" if it raised none.
-        ended: False if the limits ended it.
+        ended: False if a limit ended the rendering.
     """
 
     text: str = ""
@@ -35,7 +35,7 @@ class Rendered:
 def render(
     template: str, conversations: Sequence[Sequence[Mapping[str, JsonValue]]], variables: Mapping[str, JsonValue]
 ) -> tuple[Rendered, ...]:
-    """Render each conversation with one template, in a child process of at most CPU_S seconds."""
+    """Render each conversation with one template, in a child process with CPU_S seconds of processor time."""
     request = json.dumps(
         {"template": template, "conversations": conversations, "variables": dict(variables), "cpu_s": CPU_S}
     )
@@ -62,7 +62,7 @@ def render(
 
 
 def _libraries() -> tuple[str, ...]:
-    """The folders in which Jinja and its dependencies are installed."""
+    """The folders of Jinja and its dependencies."""
     found = (importlib.util.find_spec(name) for name in ("jinja2", "markupsafe"))
     origins = (spec.origin for spec in found if spec and spec.origin)
     return tuple(dict.fromkeys(os.path.dirname(os.path.dirname(origin)) for origin in origins))

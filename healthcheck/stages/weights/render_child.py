@@ -1,7 +1,7 @@
-"""The child that renders a chat template as transformers does. Run by `render`, under its limits.
+"""Child process of `render`: renders a chat template as transformers does, under limits.
 
 The environment is that of transformers' chat_template_utils: an immutable sandbox, trim_blocks, lstrip_blocks,
-loop controls, the generation tag, raise_exception, strftime_now, and a tojson that leaves HTML characters alone.
+loop controls, the generation tag, raise_exception, strftime_now, and a tojson that does not escape HTML.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ MAX_TEXT = 50_000
 
 
 class Generation(jinja2.ext.Extension):
-    """The tag that marks the assistant's own text; it changes nothing in the rendering."""
+    """The tag that marks the assistant's text; it has no effect on the rendering."""
 
     tags = {"generation"}  # noqa: RUF012 - as jinja2 declares it
 
     def parse(self, parser: jinja2.parser.Parser) -> list[jinja2.nodes.Node]:
-        """The statements between the tags."""
+        """Parse the statements between the tags."""
         next(parser.stream)
         return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
 def main() -> None:
-    """The child: reads a request from standard input, writes the renderings to standard output."""
+    """Read a request from standard input and write the renderings to standard output."""
     request = json.load(sys.stdin)
     resource.setrlimit(resource.RLIMIT_CPU, (request["cpu_s"], request["cpu_s"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -64,7 +64,7 @@ def _row(template: str, messages: list[JsonValue], variables: dict[str, JsonValu
             parts.append(part)
     except MemoryError:
         return {"error": f"needs more than {MEMORY_BYTES // 1024**2} MiB of memory", "ended": False}
-    except Exception as error:  # noqa: BLE001 - whatever a template raises is its own error
+    except Exception as error:  # noqa: BLE001 - a template can raise any exception
         return {"error": f"{type(error).__name__}: {error}"[:1000]}
     return {"text": "".join(parts)[:MAX_TEXT]}
 

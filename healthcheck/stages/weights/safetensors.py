@@ -1,4 +1,4 @@
-"""The header of a safetensors file: bytes in, a record or FormatError out. Tensor data is never read.
+"""Parses the header of a safetensors file from bytes. Tensor data is never read.
 
 Source of the rules: the safetensors format description and its reference implementation, release 0.8: eight bytes
 of little-endian length, at most 100,000,000; JSON that starts with `{`; tensors that fill the rest of the file
@@ -20,7 +20,7 @@ LENGTH_BYTES = 8
 MAX_HEADER_BYTES = 100_000_000
 """The format's own limit."""
 MAX_READ_BYTES = 16 * 1024**2
-"""The longest header that is read here: the largest known ones have 12 MB."""
+"""The longest header that the kit reads; the largest known ones have 12 MB."""
 MAX_FAULTS = 20
 MAX_DIMENSIONS = 32
 MAX_EXTENT = 2**63
@@ -34,7 +34,7 @@ BITS = {
 
 
 class FormatError(Exception):
-    """The bytes are not a safetensors header; the text says why."""
+    """The bytes are not a safetensors header; the message says why."""
 
 
 class CutOffError(FormatError):
@@ -42,12 +42,12 @@ class CutOffError(FormatError):
 
 
 class TooLongError(FormatError):
-    """The header is within the format's limit and above the limit here."""
+    """The header is within the format's limit but above the kit's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tensor:
-    """One tensor, as the header describes it. `start` and `end` are bytes from the end of the header."""
+    """One tensor of a header. `start` and `end` are byte offsets from the end of the header."""
 
     name: str
     dtype: str
@@ -67,7 +67,7 @@ class Header:
     Attributes:
         tensors: in the order of their data.
         file_bytes: the size of a whole file with this header.
-        faults: violations of the format, in words; empty if the header is sound.
+        faults: messages about violations of the format; empty if the header is sound.
     """
 
     tensors: tuple[Tensor, ...]
@@ -76,10 +76,11 @@ class Header:
 
 
 def header_length(prefix: bytes, file_bytes: int) -> int:
-    """The length of the JSON header, from the first bytes of the file.
+    """Read the length of the JSON header from the first bytes of the file.
 
     Raises:
-        FormatError: there is no such length, or it is absurd.
+        FormatError: the length is missing or outside the format's limits.
+        CutOffError: the file is shorter than its header.
     """
     if len(prefix) < LENGTH_BYTES:
         why = msg(
@@ -109,11 +110,11 @@ def parse_header(data: bytes, file_bytes: int | None = None) -> Header:
     """Parse the JSON of a header (the bytes after the length).
 
     Args:
-        data: the JSON, all of it.
-        file_bytes: size of the whole file; None leaves it unchecked.
+        data: the whole JSON.
+        file_bytes: size of the whole file; None skips the check of the size.
 
     Raises:
-        FormatError: it is not a JSON object of tensors.
+        FormatError: the data is not a JSON object of tensors.
     """
     faults: list[str] = []
     tensors = sorted(_tensors(_object(data, faults), faults), key=lambda tensor: (tensor.start, tensor.end))
@@ -206,7 +207,7 @@ def _named(name: str) -> str:
 
 
 def _brief(value: object) -> str:
-    """A value of the header for a message; of a list or an object only its kind, for it may be endless."""
+    """A value of the header for a message; only the type of a list or an object, which may be very long."""
     return shown(repr(value), 40) if isinstance(value, (str, int, float)) else type(value).__name__
 
 
@@ -227,7 +228,7 @@ def _fill(tensors: list[Tensor], faults: list[str]) -> int:
 
 
 def _looks_like(data: bytes) -> str:
-    """A guess at the kind of file, for the message."""
+    """Guess the kind of file, for the message."""
     start = data.lstrip()[:9].lower()
     if start.startswith((b"<!doctyp", b"<html", b"<?xml")):
         return msg("; it looks like a web page that was saved under this name")

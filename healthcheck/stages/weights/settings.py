@@ -1,4 +1,4 @@
-"""Repairs in the words of a repository that takes its options from adapter.toml."""
+"""Rewrites repairs for a repository that takes its options from adapter.toml."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEAVES = re.compile(r"leave --(?P<option>[a-z-]+) out\b")
 
 
 def in_settings(finding: Finding, plan: LaunchPlan | None) -> Finding:
-    """The finding; its repair names the key of adapter.toml if that file, not deploy.sh, has the option."""
+    """Let the repair name the key of adapter.toml if that file, not deploy.sh, has the option."""
     if plan is None or not plan.settings.strip() or (plan.script and not _PLANNED.search(plan.script)):
         return finding
 
@@ -39,11 +39,11 @@ def _is_spelled_out(plan: LaunchPlan, match: re.Match[str]) -> bool:
 
 
 def _place(plan: LaunchPlan, key: str) -> str:
-    """The line that sets the key, else the one that has it commented out."""
+    """The line that sets the key, else the line where the key is commented out."""
     return line_of(plan, rf"\s*{key}\s*=") or line_of(plan, rf"\s*#\s*{key}\s*=") or SETTINGS
 
 
 def line_of(plan: LaunchPlan, pattern: str) -> str:
-    """The first line of adapter.toml that begins with a pattern; "" if none does."""
+    """The place of the first line of adapter.toml that begins with a pattern; "" if none does."""
     lines = enumerate(plan.settings.splitlines(), 1)
     return next((f"{SETTINGS}:{at}" for at, line in lines if re.match(pattern, line)), "")

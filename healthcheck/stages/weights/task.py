@@ -19,7 +19,7 @@ def task_of(facts: WeightsFacts) -> tuple[str, str]:
 
 
 def named_tasks(facts: WeightsFacts) -> Iterator[tuple[str, str]]:
-    """The task codes that somebody named, each with its source; the first one is judged."""
+    """The explicit task codes, each with its source; the first one is judged."""
     if facts.task is not None:
         yield (facts.task.value if isinstance(facts.task, contract.Task) else facts.task), "--task"
     card = facts.weights.card

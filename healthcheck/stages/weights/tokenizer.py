@@ -1,4 +1,4 @@
-"""The tokenizer files of a weights folder, and the chat templates that come with them."""
+"""Reads the tokenizer files of a weights folder and their chat templates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VOCABULARY = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A chat template and its file; `error` says why it cannot be used, "" if it can."""
+    """A chat template and its file; `error` says why the template cannot be used, "" if it can."""
 
     source: str
     text: str = ""
@@ -37,12 +37,12 @@ class Tokenizer:
     """The tokenizer files of a folder.
 
     Attributes:
-        vocabularies: the files that hold a vocabulary.
+        vocabularies: the files with a vocabulary.
         error: why tokenizer.json is not a tokenizer, "" if it is one or is absent.
         config: tokenizer_config.json.
-        templates: the chat templates, the one that an engine takes first in front.
-        tokens: special tokens by name (bos_token …), as a template is given them.
-        processor: there is a processor, as multimodal models have one.
+        templates: the chat templates in an engine's order of preference.
+        tokens: special tokens by name (bos_token …), as a template receives them.
+        processor: the folder has a processor, like those of multimodal models.
     """
 
     vocabularies: tuple[str, ...]
@@ -65,7 +65,7 @@ class _TokenizerJson:
 
 
 def read_tokenizer(folder: Folder) -> Tokenizer:
-    """Read the tokenizer files; what cannot be read is said in the record."""
+    """Read the tokenizer files; errors become part of the record."""
     config = read_document(folder, "tokenizer_config.json", MAX_CONFIG_BYTES)
     special = read_document(folder, "special_tokens_map.json", MAX_CONFIG_BYTES)
     return Tokenizer(
@@ -92,7 +92,7 @@ def _tokenizer_error(folder: Folder) -> str:
 
 
 def _templates(folder: Folder, config: JsonObject) -> tuple[Template, ...]:
-    """Source of the order: vLLM uses a processor's template first; transformers prefers the .jinja file."""
+    """Source of the order: vLLM prefers the template of a processor, transformers the .jinja file."""
     own = [_from_file(folder), *_from_config(config)]
     in_order = [*own[:1], _from_json(folder), *own[1:]] if _has_processor(folder) else [*own, _from_json(folder)]
     return tuple(template for template in in_order if template)
@@ -112,7 +112,7 @@ def _from_file(folder: Folder) -> Template | None:
 
 
 def decoded(source: str, data: bytes) -> Template:
-    """A template from the bytes of a file."""
+    """Decode a template from the bytes of a file."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

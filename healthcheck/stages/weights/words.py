@@ -1,4 +1,4 @@
-"""Figures, lists of names and recurring complaints in messages."""
+"""Words for messages: sizes, lists of names, and a finding for a broken document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AGAIN = msg("take it from the model's original repository again")
 
 
 def gigabytes(size_bytes: float) -> str:
-    """A size in powers of ten, as the service's limit is read: "1.24 GB"."""
+    """A size in powers of ten, like the service's limit: "1.24 GB"."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if abs(size_bytes) >= factor:
             return msg("{size_bytes:,.2f} {unit}", size_bytes / factor, unit)
@@ -22,12 +22,12 @@ def gigabytes(size_bytes: float) -> str:
 
 
 def some(names: Sequence[str], limit: int = 5) -> str:
-    """The first names of a list, and how many more there are."""
+    """The first names of a list, and the number of the others."""
     listed = ", ".join(shown(name) for name in names[:limit])
     return listed if len(names) <= limit else msg("{listed} and {names:,} more", listed, len(names) - limit)
 
 
 def broken(document: Document, fix: str = AGAIN) -> Finding:
-    """A document that is there and is not a JSON object."""
+    """A failure for a document that is present but not a JSON object."""
     seen = msg("{name} {error}", shown(document.name), document.error)
     return At(shown(document.name)).fail(expected=msg("a JSON object in UTF-8"), seen=seen, fix=fix)

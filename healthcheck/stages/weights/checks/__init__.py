@@ -30,7 +30,7 @@ AHEAD: tuple[Check[WeightsFacts], ...] = (
     task_supported,
     task_matches_weights,
 )
-"""Those that need the configuration of the weights and not the weights."""
+"""The checks that need the configuration of the weights but not the weights."""
 CHECKS: tuple[Check[WeightsFacts], ...] = (
     present,
     size_limit,

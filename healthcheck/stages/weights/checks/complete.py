@@ -151,7 +151,7 @@ def _cut_off(weights: Weights) -> Iterator[Finding]:
 
 
 def _is_loaded(weights: Weights, name: str) -> bool:
-    """Whether an engine would take it for the weights."""
+    """Whether an engine would load the file as weights."""
     return name.startswith("pytorch_model") and not weights.loaded and name not in weights.pointers
 
 
@@ -228,7 +228,7 @@ def _tensors(weights: Weights, index: Document, weight_map: dict[str, str]) -> I
 
 
 def _beside(weights: Weights, named: set[str]) -> Iterator[Finding]:
-    """Safetensors that the index does not name: vLLM does not load them."""
+    """Safetensors that the index does not name; vLLM does not load them."""
     others = [e.name for e in of_format(weights.files, Format.SAFETENSORS) if e.name not in named]
     stems = {found["stem"] for name in named if (found := SHARD.match(name))}
     mixed = [name for name in others if (found := SHARD.match(name)) and found["stem"] in stems]
@@ -241,7 +241,7 @@ def _beside(weights: Weights, named: set[str]) -> Iterator[Finding]:
 
 
 def _numbered(weights: Weights) -> Iterator[Finding]:
-    """Numbered shards without an index that would name them."""
+    """Gaps in numbered shards that no index names."""
     indexed = {str(name) for index in weights.indices for name in child(index.value, "weight_map").values()}
     names = [
         entry.name

@@ -24,13 +24,13 @@ from healthcheck.text.messages import msg
 
 OTHER_ENGINES = {"llama.cpp", "mindie"}
 COUNTS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
-"""Whole numbers above zero, in every part of a configuration."""
+"""Keys with a positive integer, in every part of a configuration."""
 FIGURES = (
     "rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", "norm_eps", "rope_theta",
     "initializer_range", "attention_dropout", "max_position_embeddings", "intermediate_size", "num_key_value_heads",
     "head_dim",
 )  # fmt: skip
-"""Numbers, or lists of them for each layer; null means the default."""
+"""Keys with a number or a list with one for each layer; null means the default."""
 PARTS = ("text_config", "llm_config", "language_config", "thinker_config", "vision_config")
 
 
@@ -130,7 +130,7 @@ def _architectures(facts: WeightsFacts) -> Findings:
 
 
 def _model_type(facts: WeightsFacts) -> Findings:
-    """Source: AutoConfig looks the configuration class up by model_type, before any architecture is."""
+    """Source: AutoConfig looks up the configuration class by model_type, before any architecture."""
     value, assumed = facts.weights.config.value, facts.releases()[0]
     model_type = text_of(value.get("model_type"))
     if model_type in assumed.model_types or value.get("auto_map"):
@@ -190,7 +190,7 @@ def _unknown(facts: WeightsFacts, named: str, architectures: tuple[str, ...], kn
 
 
 def _nowhere(facts: WeightsFacts, named: str, architectures: tuple[str, ...]) -> tuple[str, str]:
-    """What is known of architectures that no release registers, and what helps."""
+    """What is known about architectures that no release registers, and the repair."""
     assumed = facts.releases()[0]
     removed = next((name for name in architectures if name in assumed.removed), "")
     if removed:
@@ -226,9 +226,9 @@ def _near(architecture: str, release: Release) -> str:
 
 
 def wrong(value: JsonObject, prefix: str = "") -> Iterator[tuple[str, str, str]]:
-    """The keys of a configuration, and of its parts, whose value should be a number and is not.
+    """The keys of a configuration and its parts ("text_config.hidden_size") that should have a number but do not.
 
-    Each with the kind of value that is expected, and the value that is there: ("text_config.hidden_size", …).
+    Each key comes with the expected kind of value and the actual value.
     """
     for key in COUNTS:
         if key in value and not _is_count(value[key]):
@@ -241,7 +241,7 @@ def wrong(value: JsonObject, prefix: str = "") -> Iterator[tuple[str, str, str]]
 
 
 def _is_count(value: JsonValue) -> bool:
-    """A model may give a list, one for each layer or modality."""
+    """Whether the value is a count, or a list with one for each layer or modality."""
     if isinstance(value, list):
         return bool(value) and all(isinstance(each, int) for each in value)
     return _is_number(value) and value > 0 and value == int(value)
@@ -251,7 +251,7 @@ def _are_numbers(value: JsonValue) -> bool:
     if isinstance(value, list):
         return bool(value) and all(each is None or _is_number(each) for each in value)
     if isinstance(value, dict):
-        return bool(value)  # by the kind of layer, as some models have it
+        return bool(value)  # one for each kind of layer, as in some models
     return _is_number(value)
 
 

@@ -17,7 +17,7 @@ _LAYER = re.compile(r"^(?:model\.|language_model\.|thinker\.)+layers\.(\d{1,6})\
 _NORM = re.compile(r"^(?:model\.|language_model\.|thinker\.)+layers\.\d{1,6}\.input_layernorm\.weight$")
 _EMBEDDING = re.compile(r"^model\.embed_tokens\.weight$")
 _OWN_LAYOUT = {"longcat_flash", "nemotron-nas", "mllama"}
-"""Model types whose layers are numbered or whose vocabulary is counted in another way."""
+"""Model types that number layers or count the vocabulary in their own way."""
 
 
 @check(

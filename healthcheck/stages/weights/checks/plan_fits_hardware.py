@@ -22,7 +22,7 @@ from healthcheck.stages.weights.settings import in_settings
 from healthcheck.text.messages import joined, msg
 
 MAX_DIGITS = 9
-"""No machine has a device with a longer number."""
+"""Digits of the longest device number."""
 KIND_SIZES = (1, 2, 4, 8, 16)
 
 
@@ -88,7 +88,7 @@ def plan_fits_hardware(facts: WeightsFacts) -> Findings:
 
 
 def _rule(facts: WeightsFacts) -> Rule | None:
-    """What the service's profile says of the devices, if those are judged."""
+    """The rule of the service's profile about the devices, if these devices are judged."""
     judged = ((contract.NPUS, facts.npus), (contract.NPU, facts.npu))
     said = contract.service()
     return next((rule for rule, value in judged if value and value in {said.npu, said.npus}), None)
@@ -137,7 +137,7 @@ def _length(facts: WeightsFacts, demand: Demand) -> Findings:
 
 
 def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
-    """The devices that deploy.sh makes visible to the engine."""
+    """Judge the devices that deploy.sh makes visible to the engine."""
     listed = facts.server.env.get("ASCEND_RT_VISIBLE_DEVICES", "") if facts.server else ""
     numbers = [part.strip() for part in listed.split(",") if part.strip()]
     known = bool(numbers) and all(number.isdecimal() for number in numbers)
@@ -166,7 +166,7 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
 
 
 def _kv_fits(shape: Shape, tensor: int) -> bool:
-    """Source: vLLM's QKVParallelLinear: key-value heads are divided, or replicated if there are fewer."""
+    """Source: vLLM's QKVParallelLinear divides key-value heads, or replicates them if there are too few."""
     if shape.latent:
         return True
     return shape.kv_heads % tensor == 0 if shape.kv_heads >= tensor else tensor % shape.kv_heads == 0
@@ -177,7 +177,7 @@ def _divides(shape: Shape, tensor: int) -> bool:
 
 
 def _largest(shape: Shape | None, npus: int) -> int:
-    """The largest tensor parallel size on so many devices that the heads allow."""
+    """The largest tensor parallel size for the heads on at most `npus` devices."""
     return max(size for size in KIND_SIZES if size <= npus and (shape is None or _divides(shape, size)))
 
 
@@ -213,13 +213,13 @@ def _too_many(demand: Demand, npus: int) -> Findings:
 
 
 def _room(demand: Demand, npu: Npu) -> int:
-    """Bytes that are left for the cache on a device beside the weights, before working memory."""
+    """Bytes that the weights leave on a device for the cache and working memory."""
     weights = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, demand.layout)
     return int(npu.usable_bytes * demand.utilization) - weights
 
 
 def _longest(demand: Demand, npu: Npu) -> int | None:
-    """The longest sequence that fits beside working memory; None if it cannot be reckoned."""
+    """The longest sequence that fits with working memory; None if unknown."""
     if demand.shape is None or demand.context is None:
         return None
     room = _room(demand, npu) - memory.OVERHEAD_BYTES
@@ -277,7 +277,7 @@ def _shorter(demand: Demand, npu: Npu, npus: int, longest: int) -> str:
 
 
 def _spread(demand: Demand, npu: Npu, npus: int) -> str:
-    """Expert parallelism if that is enough, or the smallest tensor parallel size that would hold the model."""
+    """Suggest expert parallelism if it is enough, or the smallest tensor parallel size that fits the model."""
     shape, parallel = demand.shape, replace(demand.layout, experts=True)
     spread = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, parallel)
     enough = spread + memory.OVERHEAD_BYTES < npu.usable_bytes * demand.utilization
@@ -293,7 +293,7 @@ def _spread(demand: Demand, npu: Npu, npus: int) -> str:
 
 
 def _anywhere(demand: Demand) -> Findings:
-    """For no named kind: which usual devices would fit, and a warning if none does."""
+    """Without a kind of NPU: name the usual devices that fit, and warn if none does."""
     kinds = [hardware.find(name)[0] for name in hardware.USUAL]
     yield from _numbers(demand, kinds[0], warn)
     devices = demand.layout.devices

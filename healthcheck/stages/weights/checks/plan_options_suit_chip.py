@@ -1,4 +1,4 @@
-"""plan/options-suit-chip: the options are ones that the release takes on the chip."""
+"""plan/options-suit-chip: the release accepts the options on the chip."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TABLE = DATA / "chip-options.json"
 
 
 class Model(enum.Enum):
-    """The launches that a rule is about."""
+    """The kind of launch that a rule applies to."""
 
     EXPERTS = "experts-over-devices"
     STATE = "state-in-32-bits"
@@ -32,12 +32,12 @@ class Model(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionRule:
-    """One rule.
+    """A rule for one option.
 
     Attributes:
-        chips: families by the name that vllm-ascend gives them.
+        chips: families, under vllm-ascend's names.
         releases: a specifier of vllm-ascend releases.
-        option: its long name; `value` is the one that it has to have, None if it must be absent.
+        option: its long name; `value` is the required value, None if the option must be absent.
         level: FAIL or WARN.
         because: what happens otherwise.
     """
@@ -129,7 +129,6 @@ def _broken(facts: WeightsFacts, rule: OptionRule, chip: str) -> Finding:
 
 
 def _rules_of(family: Family, release: str) -> tuple[OptionRule, ...]:
-    """The rules for a chip in a release."""
     rules = json_text.load_as(TABLE.read_bytes(), _Table).rules
     return tuple(rule for rule in rules if family in rule.chips and stacks.in_range(release, rule.releases))
 

@@ -1,4 +1,4 @@
-"""plan/options-suit-weights: the weights have what the server's options ask of them."""
+"""plan/options-suit-weights: the weights have the parts that the server's options require."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LAST_WITHOUT = "0.23.0"
 BY_PATTERN = re.compile(r"tekken\.json|tokenizer\.(?:mm\.)?model\.v.*")
 """Source: find_tokenizer_file of vllm/transformers_utils/tokenizers/mistral.py, 0.11.0."""
 BY_SUFFIX = re.compile(r"tekken\.json|[^.]+\.model(?:\.v\d+(?:m\d+)?)?")
-"""Source: get_one_valid_tokenizer_file of mistral-common, which vLLM asks from 0.12.0 on."""
+"""Source: get_one_valid_tokenizer_file of mistral-common, which vLLM calls since 0.12.0."""
 FIRST_BY_SUFFIX = "0.12.0"
 OPTION = "speculative-config"
 _LAYER = re.compile(r"\.layers\.(\d{1,6})\.")
@@ -148,7 +148,7 @@ def _model(facts: WeightsFacts) -> str:
 
 
 def _speculative(facts: WeightsFacts) -> JsonObject:
-    """--speculative-config with its dotted keys; empty where it is absent or not JSON."""
+    """--speculative-config with its dotted keys; empty if absent or not JSON."""
     try:
         value = json_text.load((facts.option(OPTION) or "{}").encode())
     except KitError:
@@ -162,20 +162,20 @@ def _speculative(facts: WeightsFacts) -> JsonObject:
 
 
 def _drafts_for_itself(facts: WeightsFacts, config: JsonObject) -> bool:
-    """Whether the served model is its own draft model: an MTP method without another one."""
+    """Whether the served model is its own draft model: an MTP method without another draft model."""
     model = text_of(config.get("model"))
     own = not model or (facts.plan is not None and model == facts.plan.model_path)
     return own and text_of(config.get("method")).endswith("mtp")
 
 
 def _names_of(weights: Weights) -> frozenset[str]:
-    """What vLLM knows a model with MTP by: its type and its first architecture."""
+    """The names by which vLLM recognises a model with MTP: its type and its first architecture."""
     config = weights.config.value
     return frozenset((text_of(config.get("model_type")), *words(config.get("architectures"))[:1]))
 
 
 def _has_mtp_tensors(weights: Weights) -> bool:
-    """Whether a file that is loaded has a tensor of an MTP layer; True where no header could be read."""
+    """Whether a loaded file has a tensor of an MTP layer; True if no header could be read."""
     names = [tensor.name for tensor in weights.tensors]
     layers = integer(weights.text_config.get("num_hidden_layers")) or 0
     beyond = (int(found[1]) >= layers for name in names if (found := _LAYER.search(name)))

@@ -66,7 +66,7 @@ def present(facts: WeightsFacts) -> Findings:
 
 
 def _no_folder(facts: WeightsFacts) -> Findings:
-    """A failure if deploy.sh serves a folder inside MODEL_PATH that the weights do not have."""
+    """Fail if deploy.sh serves a folder inside MODEL_PATH that the weights do not have."""
     below = facts.plan.served_below if facts.plan else ""
     whole = facts.weights.whole
     real = whole.real_name(below)
@@ -81,7 +81,7 @@ def _no_folder(facts: WeightsFacts) -> Findings:
 
 
 def _why_absent(weights: Weights, names: list[str]) -> tuple[str, str]:
-    """What is there in the place of weights, and what helps."""
+    """What the folder has instead of weights, and the repair."""
     if not names:
         seen = msg("the folder is empty")
         return seen, msg("download the weights into it, or give the folder that holds them")

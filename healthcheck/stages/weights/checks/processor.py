@@ -1,4 +1,4 @@
-"""weights/processor: a model of images or sounds has the files that prepare them."""
+"""weights/processor: a model for images or audio has the files of its processor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""weights/quantization-scheme: the release has the schemes that the weights name, for the chip and the layers."""
+"""weights/quantization-scheme: the release has the weights' schemes for the chip and the layers."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def quantization_scheme(facts: WeightsFacts) -> Findings:
 
 
 def _beside_schemes(beside: str, row: stacks.Row) -> Iterator[Finding]:
-    """What a release's own code for FP8 weights of MiniMax-M2 makes of them."""
+    """Judge the release's special code for FP8 weights of MiniMax-M2."""
     if beside == schemes.EXPANDED:
         yield note(msg("{label} turns FP8 weights of MiniMax-M2 into 16 bits while it loads them", row.label()))
         return
@@ -153,7 +153,7 @@ def _refusal(config: JsonObject, named: Named, registry: Registry, family: Famil
 
 
 def _label(config: JsonObject, named: Named, registry: Registry) -> str:
-    """The scheme as the registry has it: for FP8 there are schemes of DeepSeek-V4 beside the general ones."""
+    """The scheme's label in the registry, which for FP8 has schemes of DeepSeek-V4 besides the general ones."""
     usual = f"{named.scheme.removesuffix(f' {IN_GROUPS}')} {named.layer.value}"
     if named.scheme != "FP8" or (registry.fp8_in_blocks and not _is_deepseek_v4(config)):
         return usual
@@ -166,7 +166,7 @@ def _is_deepseek_v4(config: JsonObject) -> bool:
 
 
 def _demands(config: JsonObject, label: str, registry: Registry) -> str:
-    """What the scheme's class needs of config.json, and does not find; "" if nothing."""
+    """What the scheme's class needs in config.json but does not find; "" if nothing."""
     absent = [key for key in registry.reads.get(label, ()) if key not in config]
     if absent and not _is_deepseek_v4(config):
         return msg(
@@ -200,7 +200,7 @@ def _remedy(config: JsonObject, named: Named, registry: Registry, family: Family
 
 
 def _takes(config: JsonObject, named: Named, registry: Registry, family: Family, method: str) -> bool:
-    """Whether a release runs the scheme on the chip, or has code of its own for the model that needs none."""
+    """Whether a release runs the scheme on the chip, or has special code for the model that needs no scheme."""
     beside = registry.fp8_of(text_of(config.get("model_type")), family) if method == "fp8" else ""
     if beside:
         return beside == schemes.EXPANDED

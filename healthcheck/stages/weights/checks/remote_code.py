@@ -1,4 +1,4 @@
-"""weights/remote-code: code that comes with the weights, against --trust-remote-code."""
+"""weights/remote-code: --trust-remote-code fits the code that comes with the weights."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _references(auto_map: JsonObject) -> Iterator[str]:
 
 
 def _missing(folder: Folder, file: str, seen: set[str]) -> list[str]:
-    """The files of a module and its relative imports that are not in the folder."""
+    """The missing files of a module and its relative imports."""
     if file in seen or len(seen) > 50:
         return []
     seen.add(file)

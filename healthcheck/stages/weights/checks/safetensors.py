@@ -80,7 +80,7 @@ def _fault(shard: Shard, loaded: set[str]) -> Finding:
 
 
 def _twice(weights: Weights) -> Iterator[Finding]:
-    """Tensors that are in two files, without an index that assigns them."""
+    """Warn about a tensor that is in two files without an index."""
     if any(index.name.endswith(".safetensors.index.json") for index in weights.indices):
         return
     holders: dict[str, str] = {}

@@ -102,7 +102,7 @@ def _what_to_delete(weights: Weights, excess: int) -> str:
 
 
 def _spares(weights: Weights) -> Iterator[tuple[Entry, ...]]:
-    """Sets of files that can go, the surest first, then all of them together."""
+    """Sets of files that can be deleted, the safest first, then all of them together."""
     partial = tuple(entry for entry in weights.whole.entries if is_partial(entry.name))
     foreign = of_format(weights.whole.entries, Format.FOREIGN, top=False)
     deeper = tuple(e for e in of_format(weights.whole.entries, *Format, top=False) if not e.at_top)

@@ -61,7 +61,7 @@ def task_matches_weights(facts: WeightsFacts) -> Findings:
 
 
 def _card(facts: WeightsFacts) -> Findings:
-    """Warns if the weights' model card names a task other than chat."""
+    """Warn if the weights' model card names a task other than chat."""
     card = facts.weights.card
     if card.task in NOT_GENERATING_TAGS:
         seen = msg("{task_key}: {task}, though the architecture generates text", card.task_key, card.task)

@@ -67,7 +67,7 @@ def task_supported(facts: WeightsFacts) -> Findings:
 
 
 def _contradictions(facts: WeightsFacts) -> Findings:
-    """Warns of each other source that names another task than the one that is judged."""
+    """Warn about each source that names another task than the judged one."""
     (code, source), *others = [*named_tasks(facts), ("", "")]
     for other, where in others:
         if other and other != code:

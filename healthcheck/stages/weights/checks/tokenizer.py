@@ -1,4 +1,4 @@
-"""weights/tokenizer: the tokenizer, and the chat template without which no chat request is answered."""
+"""weights/tokenizer: the weights have a tokenizer and a chat template, which every chat request needs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from healthcheck.text.messages import mapped, msg
 
 ORIGINAL = msg("take the file from the model's original repository")
 OTHERS_TEMPLATES = {"llama.cpp", "lmdeploy", "mindie", "sglang"}
-"""Engines that bring chat templates of their own for many models."""
+"""Engines with their own chat templates for many models."""
 TURNS = ("user", "assistant", "user", "assistant", "user", "assistant", "user", "assistant", "user")
 """The roles of the evaluation client's stock prompt: four worked examples and the question, no system message."""
 
@@ -131,7 +131,7 @@ def _files(facts: WeightsFacts) -> Findings:
 
 
 def _is_on_a_hub(facts: WeightsFacts, name: str) -> bool:
-    """Whether an option names "organisation/model", and not a folder of the repository."""
+    """Whether a name is "organisation/model" and not a folder of the repository."""
     shipped = facts.submission.paths if facts.submission else ()
     return (
         name.count("/") == 1 and name[0] not in "/.~" and not any(path.startswith(f"{name}/") for path in shipped)
@@ -197,7 +197,7 @@ def _without(facts: WeightsFacts) -> Findings:
 
 
 def _flagged(facts: WeightsFacts, value: str) -> Template:
-    """The template that --chat-template names: a file of the weights or of the repository, or the text itself."""
+    """The template of --chat-template: a file of the weights or the repository, or the option's value itself."""
     source = f"--chat-template {shown(value, 80)}"
     if "{{" in value or "{%" in value or "\n" in value:
         return Template(source="--chat-template", text=value)
@@ -251,7 +251,7 @@ def _rendering(facts: WeightsFacts, template: Template) -> Findings:
 
 
 def _arguments(facts: WeightsFacts) -> dict[str, JsonValue]:
-    """The template's variables that deploy.sh sets."""
+    """The template variables that deploy.sh sets."""
     try:
         value = json.loads(facts.option("default-chat-template-kwargs", "chat-template-kwargs") or "{}")
     except (ValueError, RecursionError):
@@ -261,7 +261,7 @@ def _arguments(facts: WeightsFacts) -> dict[str, JsonValue]:
 
 
 def _better(plain: Rendered, parts: Rendered) -> Rendered:
-    """Engines pass text to a template, or a list of parts if it iterates over the content."""
+    """Choose a rendering as engines do: they pass text, or a list of parts if the template iterates over it."""
     last = "asks: 6*7?"
     fits = not plain.error and last in plain.text
     return plain if fits or parts.error or last not in parts.text else parts
