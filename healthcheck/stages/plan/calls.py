@@ -1,7 +1,7 @@
-"""What a program in Python is recorded to call; its servers are named after their library, with CALL in front."""
+"""Names of recorded Python calls. The name of a server is CALL with the library that starts it."""
 
 CALL = "python:"
 LOADS_MODEL = f"{CALL}model"
 DOWNLOADS = f"{CALL}download"
 GUESSED = f"{CALL}guessed"
-"""What it depends on, where a real library would have answered something."""
+"""The program depends on values that only the real libraries can return."""

@@ -1,4 +1,4 @@
-"""Recorded commands and names as a message quotes them: the submission chooses how long they are."""
+"""Quotes recorded commands and names in messages, with limits: the submission chooses their length."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ QUOTED_CHARACTERS = 300
 
 
 def command_text(argv: Sequence[str]) -> str:
-    """The command as a person would type it, without its secrets, cut where it is too long for a message."""
+    """The command as a person would type it, without secrets, cut to the length of a message."""
     words = [word for word in argv if not word.startswith("#route ")]
     if words and words[0].startswith(calls.CALL):
         return f"{words[0].removeprefix(calls.CALL)[:NAME_CHARACTERS]}.run(…) in Python"

@@ -1,4 +1,4 @@
-"""What deploy.sh would launch, gathered by a dry run."""
+"""Gathers what deploy.sh would launch, by a dry run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from healthcheck.text.messages import msg
 _TABLES = {
     Family.A3: "dies", Family.P310: "no-hbm", Family.B310: "no-hbm", Family.I310: "no-hbm", Family.A5: "wide",
 }  # fmt: skip
-"""Layouts of npu-smi other than "hbm", that of the 910A and 910B."""
+"""Layouts of npu-smi other than "hbm", which the 910A and 910B have."""
 
 
 def gather(
@@ -33,17 +33,17 @@ def gather(
     devices: Devices | None = None,
     sandbox: Box | None = None,
 ) -> LaunchPlan:
-    """Run deploy.sh in a sandbox, under each shell that it may be run by, and with a MODEL_PATH that needs quotes.
+    """Run deploy.sh in a sandbox, under each shell that may run it, and with a MODEL_PATH that needs quotes.
 
     Tell the author beforehand that the script runs. Nothing outside the sandbox is changed.
 
     Args:
         submission: the committed files.
-        weights: the directory that MODEL_PATH names.
-        limits: what the dry run may use; the default is enough for ordinary scripts.
-        consent: where the system has no sandbox, run the script with all that this user may do.
-        devices: the NPUs that the script sees (default: one 910B3), beside the packages of the submission's stack.
-        sandbox: what the script is run in, else the strictest that there is.
+        weights: the folder for MODEL_PATH.
+        limits: limits of the dry run; the default is enough for ordinary scripts.
+        consent: run the script unconfined if the system has no sandbox.
+        devices: the NPUs that the script sees (default: one 910B3), with the packages of the submission's stack.
+        sandbox: the sandbox to use, else the strictest one available.
 
     Raises:
         UsageError: the submission or the weights cannot be read.
@@ -67,12 +67,12 @@ def gather(
 
 
 def _shown(stack: str, devices: Devices) -> Mapping[str, object]:
-    """What the stubs show of a row of the version matrix ("" is the default one) and of devices, as JSON.
+    """The row of the version matrix ("" for the default) and the devices that the stubs show, as JSON.
 
-    `versions` are as pip names the packages, `python_versions` by module, where `__version__` differs from that;
-    `cuda_only` are packages that need CUDA, with their modules; `port` is where a server may listen that does not
-    say its own. Of the devices, `per_card` is how many a card has, `name` as npu-smi prints it, `soc` and
-    `usable_bytes` as torch_npu does, `table` the layout of npu-smi.
+    `versions` are by package; `python_versions` by module, where `__version__` differs from the package's;
+    `cuda_only` are packages that need CUDA, with their modules; `port` is the port of a server without a known one.
+    Of the devices, `per_card` is their number on a card, `name` the one that npu-smi prints, `soc` and
+    `usable_bytes` those of torch_npu, `table` the layout of npu-smi.
     """
     row, kind = stacks.row(stack or stacks.DEFAULT), devices.kind
     return {

@@ -1,4 +1,4 @@
-"""The service's image as the dry run shows it: its folders, and the programs and libraries that have a stub."""
+"""The service's image in the dry run: its folders, and the programs and libraries with a stub."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 STUBS_FOLDER = Path(__file__).resolve().parent / "dry_run" / "stubs"
 IMAGE_SOURCES = "/vllm-workspace/"
 IMAGE_FOLDERS = (f"{IMAGE_SOURCES}vllm", f"{IMAGE_SOURCES}vllm-ascend", "/workspace")
-"""Folders of the official vllm-ascend image, the last one empty; which image the service has is unknown.
+"""Folders of the official vllm-ascend image, the last one empty; the service's image is unknown.
 
 Source: its Dockerfile.
 """
 IMAGE_PACKAGES = "/usr/local/python3/lib/python3/site-packages/"
-"""Where the stubs of libraries say that they are installed: the folders are there, and few of the files."""
+"""Where the stubs of libraries claim to be installed: it has their folders, but few of their files."""
 STUBS = {
     script: tuple(names.split())
     for script, _, names in (
         line.partition(":") for line in (STUBS_FOLDER / "programs.txt").read_text("ascii").splitlines()
     )
 }
-"""The programs that each script of stubs stands for."""
+"""The programs that each stub script replaces."""
 STUBBED = frozenset(name for names in STUBS.values() for name in names)
-"""The programs that stubs replace wherever the search path is kept."""
+"""The programs that stubs replace as long as the script keeps the search path."""

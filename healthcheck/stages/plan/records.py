@@ -1,4 +1,4 @@
-"""What a dry run recorded: the commands, the servers among them, and how each run of deploy.sh ended."""
+"""The recording of a dry run: commands, servers, and how each run of deploy.sh ended."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from healthcheck.sandbox.job import EndedBy, Mode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedCommand:
-    """One command that deploy.sh, or a program that it started, ran against a stub.
+    """A command that deploy.sh, or a program of it, ran against a stub.
 
     Attributes:
-        program: the base name that it was called by.
+        program: the base name of the called program.
         argv: the whole argument vector, program first.
-        cwd: the working directory, as the sandbox names it.
-        where: "deploy.sh:7" where the line was found, else empty.
-        alive: it still ran when the dry run ended.
-        texts: the text of configuration files and lists of packages among its arguments, by the name given.
+        cwd: the working directory in the sandbox.
+        where: the line ("deploy.sh:7"), "" if not found.
+        alive: the command still ran when the dry run ended.
+        texts: configuration and requirements files among the arguments, by their names there.
     """
 
     program: str
@@ -32,7 +32,7 @@ class RecordedCommand:
 
 
 class Api(enum.Enum):
-    """What a server offers. HEADLESS has no HTTP server; OPENAI_OTHER has other routes than chat."""
+    """The API of a server. HEADLESS has no HTTP server; OPENAI_OTHER has other routes than chat."""
 
     OPENAI_CHAT = "openai-chat"
     OPENAI_OTHER = "openai-other"
@@ -57,8 +57,8 @@ class PortSource:
     """Where a server's port comes from, or why it is unknown.
 
     Attributes:
-        text: as findings quote it: "--port 80", "PORT=80", "c.yaml:1".
-        where: the line of the configuration file ("c.yaml:1"); "" where it is unknown or there is none.
+        text: the source in a finding: "--port 80", "PORT=80", "c.yaml:1".
+        where: the line of the configuration file ("c.yaml:1"); "" if unknown or without a file.
     """
 
     kind: Origin
@@ -72,23 +72,23 @@ class ServerCommand:
 
     Attributes:
         engine: the name of a row of `servers.engines`, or "unknown".
-        argv: as the engine receives it, without `vllm serve` or `python -m module` in front.
+        argv: the arguments of the engine, after `vllm serve` or `python -m module`.
         command: the command as a person would type it.
-        foreground: deploy.sh stays for as long as the server does.
-        config_problem: why the engine cannot read its --config file, "" where it can or there is none.
-        unread_config: its --config file where that is too long to be recorded whole: its options are unknown.
-        limit_s: after how long what started the server ends it (`timeout 600 vllm serve …`); None without a limit.
-        model: the weights that it would serve, resolved as a path where it is one; None is unknown.
-        port: None is unknown, or what `port_source` has is not a number.
-        served_names: under which the model is served, the engine's default included; empty where it is unknown.
-        api_key: where a key is demanded ("--api-key", "VLLM_API_KEY"), never the key.
-        missing_files: options with the files that they name and that were not there ("--config conf/c.yaml").
-        missing_variables: environment variables ("NAME=value") that name files which were not there either.
-        missing_code: options with the Python modules that they name and that are in no folder of the server's
-            search path; those that only its working directory has are in beside_code.
-        hub_names: options with the models beside the weights that they name as a hub does ("--tokenizer org/name").
-        options: every option of the command line and of its configuration file by long name without dashes in
-            front, underscores as dashes; "" for a bare switch, the last one where it is given repeatedly.
+        foreground: deploy.sh keeps running while the server runs.
+        config_problem: why the engine cannot read its --config file, "" if it can or has none.
+        unread_config: its --config file, if too long to be recorded whole; its options are unknown.
+        limit_s: the time limit of the server (`timeout 600 vllm serve …`); None without a limit.
+        model: the weights to serve, as a resolved path or a name; None if unknown.
+        port: None if unknown, or if `port_source` has no number.
+        served_names: the served model names, including the engine's default; empty if unknown.
+        api_key: the source of a required key ("--api-key", "VLLM_API_KEY"), never the key.
+        missing_files: options with a missing file ("--config conf/c.yaml").
+        missing_variables: environment variables ("NAME=value") with a missing file.
+        missing_code: options with a Python module that is not on the server's search path; `beside_code` has those
+            with a module in its working directory only.
+        hub_names: options with a model of a hub, besides the weights ("--tokenizer org/name").
+        options: all options of the command line and the configuration file, by long name without leading dashes
+            and with dashes for underscores; "" for a bare switch, the last value of a repeated option.
     """
 
     engine: str
@@ -117,22 +117,22 @@ class ServerCommand:
 
     @property
     def quoted(self) -> str:
-        """The command as a message quotes it."""
+        """The command in a message."""
         return self.command
 
     @property
     def place(self) -> str:
-        """The line of deploy.sh that starts it, else its command."""
+        """The line of deploy.sh that starts the server, else its command."""
         return self.where or self.command
 
     def option(self, name: str) -> str | None:
-        """The value of an option by its long name; "" for a bare switch, None where it is absent."""
+        """The value of an option by its long name; "" for a bare switch, None if absent."""
         return self.options.get(name.lstrip("-").replace("_", "-"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedCommand:
-    """A command that the shell ran, with values in place of variables; `line` is 0 outside deploy.sh."""
+    """A command in the shell's trace, with values in place of variables; `line` is 0 outside deploy.sh."""
 
     text: str = ""
     line: int = 0
@@ -140,14 +140,14 @@ class TracedCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShellRun:
-    """How deploy.sh went under one shell.
+    """A run of deploy.sh under one shell.
 
     Attributes:
-        exit_status: None if it was still running when the dry run ended, as a script with a server should.
-        stderr, stdout: the first and last parts, decoded; `stderr_after` what was said once the server was ended.
-        traced: the last commands of a run that ended by itself with an error, or because its server did not get
-            ready, or at the time limit; empty where they are unknown.
-        slept_s: how long it meant to sleep in total. `polled`: it asked a server whether it is ready.
+        exit_status: None if the script still ran at the end of the dry run, as a script with a server should.
+        stderr, stdout: the first and last parts, decoded; `stderr_after` is the output after the server's end.
+        traced: the last commands of a run that ended with an error, at the time limit, or because its server did
+            not become ready; empty if unknown.
+        slept_s: how long the script meant to sleep in total. `polled`: it polled a server.
     """
 
     shell: str
@@ -164,7 +164,7 @@ class ShellRun:
 
 
 class Sourced(enum.Enum):
-    """How deploy.sh sourced a set_env.sh that the real one does not take; by the mark that its stub leaves."""
+    """How deploy.sh sourced a set_env.sh in a way that fails with the real one; by the mark of its stub."""
 
     ATB_UNDER_U = "atb-under-u"
     CANN_WITHOUT_BASH = "cann-without-bash"
@@ -172,15 +172,15 @@ class Sourced(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observations:
-    """What the dry run showed beside commands, and how the script was kept from this machine.
+    """Observations of the dry run other than commands, and the mode of its sandbox.
 
     Attributes:
-        stricter: why there was no sandbox of a stricter mode; "" where none was tried.
+        stricter: why no stricter mode was used; "" if none was tried.
         network: the script could reach the network.
-        trouble: why there was no dry run, of one that ended by COPY.
-        sourced: the environment scripts that were sourced in a way that the real ones do not take.
-        refused_ports: polled again and again, while no recorded server listened on them.
-        unknown_models: asked of recorded servers that do not serve them.
+        trouble: why the dry run failed, if it ended by COPY.
+        sourced: the environment scripts that were sourced in a way that fails with the real ones.
+        refused_ports: ports that were polled repeatedly while no recorded server listened there.
+        unknown_models: models requested from recorded servers that do not serve them.
     """
 
     mode: Mode = Mode.ISOLATED
@@ -193,7 +193,7 @@ class Observations:
 
     @property
     def isolated(self) -> bool:
-        """Whether the script saw a machine of its own, and not this one."""
+        """Whether the script saw a machine of its own."""
         return self.mode is Mode.ISOLATED
 
 
@@ -202,21 +202,21 @@ class LaunchPlan:
     """What deploy.sh would launch.
 
     Attributes:
-        server: the server nearest to what the service reaches, although its port, its API or its end may be wrong;
-            None only if none was started.
-        servers: all of them in the order in which they were started.
-        commands: everything that was recorded.
-        spaced: the server of a second run, in which MODEL_PATH has spaces and characters beyond ASCII.
-        model_path: what MODEL_PATH was, `spaced_model_path` what it was in the second run.
-        given_path: the folder of the weights as it was given, outside the sandbox.
-        root: where the copy of the submission was; recorded paths below it are the submission's own.
-        run: the run that the verdict rests on; `others` are those under other shells.
-        loading_run: one in which no server ever gets ready; None where deploy.sh does not wait for one.
-        script: the text of deploy.sh. `settings`: that of adapter.toml, "" where there is none.
-        observed: what the run that the verdict rests on showed beside its commands.
-        required: the packages, addresses and folders that requirements.txt asks for.
-        unshipped: files that the author's working tree has and the committed tree has not.
-        stack: the chosen row of the version matrix; "" is the default one.
+        server: the server that the service most likely reaches, even with a wrong port or API or in the background;
+            None only if no server was started.
+        servers: all servers in the order of their start.
+        commands: all recorded commands.
+        spaced: the server of a second run, whose MODEL_PATH has spaces and non-ASCII characters.
+        model_path: MODEL_PATH of the first run, `spaced_model_path` of the second run.
+        given_path: the author's folder of the weights, outside the sandbox.
+        root: the folder of the submission's copy; recorded paths below it belong to the submission.
+        run: the run that determines the verdict; `others` are those under other shells.
+        loading_run: a run in which no server becomes ready; None if deploy.sh does not wait for its server.
+        script: the text of deploy.sh. `settings`: the text of adapter.toml, "" without one.
+        observed: observations of `run`.
+        required: the packages, URLs and folders in requirements.txt.
+        unshipped: files of the author's working copy that are not committed.
+        stack: the chosen row of the version matrix; "" for the default.
     """
 
     server: ServerCommand | None
@@ -240,7 +240,7 @@ class LaunchPlan:
 
     @property
     def served_below(self) -> str:
-        """What of the weights is served, relative to MODEL_PATH; "" where it is MODEL_PATH itself."""
+        """The served path relative to MODEL_PATH; "" for MODEL_PATH itself."""
         model = os.path.normpath(self.server.model or "") if self.server else ""
         inside = f"{self.model_path.rstrip('/')}/"
         return model.removeprefix(inside) if model.startswith(inside) else ""

@@ -1,4 +1,4 @@
-"""The repairs that findings name: for a server's options, and for what deploy.sh needs and does not get."""
+"""Repairs for findings: for a server's options, and for what deploy.sh needs but lacks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PORT_OPTIONS = {"lmdeploy": "--server-port"}
 _HOST_OPTIONS = {"lmdeploy": "--server-name"}
 _NAME_OPTIONS = {"llama.cpp": "--alias", "lmdeploy": "--model-name"}
 _CANN = "/usr/local/Ascend/ascend-toolkit"
-"""Where the official vllm-ascend image has it. Source: its Dockerfile."""
+"""The place of CANN in the official vllm-ascend image. Source: its Dockerfile."""
 BASH_ONLY = {"source", "[["}
 _OUTSIDE = {
     msg("a container engine"): ("docker", "podman", "nerdctl", "docker-compose"),
@@ -39,7 +39,7 @@ _OUTSIDE = {
 }
 _FOREIGN = {program: what for what, programs in _OUTSIDE.items() for program in programs}
 _AROUND = {"a container engine", "a terminal", "a cluster"}
-"""What launch scripts put around the server's command."""
+"""What launch scripts wrap the server's command in."""
 _SECRET = re.compile(r"(?:^|_)(?:TOKEN|KEY|SECRET|PASSWORD)$")
 _MODEL = re.compile(r"^(?:\w+_)?MODEL(?:_(?:PATH|DIR|NAME|ID))?$")
 _ENVIRONMENT = re.compile(
@@ -77,7 +77,7 @@ def host(server: ServerCommand) -> str:
 
 
 def name(server: ServerCommand, option: str, model_path: str) -> str:
-    """How to serve the model under the weight path; `option` is the one that gives it another name."""
+    """How to serve the model under the weight path; `option` is the option that sets another name."""
     if server.engine == "mindie":
         return msg('set "modelName" to the value of MODEL_PATH in MindIE\'s config.json')
     if server.engine in {"vllm", "sglang", "lmdeploy"} and option and model_path in server.argv:
@@ -97,7 +97,7 @@ def no_tls(server: ServerCommand) -> str:
 
 
 def own_model_path(number: int) -> str:
-    """What to do about a line of deploy.sh that gives MODEL_PATH another value."""
+    """How to repair a line of deploy.sh that changes MODEL_PATH."""
     return msg("take line {number} out: it puts another value into the MODEL_PATH that the service sets", number)
 
 
@@ -110,7 +110,7 @@ def _shipped(plan: LaunchPlan, name: str) -> str:
 
 
 def demanded(plan: LaunchPlan, name: str) -> str:
-    """What to do about an environment variable that the service does not set."""
+    """How to repair the use of an environment variable that the service does not set."""
     if _SECRET.search(name):
         return msg("remove every use of {name}: the service provides no token and sends no key", name)
     return msg("give it a default: ${{{name}:-{default}}}", name, _default(plan, name))
@@ -151,7 +151,7 @@ def _argument(plan: LaunchPlan, said: Complaint) -> str:
 
 
 def _default(plan: LaunchPlan, name: str) -> str:
-    """The value that a variable or an argument has to have, as far as its use tells it."""
+    """Guess the required value of a variable or an argument from its use."""
     use = rf"[\"']?\$\{{?{re.escape(name)}(?!\w)"
     code = "\n".join(line for _, line in deploy_sh.code_lines(plan.script)).replace("\\\n", " ")
     if re.search(rf"\s(?:--port|--server-port|-p)[\s=]+{use}", code):
@@ -166,17 +166,17 @@ def _default(plan: LaunchPlan, name: str) -> str:
 
 
 def is_foreign(name: str) -> bool:
-    """Whether the service's image has no such program, whatever the script does without it."""
+    """Whether the service's image lacks the program."""
     return name.rpartition("/")[2] in _FOREIGN
 
 
 def is_environment(said: Complaint) -> bool:
-    """Whether it is a file of an environment that is to be activated."""
+    """Whether the complaint is about a file of a Python environment."""
     return said.kind is Need.FILE and _ENVIRONMENT.search(said.name) is not None
 
 
 def is_of_the_image(plan: LaunchPlan, said: Complaint) -> bool:
-    """Whether it is a file that the official vllm-ascend image may have, and so the service's."""
+    """Whether the complaint is about a file that the official vllm-ascend image, and so the service's, may have."""
     if said.kind is not Need.FILE:
         return False
     number = _line(said) or deploy_sh.find_line(plan.script, [said.name])
@@ -185,18 +185,18 @@ def is_of_the_image(plan: LaunchPlan, said: Complaint) -> bool:
 
 
 def is_in_the_image(place: str) -> bool:
-    """Whether an absolute path is one where the official vllm-ascend image may have something."""
+    """Whether the official vllm-ascend image may have a file at an absolute path."""
     return place.startswith((IMAGE_SOURCES, IMAGE_PACKAGES)) or place in IMAGE_FOLDERS
 
 
 def _line(said: Complaint) -> int:
-    """The line of deploy.sh that it names; 0 for none."""
+    """The line of deploy.sh in the complaint; 0 for none."""
     file, _, line = said.where.partition(":")
     return int(line) if file == contract.ENTRY_POINT and line.isdigit() else 0
 
 
 def _is_written_to(plan: LaunchPlan, said: Complaint) -> bool:
-    """Whether the line that failed was to write the file."""
+    """Whether the failed line writes the file."""
     source = deploy_sh.line_at(plan.script, _line(said))
     targets = re.findall(r">>?\s*[\"']?([^\s\"'&;|]+)", source)
     base = PurePosixPath(said.name).name

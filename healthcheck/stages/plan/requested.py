@@ -1,4 +1,4 @@
-"""What the submission has installed: by requirements.txt, and by the installations that were recorded."""
+"""Determines the packages that the submission installs, by requirements.txt or by recorded commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from healthcheck.stages.repo import pip_words
 
 _PLACED = re.compile(r"(?:site|dist)-packages|getsite|purelib|\.pth\b|\bsetup\.py\b")
 _LEADS_ON = re.compile(r"^\s*(?:-[ref]|--(?:requirement|editable|find-links)\b)", re.MULTILINE)
-"""A line of a list of packages that leads to packages which it does not name."""
+"""A line of a requirements file that installs packages without their names."""
 _FETCHES = {"git", "wget", "curl", "aria2c", "conda", "uv", "uvx", "poetry", "pipenv", "pipx", "hf", "modelscope"}
 _ASKS = {"clone", "-O", "-o", "-L", "-fsSL", "-LO", "-sSL", "sync", "install", "download", "run", "--output"}
 _HERE = re.compile(r"localhost|127\.0\.0\.1|0\.0\.0\.0")
@@ -18,17 +18,17 @@ _SYSTEM = {"apt", "apt-get", "yum", "dnf", "apk"}
 
 
 def packages(plan: LaunchPlan) -> frozenset[str]:
-    """Their names as modules have them: lower case, underscores."""
+    """The names of the installed packages in lower case with underscores, like modules."""
     return pip_words.packages(plan.required).union(*map(installed_by, plan.commands))
 
 
 def libraries() -> frozenset[str]:
-    """Modules that adapters import and that the image, or a package of requirements.txt, brings."""
+    """Modules that adapters import from the image or from packages in requirements.txt."""
     return frozenset((STUBS_FOLDER / "libraries.txt").read_text(encoding="ascii").split())
 
 
 def brings_unknown(plan: LaunchPlan) -> bool:
-    """Whether a step was recorded, or is written, that may bring modules and programs under any name."""
+    """Whether a recorded command or the script may install modules and programs of unknown names."""
     lists = (text for command in filter(is_install, plan.commands) for text in command.texts.values())
     return (
         _PLACED.search(plan.script) is not None
@@ -46,12 +46,12 @@ def _fetches(command: RecordedCommand) -> bool:
 
 
 def is_install(command: RecordedCommand) -> bool:
-    """Whether pip was told to install something, under whatever name it was called."""
+    """Whether the command is an installation by pip, under any name of pip."""
     return pip_words.to_install(command.program, command.argv[1:]) is not None
 
 
 def installed_by(command: RecordedCommand) -> frozenset[str]:
-    """The packages that pip was told to install, by name and by the lists of packages on its command line."""
+    """The packages that a pip command installs, by name or from requirements files."""
     words = pip_words.to_install(command.program, command.argv[1:])
     if words is None:
         return frozenset()

@@ -1,4 +1,4 @@
-"""What deploy.sh asked of its environment and did not get, as its error output says it."""
+"""Findings about what deploy.sh needs but its environment lacks, from the error output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VARIABLE = msg("the environment variable")
 
 
 def reported(plan: LaunchPlan) -> tuple[Complaint, ...]:
-    """The complaints that the sandbox is not to blame for; those of a step that may fail only without a server."""
+    """The complaints that the sandbox did not cause; with a server, without those of steps that may fail."""
     said = complaints(plan.run.stderr, plan.script)
     if plan.server is not None:
         said = tuple(each for each in said if not each.guarded)
@@ -30,9 +30,9 @@ def reported(plan: LaunchPlan) -> tuple[Complaint, ...]:
 
 
 def findings(plan: LaunchPlan, *kinds: Need) -> Findings:
-    """One finding for each thing of these kinds that is missing.
+    """One finding for each missing thing of these kinds.
 
-    Other checks report refused changes of the weights (plan/starts-server), line ends and first lines.
+    Other checks report denied changes of the weights (plan/starts-server), line endings and first lines.
     """
     seen: set[tuple[Need, str]] = set()
     for each in _reportable(plan):
@@ -71,7 +71,7 @@ def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
 
 
 def _is_foreign_step(plan: LaunchPlan, said: Complaint) -> bool:
-    """Whether a step of the shell's failed for something outside the submission, and deploy.sh went on."""
+    """Whether a shell command failed because of something outside the submission, and deploy.sh continued."""
     if said.kind is Need.COMMAND:
         return is_foreign(said.name)
     outside = said.name.startswith("/") and not said.name.startswith((f"{plan.root}/", f"{plan.model_path}/"))
@@ -79,9 +79,9 @@ def _is_foreign_step(plan: LaunchPlan, said: Complaint) -> bool:
 
 
 def usage(plan: LaunchPlan, beginnings: str | tuple[str, ...]) -> Iterator[Finding]:
-    """What a script that ended before any server seems to need, if its words or its last line tell.
+    """A finding about what a script without a server seems to need, from its output or its last line.
 
-    `beginnings` are those of the need in words: ARGUMENTS or VARIABLE.
+    Only needs that start with one of `beginnings` count: ARGUMENTS or VARIABLE.
     """
     if plan.servers or plan.run.ended_by is not EndedBy.EXIT:
         return
@@ -98,7 +98,7 @@ def usage(plan: LaunchPlan, beginnings: str | tuple[str, ...]) -> Iterator[Findi
 
 
 def _silent_demand(plan: LaunchPlan, said: str) -> tuple[str, int]:
-    """What a script that ended seems to need, and the line; ("", 0) where nothing tells it."""
+    """What a script that ended seems to need, and the line; ("", 0) if unknown."""
     arguments = deploy_sh.argument_line(plan.script)
     if arguments and re.search(r"\busage\b|用法|\barguments?\b", said, re.IGNORECASE):
         return "arguments", arguments

@@ -79,8 +79,7 @@ def header_length(prefix: bytes, file_bytes: int) -> int:
     """Read the length of the JSON header from the first bytes of the file.
 
     Raises:
-        FormatError: the length is missing or outside the format's limits.
-        CutOffError: the file is shorter than its header.
+        FormatError: the length is missing, outside the format's limits, or longer than the file.
     """
     if len(prefix) < LENGTH_BYTES:
         why = msg(

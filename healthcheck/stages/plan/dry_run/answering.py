@@ -1,4 +1,4 @@
-"""Where a recorded server listens, and under which names it has its model: what its stub answers with."""
+"""Determines the ports and model names with which the stub of a recorded server answers."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _PORT = re.compile(
 )
 _USUAL_PORTS = (8000, 8080, 30000, 23333, 1025, 11434)
 _ON_ONE_PORT = {"vllm", "sglang", "lmdeploy", "llama.cpp"}
-"""Engines whose command line says on which port alone they listen."""
+"""Engines whose command line determines their only port."""
 
 _OWN_CONFIGURATION = {
     "mindieservice_daemon": ("/usr/local/Ascend/mindie/latest/mindie-service/conf/config.json",),
     "nginx": ("/etc/nginx/nginx.conf",),
 }
-"""Configuration files that a server reads without being told to."""
+"""Configuration files that a server reads by default."""
 
 
 def reads(argv: Sequence[str]) -> Iterator[str]:
-    """Lists of packages that a command names, and the configuration that a server has at a fixed place."""
+    """The requirements files of a command, and the configuration of a server at a fixed path."""
     yield from pip_words.lists(argv)
     yield from _OWN_CONFIGURATION.get(argv[0], ())
 
 
 def served(record: Record, job: Job) -> Served:
-    """What a recorded server would serve; every port that may be meant where its own is unknown."""
+    """The names and port that a recorded server would serve; if its port is unknown, every possible port."""
     engine, words = find_engine(record.argv)
     line = parse(words, grammar_of(engine))
     told = engine.name in _ON_ONE_PORT and engine.api is Api.OPENAI_CHAT and "config" not in line.options

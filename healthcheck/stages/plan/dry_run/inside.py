@@ -31,5 +31,5 @@ _GUEST = Guest(
 
 
 def main() -> None:
-    vllm_grammar()  # read now: nothing in the sandbox can open the catalogues
+    vllm_grammar()  # read now: the sandbox has no access to the catalogues
     jail.main(_GUEST)

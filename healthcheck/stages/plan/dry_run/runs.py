@@ -1,4 +1,4 @@
-"""Dry runs of deploy.sh: under its own shell, under sh, and with a MODEL_PATH that needs quotes."""
+"""Performs the dry runs of deploy.sh: under its own shell, under sh, and with a MODEL_PATH that needs quotes."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ from healthcheck.system.files import read_bounded
 from healthcheck.text.messages import msg
 
 AWKWARD_NAME = "模型 权重 v1.5"
-"""Spaces and characters beyond ASCII, as an author's machine has never had them."""
+"""A name with spaces and non-ASCII characters, which authors rarely test."""
 SETTINGS = "adapter.toml"
 PATIENCE_S = 600.0
-"""How long vLLM itself waits for its engine (VLLM_ENGINE_READY_TIMEOUT_S): a wait as long is taken for enough."""
+"""How long vLLM waits for its engine (VLLM_ENGINE_READY_TIMEOUT_S): long enough for a script, too."""
 _TOO_EARLY = re.compile(r"^tail: cannot open ", re.MULTILINE)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LINE = 2000
-"""Characters of a line; what a shell says of a word that is longer names the word first."""
+"""Limit on the characters of a line; a shell's message about a longer word begins with the word."""
 _SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
 _SH = "/bin/sh"
 _SHELLS = {"bash", "dash", "zsh", "ksh", "mksh", "ash"}
 _AS_SH = ("-c", msg('set -o posix; . "./$0"'))
-"""Options with which bash reads a script as sh does; --posix would have it read no trace.sh."""
+"""Options that make bash read a script like sh; with --posix it would not read trace.sh."""
 _AFTER_SHELL_SH = ("-c", '. "${BASH_ENV%/*}/shell.sh"; . "./$0"')
 _ITSELF = re.compile(
     rf"^({re.escape(contract.ENTRY_POINT)}: \d+: )\./{re.escape(contract.ENTRY_POINT)}: ", re.MULTILINE
 )
-"""How dash says where it is in a script that it reads with a dot; without one, it names the script once."""
+"""How dash prefixes messages about a sourced script; otherwise it names the script once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Take:
-    """One run with what it was asked and what it brought back."""
+    """A run with its job and its recording."""
 
     job: Job
     recording: Recording
@@ -66,7 +66,7 @@ class _Take:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRun:
-    """One submission with the machine and the limits that its runs have; `shown` is what the stubs know."""
+    """The dry runs of one submission, with their sandbox and limits; `shown` is the stubs' knowledge."""
 
     tree: Path
     weights: Path
@@ -82,7 +82,7 @@ class DryRun:
         with ThreadPoolExecutor(max_workers=3) as pool:
             awkward = pool.submit(self._take, shell, AWKWARD_NAME) if first.run.servers else None
             loading = pool.submit(self._loading, first, shell, plain_name)
-            # sh, if what it makes of a script that starts a server cannot be seen in the text
+            # Run it under sh, too, if the script starts a server and its text has no bashisms.
             unseen = first.run.servers and not bashisms.find(shell_text.read(self.text))
             by_sh = unseen and shell[0] != _SH and not contract.service().shell
             others = (self._take((_SH,), plain_name).run,) if by_sh else ()
@@ -116,10 +116,10 @@ class DryRun:
             return ""
 
     def _take(self, shell: tuple[str, ...], name: str) -> _Take:
-        """A run; where it may have ended by chance, a second one decides.
+        """Run the script, and repeat a run that may have ended by chance.
 
-        `vllm serve … > log & tail -f log` ends at once when tail comes before the log, as it hardly ever does. A
-        machine that stands still for seconds uses up the time of any script.
+        `vllm serve … > log & tail -f log` ends at once in the rare case that tail starts before the log exists. A
+        machine that stalls for seconds uses up the time of any script.
         """
         first = self._once(shell, name)
         if first.recording.ended_by is EndedBy.TIME:
@@ -131,16 +131,16 @@ class DryRun:
         return second if second.recording.ended_by is EndedBy.SERVER else first
 
     def _loading(self, take: _Take, shell: tuple[str, ...], name: str) -> ShellRun | None:
-        """What a script that waits for its server does when the server never gets ready, with its last commands."""
+        """Repeat the run of a script that waits for its server, with a server that never becomes ready."""
         waits = take.recording.asked or take.recording.slept_s or _SLEEPS.search(self.text)
         if take.recording.ended_by is not EndedBy.SERVER or not waits:
             return None
         return self._traced(self._once(shell, name, answers=False), name)
 
     def _traced(self, take: _Take, name: str) -> ShellRun:
-        """A run that ended by itself, or under bash at the time limit, with its last commands.
+        """Add the last commands to a run that failed, or that reached the time limit under bash.
 
-        Other shells do not tell numbers of lines: bash in POSIX mode shows theirs, if it ends with the same status.
+        Other shells do not print line numbers; bash in POSIX mode traces for them, if its exit status is the same.
         """
         bash, is_bash = programs.find("bash"), Path(take.job.shell[0]).name == "bash"
         ended_by = take.recording.ended_by
@@ -223,21 +223,21 @@ def _observed(take: _Take) -> Observations:
 
 
 def _readable(text: str) -> str:
-    """What was said without colours, and a line of a megabyte as its ends: patterns look for words in each."""
+    """Remove colours and shorten long lines, since patterns search each line."""
     lines = _COLOURS.sub("", text).split("\n")
     short = (line if len(line) <= _LINE else f"{line[: _LINE // 2]} […] {line[-_LINE // 2 :]}" for line in lines)
     return _ITSELF.sub(r"\1", "\n".join(short))
 
 
 def _limit_s(text: str) -> float | None:
-    """A duration as coreutils' timeout reads it, in seconds; 0 and infinity mean no limit."""
+    """Parse a duration of coreutils' timeout into seconds; None for 0 and infinity, which mean no limit."""
     match = re.fullmatch(r"\+?(\d+\.?\d*|\.\d+)([smhd]?)", text)
     seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]] if match else 0.0
     return seconds or None
 
 
 def _own_shell(text: str) -> tuple[str, ...]:
-    """The shell that the verdict rests on: the service's, if that is known."""
+    """The shell of the main run: the service's if known, else the script's own."""
     if shell := contract.service().shell:
         return (programs.find(shell) or _SH,)
     name, options = shell_text.shebang(text)
@@ -246,13 +246,13 @@ def _own_shell(text: str) -> tuple[str, ...]:
 
 
 def _knowing_limits(shell: tuple[str, ...], text: str) -> tuple[str, ...]:
-    """The shell with the stub of ulimit, which bash has from trace.sh."""
+    """The shell, with the stub of ulimit if the script uses it; bash gets the stub from trace.sh."""
     wanted = "ulimit" in text and Path(shell[0]).name in {"sh", "dash", "ash"}
     return (*shell, *_AFTER_SHELL_SH) if wanted else shell
 
 
 def _nearest(servers: tuple[ServerCommand, ...]) -> ServerCommand | None:
-    """The server nearest to what the service reaches: by port, API, foreground, a known engine, and the latest."""
+    """The server that the service most likely reaches: by port, API, foreground, known engine, and the latest."""
     return max(
         reversed(servers),
         key=lambda each: (

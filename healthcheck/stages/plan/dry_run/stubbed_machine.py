@@ -1,4 +1,4 @@
-"""The machine that deploy.sh sees: recording stubs, the image's files, and none of the programs that it lacks."""
+"""Sets up the machine that deploy.sh sees: stubs, the image's files, and only programs that the image may have."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from healthcheck.stages.plan.dry_run.stubs.image import IMAGE, UNKNOWN_VERSION
 from healthcheck.stages.plan.image import IMAGE_FOLDERS, IMAGE_PACKAGES, STUBBED, STUBS, STUBS_FOLDER
 
 SCRIPTS = "lib/healthcheck/stages/plan/dry_run/stubs"
-"""The same folder in the sandbox, below that of the stubs."""
+"""The folder of the stub scripts in the sandbox, below the kit's."""
 ENTRY = "healthcheck.stages.plan.dry_run.inside"
 """The module that becomes the sandbox; not imported here."""
 _PACKAGE = STUBS_FOLDER.parents[3]
 SHARED = ("sandbox/protocol.py", "stages/repo/pip_words.py", "stages/plan/calls.py")
-"""What stubs import beside each other: modules that import nothing of the kit."""
+"""Modules that stubs import besides each other; they import nothing from the kit."""
 
 _VLLM = """#!/usr/local/bin/python3
 import sys
@@ -28,14 +28,14 @@ from vllm.entrypoints.cli.main import main
 if __name__ == "__main__":
     sys.exit(main())
 """
-"""The program as pip writes it: scripts read its first line for the interpreter, and add lines to it."""
+"""The program vllm as pip writes it: scripts read the interpreter from its first line, and add lines to it."""
 
 WHERE_MISSING = {
     "wrapper.sh": ("numactl", "stdbuf", "taskset", "ionice", "chrt", "setsid", "nohup", "unbuffer"),
     "nothing.sh": ("ps", "lscpu", "free", "top", "sync"),
 }
 ONLY_PLAIN = (("server.sh", ("vllm",)), ("zero.sh", ("id", "whoami")), ("nothing.sh", ("ps", "pidof")))
-"""Instead of others; there may be no Python for a stub's first line there."""
+"""Shell stubs that replace others without isolation, where a stub's Python may be missing."""
 ONLY_LOADING = {"date.sh": ("date",)}
 _ABSENT = re.compile(
     r"(python|pip|pypy|pydoc|idle|2to3|conda|mamba|micromamba|docker|podman|nerdctl|kubectl|nvidia-|nvcc|cuda|rocm"
@@ -46,12 +46,12 @@ _ABSENT = re.compile(
 
 
 def is_absent(name: str) -> bool:
-    """A program that this machine may have and a clean image of the service has not, or a stub replaces."""
+    """Whether a clean image of the service lacks the program, or a stub replaces it."""
     return bool(_ABSENT.match(name)) or name in STUBBED
 
 
 def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
-    """Write the stubs to `kit`/bin (as `job.kit` sees it) and link them into the given folders."""
+    """Write the stubs to `kit`, which the script sees as `job.kit`, and link them into the folders."""
     lib = f"{kit}/lib/healthcheck"
     os.makedirs(f"{kit}/bin", exist_ok=True)
     _compile()
@@ -89,7 +89,7 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
 
 
 def furnish(job: Job, root: str) -> None:
-    """Add what the image has to the root of an isolated machine: folders, packages, CANN, device nodes."""
+    """Add the image's folders, packages, CANN and device nodes to the root of an isolated machine."""
     for folder in IMAGE_FOLDERS:
         os.makedirs(root + folder)
     _lay_out(root + IMAGE_PACKAGES)
@@ -102,7 +102,7 @@ def furnish(job: Job, root: str) -> None:
 
 
 def _lay_out(folder: str) -> None:
-    """Make the folders of the packages that the image has: what is copied into them finds its place."""
+    """Create the folders of the image's packages, so that the script can copy files into them."""
     names = (STUBS_FOLDER / "layout.txt").read_text(encoding="ascii").split()
     for name in names:
         os.makedirs(f"{folder}/{name}", exist_ok=True)
@@ -111,7 +111,7 @@ def _lay_out(folder: str) -> None:
 
 
 def _libraries(packages: tuple[str, ...], folder: str) -> None:
-    """Show the pure Python of the libraries that launchers read their configuration with."""
+    """Copy the pure Python code of the libraries that launchers read their configuration with."""
     for source in packages:
         shutil.copytree(source, f"{folder}/{os.path.basename(source)}", ignore=_NATIVE)
 
@@ -120,7 +120,7 @@ _NATIVE = shutil.ignore_patterns("*.so", "*.pyx", "*.pxd")
 
 
 def _compile() -> None:
-    """Have the Python stubs compiled once and for all, where the kit's own folder can be written to."""
+    """Compile the Python stubs, once, if the kit's folder is writable."""
     if not (STUBS_FOLDER / "__pycache__").is_dir():
         import compileall  # noqa: PLC0415 - only the first time
 

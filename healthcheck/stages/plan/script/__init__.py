@@ -1,1 +1,1 @@
-"""What deploy.sh says: its text, its trace, its error output."""
+"""Analyses deploy.sh: its text, its trace and its error output."""

@@ -1,4 +1,4 @@
-"""What can be read off the text of deploy.sh without running it: on which line something stands."""
+"""Finds lines and their meaning in the text of deploy.sh, without executing it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DIGITS = frozenset("123456789")
 
 
 def find_line(text: str, needles: Sequence[str]) -> int | None:
-    """The line (from 1) outside comments with the most of the needles, None where there is none."""
+    """The line (from 1) outside comments with most of the needles, None if no line has any."""
     best, found = 0, None
     for number, line in code_lines(text):
         score = sum(needle in line for needle in needles if needle)
@@ -37,12 +37,12 @@ def find_line(text: str, needles: Sequence[str]) -> int | None:
 
 
 def place(number: int | None) -> str:
-    """A line of deploy.sh as findings name it ("deploy.sh:7"); "" for none."""
+    """The place of a line in a finding ("deploy.sh:7"); "" for none."""
     return f"{contract.ENTRY_POINT}:{number}" if number else ""
 
 
 def place_of(text: str, needles: Sequence[str]) -> str:
-    """The line with the most of the needles as findings name it; "" if none has any."""
+    """The place of the line with most of the needles; "" if no line has any."""
     return place(find_line(text, needles))
 
 
@@ -52,7 +52,7 @@ def code_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def where_is(text: str, argv: Sequence[str]) -> str:
-    """The line that a recorded command most likely comes from ("deploy.sh:7"), empty where it is not found."""
+    """The most likely place of a recorded command ("deploy.sh:7"); "" if not found."""
     words = [word for word in argv if len(word) > 1 and "/srv/" not in word]
     head = " ".join(argv[:2])
     number = find_line(text, [head, head, *words[:12]]) if words else None
@@ -61,9 +61,9 @@ def where_is(text: str, argv: Sequence[str]) -> str:
 
 
 def folder_at(text: str, number: int, name: str) -> str:
-    """The working directory at a line, from the `cd` commands before it; "" if it is unknown.
+    """The working directory at a line, from the `cd` commands before it; "" if unknown.
 
-    What a subshell or a function changed does not count after it.
+    Changes in a subshell or in the body of a function do not count after its end.
     """
     lines = text.splitlines(keepends=True)
     place = sum(map(len, lines[: number - 1])) + max(0, "".join(lines[number - 1 : number]).find(name))
@@ -73,15 +73,15 @@ def folder_at(text: str, number: int, name: str) -> str:
 
 @lru_cache(maxsize=1)
 def _folders(text: str) -> tuple[tuple[int, str], ...]:
-    """Where in the text the folder may change, and to which."""
+    """Offsets where the working directory may change, with the new directory."""
     script = shell.read(text)
     commands = {command.node: command.words for command in script.commands()}
     leaves: dict[str, str] = {}
-    """The functions that change the folder, with the one in which they end."""
+    """The functions that change the working directory, with the directory after them."""
     found = [(-1, "")]
 
     def after(node: Node, folder: str) -> str:
-        """The folder after a node that is entered in one; as deep as a tree is read."""
+        """The working directory after a node; `folder` is the one before."""
         name, end = node.name if node in commands else "", folder
         if name in _CHANGES_FOLDER:
             end = _entered(folder, commands[node])
@@ -92,7 +92,7 @@ def _folders(text: str) -> tuple[tuple[int, str], ...]:
         if node.kind == "function_definition" and end != folder:
             leaves[node.name] = end
         elif node.kind == "compound_statement" and node.role != "body" and end != folder:
-            end = ""  # a group, which may be behind a condition
+            end = ""  # a group, which may depend on a condition
         if node.kind in _OWN_SHELL:
             end = folder
         found.append((node.end, end))
@@ -103,14 +103,14 @@ def _folders(text: str) -> tuple[tuple[int, str], ...]:
 
 
 def folder_line(text: str, folders: Sequence[str]) -> int | None:
-    """The first line that names one of the folders, or something in it, and does more than to say so."""
+    """The first line that uses one of the folders or something in it, and does not only print it."""
     use = _named(folders)
     lines = ((number, line) for number, line in code_lines(text) if folders and not _ONLY_SAYS.match(line))
     return next((number for number, line in lines if use.search(line)), None)
 
 
 def makes_folder(text: str, folder: str) -> bool:
-    """Whether deploy.sh itself makes the folder, or one in it."""
+    """Whether deploy.sh itself creates the folder, or one in it."""
     named = _named([folder])
     return any(named.search(word.text) for command in shell.read(text).runs("mkdir") for word in command.words)
 
@@ -127,7 +127,7 @@ def _entered(folder: str, words: Sequence[Word]) -> str:
 
 
 def stops_at_errors(text: str, place: str = "") -> bool:
-    """Whether a command that fails ends the script (`set -e`): at a place such as "deploy.sh:7", else anywhere."""
+    """Whether a failing command ends the script (`set -e`), at a place such as "deploy.sh:7" or anywhere."""
     line = place.rpartition(":")[2]
     number = int(line) if line.isdigit() else 0
     script = shell.read(text)
@@ -142,7 +142,7 @@ def stops_at_errors(text: str, place: str = "") -> bool:
 
 
 def _errexit(words: Sequence[Word]) -> Iterator[str]:
-    """The sign of each option that is errexit: "-" has errors end the script, "+" not."""
+    """The sign of each errexit option: "-" switches it on, "+" off."""
     options = [word.text for word in words[1:]]
     for option, after in zip(options, [*options[1:], ""], strict=True):
         if option[0] in "-+" and ("e" in option or (option[1:] == "o" and after == "errexit")):
@@ -150,7 +150,7 @@ def _errexit(words: Sequence[Word]) -> Iterator[str]:
 
 
 def _is_tested(node: Node) -> bool:
-    """Whether the script goes on if the command fails."""
+    """Whether the script continues if the command fails."""
     for around in (node, *node.around()):
         if around.kind in _BODIES:
             return False
@@ -162,7 +162,7 @@ def _is_tested(node: Node) -> bool:
 
 
 def processor_line(text: str) -> int | None:
-    """The first line that decides by the kind of processor (`uname -m`, itself or in a variable)."""
+    """The first line that branches on the kind of processor (`uname -m`, directly or through a variable)."""
     script = shell.read(text)
     names: set[str] = set()
     for node in script.nodes:
@@ -180,7 +180,7 @@ def _asks_for_processor(command: Node) -> bool:
 
 
 def _decides(node: Node) -> bool:
-    """Whether it is what a branch is chosen by."""
+    """Whether the node is a condition or the value of a case statement."""
     chosen = node.role == "value" and any(around.kind == "case_statement" for around in list(node.around())[:1])
     return chosen or node.role == "condition" or node.kind == "test_command" or node.name == "test"
 
@@ -191,7 +191,7 @@ def line_at(text: str, number: int) -> str:
 
 
 def overwriting_line(text: str, variable: str) -> int | None:
-    """The first line that gives the variable a value which is not made of it."""
+    """The first line that overwrites the variable with a value that does not contain it."""
     given = (node for node in shell.read(text).of("variable_assignment") if node.name == variable)
     always = (node for node in given if node.parent and node.parent.kind not in {"list", "command"})
     others = (node for node in always if all(each.name != variable for each in node.below(*_EXPANSIONS)))
@@ -199,7 +199,7 @@ def overwriting_line(text: str, variable: str) -> int | None:
 
 
 def ending_lines(text: str, behind: int, status: int) -> tuple[int, ...]:
-    """The lines behind a line that end a script with the status (`exit 0`)."""
+    """The lines after line `behind` that end the script with the status (`exit 0`)."""
     script = shell.read(text)
     ends = ([str(status)],) if status else (["0"], [])
     exits = (each for each in script.runs("exit") if [word.value for word in each.words[1:]] in ends)
@@ -207,12 +207,12 @@ def ending_lines(text: str, behind: int, status: int) -> tuple[int, ...]:
 
 
 def argument_line(text: str) -> int | None:
-    """The first line that uses a positional parameter without a default, or their number, outside functions."""
+    """The first line outside functions that uses a positional parameter without a default, or their number."""
     return _line_of(text, (node for node in _arguments(text) if node.name not in {"@", "*"}))
 
 
 def empty_line(text: str) -> tuple[str, int]:
-    """What leaves a value empty that deploy.sh uses: ("an argument", line), ("input", line), or ("", 0)."""
+    """What leaves a value of deploy.sh empty, and the line: "an argument" or "input from a terminal"; or ("", 0)."""
     argument = _line_of(text, (node for node in _arguments(text) if node.text.strip("${}").isdigit()))
     asked = (each.node for each in shell.read(text).runs("read") if not each.node.inside(*_FEEDS))
     if argument:
@@ -228,7 +228,7 @@ def uses_all_arguments(text: str, number: int) -> bool:
 
 
 def _arguments(text: str) -> Iterator[Node]:
-    """Uses of positional parameters outside functions, those with a default apart."""
+    """Uses of positional parameters outside functions and without a default."""
     for node in shell.read(text).of(*_EXPANSIONS):
         name = node.name
         given = any(each.role == "" and each.kind in _VALUES for each in node.children) and len(node.children) > 4
@@ -237,7 +237,7 @@ def _arguments(text: str) -> Iterator[Node]:
 
 
 def tested_variables(text: str) -> Iterator[tuple[str, int]]:
-    """The variables whose presence deploy.sh tests, with the line; not those that it gives a value or default."""
+    """The variables that deploy.sh tests but never sets or gives a default, with the line."""
     script = shell.read(text)
     nodes = script.of("variable_assignment", "for_statement", "expansion")
     given = {node.name for node in nodes if node.kind != "expansion" or node.has(*_VALUES)}

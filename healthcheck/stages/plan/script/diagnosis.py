@@ -1,4 +1,4 @@
-"""Why deploy.sh ended without a server, read from its last lines, and the repair."""
+"""Determines why deploy.sh ended without a server, and the repair."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LIMITS = {
         msg("remove what kills processes that it did not start"),
     ),
 }
-"""By how a dry run ended: what was seen, and the repair."""
+"""For each end of a dry run: what was seen, and the repair."""
 _WEIGHTS_MISSING = re.compile(
     r"(?:model|weight|checkpoint|\u6a21\u578b|\u6743\u91cd).*"
     r"(?:not found|not exist|missing|no such|\u672a\u627e\u5230|\u4e0d\u5b58\u5728)",
@@ -53,11 +53,11 @@ _OF_DEVICES = re.compile(
     r"|(?<![\w.])(?:Ascend[ _-]?(?:910|310|950)\w*|910(?:[ABCP_]\w*)?|310[BP]\w*|950(?:PR|DT)\w*)(?!\w|\.\w)",
     re.IGNORECASE | re.ASCII,
 )
-"""Words for NPUs and their kinds; ASCII, so that a Chinese character beside one ends it."""
+"""Words for NPUs and their kinds; with re.ASCII, a Chinese character ends a word."""
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b.*$")
 _CARRIAGE_RETURN = re.compile(r"(?P<file>[\w./-]+\.\w+): (?:line \d+: )?\$?'?[^\s:']*(?:\r|\\r'): ")
-"""A word with a carriage return at its end, as dash and as bash say that they do not know it."""
+"""How dash and bash report an unknown word that ends in a carriage return."""
 _LIBRARY = re.compile(r"/stubs/(?:permissive|modules|engines|patches)\.py$")
 _COMMAND_WORD = re.compile(r"[a-z][a-z_-]*")
 _INVALID_CHOICE = re.compile(r"^vllm: error: argument subparser: invalid choice: ", re.MULTILINE)
@@ -66,10 +66,10 @@ _NOT_THEIRS = ("<", f"{KIT}/", "/usr/lib/", "/usr/local/lib/")
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The repair ("" for none), and where it is to be made ("launch.py:7"; "" is the whole of deploy.sh).
+    """The repair ("" for none) and its place ("launch.py:7"; "" for the whole of deploy.sh).
 
     Attributes:
-        told: whether plan/self-contained says what was missing, in its words.
+        told: plan/self-contained reports what was missing.
         open_because: what the dry run cannot know about the service, which leaves the check unsettled; else "".
     """
 
@@ -80,12 +80,12 @@ class Ending:
 
 
 def ending(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending:
-    """The first cause of the table that fits; `said` are the complaints of the run."""
+    """The ending of the first cause that applies; `said` are the complaints of the run."""
     return next(found for cause in _CAUSES if (found := cause(plan, said)))
 
 
 def _sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
-    """Nothing but the limits of a sandbox without namespaces."""
+    """Only limits of a sandbox without namespaces."""
     excused = limits_of_the_sandbox(plan, said)
     if len(excused) < len(said) or not (excused or is_refused(plan)):
         return None
@@ -94,7 +94,7 @@ def _sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _guessed(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
-    """A program in Python that used the placeholder of a library in a decision."""
+    """A Python program that used the placeholder of a library in a decision."""
     names = next((each.argv[2:] for each in reversed(plan.commands) if each.program == calls.GUESSED), None)
     if names is None or any(each.kind in {Need.MODULE, Need.COMMAND, Need.ARGUMENT} for each in said):
         return None
@@ -102,7 +102,7 @@ def _guessed(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
-    """Of deploy.sh, or of a helper that it sources."""
+    """Carriage returns in deploy.sh or in a helper that it sources."""
     number = next((n for n, line in enumerate(plan.script.split("\n"), 1) if "\r" in line), None)
     helper = _CARRIAGE_RETURN.search(plan.run.stderr)
     if number is None and helper is None:
@@ -119,7 +119,7 @@ def _limit(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _vllm_command(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
-    """The program vllm with another command than serve, and nothing else that went wrong."""
+    """The program vllm with another command than serve, without other errors."""
     called = next((each for each in reversed(plan.commands) if each.program == "vllm"), None)
     word = next((word for word in called.argv[1:] if not word.startswith("-")), "") if called else ""
     refused_word = _INVALID_CHOICE.search(plan.run.stderr)
@@ -139,7 +139,7 @@ def _vllm_command(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | Non
 
 
 def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
-    """The template's own adapter says what is wrong and, after the last colon, what to do."""
+    """A message of the template's own adapter, with the repair after the last colon."""
     lines = plan.run.stderr.rstrip().splitlines()[-TAIL_LINES:]
     found = next(filter(None, map(_REFUSAL.match, reversed(lines))), None)
     if found is None:
@@ -153,7 +153,7 @@ def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _refused(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
-    """A step that only root can do: that it failed here says nothing about the submission."""
+    """A step that only root can do; its failure here says nothing about the submission."""
     words = last_lines(plan.run)
     if not words or not refused(plan, words[-1]):
         return None
@@ -175,7 +175,7 @@ def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
-    """An error in Python; the real library may not raise what the stub of a library raised."""
+    """An exception in Python; if the stub of a library raised it, the real library may not."""
     lines = plan.run.stderr.rstrip().splitlines()
     frames = list(filter(None, map(_FRAME.match, lines)))
     raised = next((line for line in reversed(lines[-TAIL_LINES:]) if _RAISED.match(line)), "")
@@ -189,7 +189,7 @@ def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
-    """A script that inspects the files of a library, of which the dry run has hardly any."""
+    """A script that inspects the files of a library; the dry run has hardly any."""
     stop = trace.stop(plan)
     if said or not plan.run.exit_status or IMAGE_PACKAGES not in stop.text:
         return None
@@ -198,7 +198,7 @@ def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _overwritten(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
-    """A test of MODEL_PATH after a line that gives it another value."""
+    """A test of MODEL_PATH after a line that changes it."""
     stop = trace.stop(plan)
     number = deploy_sh.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
     if not plan.run.exit_status or not number or number > stop.line or not trace.asks(plan, _MODEL_PATH):
@@ -222,7 +222,7 @@ def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _other_devices(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
-    """A script that queried the NPUs and refused those that the dry run shows."""
+    """A script that queried the NPUs and rejected those of the dry run."""
     words = last_lines(plan.run)
     if said or not plan.run.exit_status or not trace.asked_for_devices(plan):
         return None

@@ -1,4 +1,4 @@
-"""Permission errors caused by the sandbox: here the script has few rights, at the service it may be root."""
+"""Recognises permission errors caused by the sandbox: the script has few rights, but may be root at the service."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _REFUSED = re.compile(
 )
 _PLACE = re.compile(r"(?<![\w.~/-])/[^\s:'\"‘’“”,;()]*")
 _OWN = re.compile(r"(?<![\w./~-])[\w.-]+/|\bkill: ")
-"""A place relative to the submission's folder, and a process of another user's."""
+"""A path relative to the submission's folder, or a process of another user."""
 _CHANGE = re.compile(r"\b(?:creat|open|touch|remov|mov|writ|chang|set|preserv|renam|Read-only)", re.IGNORECASE)
 _CHANGES_FOLDER = re.compile(r": (?:cd|pushd): ")
 _DENIED = re.compile(r"(/[^'’\":]+)['’\"]?: Permission denied")
 _QUOTE = re.compile(r"(?:: |['‘’\"])+")
 _SHIPPED_PROGRAM = re.compile(r"[^/\s]\S*/")
-"""A path from the submission's folder: its copy may be written to, so what is refused there is to run a file."""
+"""A path in the submission's folder, which is writable: an error there is about executing a file."""
 
 
 def refused(plan: LaunchPlan, line: str) -> bool:
-    """Whether a line says that something was refused outside the submission and the weights."""
+    """Whether a line reports a denied action outside the submission and the weights."""
     if not _REFUSED.search(line) or _OWN.search(line):
         return False
     places = _PLACE.findall(line)
@@ -35,15 +35,15 @@ def refused(plan: LaunchPlan, line: str) -> bool:
 
 
 def refused_weights(plan: LaunchPlan, line: str) -> bool:
-    """Whether a line says that something below MODEL_PATH may not be changed."""
+    """Whether a line reports a denied change below MODEL_PATH."""
     return _REFUSED.search(line) is not None and _CHANGE.search(line) is not None and plan.model_path in line
 
 
 def limits_of_the_sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> frozenset[Complaint]:
     """Errors caused by a sandbox without namespaces, and their consequences.
 
-    It has the machine's own programs at absolute paths, not the service's; its user may write to few folders; and
-    its stubs are lost with the search path. If a `cd` failed for that, relative paths lead elsewhere.
+    Such a sandbox has this machine's programs at absolute paths, not the service's; few folders are writable; and
+    a changed search path hides the stubs. If a `cd` failed for that reason, relative paths are wrong, too.
     """
     excused: set[Complaint] = set()
     if plan.observed.isolated:
@@ -59,7 +59,7 @@ def limits_of_the_sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> froz
 
 
 def is_refused(plan: LaunchPlan) -> bool:
-    """Whether a sandbox without namespaces refused what the last words are about."""
+    """Whether the last lines report an action that a sandbox without namespaces denied."""
     lines = [line for line in last_lines(plan.run) if "Permission denied" in line]
     ours = [line for line in lines if any(_is_shipped(plan, name) for name in _QUOTE.split(line)[1:])]
     return not plan.observed.isolated and len(lines) > len(ours)

@@ -1,4 +1,4 @@
-"""Where a blank in the value of a variable would split it: in deploy.sh, or in a text that deploy.sh runs."""
+"""Finds where a blank would split the value of a variable: in deploy.sh, or in a text that deploy.sh executes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ _BETWEEN_WORDS = re.compile(r"\s")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
-    """A place that a blank breaks.
+    """A place where a blank splits the value.
 
     Attributes:
-        variable: what stands there: the variable itself, one that has its value ("CKPT_DIR"), or a whole array
-            ("{cmd[@]}").
-        line: of deploy.sh.
-        pasted: the value becomes a part of a text with other words, which is run as a command.
+        variable: the variable itself, a derived name ("CKPT_DIR"), or a whole array ("{cmd[@]}").
+        line: the line of deploy.sh.
+        pasted: the value becomes part of a text that is executed as a command.
     """
 
     variable: str
@@ -33,7 +32,7 @@ class Split:
 
 
 def splits(text: str, variable: str) -> tuple[Split, ...]:
-    """The places in the order of the text; where a text is pasted together, only the lines that do it."""
+    """The places in the order of the text; if a command is built as a text, only the lines that build it."""
     script = shell.read(text)
     held, built = _holders(script, variable)
     pasted = tuple(dict.fromkeys((*_built(script, built), *_run_as_text(script, held))))
@@ -47,12 +46,12 @@ def splits(text: str, variable: str) -> tuple[Split, ...]:
 
 
 def holders(text: str, variable: str) -> frozenset[str]:
-    """The variables that hold the value, or a path below it."""
+    """The variables that have the value, or a path below it."""
     return _holders(shell.read(text), variable)[0]
 
 
 def _holders(script: Script, variable: str) -> tuple[frozenset[str], dict[str, Node]]:
-    """The variables that hold the value, and those that hold a command with it, with what gives it to them."""
+    """The variables with the value, and those with a command that contains it, each with its assignment."""
     held, built = {variable}, dict[str, Node]()
     for node in script.of("variable_assignment"):
         value = node.part("value")
@@ -82,17 +81,17 @@ def _arrays(script: Script, held: frozenset[str]) -> frozenset[str]:
 
 
 def _of(expansion: Node) -> str:
-    """The array of which an expansion takes elements; "" for none."""
+    """The array in an expansion; "" for none."""
     return next((child.name for child in expansion.children if child.kind == "subscript"), "")
 
 
 def _runs_first(node: Node, value: Node) -> bool:
-    """Whether another command gets the expansion, and the assignment only what that command prints."""
+    """Whether a command substitution uses the expansion, so that the assignment gets only its output."""
     return any(each.kind == "command_substitution" and each.start >= value.start for each in node.around())
 
 
 def _built(script: Script, built: dict[str, Node]) -> Iterator[Split]:
-    """The variables with a command in them that some command runs, not the ones that are printed."""
+    """The variables with a command that is executed, not only printed."""
     for name, node in built.items():
         for command in script.all_commands():
             first = command.words[0]
@@ -104,7 +103,7 @@ def _built(script: Script, built: dict[str, Node]) -> Iterator[Split]:
 
 
 def _run_as_text(script: Script, held: frozenset[str]) -> Iterator[Split]:
-    """Texts that are written where they are run: eval "vllm serve $MODEL_PATH", bash -c '…'."""
+    """Literal texts that are executed: eval "vllm serve $MODEL_PATH", bash -c '…'."""
     runs = (command for command in script.all_commands() if _runs_text(command))
     for command in itertools.islice(runs, MOST_TEXTS):
         for node in command.node.below("string", "raw_string"):
@@ -123,18 +122,18 @@ def _run_as_text(script: Script, held: frozenset[str]) -> Iterator[Split]:
 
 
 def _runs_text(command: Command) -> bool:
-    """Whether the command is eval or a shell, also behind `exec` and the like."""
+    """Whether the command is eval or a shell, also after `exec` and similar words."""
     return any(_RUN_TEXT.fullmatch(word.text) for word in command.words[:3])
 
 
 def _is_escaped(string: Node, expansion: Node) -> bool:
-    r"""Whether it has quotes of its own within the string: "… \"$MODEL_PATH\"" or "… '$MODEL_PATH'"."""
+    r"""Whether the expansion has its own quotes in the string: "… \"$MODEL_PATH\"" or "… '$MODEL_PATH'"."""
     before = string.source[max(string.start, expansion.start - 2) : expansion.start]
     return before.endswith(('\\"', "'"))
 
 
 def _is_kept_whole(node: Node) -> bool:
-    """Whether blanks in the value of an expansion do not split it where it stands."""
+    """Whether the context of an expansion protects its value from splitting at blanks."""
     inner = node
     for around in node.around():
         if around.kind in {"string", "heredoc_body"} or (around.kind == "test_command" and around.text[:2] == "[["):

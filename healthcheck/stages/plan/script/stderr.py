@@ -1,4 +1,4 @@
-"""What deploy.sh printed: its last lines, and what a shell or Python said when something was not there."""
+"""Parses the output of deploy.sh: its last lines, and messages of shells and Python about missing things."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from healthcheck.text.redact import without_secrets
 
 
 class Need(enum.Enum):
-    """What a message says is missing or wrong. OPTION is a flag that became a command."""
+    """What a message reports as missing or wrong. OPTION is a flag that the shell took for a command."""
 
     COMMAND = "command"
     FILE = "file"
@@ -33,10 +33,10 @@ class Complaint:
     """One message on standard error.
 
     Attributes:
-        name: what is missing, or the text of a syntax error.
-        where: "deploy.sh:7", empty where the message does not say.
+        name: the missing thing, or the text of a syntax error.
+        where: the line ("deploy.sh:7"), "" if the message has none.
         text: the message itself.
-        guarded: the line goes on without it ("|| true").
+        guarded: the line handles the failure ("|| true").
     """
 
     kind: Need
@@ -91,11 +91,11 @@ _TELLS = re.compile(
     r"|\u5931\u8d25|\u672a\u627e\u5230|\u4e0d\u5b58\u5728|\u7f3a\u5c11",
     re.IGNORECASE,
 )
-"""Words for what went wrong, in English and in Chinese (error, failed, not found, does not exist, lacks)."""
+"""Words for failures, in English and in Chinese (error, failed, not found, does not exist, lacks)."""
 _OURS = re.compile(r"ulimit|Started server process")
 
 
-@lru_cache(maxsize=8)  # a dozen checks ask about one run
+@lru_cache(maxsize=8)  # a dozen checks read the same run
 def complaints(stderr: str, text: str) -> tuple[Complaint, ...]:
     """The messages of a run, in order, each once."""
     return tuple(dict.fromkeys(_complaints(stderr, text)))
@@ -121,12 +121,12 @@ def last_lines(run: ShellRun) -> list[str]:
 
 
 def error_line(run: ShellRun) -> str:
-    """The line that names the error: the first that does among the last ones, else the last line."""
+    """The first of the last lines that names an error, else the last line."""
     lines = _lines_said(run)[-_TELLING_LINES:]
     told = (line for tells in (_ERROR, _TELLS) for line in lines if tells.search(line))
     return next(told, lines[-1] if lines else "")
 
 
 def _lines_said(run: ShellRun) -> list[str]:
-    text = without_secrets(run.stderr.strip() or run.stdout.strip())  # before a secret of several lines is cut
+    text = without_secrets(run.stderr.strip() or run.stdout.strip())  # before lines are split and cut
     return [line.strip()[:200] for line in text.splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""On which line a deploy.sh stopped that started no server, and what that line depends on."""
+"""Determines the line where a deploy.sh without a server stopped, and what that line depends on."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from healthcheck.stages.repo import shell
 from healthcheck.stages.repo.shell import Node
 
 _TRACED = re.compile(r"^\+{1,50}(?P<file>[^+:\n][^:\n]*):(?P<line>\d{1,9}): (?P<command>\S.*)$", re.MULTILINE)
-"""A command as stubs/trace.sh has bash show it. The script can write such lines too: they only choose a line."""
+"""A command as bash prints it for stubs/trace.sh. The script can forge such lines; they only select a line."""
 _QUOTED_TEST = re.compile(r"'([][!])'")
-"""As bash shows the words of a test."""
+"""A bracket or "!" of a test, which bash quotes."""
 _KEPT_COMMANDS, _KEPT_CHARACTERS = 8, 160
 _ENDS = re.compile(r"(?:exit|return|echo|printf|kill(?! -0)|command sleep|SECONDS=)\b|cat$")
 """Commands that usually follow a failed test."""
@@ -28,16 +28,16 @@ _BLOCKS = (*_LOOPS, "c_style_for_statement", "function_definition")
 _GIVES = ("variable_assignment", "for_statement", "function_definition")
 _LISTS = ("command", "declaration_command", "variable_assignments", "list", "pipeline", "redirected_statement")
 DEVICES = re.compile(r"npu-smi|/dev/davinci|device_count")
-"""What asks a machine for its NPUs."""
+"""Queries for the NPUs of a machine."""
 ARGUMENTS = re.compile(r"\$(?:[1-9#]|\{(?:[1-9#]|[1-9]:?-)\})")
-"""An argument without a default that helps, and their number."""
+"""An argument without a usable default, or the number of arguments."""
 _ASKS_ARGUMENTS = re.compile(r"\$\{?[#@*1-9]|\bgetopts\b")
 _EMPTY = re.compile(r"|\$\{\w+:?-\}")
 INPUT = re.compile(r"(?:^|[;&({!]|\b(?:if|then|do|else))\s*(?:IFS=\S*\s+)?(?:read\b|select\s+\w+\s+in\b)(?!.*<)")
 
 
 def traced(text: str, root: str, kit: str) -> tuple[TracedCommand, ...]:
-    """The last commands of a bash's trace, less those of the stubs; `root` is the folder of deploy.sh."""
+    """The last commands in a trace of bash, without those of the stubs; `root` is the folder of deploy.sh."""
     theirs = (each for each in _TRACED.finditer(text) if not each["file"].startswith(f"{kit}/"))
     found = deque(theirs, maxlen=_KEPT_COMMANDS)
     own = {contract.ENTRY_POINT, f"./{contract.ENTRY_POINT}", f"{root}/{contract.ENTRY_POINT}"}
@@ -51,12 +51,12 @@ def traced(text: str, root: str, kit: str) -> tuple[TracedCommand, ...]:
 
 
 def stop(plan: LaunchPlan) -> TracedCommand:
-    """The command with which the run ended, as its trace tells it."""
+    """The command that ended the run, according to the trace."""
     return last_command(plan.run.traced)
 
 
 def last_command(commands: Sequence[TracedCommand]) -> TracedCommand:
-    """The last command that decides something, not one that reports or ends; without text if there is none."""
+    """The last command that is not just a report or an exit, else the last one; empty without commands."""
     deciding = (each for each in reversed(commands) if not _ENDS.match(each.text))
     return next(deciding, commands[-1] if commands else TracedCommand())
 
@@ -68,14 +68,14 @@ def asks(plan: LaunchPlan, source: re.Pattern[str]) -> bool:
 
 
 def asked_for_devices(plan: LaunchPlan) -> bool:
-    """Whether deploy.sh, or what it ran, asked for the NPUs at all."""
+    """Whether deploy.sh, or a program that it ran, queried the NPUs."""
     return any(command.program == "npu-smi" for command in plan.commands) or any(
         DEVICES.search(line) for _, line in deploy_sh.code_lines(plan.script)
     )
 
 
 def stopped_for_devices(plan: LaunchPlan) -> bool:
-    """Whether the question for NPUs is what decided that deploy.sh ended."""
+    """Whether deploy.sh ended because of a query for NPUs."""
     where = stop(plan)
     if asks(plan, DEVICES):
         return True
@@ -84,7 +84,7 @@ def stopped_for_devices(plan: LaunchPlan) -> bool:
 
 
 def tested_variable(plan: LaunchPlan) -> str:
-    """The variable without a value that the line where it ended tests; "" where there is none."""
+    """The variable without a value that the last line tests; "" if there is none."""
     line = stop(plan).line
     return next((name for name, number in deploy_sh.tested_variables(plan.script) if number == line), "")
 
@@ -110,7 +110,7 @@ def _gives(node: Node) -> bool:
 
 
 def _given(node: Node) -> set[str]:
-    """Names that get a value or a body."""
+    """Names that the node assigns or defines."""
     if node.kind in _GIVES:
         return {node.name}
     words = [child.text for child in node.children if child.kind == "word"]
@@ -120,14 +120,14 @@ def _given(node: Node) -> set[str]:
 
 
 def _filled(nodes: list[Node]) -> set[str]:
-    """Names that get a value that is not empty, wherever they get one."""
+    """Names whose assigned values are never empty."""
     values = [(node.name, node.part("value")) for node in nodes if node.kind in _GIVES]
     empty = {name for name, value in values if not value or _EMPTY.fullmatch(value.text.strip("\"'"))}
     return {name for node in nodes for name in _given(node)} - empty
 
 
 def _unit(node: Node) -> Node:
-    """The outermost loop or function around it, else the whole of its own command."""
+    """The outermost loop or function around the node, else its whole command."""
     unit, goes_on = node, True
     for around in node.around():
         goes_on = around.kind in _BLOCKS or (goes_on and around.kind in _LISTS)
@@ -136,12 +136,12 @@ def _unit(node: Node) -> Node:
 
 
 def _goes_over_arguments(unit: Node) -> bool:
-    """Whether it is a loop that does not run without arguments."""
+    """Whether the unit has a loop that does not run without arguments."""
     return any(_ASKS_ARGUMENTS.search(_head(node)) for node in unit.below(*_LOOPS))
 
 
 def _head(loop: Node) -> str:
-    """What a loop goes over, or tests."""
+    """The list or condition of a loop."""
     body = loop.part("body")
     return loop.source[loop.start : body.start if body else loop.end]
 

@@ -1,1 +1,1 @@
-"""Recorded commands: which model server each one starts, and with which options."""
+"""Interprets recorded commands: the model server that each one starts, and its options."""

@@ -1,4 +1,4 @@
-"""What is known about inference servers: how each is started, names its options, and what it does by default."""
+"""Table of inference servers: their programs, option names and defaults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from healthcheck.stages.plan.records import Api
 from healthcheck.stages.plan.servers.options import Grammar, vllm_grammar
 
-EVERYWHERE = "0.0.0.0"  # noqa: S104 - what is looked for
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - compared with, never bound
 LOOPBACK = "127.0.0.1"
 
 
@@ -19,12 +19,12 @@ class Engine:
     """One way to start a server.
 
     Attributes:
-        programs: command words that start it, longest match first ("vllm serve"); a module as "-m name".
-        port, host: the engine's defaults; None where it has none that is known.
-        port_options, …: long option names, in the order in which they count.
-        port_variables, …: environment variables that set it where no option does.
-        positional_model: the first positional argument names the model.
-        name_is: what it calls the model by default: "model" (the path as given), "basename", a fixed name, or "?".
+        programs: command words that start the engine ("vllm serve"); a module as "-m name". The longest match wins.
+        port, host: the engine's defaults; None if unknown.
+        port_options, …: long option names, in order of precedence.
+        port_variables, …: environment variables that apply without such an option.
+        positional_model: the first positional argument is the model.
+        name_is: the default model name: "model" (the path as given), "basename", a fixed name, or "?" (unknown).
     """
 
     name: str
@@ -52,7 +52,7 @@ _SHORT_LLAMA = {"-m": "model", "-a": "alias", "-c": "ctx-size", "-t": "threads",
 _SGLANG_SWITCHES = frozenset({"trust-remote-code", "disable-radix-cache", "enable-metrics", "is-embedding"})
 _BIND = {"-b": "bind", "-w": "workers", "-k": "worker-class", "-t": "timeout", "-c": "config"}
 _WebServer = functools.partial(Engine, api=Api.UNKNOWN, model_options=(), name_is="?")
-"""One that the submission's own code or configuration makes a model server of."""
+"""A web server; the submission's own code or configuration makes it a model server."""
 
 ENGINES: tuple[Engine, ...] = (
     Engine(
@@ -139,12 +139,12 @@ UNKNOWN = _WebServer(
 
 
 def grammar_of(engine: Engine) -> Grammar:
-    """What is known of its options; those of vLLM are read from the catalogues where they are asked for."""
+    """The known options of an engine; those of vLLM are read from the catalogues on demand."""
     return vllm_grammar() if engine.name == "vllm" else engine.grammar
 
 
 def find_engine(argv: tuple[str, ...]) -> tuple[Engine, tuple[str, ...]]:
-    """The engine that a recorded command starts, and what it receives."""
+    """The engine that a recorded command starts, and the engine's arguments."""
     words = (argv[0].rpartition("/")[2], *argv[1:])
     best, engine, skipped = "", UNKNOWN, 1
     for each in ENGINES:
@@ -158,12 +158,12 @@ def find_engine(argv: tuple[str, ...]) -> tuple[Engine, tuple[str, ...]]:
 
 
 def by_variable(names: tuple[str, ...], environment: Mapping[str, str]) -> tuple[str, str] | None:
-    """The first of the environment variables that is set, with its value."""
+    """The first environment variable that is set, with its value."""
     return next(((name, environment[name]) for name in names if environment.get(name)), None)
 
 
 def is_fixed_address(host: str) -> bool:
-    """Whether it is the address of one machine, written out."""
+    """Whether the host is an IP address of one machine, neither unspecified nor loopback."""
     try:
         address = ipaddress.ip_address(host.strip("[]"))
     except ValueError:

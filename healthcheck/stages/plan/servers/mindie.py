@@ -1,4 +1,4 @@
-"""MindIE's server, which is told everything by its configuration file."""
+"""Recognises MindIE's server, which takes all its settings from a configuration file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from healthcheck.system.json_text import JsonError
 
 
 def server_of(record: Record, argv: tuple[str, ...]) -> ServerCommand:
-    """The server that MindIE's config.json describes as it is when the server starts."""
+    """The server described by MindIE's config.json at the start of the server."""
     name, text = next(iter(record.texts.items()))
     try:
         data: JsonValue = json_text.load(text)

@@ -1,4 +1,4 @@
-"""Files and models that a server's options and environment name, beside the weights that it serves."""
+"""Files, models and modules in a server's options and environment, besides the served weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FILE_VARIABLES = frozenset((
     "VLLM_LOGGING_CONFIG_PATH", "RANK_TABLE_FILE", "RANKTABLEFILE", "DISAGGREGATED_PREFILL_RANK_TABLE_PATH",
     "MOONCAKE_CONFIG_PATH", "LMCACHE_CONFIG_FILE", "MMC_LOCAL_CONFIG_PATH", "UCM_CONFIG_FILE",
 ))  # fmt: skip
-"""Environment variables that name a file which a library opens."""
+"""Environment variables with a file that a library opens."""
 _FILE_OPTIONS = {
     "config", "chat-template", "chat-template-file", "tool-parser-plugin", "reasoning-parser-plugin", "mmproj",
     "log-config-file",
@@ -22,13 +22,13 @@ _MODEL_OPTIONS = {
     "tokenizer", "hf-config-path", "generation-config", "lora-modules", "speculative-config",
     "speculative-config.model",
 }  # fmt: skip
-"""Options that name folders of models beside the one that is served."""
+"""Options with the folder of a model besides the served one."""
 _CODE_OPTIONS = {
     "worker-cls", "worker-extension-cls", "scheduler-cls", "logits-processors", "middleware",
     "distributed-executor-backend", "kv-transfer-config", "ec-transfer-config",
     "kv-transfer-config.kv-connector-module-path", "ec-transfer-config.ec-connector-module-path",
 }  # fmt: skip
-"""Options of vLLM that name Python classes and modules which it imports (vllm/config, vllm/engine/arg_utils.py)."""
+"""Options of vLLM with Python classes and modules that it imports (vllm/config, vllm/engine/arg_utils.py)."""
 _MODULE_IN_JSON = re.compile(r'"\w+_module_path"\s*:\s*"([\w.]+)"')
 _IN_JSON = re.compile(r'"(?:model|path)"\s*:\s*"([^"]*)"')
 _PATH = re.compile(r"/|\.(jinja2?|json|txt|tpl)$")
@@ -37,13 +37,13 @@ _PLACEHOLDER = re.compile(
     r"(?<![a-z])your(?![a-z])|<.+>|\{.+\}|\[(?!ngram\]).+\]|path[_-]?to[_-]|xxx|placeholder|model_?(?:path|dir)$",
     re.IGNORECASE,
 )
-"""A name that stands for one: nobody has a model of it."""
+"""A placeholder in place of a model's name."""
 _DRAFT = "speculative-config"
 _OWN_DRAFTS = {"ngram", "[ngram]", "ngram_gpu", "suffix", "extract_hidden_states"}
 
 
 def missing(line: CommandLine, options: Mapping[str, str], record: Record) -> Iterator[str]:
-    """The options that name a file or a folder which was not there when the server was started.
+    """The options with a file or folder that did not exist when the server started.
 
     `options` are those of the command line and of its configuration file.
     """
@@ -58,7 +58,7 @@ def missing(line: CommandLine, options: Mapping[str, str], record: Record) -> It
 
 
 def missing_by_variable(record: Record) -> Iterator[str]:
-    """The environment variables ("NAME=value") whose file was not there when the server was started."""
+    """The environment variables ("NAME=value") whose file did not exist when the server started."""
     for name in sorted(FILE_VARIABLES & record.env.keys()):
         value = record.env[name]
         if value and UNRESOLVED not in value and value not in record.paths:
@@ -66,16 +66,16 @@ def missing_by_variable(record: Record) -> Iterator[str]:
 
 
 def on_the_hub(line: CommandLine, options: Mapping[str, str], record: Record) -> Iterator[str]:
-    """The options that name a model as a hub does, and no folder that is there."""
+    """The options with the name of a model on a hub instead of an existing folder."""
     for name, model in _models(line, options, record):
-        # A name with a dot and without a slash is a class of vLLM's own kind (pkg.Proposer).
+        # A name with a dot and without a slash is a Python class (pkg.Proposer).
         bare = name.startswith(_DRAFT) and model not in _OWN_DRAFTS and not re.search(r"[./]", model)
         if (_HUB.fullmatch(model) or bare) and not _PLACEHOLDER.search(model):
             yield f"--{name} {model}"
 
 
 def code(engine: str, line: CommandLine, options: Mapping[str, str], record: Record, place: str) -> Iterator[str]:
-    """The options of vLLM that name Python code found at the place ("" for nowhere), each with the name, once."""
+    """The options of vLLM with Python code at a place ("" for missing code), each once with the code's name."""
     found: dict[str, None] = {}
     for name in sorted(_CODE_OPTIONS & options.keys()) if engine == "vllm" else ():
         for word in line.lists.get(name) or options[name].split():
@@ -86,7 +86,7 @@ def code(engine: str, line: CommandLine, options: Mapping[str, str], record: Rec
 
 
 def _models(line: CommandLine, options: Mapping[str, str], record: Record) -> Iterator[tuple[str, str]]:
-    """Models that are not there, with their option."""
+    """Missing models with their option."""
     for name in sorted(_MODEL_OPTIONS & options.keys()):
         for word in line.lists.get(name) or (options[name],):
             plain = word.partition("=")[2] if name == "lora-modules" else word

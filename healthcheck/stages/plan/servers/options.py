@@ -1,4 +1,4 @@
-"""Reads command lines as the engines' own parsers do: abbreviations, underscores, `=`, repeated options."""
+"""Parses command lines like the engines' own parsers: abbreviations, underscores, `=`, repeated options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from healthcheck.system.files import DATA
 
 UNRESOLVED = "<unresolved:"
-"""Begins a word that the dry run could not determine."""
+"""Prefix of a word that the dry run could not determine."""
 _SWITCH = re.compile(
     r"(no|enable|disable|enforce|skip|use|trust|allow|return|log|is)-|.*-only$|headless$|reload$|debug$"
 )
@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"-\d+(\.\d*)?([eE][-+]?\d+)?$|-\.\d+$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """What is known of an engine's options: long names without dashes; `short` maps "-m" to a long name."""
+    """The known options of an engine: long names without dashes; `short` maps "-m" to a long name."""
 
     switches: frozenset[str] = frozenset()
     many: frozenset[str] = frozenset()
@@ -32,7 +32,7 @@ class Grammar:
     short: Mapping[str, str] = field(default_factory=dict)
 
     def full_name(self, name: str) -> str:
-        """The long name that this one is or abbreviates; itself where it is unknown or ambiguous."""
+        """The long name that `name` abbreviates; `name` itself if unknown or ambiguous."""
         known = self.switches | self.many | self.valued
         head, dot, rest = name.partition(".")
         if head in known:
@@ -47,9 +47,9 @@ class CommandLine:
 
     Attributes:
         options: the last value of each option by long name; "" for a bare switch.
-        lists: every value of an option that takes several, in order.
-        spelled: how the option stands on the command line ("--por 8000").
-        positional: the rest.
+        lists: all values of each option, in order.
+        spelled: each option as written on the command line ("--por 8000").
+        positional: the positional arguments.
     """
 
     options: Mapping[str, str]
@@ -59,7 +59,7 @@ class CommandLine:
 
 
 def parse(argv: Sequence[str], grammar: Grammar) -> CommandLine:
-    """Parse leniently: an unknown option takes the next word as its value unless that is an option itself."""
+    """Parse leniently: an unknown option takes the next word as its value, unless that word is an option."""
     options: dict[str, str] = {}
     lists: dict[str, tuple[str, ...]] = {}
     spelled: dict[str, str] = {}
@@ -84,7 +84,7 @@ def parse(argv: Sequence[str], grammar: Grammar) -> CommandLine:
 
 
 def opposite(name: str) -> str:
-    """The name of the switch that takes this one back: of the two the last one counts."""
+    """The name of the switch that reverses this one; the last of the two counts."""
     return name.removeprefix("no-") if name.startswith("no-") else f"no-{name}"
 
 
@@ -106,7 +106,7 @@ def _split(word: str, grammar: Grammar) -> tuple[str, str, str]:
 
 
 def _values(name: str, rest: Sequence[str], grammar: Grammar) -> list[str]:
-    """The words after an option that are its values."""
+    """The values of an option, from the words after it."""
     if name in grammar.switches:
         return []
     if name in grammar.many:
@@ -120,9 +120,9 @@ def _values(name: str, rest: Sequence[str], grammar: Grammar) -> list[str]:
 
 @lru_cache(maxsize=1)
 def vllm_grammar() -> Grammar:
-    """The options of `vllm serve` in all catalogued releases together; the flags check knows each release's own.
+    """The options of `vllm serve` in all catalogued releases; the check plan/flags uses those of each release.
 
-    The sandbox asks for it too, and has the standard library only: the catalogues are read as plain JSON.
+    The catalogues are read as plain JSON because the sandbox, which needs them too, has only the standard library.
     """
     files = sorted(DATA.glob("vllm-*.json"))
     options: list[dict[str, Any]] = [each for file in files for each in json.loads(file.read_bytes())["options"]]

@@ -1,4 +1,4 @@
-"""Where a recorded server would find the Python modules that its command line names."""
+"""Locates the Python modules on the command line of a recorded server."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ NAMED = re.compile(rf"{_WORD}(?:\.{_WORD})*(?:\.|:){_WORD}")
 _IN_TEXT = re.compile(rf"(?<![\w./-])({NAMED.pattern})(?![\w./-])")
 _MOST = 400
 BESIDE = "beside"
-"""In the working directory, where the program `vllm` does not look unless PYTHONPATH says so."""
+"""In the working directory, which the program `vllm` searches only if it is in PYTHONPATH."""
 
 
 def found(
     argv: Sequence[str], env: Mapping[str, str], cwd: str, texts: Iterable[str], earlier: Sequence[Record]
 ) -> dict[str, str]:
-    """The dotted names ("package.module.Class", "package.module:Class") whose module is there, and the folder.
+    """The dotted names ("package.module.Class", "package.module:Class") whose module exists, with its folder.
 
-    `texts` are those of configuration files, `earlier` what was recorded before: folders that pip was to install.
+    `texts` are configuration files; `earlier` are the earlier records, for folders that pip installs.
     """
     words = [match for text in (*argv, *texts) for match in _IN_TEXT.findall(text)][:_MOST]
     path = env.get("PYTHONPATH", "")
@@ -42,7 +42,7 @@ def _has(folder: str, word: str) -> bool:
 
 
 def _installed(earlier: Sequence[Record]) -> list[str]:
-    """The folders of projects that pip was told to install."""
+    """The folders of projects that pip commands install."""
     asked = [(each.cwd, pip_words.to_install(each.argv[0], each.argv[1:]) or ()) for each in earlier]
     words = [(cwd, word) for cwd, words in asked for word in words]
     places = [os.path.join(cwd, word.partition("[")[0]) for cwd, word in words if not word.startswith("-")]

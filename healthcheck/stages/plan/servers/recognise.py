@@ -1,4 +1,4 @@
-"""From a recorded command to what it would serve: engine, model, port, host, names, key."""
+"""Determines what a recorded command would serve: engine, model, port, host, names, key."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from healthcheck.text.messages import Message, msg
 _LISTEN = re.compile(r"(?:listen|bind)\s+(?:\S*:)?(\d{2,5})\b")
 _POOLING_TASKS = {"embed", "embedding", "classify", "score", "reward", "pooling", "encode", "token_classify"}
 _OPEN_ENDED = re.compile(r":path|<path:|\{tail|\.\*|\.\+|<unresolved:")
-"""A route that takes paths of any form, or that is unknown."""
+"""A route that matches any path, or an unknown route."""
 _ENGINE_MODULES = re.compile(r"^(LLM|AsyncLLM|AsyncLLMEngine|LLMEngine|AsyncEngineArgs|EngineArgs|Llama|Engine)$")
 
 
 def server_of(record: Record, loaded: Sequence[str]) -> ServerCommand:
-    """The server that a record shows; `loaded` are models that the same program loaded in Python."""
+    """The server of a record; `loaded` are models that the same Python process loads."""
     engine, argv = find_engine(record.argv)
     if record.argv[0].startswith(calls.CALL):
         return _app(record, engine, loaded)
@@ -69,7 +69,7 @@ def server_of(record: Record, loaded: Sequence[str]) -> ServerCommand:
 
 
 def _app(record: Record, engine: Engine, loaded: Sequence[str]) -> ServerCommand:
-    """A web application that the submission's own Python code runs."""
+    """The server of a web application that the submission's own Python code runs."""
     call = json_text.load(record.argv[1]) if len(record.argv) > 1 else {}
     found = call if isinstance(call, dict) else {}
     routes, given = found.get("routes"), found.get("options")
@@ -96,12 +96,12 @@ def _app(record: Record, engine: Engine, loaded: Sequence[str]) -> ServerCommand
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Config:
-    """What a --config file says.
+    """The contents of a --config file.
 
     Attributes:
         values: its settings by their long names; `places` has the line of each.
-        problem: why vLLM cannot read it, "" if it can or there is none.
-        unread: its name if only the beginning was recorded, so that what it says is unknown.
+        problem: why vLLM cannot read the file, "" if it can or there is none.
+        unread: the file's name if only its beginning was recorded; its contents are then unknown.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class _Config:
 
 
 def _config(engine: Engine, line: CommandLine, record: Record) -> _Config:
-    """Source of the problems: FlexibleArgumentParser.load_config_file of vLLM, which wants a mapping in YAML."""
+    """Source of the problems: FlexibleArgumentParser.load_config_file of vLLM, which requires a YAML mapping."""
     name = line.options.get("config") or ""
     unread = name if name in record.cut else ""
     text = record.texts.get(name)
@@ -153,7 +153,7 @@ def _line_of(text: str, key: str) -> int:
 
 
 def _model(engine: Engine, line: CommandLine, options: Mapping[str, str], record: Record) -> str | None:
-    """The model as it is given."""
+    """The model as written in the command, the file or the environment."""
     if engine.positional_model and line.positional:
         return line.positional[0]
     if by_option := next(filter(None, map(options.get, engine.model_options)), None):
@@ -241,7 +241,7 @@ def _host(
 
 
 def _names(engine: Engine, line: CommandLine, options: Mapping[str, str], model: str | None) -> tuple[str, ...]:
-    """The names under which the model is served, the engine's default included; empty where it is unknown."""
+    """The served model names, including the engine's default; empty if unknown."""
     for name in engine.name_options:
         if name in line.options:
             return tuple(line.lists[name]) or ("",)
@@ -275,7 +275,7 @@ def _api(engine: Engine, options: Mapping[str, str], routes: tuple[str, ...]) ->
 
 
 def loaded_models(records: Sequence[Record]) -> dict[int, tuple[str, ...]]:
-    """By process: the models that its Python code loads."""
+    """The models that the Python code of each process loads."""
     found: dict[int, tuple[str, ...]] = {}
     for record in records:
         if record.argv[0] == calls.LOADS_MODEL and len(record.argv) > 2:

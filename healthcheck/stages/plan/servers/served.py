@@ -1,4 +1,4 @@
-"""What the checks of a recorded server share: which one they are about, its line, and what stayed unresolved."""
+"""Shared by the checks of a recorded server: the server, its line, and a finding for an unresolved value."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ SETTLED_LATER = msg("verify without --until where the NPUs are: the launch stage
 
 
 def served(plan: LaunchPlan) -> ServerCommand:
-    """The server that the checks are about."""
+    """The server to check; raises NotApplicable if deploy.sh starts none."""
     if plan.server is None:
         raise NotApplicable(msg("deploy.sh starts no server"))
     return plan.server
 
 
 def line_of(plan: LaunchPlan, *needles: str) -> str:
-    """The line of deploy.sh with one of the needles, else the recorded command."""
+    """The place of the first needle in deploy.sh, else the place of the server."""
     for needle in needles:
         if place := deploy_sh.place_of(plan.script, [needle]):
             return place
@@ -34,10 +34,10 @@ def unresolved(plan: LaunchPlan, expected: str, what: str) -> Finding:
 
 
 def is_within(model: str, folder: str) -> bool:
-    """Whether the path of a model is a folder or is below it."""
+    """Whether the path of a model is the folder or below it."""
     return model == folder or model.startswith(folder.rstrip("/") + "/")
 
 
 def option_place(plan: LaunchPlan, spelled: str) -> str:
-    """The line of deploy.sh that has an option with its value, "" if none has."""
+    """The line of deploy.sh with an option and its value, "" if there is none."""
     return deploy_sh.place_of(plan.script, [spelled, *spelled.replace("=", " ").split()])

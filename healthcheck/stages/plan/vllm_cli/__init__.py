@@ -1,1 +1,1 @@
-"""The command line of `vllm serve`, release by release."""
+"""The command line of `vllm serve` in each release."""

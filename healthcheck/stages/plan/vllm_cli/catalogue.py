@@ -1,7 +1,6 @@
-"""What each catalogued vLLM release accepts on its command line.
+"""Catalogues of the options that vLLM releases accept on the command line.
 
-The data is made by scripts/make_flag_catalogue.py from the release's own parser; a release is a file
-`data/vllm-<version>.json`.
+scripts/make_flag_catalogue.py generates the file of a release, `data/vllm-<version>.json`, from its own parser.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ PREFIX, SUFFIX = "vllm-", ".json"
 
 
 class Kind(enum.Enum):
-    """What an option takes. COUNT has units (1k, 8M); JSON_OR_TEXT is JSON where it stands in braces."""
+    """The type of an option's value. COUNT has units (1k, 8M); JSON_OR_TEXT is JSON if in braces."""
 
     SWITCH = "switch"
     INT = "int"
@@ -37,12 +36,12 @@ class Option:
     """One option of `vllm serve`.
 
     Attributes:
-        flags: every spelling; for a switch with a negative form, that one too.
+        flags: all spellings, including the negative form of a switch.
         nargs: None for one value, "?" for one or none, "+" for one or more.
-        optional: "None" and the empty text are accepted too.
-        keys: of a configuration object: the names that it takes.
-        range: at least, more than, at most, less than.
-        repeats: it may be given repeatedly, and every value counts.
+        optional: "None" and the empty string are accepted, too.
+        keys: the accepted keys of a configuration object.
+        range: the limits "at least", "more than", "at most", "less than".
+        repeats: the option may be repeated, and every value counts.
     """
 
     flags: tuple[str, ...]
@@ -62,7 +61,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
-    """The options of one vLLM release; `known` has names that it looks up after it has parsed its arguments."""
+    """The options of one vLLM release; `known` has names that it looks up after parsing."""
 
     vllm: str
     known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -73,18 +72,18 @@ class Catalogue:
         return _by_flag(self.vllm).get(flag)
 
     def starting(self, prefix: str) -> tuple[str, ...]:
-        """The long spellings that begin with a prefix, which the parser takes for an abbreviation."""
+        """The long spellings that a prefix abbreviates."""
         return tuple(flag for flag in _by_flag(self.vllm) if flag.startswith(prefix))
 
     def like(self, flag: str) -> str:
-        """The spelling that is nearest to a flag that does not exist, "" where none is near."""
+        """The closest spelling to an unknown flag, "" if none is similar."""
         near = difflib.get_close_matches(flag, _by_flag(self.vllm), n=1, cutoff=0.8)
         return near[0] if near else ""
 
 
 @functools.cache
 def versions() -> tuple[str, ...]:
-    """The releases that are catalogued, oldest first."""
+    """The catalogued releases, oldest first."""
     names = (entry.name for entry in DATA.iterdir())
     found = (name.removeprefix(PREFIX).removesuffix(SUFFIX) for name in names if name.startswith(PREFIX))
     return tuple(sorted(found, key=_release))
@@ -97,7 +96,7 @@ def catalogue(version: str) -> Catalogue:
 
 
 def nearest(version: str) -> Catalogue:
-    """The catalogue of a vLLM version, or of the newest catalogued release before it, or else of the oldest."""
+    """The catalogue of a vLLM version, else of the newest catalogued release before it, else of the oldest."""
     older = [each for each in versions() if _release(each) <= _release(version)]
     return catalogue(older[-1] if older else versions()[0])
 
@@ -109,7 +108,7 @@ def is_older(version: str) -> bool:
 
 @functools.cache
 def limits(name: str) -> tuple[float | None, ...]:
-    """The limits of an option in the newest release that declares any: an older one only finds out later."""
+    """The limits of an option in the newest release that declares any; older releases check them after parsing."""
     declared = (catalogue(version).find(name) for version in reversed(versions()))
     return next((option.range for option in declared if option and option.range), (None,) * 4)
 

@@ -1,7 +1,7 @@
-"""Splits the arguments of `vllm serve` as vLLM's own parser does, and keeps every problem instead of the first.
+"""Parses the arguments of `vllm serve` like vLLM's own parser, but collects all problems.
 
-vLLM's parser is Python's argparse with underscores read as dashes, dotted options (`--compilation-config.mode 3`)
-and -O<level>. Abbreviations of long options are accepted where they are unambiguous.
+vLLM's parser is Python's argparse with dashes for underscores, dotted options (`--compilation-config.mode 3`) and
+-O<level>. Unambiguous abbreviations of long options are accepted.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ NEGATIVE_NUMBER = re.compile(r"-\d+$|-\d*\.\d+$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
-    """An option that was given.
+    """An option on the command line.
 
     Attributes:
-        at: its place in the argument vector.
-        written: the option as it was written.
+        at: its index in the argument vector.
+        written: the option as written.
         flag: the spelling in the catalogue; differs from `written` for an abbreviation.
-        key: for a dotted option, what follows the first dot.
-        values: what follows it.
+        key: for a dotted option, the part after the first dot.
+        values: its values.
     """
 
     at: int
@@ -38,21 +38,21 @@ class Argument:
 
     @property
     def text(self) -> str:
-        """The option with its values, as it was written."""
+        """The option with its values, as written."""
         return " ".join((self.written, *self.values)).rstrip()
 
 
 _LONG_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d"
-"""What word processors and chats make of two hyphens."""
+"""Dashes that word processors and chats substitute for two hyphens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Something that vLLM's parser, or vLLM after it, refuses.
+    """Something that vLLM rejects, in its parser or later.
 
     Attributes:
-        at: the place in the argument vector.
-        flag: the option that it is about, as written, or "" for a stray word.
+        at: the index in the argument vector.
+        flag: the option as written, or "" for a stray word.
         unknown: the release has no such option.
     """
 
@@ -66,19 +66,19 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """An argument vector, split."""
+    """A parsed argument vector."""
 
     model: str | None
     arguments: tuple[Argument, ...]
     problems: tuple[Problem, ...]
 
     def last(self, flag: str) -> Argument | None:
-        """The one that counts, where an option is given repeatedly."""
+        """The last occurrence of an option, which is the one that counts."""
         return next((each for each in reversed(self.arguments) if flag in each.option.flags), None)
 
 
 def parse(argv: tuple[str, ...], catalogue: Catalogue) -> Parsed:
-    """Split an argument vector (without `vllm serve`); never raises."""
+    """Parse an argument vector (without `vllm serve`); never raises."""
     splitter = _Splitter(argv, catalogue)
     splitter.split()
     return Parsed(model=splitter.model, arguments=tuple(splitter.arguments), problems=tuple(splitter.problems))
@@ -155,7 +155,7 @@ class _Splitter:
         )
 
     def _resolve(self, at: int, word: str, written: str) -> tuple[str, str]:
-        """The catalogue's spelling of an option, and the rest after a dot; "" where there is none."""
+        """The catalogue's spelling of an option ("" if unknown), and the part after a dot."""
         if self.catalogue.find(written):
             return written, ""
         base, dot, key = written.partition(".")
@@ -193,7 +193,7 @@ class _Splitter:
             return ()
         if explicit is not None:
             return explicit
-        if key:  # taken whatever it looks like
+        if key:  # takes any word
             values = self.argv[self._at : self._at + 1]
             self._at += len(values)
         else:
@@ -214,7 +214,7 @@ class _Splitter:
         return self._at < len(self.argv) and self.argv[self._at] != "--" and self._is_value(self.argv[self._at])
 
     def _is_value(self, word: str) -> bool:
-        """Whether argparse takes a word for a value: no dash in front, a negative number, or with a blank."""
+        """Whether argparse takes a word for a value: without leading dash, a negative number, or with a blank."""
         if not word.startswith("-") or word == "-":
             return True
         written = _spelled(word).partition("=")[0]
@@ -227,7 +227,7 @@ class _Splitter:
 
 
 def _spelled(word: str) -> str:
-    """A word with dashes for the underscores of its option name, as vLLM rewrites it."""
+    """Replace underscores in the option name of a word by dashes, as vLLM does."""
     if not word.startswith("--"):
         return word
     name, equals, value = word.partition("=")
@@ -236,7 +236,7 @@ def _spelled(word: str) -> str:
 
 
 def repeated(arguments: tuple[Argument, ...]) -> Iterator[tuple[Argument, Argument]]:
-    """Pairs of an option and a later one that overrides it with another value."""
+    """Pairs of an option and its next occurrence with another value."""
     seen: dict[str, Argument] = {}
     for argument in arguments:
         name = f"{argument.option.name}.{argument.key}" if argument.key else argument.option.name

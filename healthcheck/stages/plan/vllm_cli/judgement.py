@@ -1,4 +1,4 @@
-"""Judges the arguments of a recorded `vllm serve` by the catalogues of several releases."""
+"""Judges the arguments of a recorded `vllm serve` against the catalogues of several releases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from healthcheck.text.messages import joined, msg
 
 CONFIG, MODEL = "--config", "--model"
 _API_SERVER = "vllm.entrypoints.openai"
-"""The older way to start it, which takes --model as it stands."""
+"""The older way to start the server, which takes the model from --model."""
 MAX_FINDINGS = 12
 GONE = {
     "--swap-space": msg("remove it: vLLM has no swap space any more"),
@@ -46,20 +46,20 @@ GONE = {
     "--override-pooler-config": msg("write --pooler-config"),
     "--full-cuda-graph": msg("""write --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY"}'"""),
 }
-"""Options of vLLM releases before those in the catalogues, and what to write today."""
+"""Options of vLLM releases older than the catalogues, and their replacements."""
 
 
 def judge_flags(server: ServerCommand, stack: str) -> Findings:
-    """The findings for a vLLM command line, by one row of the version matrix.
+    """Judge a vLLM command line against one row of the version matrix.
 
     Args:
         server: the command.
-        stack: the chosen row, whose vLLM alone counts. With "" it is the default row, and what the vLLM of another
-            row takes is a warning.
+        stack: the chosen row; only its vLLM counts. "" is the default row, and an argument that the vLLM of another
+            row accepts is only a warning.
     """
     vllm = row(stack or DEFAULT).vllm[0]
     chosen = nearest(vllm)
-    argv = whole_argv(server, chosen)  # of them, the first len(server.argv) are on the command line
+    argv = whole_argv(server, chosen)  # the first len(server.argv) are from the command line
     parsed, problems = _read(argv, chosen)
     twice = tuple(_second_model(server, parsed))
     problems = sorted([*problems, *twice], key=lambda problem: problem.at)
@@ -88,13 +88,13 @@ def _read(argv: tuple[str, ...], release: Catalogue) -> tuple[Parsed, list[Probl
 
 
 def _is_open(problem: Problem, argv: tuple[str, ...]) -> bool:
-    """Whether the problem is with a value that the dry run did not find out."""
+    """Whether the problem is about a value that the dry run could not determine."""
     words = argv[problem.at : problem.at + 2]
     return not problem.unknown and any(UNRESOLVED in word for word in words)
 
 
 def _second_model(server: ServerCommand, parsed: Parsed) -> Iterator[Problem]:
-    """`vllm serve` makes the value of --model its first word: a positional model is then one word too many."""
+    """A positional model besides --model, whose value `vllm serve` makes the positional argument."""
     option = next((argument for argument in parsed.arguments if argument.written == MODEL), None)
     if option and parsed.model is not None and _API_SERVER not in server.command:
         both = (parsed.model[:80], MODEL, " ".join(option.values)[:80])
@@ -108,7 +108,7 @@ def _second_model(server: ServerCommand, parsed: Parsed) -> Iterator[Problem]:
 
 
 def whole_argv(server: ServerCommand, chosen: Catalogue) -> tuple[str, ...]:
-    """The arguments, with those of a --config file that the command line does not override after them."""
+    """The arguments, followed by those of a --config file that the command line does not override."""
     given = parse(server.argv, chosen)
     words = list(server.argv)
     if any(argument.option.name == CONFIG for argument in given.arguments):

@@ -1,4 +1,4 @@
-"""Whether the value of an option is one that vLLM takes: its type, its limits, its choices, its keys."""
+"""Checks whether vLLM accepts the value of an option: its type, limits, choices and keys."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from healthcheck.text.messages import msg
 COUNT = re.compile(r"(?:(?P<decimal>\d+(?:\.\d+)?)[kmgt]|(?P<binary>\d+)[KMGT])$")
 HUMAN = re.compile(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b")
 STRINGS = re.compile(r'("(?:[^"\\]|\\.?)*(?:"|\Z))')
-"""One that does not end goes on to the end of the text, so that no part is read twice."""
+"""Strings in JSON. An unterminated one reaches to the end of the text, so that no part is scanned twice."""
 OBJECTS = {"--additional-config", "--hf-overrides", "--model-loader-extra-config"}
-"""Options whose parser takes any text, and whose user needs a JSON object."""
+"""Options that the parser accepts with any text, although vLLM later needs a JSON object."""
 ADDED_BY_VLLM_ASCEND = {"--quantization": ("ascend",), "--load-format": ("netloader", "rfork")}
 CHOICES_OF_VLLM_ASCEND = {"--kv-cache-dtype": (("int8", "0.29.0"), ("mxfp8", "0.30.0"))}
-"""With the vLLM release from which on. Source: vllm_ascend/patch/platform/patch_kv_cache_dtype.py."""
+"""Choices with their first vLLM release. Source: vllm_ascend/patch/platform/patch_kv_cache_dtype.py."""
 BACKEND = "--attention-backend"
-"""Its names are read without regard to case, and "auto" is none of them."""
+"""The option's names are case-insensitive, and do not include "auto"."""
 PLUGINS = {"--tool-call-parser": "--tool-parser-plugin", "--reasoning-parser": "--reasoning-parser-plugin"}
 NEEDS = (
     ("--enable-auto-tool-choice", "--tool-call-parser"),
     ("--enable-log-outputs", "--enable-log-requests"),
 )
-"""Switches that vLLM refuses without another option, before it loads anything."""
+"""Switches that vLLM rejects without another option, before loading anything."""
 BATCH = "--max-num-batched-tokens"
 _BOUNDS: tuple[tuple[Callable[[float, float], bool], Callable[[float], str]], ...] = (
     (operator.ge, lambda limit: msg("at least {limit:g}", limit)),
@@ -38,14 +38,14 @@ _BOUNDS: tuple[tuple[Callable[[float, float], bool], Callable[[float], str]], ..
     (operator.le, lambda limit: msg("at most {limit:g}", limit)),
     (operator.lt, lambda limit: msg("less than {limit:g}", limit)),
 )
-"""Those of `Option.range`, in its order."""
+"""The limits in the order of `Option.range`."""
 MAX_SHOWN = 160
 MAX_CHARACTERS = 16 * 1024
-"""A longer value is not judged; a long --compilation-config has 4 kB. Options of plain text take any."""
+"""A longer value is not judged, except plain text; a long --compilation-config has 4 kB."""
 
 
 def judge(parsed: Parsed, catalogue: Catalogue) -> Iterator[Problem]:
-    """What a release refuses in the values of the options that it knows."""
+    """The values of known options that a release rejects."""
     for argument in parsed.arguments:
         if is_too_long(argument):
             continue
@@ -66,12 +66,12 @@ def judge(parsed: Parsed, catalogue: Catalogue) -> Iterator[Problem]:
 
 
 def is_too_long(argument: Argument) -> bool:
-    """Whether a value is longer than is looked at."""
+    """Whether a value is too long to be judged."""
     return argument.option.kind is not Kind.TEXT and any(len(value) > MAX_CHARACTERS for value in argument.values)
 
 
 def _small_batch(parsed: Parsed) -> Iterator[Problem]:
-    """A batch smaller than what is said beside it. Source: verify_max_model_len in vllm/config/scheduler.py."""
+    """A batch that is too small for other options. Source: verify_max_model_len in vllm/config/scheduler.py."""
     batch, tokens = parsed.last(BATCH), _whole(parsed, BATCH)
     chunks = parsed.last("--enable-chunked-prefill")
     whole = chunks is not None and chunks.flag.startswith("--no-")
@@ -86,7 +86,7 @@ def _small_batch(parsed: Parsed) -> Iterator[Problem]:
 
 
 def _whole(parsed: Parsed, name: str) -> int | None:
-    """The number that an option has at last; None where it has none, or one with a unit."""
+    """The last value of an option as an integer; None if it is absent or not just digits."""
     given = parsed.last(name)
     text = given.values[0] if given and given.values else ""
     return int(text) if text.isdecimal() and len(text) < 12 else None
@@ -116,7 +116,7 @@ def _reason(argument: Argument, value: str, catalogue: Catalogue) -> Reason | No
 
 
 def _added_choices(name: str, catalogue: Catalogue) -> Iterator[str]:
-    """The choices that the vllm-ascend of this vLLM release adds."""
+    """The choices that vllm-ascend adds to this vLLM release."""
     for choice, since in CHOICES_OF_VLLM_ASCEND.get(name, ()):
         if not stacks.is_older(catalogue.vllm, since):
             yield choice
@@ -174,14 +174,14 @@ def _json(option: Option, value: str) -> Reason | None:
 
 
 def _without_units(text: str) -> str:
-    """JSON with the units of counts (80m, 1K) taken off, which vLLM allows outside of strings."""
+    """Replace counts with units (80m, 1K), which vLLM allows outside strings, by plain JSON numbers."""
     parts = STRINGS.split(text)
     parts[::2] = [HUMAN.sub("1", part) for part in parts[::2]]
     return "".join(parts)
 
 
 def _key(argument: Argument) -> Reason | None:
-    """A dotted option needs one that takes an object, and a key that the object has."""
+    """A dotted option must take an object, and its key must be a key of that object."""
     option = argument.option
     if option.kind not in {Kind.JSON, Kind.JSON_OR_TEXT}:
         return msg("{name} without a dot: it takes no object", option.name), msg("write {name} VALUE", option.name)
@@ -197,7 +197,7 @@ def _unknown_key(option: Option, key: str) -> Reason:
 
 
 def _unknown_name(argument: Argument, parsed: Parsed, catalogue: Catalogue) -> Reason | None:
-    """Names that vLLM looks up after parsing: quantisation methods, load formats, output parsers."""
+    """A name that vLLM does not find after parsing: a quantisation method, load format or output parser."""
     name = argument.option.name
     known = (*catalogue.known.get(name, ()), *ADDED_BY_VLLM_ASCEND.get(name, ()))
     value = argument.values[0] if argument.values else ""
