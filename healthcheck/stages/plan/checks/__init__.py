@@ -1,4 +1,4 @@
-"""The checks of the plan stage, one module a check, in the order of the report."""
+"""The checks of the plan stage in the order of the report, one module for each check."""
 
 from __future__ import annotations
 
@@ -62,4 +62,4 @@ CHECKS: tuple[Check[LaunchPlan], ...] = (
     one_machine,
 )
 SUMMARIES: tuple[Check[Sequence[CheckResult]], ...] = (self_contained,)
-"""Over the results of the checks above."""
+"""Checks of the results of the checks above."""

@@ -23,7 +23,7 @@ _MOVED = {
     "VLLM_ASCEND_ENABLE_FUSED_MC2": '{"enable_fused_mc2": …}',
     "VLLM_ASCEND_FUSION_OP_TRANSPOSE_KV_CACHE_BY_BLOCK": '{"enable_transpose_kv_cache_by_block": …}',
 }
-"""Keys of --additional-config that took the place of variables. Source: additional_config.md of 0.30.0rc2."""
+"""Keys of --additional-config that replaced variables. Source: additional_config.md of 0.30.0rc2."""
 _SCRIPTS = {
     Sourced.ATB_UNDER_U: (
         msg("sourced under set -u, though ATB's script reads unset variables"),
@@ -38,7 +38,7 @@ _PATHS = {
     "LD_LIBRARY_PATH": msg("the libraries of CANN and of the driver are found through it"),
     "PYTHONPATH": msg("CANN's Python modules (tbe) are found through it"),
 }
-"""Source: CANN's set_env.sh, which puts its folders in front of both."""
+"""Source: CANN's set_env.sh, which prepends its folders to both."""
 _OF_CANN = re.compile(r"/Ascend/|\bcann\b|\bASCEND_", re.IGNORECASE)
 _GPU_DEVICES, _NPU_DEVICES = "CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES"
 _PLATFORM_PLUGIN = "ascend"
@@ -105,7 +105,7 @@ def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> I
 
 
 def _replacing_line(text: str, name: str) -> int:
-    """The last line that sets it; 0 if the script reads the previous value, or sources a file afterwards."""
+    """The last line that sets the variable; 0 if the script reads the previous value, or sources a file later."""
     script = shell.read(text)
     if any(node.name == name for node in script.of("simple_expansion", "expansion")):
         return 0
@@ -119,7 +119,7 @@ def _replacing_line(text: str, name: str) -> int:
 
 
 def _without_platform(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
-    """Source: load_plugins_by_group of vllm/plugins, for which an empty value names no plugin."""
+    """Source: load_plugins_by_group of vllm/plugins, which loads no plugin if the value is empty."""
     value, own = server.env.get("VLLM_PLUGINS"), _PLATFORM_PLUGIN
     if value is not None and own not in value.split(","):
         expected = msg("{platform_plugin} among the plugins that vLLM loads: it is vllm-ascend's NPU platform", own)
@@ -139,7 +139,7 @@ def _devices_of_a_gpu(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
 
 
 def _blocking(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
-    """Source: check_and_update_config of vllm_ascend/platform.py, from 0.13.0 on."""
+    """Source: check_and_update_config of vllm_ascend/platform.py, since 0.13.0."""
     of_graphs = (f"{name} {value}" for name, value in server.options.items() if _GRAPH_OPTIONS.match(name))
     graphs_off = any(map(_NO_GRAPHS.search, of_graphs))
     eager = server.option("enforce-eager") is not None or graphs_off or bool(server.unread_config)
@@ -155,7 +155,7 @@ def _blocking(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
 
 
 def _unread(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
-    """Variables of vllm-ascend that the chosen release does not read, and so ignores."""
+    """Variables of vllm-ascend that the chosen release ignores."""
     row, known = stacks.row(plan.stack or stacks.DEFAULT), stacks.rows()
     for name in sorted(name for name in server.env if name.startswith(_OWN) and name not in row.variables):
         readers = [each.vllm_ascend for each in known if name in each.variables]

@@ -18,8 +18,8 @@ _WITHOUT_TEXT = {
 }
 PROMPT, COMPLETION = 1500, 512
 """Tokens of a request. The service's sample report has a prompt with four worked examples (AISBench's
-demo_gsm8k_gen_4_shot_cot_chat_prompt): 1434 and 1538 tokens by two tokenizers. Its client's stock configuration
-requests 512. Which data set and max_tokens a task gets is not documented.
+demo_gsm8k_gen_4_shot_cot_chat_prompt), which has 1434 or 1538 tokens in two tokenizers. Its client requests 512 by
+default. The data set and max_tokens of a task are not documented.
 """
 ENOUGH = 4096
 _LENGTH = re.compile(r"(?P<digits>\d{1,9})(?P<unit>[kK]?)")
@@ -81,7 +81,7 @@ def chat_api(plan: LaunchPlan) -> Findings:
 
 
 def _refused_requests(plan: LaunchPlan, server: ServerCommand) -> Findings:
-    """Options with which the route is there and requests are refused."""
+    """Options with which the server has the route but rejects requests."""
     for name, why in _WITHOUT_TEXT.items():
         if server.option(name) is not None:
             expected = msg("a server of {chat_path}", contract.CHAT_PATH)
@@ -97,7 +97,7 @@ def _refused_requests(plan: LaunchPlan, server: ServerCommand) -> Findings:
 
 
 def _little_room(plan: LaunchPlan, server: ServerCommand) -> Findings:
-    """A context length in which a request of the service's sample report does not fit."""
+    """A context length that is too short for a request of the service's sample report."""
     text = server.option("max-model-len") or ""
     number = _LENGTH.fullmatch(text)
     length = int(number["digits"]) * _UNITS[number["unit"]] if number else 0
@@ -137,7 +137,7 @@ def _little_room(plan: LaunchPlan, server: ServerCommand) -> Findings:
 
 
 def _line_of_setting(plan: LaunchPlan, key: str) -> str:
-    """The line of adapter.toml that sets a key; "" if none does, or if deploy.sh has the option itself."""
+    """The line of adapter.toml that sets a key; "" if there is none, or if deploy.sh has the option."""
     if key in plan.script or key.replace("_", "-") in plan.script:
         return ""
     lines = enumerate(plan.settings.splitlines(), 1)

@@ -12,7 +12,7 @@ from healthcheck.stages.plan.servers.served import STARTED
 from healthcheck.text.messages import joined, msg
 
 DEFAULT_SHARE = 0.9
-"""Of a device's memory: vLLM's gpu-memory-utilization before 0.23, and 0.92 since (its argument parser)."""
+"""vLLM's default for gpu-memory-utilization before 0.23; 0.92 since (source: its argument parser)."""
 _ROUNDING = 1e-6
 _SHARE_OPTIONS = ("gpu-memory-utilization", "device-memory-utilization")
 _SIZE_OPTIONS = ("tensor-parallel-size", "pipeline-parallel-size", "prefill-context-parallel-size")
@@ -20,7 +20,7 @@ _PLACED_OTHERWISE = (
     "data-parallel-rank", "data-parallel-start-rank", "node-rank", "headless", "kv-cache-memory-bytes",
     "enable-sleep-mode",
 )  # fmt: skip
-"""With these a server is on other devices, or holds less than its share."""
+"""Options with which a server uses other devices, or less than its share."""
 _MAX_DEVICES = 64
 
 
@@ -77,7 +77,7 @@ def device_memory(plan: LaunchPlan) -> Findings:
 
 
 def _share(server: ServerCommand) -> float | None:
-    """The part of each of its devices that the server takes; None if it ended or if that is unknown."""
+    """The share of the server in the memory of each of its devices; None if unknown or if the server ended."""
     ray = server.option("distributed-executor-backend") == "ray"
     ranked = any(name.startswith("VLLM_DP_") for name in server.env)
     otherwise = ray or ranked or any(server.option(name) is not None for name in _PLACED_OTHERWISE)
@@ -92,9 +92,9 @@ def _share(server: ServerCommand) -> float | None:
 
 
 def _devices(plan: LaunchPlan, server: ServerCommand) -> tuple[str, ...]:
-    """The devices that it uses, none if they are unknown; without a list of them, the first ones.
+    """The devices of the server, by default the first ones; empty if unknown.
 
-    A list that is derived from the devices of this machine is different at the service.
+    A list that the script derives from the devices of this machine is different at the service.
     """
     sizes = [server.option(name) or "1" for name in _SIZE_OPTIONS]
     sizes.append(server.option("data-parallel-size-local") or server.option("data-parallel-size") or "1")

@@ -17,7 +17,7 @@ _PACKAGES = {
 """Engines and programs missing from the vllm-ascend image, with their PyPI package ("" if there is none)."""
 _MODULES = {"llamafactory": "llama_factory"}
 _PROGRAMS = frozenset(STUBS["server.sh"]) - {"transformers"}
-"""Servers that the image lacks as well, where nothing is known of their engine."""
+"""Other servers that the image lacks, of unknown engines."""
 
 
 @check(
@@ -56,7 +56,7 @@ def engine_installed(plan: LaunchPlan) -> Findings:
 
 
 def _missing_in_the_image(server: ServerCommand) -> str:
-    """The engine, or the program of one that nothing is known of; "" if the image has it."""
+    """The engine, or the program of an unknown engine; "" if the image has it."""
     program = server.command.partition(" ")[0]
     of_a_program = server.engine in {"proxy", "unknown"} and program in _PROGRAMS
     return server.engine if server.engine in _PACKAGES else program if of_a_program else ""

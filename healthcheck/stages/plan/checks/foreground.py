@@ -1,4 +1,4 @@
-"""plan/foreground: deploy.sh stays for as long as the server does."""
+"""plan/foreground: deploy.sh keeps running while the server runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from healthcheck.stages.plan.servers.served import STARTED, served
 from healthcheck.text.messages import msg
 
 _ENDED_BY_ITSELF = {-15, -9, 124, 137, 143}
-"""SIGTERM and SIGKILL as Python and as shells count them, and the status of timeout: a dry run sends none."""
+"""Exit statuses for SIGTERM and SIGKILL in Python and in shells, and of `timeout`; a dry run causes none."""
 _LONGER_THAN_ANY_EVALUATION_S = 7 * 86400
 
 
@@ -60,7 +60,7 @@ def foreground(plan: LaunchPlan) -> Findings:
 
 
 def _stay(plan: LaunchPlan, where: str) -> str:
-    """What keeps a deploy.sh that ended beside its server."""
+    """How to keep deploy.sh running with its server."""
     status = plan.run.exit_status
     if status in _ENDED_BY_ITSELF:
         return msg("remove what ends the server (a kill, a timeout)")
@@ -79,7 +79,7 @@ def _stay(plan: LaunchPlan, where: str) -> str:
 
 
 def _first_unanswered(plan: LaunchPlan) -> str:
-    """The first request that never succeeded, which may be why the script ended; "" if there is none."""
+    """The first request that never succeeded and so may have ended the script; "" if there is none."""
     models = (msg("the model {name}", repr(name)) for name in plan.observed.unknown_models)
     ports = (msg("port {port}", port) for port in plan.observed.refused_ports)
     return next(models, "") or next(ports, "")

@@ -20,9 +20,9 @@ from healthcheck.stages.plan.servers.served import STARTED, line_of, served, unr
 from healthcheck.text.messages import msg
 
 _BIND_AS_GIVEN = {"vllm", "sglang"}
-"""Engines that hand their --host to the socket as it is."""
+"""Engines that pass --host to the socket unchanged."""
 _LOOPBACK_NAME = re.compile(r"(?:ip6-)?(?:localhost[46]?|loopback)(?:\.localdomain[46]?)?|.+\.localhost")
-"""What /etc/hosts of Debian and of Red Hat calls it, and every name below .localhost (RFC 6761)."""
+"""Names in /etc/hosts of Debian and Red Hat, and all names below .localhost (RFC 6761)."""
 
 
 @check(
@@ -86,7 +86,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_found_out(plan: LaunchPlan, host: str) -> bool:
-    """Whether the script asked the machine of the dry run; without namespaces it has this machine's name."""
+    """Whether the script looked up the address or name of the dry run's machine, which may be this one's name."""
     if host in {ADDRESS, HOST_NAME}:
         return True
     written = deploy_sh.find_line(plan.script, [f"--host {host}", f"--host={host}"])
@@ -94,7 +94,7 @@ def _is_found_out(plan: LaunchPlan, host: str) -> bool:
 
 
 def _is_unknown_name(server: ServerCommand) -> bool:
-    """Whether it is the name of a certain machine; to a socket, an address in brackets is a name."""
+    """Whether the host is the name of a particular machine; to a socket, an address in brackets is a name."""
     name = (server.host or "").strip()
     if not name or UNRESOLVED in name or server.engine not in _BIND_AS_GIVEN:
         return False

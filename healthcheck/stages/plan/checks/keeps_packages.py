@@ -64,7 +64,7 @@ def _as_module(package: str) -> str:
 
 
 def _installed_by(command: RecordedCommand) -> frozenset[str]:
-    """The packages; `.` is the project in its folder, which has its name as a rule."""
+    """The packages that a command installs; `.` is a project that usually has the name of its folder."""
     here = [command.cwd] if is_install(command) and "." in command.argv else []
     return installed_by(command) | pip_words.packages(here)
 

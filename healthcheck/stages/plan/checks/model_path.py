@@ -19,7 +19,7 @@ from healthcheck.system.processes import shortened
 from healthcheck.text.messages import joined, msg
 
 _NEEDS_QUOTES = re.compile(r"[\s*?\[]")
-"""What the shell splits or replaces in an expansion without quotes."""
+"""Characters at which the shell splits or expands an unquoted variable."""
 MOST_PLACES = 4
 
 
@@ -102,7 +102,7 @@ def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> 
 
 
 def _naming(plan: LaunchPlan, server: ServerCommand, model: str) -> tuple[str, str]:
-    """How the weights become the model, and where; they are named already if MODEL_PATH was given another value."""
+    """The repair and its place: name $MODEL_PATH as the model, or keep its value if the script changed it."""
     given = server.env.get(contract.MODEL_PATH_VARIABLE, plan.model_path)
     if given == plan.model_path or model not in {given, os.path.normpath(os.path.join(server.cwd, given))}:
         return msg('name "$MODEL_PATH" as the model'), ""
@@ -113,7 +113,7 @@ def _naming(plan: LaunchPlan, server: ServerCommand, model: str) -> tuple[str, s
 
 
 def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
-    """What happened with a MODEL_PATH that needs quotes: a failure if the given path needs them, too."""
+    """Judge the run whose MODEL_PATH needs quotes: fail if the author's path needs them, too, else warn."""
     second = plan.spaced
     if second is not None and second.model == plan.spaced_model_path:
         return

@@ -44,7 +44,7 @@ def no_arguments(plan: LaunchPlan) -> Findings:
 
 
 def _emptied(plan: LaunchPlan) -> Iterator[Finding]:
-    """A server that is started without its model or port because an argument or an answer was not given."""
+    """A server without its model or port because of a missing argument or missing input."""
     server = plan.server
     if server is None or not (server.model == "" or _lost_value(server)):
         return
@@ -57,6 +57,6 @@ def _emptied(plan: LaunchPlan) -> Iterator[Finding]:
 
 
 def _lost_value(server: ServerCommand) -> bool:
-    """Whether the model or the port is an option or a place on the command line with nothing in it."""
+    """Whether the option for the model or the port is on the command line without a value."""
     bare = server.port is None and re.fullmatch(r"-[\w-]+[= ]?", server.port_source.text) is not None
     return bare or any(server.options.get(name) == "" for name in ("model", "model-path"))

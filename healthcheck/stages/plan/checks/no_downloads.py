@@ -76,7 +76,7 @@ def _expected() -> str:
 
 
 def _needs_packages(plan: LaunchPlan, command: RecordedCommand) -> bool:
-    """Whether it installs packages of the system, and deploy.sh ends without them."""
+    """Whether the command installs system packages, and its failure ends deploy.sh."""
     asks = command.program in _SYSTEM_PACKAGES and bool({"install", "update"} & set(command.argv))
     return asks and deploy_sh.stops_at_errors(plan.script, command.where)
 

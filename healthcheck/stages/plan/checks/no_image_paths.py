@@ -48,7 +48,7 @@ def no_image_paths(plan: LaunchPlan) -> Findings:
 
 
 def _image_place(plan: LaunchPlan) -> tuple[str, str]:
-    """What uses a folder of that image which deploy.sh does not make itself, and where; ("", "") without."""
+    """The use of an image's folder that deploy.sh does not create, and its place; ("", "") if there is none."""
     places = tuple(place for place in _IMAGE_PLACES if not deploy_sh.makes_folder(plan.script, place))
     line = deploy_sh.folder_line(plan.script, places)
     if line:

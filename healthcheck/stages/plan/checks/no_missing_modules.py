@@ -47,7 +47,7 @@ def no_missing_modules(plan: LaunchPlan) -> Findings:
 
 
 def _missing_code(plan: LaunchPlan) -> Iterator[Finding]:
-    """Classes and modules on the server's command line that nothing is known to install."""
+    """Classes and modules on the server's command line that are not known to be installed."""
     server = plan.server
     for spelled in (*server.missing_code, *server.beside_code) if server else ():
         top, shown = _unknown_top(plan, spelled), spelled[:NAME_CHARACTERS]

@@ -1,4 +1,4 @@
-"""plan/one-machine: nothing waits for a second machine, as the evaluation service has one."""
+"""plan/one-machine: nothing waits for a second machine; the evaluation service has one."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def one_machine(plan: LaunchPlan) -> Findings:
     written: dict[str, object] = {}
     try:
         written = toml_text.load(plan.settings, SETTINGS)
-    except TomlBoundError as error:  # the adapter's own reader has no bounds
+    except TomlBoundError as error:  # the adapter's own parser has no limits
         expected = msg("{settings} that can be read, for {group_keys}", SETTINGS, joined(" and ", _GROUP_KEYS))
         fix = msg("write plain settings, one a line")
         yield unsettled(expected=expected, seen=str(error), fix=fix, where=SETTINGS)
     except TomlError:
-        pass  # the adapter says so itself
+        pass  # the adapter reports it
     signs = tuple(_of_settings(plan, written)) or tuple(dict.fromkeys(_of_commands(plan)))
     for sign in [sign for sign in signs if sign.sure] or signs:
         say = fail if sign.sure else warn
@@ -105,14 +105,14 @@ def _of_commands(plan: LaunchPlan) -> Iterator[Sign]:
 
 
 def _of_settings(plan: LaunchPlan, written: Mapping[str, object]) -> Iterator[Sign]:
-    """Of the adapter's own settings, of which the environment wins (adapter/settings.py)."""
+    """Evidence in the adapter's settings; the environment takes precedence (adapter/settings.py)."""
     environment = plan.server.env if plan.server else {}
     given = {key: environment.get(f"ADAPTER_{key.upper()}", "").strip() for key in _GROUP_KEYS}
     style, nodes = (given[key] or written.get(key, "") for key in _GROUP_KEYS)
     try:
         addresses = shlex.split(nodes) if isinstance(nodes, str) else nodes
     except ValueError:
-        return  # the adapter says so itself, and no server starts
+        return  # the adapter reports it and starts no server
     if "default" in (style, nodes) or not (isinstance(style, str) and style and isinstance(addresses, list)):
         return
     if len(addresses) > 1:
@@ -134,7 +134,7 @@ def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterat
 
 
 def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[str]:
-    """Data parallelism of which all servers here together run a part."""
+    """Data parallelism of which the recorded servers run only a part."""
     copies, said = _number(server.option("data-parallel-size")), server.quoted
     if server.option("data-parallel-rank") is not None:
         ranks = {_number(rank) for each in servers if (rank := each.option("data-parallel-rank"))}
@@ -145,7 +145,7 @@ def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Itera
         return
     group = [each for each in servers if _number(each.option("data-parallel-size")) == copies]
     parts = sorted((_first_rank(each), _copies_of(each, copies)) for each in group)
-    here = sum(dict(parts).values())  # of those with the same first rank the largest: a head may run none itself
+    here = sum(dict(parts).values())  # the largest for each first rank: a head may run no copy itself
     first = min(map(_first_rank, group), default=0)
     if server.option("data-parallel-size-local") is not None and here < copies:
         yield msg("{here} of the {copies} copies of --data-parallel-size run here: {quoted}", here, copies, said)
@@ -176,12 +176,12 @@ def _of_cluster(server: ServerCommand) -> Iterator[str]:
 
 
 def _of_launchers(commands: Sequence[RecordedCommand]) -> Iterator[Sign]:
-    """Launchers of several processes that wait for nodes which are not started here beside them."""
+    """Launchers of several processes that wait for nodes that deploy.sh does not start."""
     launchers = [(command, _options(command)) for command in commands if command.program in _LAUNCHERS]
     for command, given in launchers:
         nodes, said = _number(_first(given, _NODES)), command_text(command.argv)
         together = [other for each, other in launchers if each.alive and _number(_first(other, _NODES)) == nodes]
-        # nodes that meet at a rendezvous number themselves; without one each of them is the first
+        # nodes with a rendezvous number themselves; without one, each node is number 0
         free = (f"free {at}" if "rdzv-endpoint" in other else "0" for at, other in enumerate(together))
         ranks = {_first(other, _RANKS) or rank for other, rank in zip(together, free, strict=True)}
         if nodes > max(1, len(ranks)):
@@ -209,7 +209,7 @@ def _first(given: Mapping[str, str], names: tuple[str, ...]) -> str | None:
 
 
 def _number(text: str | None) -> int:
-    """A count; of a range such as torchrun's 2:4 the least; 0 where it is none."""
+    """A count, or the minimum of a range such as torchrun's 2:4; 0 for any other text."""
     first = (text or "").partition(":")[0].strip()
     return int(first) if first.isascii() and first.isdigit() and len(first) < 10 else 0
 
@@ -223,8 +223,8 @@ def _host(address: str) -> str:
 
 
 def _is_elsewhere(address: str) -> bool:
-    """Whether it is another machine's: a fixed address, or a name that is not this host's own."""
+    """Whether the address is another machine's: a fixed address, or a domain name."""
     host = _host(address)
-    if host in (ADDRESS, "localhost.localdomain"):  # the first is what the script found out where it runs
+    if host in (ADDRESS, "localhost.localdomain"):  # ADDRESS is what the script looked up in the dry run
         return False
     return is_fixed_address(host) or ("." in host and not host.replace(".", "").isdigit())

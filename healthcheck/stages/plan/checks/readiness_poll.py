@@ -1,4 +1,4 @@
-"""plan/readiness-poll: deploy.sh polls its own server, and long enough."""
+"""plan/readiness-poll: deploy.sh polls its own server long enough."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def readiness_poll(plan: LaunchPlan) -> Findings:
 
 
 def _other_ports(plan: LaunchPlan) -> Findings:
-    """Ports that it polled, on which none of its own servers listens."""
+    """Polled ports on which no server of deploy.sh listens."""
     own = plan.server.port if plan.server else None
     for asked in plan.observed.refused_ports if own else ():
         expected = msg("deploy.sh polls the port of its server: port {own}", own)
@@ -55,7 +55,7 @@ def _other_ports(plan: LaunchPlan) -> Findings:
 
 
 def _other_models(plan: LaunchPlan) -> Findings:
-    """Models that it requested, for which its server returned status 404."""
+    """Requested models for which the server returned status 404."""
     for asked in plan.observed.unknown_models:
         seen = msg("it requests {asked}, and the server returns status 404", repr(asked))
         fix = msg('request the served name, "$MODEL_PATH", or remove the request')
@@ -64,7 +64,7 @@ def _other_models(plan: LaunchPlan) -> Findings:
 
 
 def _gives_up(plan: LaunchPlan) -> Findings:
-    """A script that ends if the server is not ready soon enough."""
+    """A script that ends before the server is ready."""
     run = plan.loading_run
     if run is None or run.ended_by is not EndedBy.EXIT or run.slept_s >= PATIENCE_S:
         return

@@ -22,7 +22,7 @@ PARTS = (
     "plan/keeps-packages",
     "plan/ascend-environment",
 )
-"""The checks that this one sums up, in the order of the report."""
+"""The checks that this check sums up, in the order of the report."""
 _EXPECTED = msg("a start that needs nothing but the commit, the image and MODEL_PATH")
 _FIX = msg("each of these checks names its repair")
 

@@ -52,7 +52,7 @@ def served_name(plan: LaunchPlan) -> Findings:
         option = next((name for name in ("served-model-name", "alias", "model-name") if server.option(name)), "")
         by_path = server.served_names[0] in {server.model, *server.argv}
         if not option and by_path and not is_within(server.model, plan.model_path):
-            return  # plan/model-path says it
+            return  # plan/model-path reports it
         by = msg(" (--{option})", option) if option else ""
         expected = msg("the weight path, {model_path}, among the names", repr(plan.model_path))
         seen = msg("served as {names}{value}: {quoted}", ", ".join(map(quoted, names)), by, server.quoted)

@@ -66,7 +66,7 @@ def starts_server(plan: LaunchPlan) -> Findings:
 
 
 def _remarks(observed: Observations) -> Iterator[str]:
-    """What a reader has to know of a sandbox that is not isolated."""
+    """Remarks about a sandbox that is not isolated."""
     if not observed.isolated:
         yield WITHOUT_NAMESPACES
         yield _CONFINED if observed.mode is Mode.CONFINED else _UNCONFINED

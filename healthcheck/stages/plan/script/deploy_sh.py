@@ -212,7 +212,7 @@ def argument_line(text: str) -> int | None:
 
 
 def empty_line(text: str) -> tuple[str, int]:
-    """What leaves a value of deploy.sh empty, and the line: "an argument" or "input from a terminal"; or ("", 0)."""
+    """What leaves a value empty ("an argument" or "input from a terminal"), and the line; ("", 0) if nothing."""
     argument = _line_of(text, (node for node in _arguments(text) if node.text.strip("${}").isdigit()))
     asked = (each.node for each in shell.read(text).runs("read") if not each.node.inside(*_FEEDS))
     if argument:

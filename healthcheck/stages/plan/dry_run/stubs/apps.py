@@ -1,4 +1,4 @@
-"""Stubs for web frameworks: which routes an application has, and where it would listen."""
+"""Stubs for web frameworks: they collect the routes of an application and its address."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _USUAL_NAMES = ("app", "application", "api", "create_app", "make_app")
 
 
 class App(Base):
-    """An application or a router of any framework: it remembers its routes."""
+    """An application or a router of any framework; it collects its routes."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.routes_found: list[str] = []
@@ -33,7 +33,7 @@ class App(Base):
     get = post = put = delete = patch = api_route = websocket = route
 
     def add_api_route(self, *args: Any, **kwargs: Any) -> None:
-        """Also aiohttp's, which has the method in front of the path."""
+        """Add a route; aiohttp's arguments have the method before the path."""
         words = [*args, *kwargs.values()]
         path = next((word for word in words if isinstance(word, str) and word.startswith("/")), "")
         self.routes_found.append(_plain(f"{self.prefix}{path}"))
@@ -65,7 +65,7 @@ class App(Base):
         serve("flask", self, host=host, port=port, **kwargs)
 
     def listen(self, port: int, address: str = "", **kwargs: Any) -> None:
-        """Tornado's."""
+        """Tornado's own server."""
         serve("tornado", self, host=address or "0.0.0.0", port=port)  # noqa: S104 - its default
 
 
@@ -80,7 +80,7 @@ class Route(App):
 
 
 def _paths(routes: Any) -> list[str]:
-    """The paths of routes in any framework's writing: values, (path, handler) pairs, tables and lists of them."""
+    """The paths of routes in any framework's notation: values, (path, handler) pairs, tables and lists of these."""
     if isinstance(routes, App):
         return routes.routes_found
     if isinstance(routes, tuple) and routes and isinstance(routes[0], str):
@@ -89,7 +89,7 @@ def _paths(routes: Any) -> list[str]:
 
 
 def _plain(path: str) -> str:
-    """A path without what a regular expression may end in."""
+    """A path without the end of a regular expression."""
     return path.removesuffix("$").removesuffix("/?").removesuffix("(/)?")
 
 
@@ -97,7 +97,7 @@ def routes_of(target: str) -> tuple[str, ...]:
     """The routes of "module:attribute".
 
     Raises:
-        ImportError, AttributeError: as the real server would say it.
+        ImportError, AttributeError: as the real server would.
     """
     name, _, attribute = target.partition(":")
     found: Any = importlib.import_module(name)
@@ -113,7 +113,7 @@ def routes_of(target: str) -> tuple[str, ...]:
 
 
 def serve(name: str, app: Any = None, **options: Any) -> None:
-    """Record an application server that is started from Python, and be it."""
+    """Record an application server that Python code starts, and act as the server."""
     routes = routes_of(app) if isinstance(app, str) else tuple(getattr(app, "routes_found", ()))
     plain = {key: str(value) for key, value in options.items() if value is not None}
     note.serve(f"{calls.CALL}{name}", [json.dumps({"routes": routes, "options": plain})])
@@ -157,7 +157,7 @@ class AiohttpRunner(Base):
 
 
 def parts(name: str) -> dict[str, Any]:
-    """What matters of a web library by module name."""
+    """The stubbed attributes of a web library, by module name."""
     known: dict[str, dict[str, Any]] = {
         "uvicorn": {"run": functools.partial(serve, "uvicorn"), "Server": UvicornServer, "Config": UvicornConfig},
         "fastapi": {"FastAPI": App, "APIRouter": App},

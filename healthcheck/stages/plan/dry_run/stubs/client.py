@@ -1,4 +1,4 @@
-"""Stub for curl, wget and nc: a recorded server answers, everything else is a download of nothing."""
+"""Stub for curl, wget and nc: a recorded server answers; any other URL is an empty download."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ _SHORT = {
     },
     "nc": {"w": "wait", "i": "interval", "q": "quit", "G": "connect-timeout"},
 }  # fmt: skip
-"""Short options that take a value, by long name."""
+"""Short options with a value, and their long names."""
 _DATA = {"data", "data-ascii", "data-binary", "data-urlencode", "json"}
 _RAW = {"data-raw", "post-data"}
 _VALUED = {
     *(name for table in _SHORT.values() for name in table.values()), *_DATA, *_RAW, "url", "noproxy", "preproxy",
     "resolve", "connect-to", "interface", "bind-address", "retry", "retry-delay", "retry-max-time", "waitretry",
 }  # fmt: skip
-"""Long options that take a value: those that matter, and those whose value may look like an address."""
+"""Long options with a value: those that matter here, and those whose value may look like a URL."""
 
 
 class Call(NamedTuple):
-    """A command line: options by long name with their values, in order, and the other words."""
+    """A command line: options by long name with their values, in order, and the positional arguments."""
 
     tool: str
     options: list[tuple[str, str]]
     words: list[str]
 
     def last(self, *names: str) -> str | None:
-        """The value of the last of these options; "" if it takes none, None if none is given."""
+        """The value of the last of these options; "" if it takes no value, None if it is absent."""
         return next((value for name, value in reversed(self.options) if name in names), None)
 
     def url(self) -> str:
@@ -137,7 +137,7 @@ def _content(name: str) -> bytes:
 
 
 def _exchange(port: int, path: str, method: str = "GET", body: bytes = b"") -> tuple[int, bytes]:
-    """The status and the body of an answer; 0 if nobody listens."""
+    """The status and the body of a response; status 0 without a response."""
     head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
     try:
         with socket.create_connection(("127.0.0.1", note.real_port(port)), timeout=_PATIENCE_S) as connection:
@@ -153,7 +153,7 @@ def _exchange(port: int, path: str, method: str = "GET", body: bytes = b"") -> t
 
 
 def _let_start() -> None:
-    """Give what runs in the background the time to become a server, which a sleep cut short did not give it."""
+    """Wait for a background process to become a server, since sleeps before were cut short."""
     until = time.monotonic() + _START_S
     while note.has_patience() and not note.is_serving() and _others_run():
         if time.monotonic() >= until:
@@ -163,7 +163,7 @@ def _let_start() -> None:
 
 
 def _others_run() -> bool:
-    """Whether the program has started something beside what led to this and the pipe that this is in."""
+    """Whether the script has other processes than the ancestors and the pipeline of this one."""
     found = (_process(int(name)) for name in os.listdir("/proc") if name.isdigit())
     family = {each[0]: each[1:] for each in found if each}
     pid = os.getpid()
@@ -173,7 +173,7 @@ def _others_run() -> bool:
 
 
 def _process(pid: int) -> tuple[int, int, str] | None:
-    """A living process of this session: its id, its parent's, and what it reads from."""
+    """A living process of this session: its id, its parent's id, and its standard input."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             state, parent, _, session = file.read().rsplit(b")", 1)[1].split()[:4]
@@ -184,7 +184,7 @@ def _process(pid: int) -> tuple[int, int, str] | None:
 
 
 def _pauses_s(call: Call) -> list[float]:
-    """The pauses between the attempts that curl and wget make at a server which refuses the connection."""
+    """The pauses between the retries of curl and wget after a refused connection."""
     if call.last("retry-connrefused", "retry-all-errors") is None:
         return []
     if call.tool == "wget":
@@ -199,7 +199,7 @@ def _number(text: str | None, default: int) -> int:
 
 
 def _save(call: Call, url: str, body: bytes) -> None:
-    """Write the body where the tool would write it."""
+    """Write the body to the tool's output file."""
     target, remote = call.last("output", "output-document") or "", url.rpartition("/")[2]
     if call.tool == "curl" and not target and call.last("O", "remote-name") is not None:
         target = remote

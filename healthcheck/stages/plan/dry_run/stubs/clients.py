@@ -1,4 +1,4 @@
-"""Stubs for requests and httpx: a recorded server answers, nothing else is reachable."""
+"""Stubs for requests and httpx: only recorded servers are reachable."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ class Response(Base):
 
 
 class RequestException(OSError):  # noqa: N818 - its name in requests
-    """As both libraries have it at the root of their errors."""
+    """The base of the exceptions in both libraries."""
 
 
 class HTTPError(RequestException):
-    """The status of an answer says that something is wrong."""
+    """The response has the status of an error."""
 
 
 class ConnectError(RequestException):
-    """Nobody answers."""
+    """The connection failed."""
 
 
 def request(
     method: str, url: Any, *_: Any, json: Any = None, data: Any = None, content: Any = None, **__: Any
 ) -> Response:
-    """One exchange.
+    """Send a request.
 
     Raises:
-        ConnectError: there is no recorded server there.
+        ConnectError: no recorded server listens there.
     """
-    import urllib.error  # noqa: PLC0415 - it takes long, and few programs ask
+    import urllib.error  # noqa: PLC0415 - a slow import that few programs need
     import urllib.request  # noqa: PLC0415
 
     body = _encoded(data if data is not None else content) if json is None else _dumped(json)
@@ -67,7 +67,7 @@ def request(
 def _dumped(value: Any) -> bytes:
     try:
         return json.dumps(value).encode()
-    except (TypeError, ValueError):  # a value of a library that is not here
+    except (TypeError, ValueError):  # a placeholder
         return b"{}"
 
 
@@ -101,7 +101,7 @@ class Session(Base):
 
 
 def parts(name: str) -> dict[str, Any]:
-    """What matters of an HTTP client library by module name."""
+    """The stubbed attributes of an HTTP client library, by module name."""
     unanswered = ("ConnectionError", "ConnectError", "ConnectTimeout", "Timeout", "TimeoutException", "ReadTimeout")
     errors = {
         **dict.fromkeys(unanswered, ConnectError), **dict.fromkeys(("HTTPError", "HTTPStatusError"), HTTPError),

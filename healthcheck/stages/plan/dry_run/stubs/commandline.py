@@ -1,4 +1,4 @@
-"""Stubs for click and typer: they call the submission's function with what the command line says."""
+"""Stubs for click and typer: they call the submission's function with the values on the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MISSING: Any = ...
 
 
 class Option:
-    """A declared option or argument: its parameter's name, how it is written, and its default."""
+    """A declared option or argument: the name of its parameter, its flags and its default."""
 
     def __init__(self, *words: Any, default: Any = _MISSING, **more: Any) -> None:
         names = [word for word in words if isinstance(word, str)]
@@ -30,7 +30,7 @@ class Option:
             self.default = self.default()
 
     def declare(self, parser: argparse.ArgumentParser, name: str) -> None:
-        """Add it to the parser, under the name of its parameter."""
+        """Add the option to the parser, under the name of its parameter."""
         free = self.default is _MISSING and not self.flags
         flags = () if free else (f"--{name}", f"--{name.replace('_', '-')}", *self.flags)
         how: dict[str, Any] = {} if self.default is _MISSING else {"default": self.default}
@@ -44,7 +44,7 @@ class Option:
 
 
 class Command:
-    """A function that takes its arguments from the command line when it is called without any."""
+    """A function that takes its arguments from the command line if it is called without any."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -60,7 +60,7 @@ class Command:
         self()
 
     def run(self, argv: list[str]) -> Any:
-        """Call the function with what the command line says."""
+        """Call the function with the values on the command line."""
         parser = argparse.ArgumentParser(allow_abbrev=False, add_help=False, conflict_handler="resolve")
         declared = {option.name: option for option in self.options}
         for name, parameter in _parameters(self.function).items():
@@ -73,13 +73,13 @@ class Command:
 
 
 def _parameters(function: Callable[..., Any]) -> Any:
-    import inspect  # noqa: PLC0415 - it takes long, and few programs ask
+    import inspect  # noqa: PLC0415 - a slow import that few programs need
 
     return inspect.signature(function).parameters
 
 
 class Group(Command):
-    """A command that has others below it: its own function runs first."""
+    """A command with subcommands; its own function runs first."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
@@ -110,7 +110,7 @@ class Group(Command):
 
 
 class Typer(Group):
-    """An application of commands; with one command, that one is it."""
+    """An application with commands; a single command needs no name."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         super().__init__(lambda: None)
@@ -126,7 +126,7 @@ class Typer(Group):
 
 
 def _with_context(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function without its first parameter, the context of click."""
+    """Bind the first parameter of a function, the context of click, to a placeholder."""
     call = functools.partial(function, Anything("click.Context"))
     call.__dict__.update(function.__dict__, __name__=function.__name__)
     return call
@@ -150,7 +150,7 @@ def _typer_option(default: Any = _MISSING, *words: Any, **more: Any) -> Option:
 
 
 def parts(name: str) -> dict[str, Any]:
-    """What matters of a command-line library by module name."""
+    """The stubbed attributes of a command-line library, by module name."""
     known: dict[str, dict[str, Any]] = {
         "click": {
             "command": _making(Command), "group": _making(Group), "option": _declare, "argument": _declare,

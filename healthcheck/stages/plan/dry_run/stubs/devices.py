@@ -1,4 +1,4 @@
-"""Stubs for what torch_npu says of the devices."""
+"""Stubs for torch_npu's information about devices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def npu() -> dict[str, Any]:
 
 
 def parts(name: str) -> dict[str, Any]:
-    """What matters of the libraries that show devices, by module name."""
+    """The stubbed attributes of a library that shows devices, by module name."""
     if name in {"torch.npu", "torch_npu.npu"}:
         return npu()
     if name in {"torch", "torch_npu"}:

@@ -1,4 +1,4 @@
-"""Earlier steps of the submission: what pip was to install, and which files a real run may have by now."""
+"""Earlier steps of the submission: what pip would install, and which files a real run may have created."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MAKES_NOTHING = {
     "npu-smi", "hccn_tool", "ray", "apt-get", "apt", "yum", "dnf", "apk", "add-apt-repository", "ldconfig",
     "update-alternatives", "venv", "virtualenv", "ensurepip",
 }  # fmt: skip
-"""Recorded programs that create no files in the submission's folder; any other program may."""
+"""Recorded programs that create no files in the submission's folder; others may."""
 _GIT_READS = {"rev-parse", "describe", "log", "branch", "status", "diff", "remote", "config"}
 
 
 def installations() -> Iterator[tuple[str, list[str]]]:
-    """Each `pip install`: the working directory, and the words after `install`."""
+    """Each `pip install`: the working directory, and the arguments after `install`."""
     for _, folder, program, arguments in _earlier():
         words = pip_words.to_install(program, arguments)
         if words is not None:
@@ -32,9 +32,9 @@ def installations() -> Iterator[tuple[str, list[str]]]:
 
 
 def importable_names() -> frozenset[str]:
-    """The names that the modules of the packages may have, in lower case: python-magic has `magic`.
+    """Possible names of the packages' modules, in lower case: python-magic has `magic`.
 
-    CUDA-only packages are left out: they do not load on this machine.
+    CUDA-only packages are left out: they do not load here.
     """
     required = _listed(os.path.join(image.root(), "requirements.txt"))
     found = pip_words.packages([*required, *_of_installations()])
@@ -52,7 +52,7 @@ def _of_installations() -> Iterator[str]:
 
 
 def _listed(path: str, above: tuple[str, ...] = ()) -> Iterator[str]:
-    """What a list of packages asks for, and the lists that it names with -r."""
+    """The requirements in a requirements file and the files that it includes with -r."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             lines = file.read(_FILE_BYTES).splitlines()
@@ -66,7 +66,7 @@ def _listed(path: str, above: tuple[str, ...] = ()) -> Iterator[str]:
 
 
 def project_folders() -> Sequence[str]:
-    """Folders of projects that pip installed from the submission."""
+    """Folders of projects that pip would install from the submission."""
     found = []
     for folder, words in installations():
         for word in pip_words.operands(words):
@@ -77,11 +77,11 @@ def project_folders() -> Sequence[str]:
 
 
 def may_be_there(place: str) -> bool:
-    """Whether `place`, which the dry run lacks, may exist in the real run.
+    """Whether `place`, which is missing in the dry run, may exist in a real run.
 
-    The image has files of its own, so only below the submission's folder is an absence certain; and there not once
-    a step that was recorded and not done (a download, a build, a clone) may have made the file. A pattern that
-    matched nothing counts as a file that such a step makes.
+    The image has other files, so absence is certain only below the submission's folder; and there only until a
+    step that was recorded but not executed (a download, a build, a clone) may have created the file. A pattern
+    without matches counts as a file that such a step creates.
     """
     outside = not _in_the_submission(os.path.realpath(os.path.expanduser(place)))
     made = any(_may_make_files(kind, program, arguments) for kind, _, program, arguments in _earlier())
@@ -96,7 +96,7 @@ def _in_the_submission(place: str) -> bool:
 
 
 def _earlier() -> Iterator[tuple[str, str, str, list[str]]]:
-    """What other processes recorded: kind, working directory, program, arguments."""
+    """Records of other processes: kind, working directory, program, arguments."""
     for pid, kind, folder, program, *arguments in note.recorded():
         if pid != str(os.getpid()):
             yield kind, folder, program, arguments

@@ -1,4 +1,4 @@
-"""Stubs for the engines' Python interfaces: a server that they start, a model that they load."""
+"""Stubs for the engines' Python interfaces: they record the servers and models that a program starts and loads."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _SERVER_MODULES = tuple(f"{name}." for name in (
     "swift.cli.deploy", "llamafactory", "mindie", "mindspeed", "litellm", "transformers.commands", "vllm_omni",
     "vllm_ascend", "ktransformers", "http.server", "streamlit", "gradio", "bentoml", "openllm",
 ))  # fmt: skip
-"""What `python -m` starts a server with, and the modules below."""
+"""Modules that start a server under `python -m`, including their submodules."""
 _VLLM_PROGRAMS = tuple(f"vllm.{name}" for name in (
     "entrypoints.openai.api_server", "entrypoints.api_server", "entrypoints.cli.main", "entrypoints.grpc_server",
     "entrypoints.openai.run_batch", "entrypoints.launchers.api_server.entry", "entrypoints.launchers.grpc_server",
     "entrypoints.launchers.run_batch",
 ))  # fmt: skip
-"""Modules below vLLM's that `python -m` can run, in one release or another."""
+"""Submodules of vLLM that `python -m` can run in some release."""
 _TYPING_ERROR = 0.85
-"""As similar as a misspelt module is to the one that was meant."""
+"""Similarity of a misspelt module name to the correct one."""
 _ENDS_BY_ITSELF = re.compile(r"\.(?:collect_env|check_env|env|version|run_batch|utils|bench\w*)(?:\.|$)")
 
 
 class Arguments(argparse.Namespace):
-    """Parsed arguments of an engine: any attribute, and the command line that they came from."""
+    """Parsed arguments of an engine: every attribute exists; keeps the command line."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -42,7 +42,7 @@ class Arguments(argparse.Namespace):
 
 
 class Parser(argparse.ArgumentParser):
-    """An engine's own parser: knows every option, since the real one's are not here."""
+    """An engine's own parser: accepts every option, since the real ones are unknown."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         argv = [str(a) for a in (sys.argv[1:] if args is None else args)]
@@ -59,7 +59,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _changed(parsed: Any) -> list[str]:
-    """The command line of parsed arguments, with attributes that were set afterwards."""
+    """The command line of parsed arguments, with attributes that were changed later."""
     values = dict(vars(parsed)) if hasattr(parsed, "__dict__") else {}
     argv = list(values.pop("command_line_", []))
     given = values.pop("given_", {})
@@ -70,7 +70,7 @@ def _changed(parsed: Any) -> list[str]:
 
 
 def option(name: str, value: Any) -> list[str]:
-    """One keyword as it would stand on a command line."""
+    """A keyword argument as words of a command line."""
     flag = "--" + name.replace("_", "-")
     if value is True:
         return [flag]
@@ -92,7 +92,7 @@ def _vllm_main(*_: Any, **__: Any) -> None:
 
 
 class Engine(Base):
-    """A model in this process: an engine, its arguments, or a transformers model."""
+    """A model in the process: an engine, its arguments, or a transformers model."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -128,7 +128,7 @@ def from_pretrained(source: Any = None, *args: Any, **kwargs: Any) -> Any:
 
 
 class Pretrained(Base):
-    """AutoModelForCausalLM and its many siblings."""
+    """AutoModelForCausalLM and similar classes."""
 
     from_pretrained = staticmethod(from_pretrained)
 
@@ -153,7 +153,7 @@ def _sglang_launch_server(arguments: Any = None, *_: Any, **more: Any) -> None:
 
 
 def parts(name: str) -> dict[str, Any]:
-    """What matters of an engine's library by module name."""
+    """The stubbed attributes of an engine's library, by module name."""
     top = name.split(".", maxsplit=1)[0]
     if top in {"vllm", "vllm_ascend", "vllm_omni"}:
         return {
@@ -186,7 +186,7 @@ def _pretrained(name: str) -> Any:
 
 
 def not_there(module: str) -> str:
-    """What Python says of a module of vLLM's that no release has; "" where one has it or may have it."""
+    """Python's message for a module that no vLLM release has; "" if a release has it or may have it."""
     if module == "vllm":
         return "No module named vllm.__main__; 'vllm' is a package and cannot be directly executed"
     near = module.startswith("vllm.") and difflib.get_close_matches(module, _VLLM_PROGRAMS, 1, _TYPING_ERROR)
@@ -205,7 +205,7 @@ def serves(module: str) -> bool:
 
 
 def run_module(name: str) -> None:
-    """What `runpy.run_module` of a library that is not here does."""
+    """Replaces `runpy.run_module` for an absent library."""
     if serves(name):
         note.serve("python3", ["-m", name, *sys.argv[1:]])
     note.record("exec", "python3", "-m", name, *sys.argv[1:])

@@ -1,4 +1,4 @@
-"""What the stubs know of the image and the machine: the file that the kit has written for them."""
+"""Reads the stubs' knowledge of the image and the machine from a file that the kit writes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 IMAGE = "image.json"
 UNKNOWN_VERSION = "1.0.0"
-"""Of a package that the image may have in any version."""
+"""Version of a package that the image may have in any version."""
 _KIT = sys.argv[1] if len(sys.argv) > 1 else ""
 _VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
 
@@ -22,22 +22,22 @@ def _image() -> dict[str, Any]:
 
 
 def root() -> str:
-    """The folder of the submission, as its processes see it."""
+    """The folder of the submission in the sandbox."""
     return str(_image()["root"])
 
 
 def packages() -> dict[str, str]:
-    """The versions of the packages that scripts query by name, as pip names them."""
+    """The versions of the packages that scripts query, by pip's names."""
     return dict(_image().get("versions", {}))
 
 
 def module_version(module: str) -> str:
-    """What `module.__version__` says."""
+    """The value of `module.__version__`."""
     return str(_image().get("python_versions", {}).get(module) or packages().get(pip_name(module), UNKNOWN_VERSION))
 
 
 def pip_name(module: str) -> str:
-    """How pip spells a name."""
+    """A name in pip's spelling."""
     return module.lower().replace("_", "-")
 
 
@@ -52,7 +52,7 @@ def devices() -> dict[str, Any]:
 
 
 def visible_devices() -> int:
-    """How many devices torch_npu counts: those in ASCEND_RT_VISIBLE_DEVICES, up to the first that is not there."""
+    """The number of devices for torch_npu: those in ASCEND_RT_VISIBLE_DEVICES up to the first missing one."""
     count, listed = int(devices()["count"]), os.environ.get(_VISIBLE, "")
     if not listed:
         return count

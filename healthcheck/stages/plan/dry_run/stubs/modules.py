@@ -1,4 +1,4 @@
-"""Stubs for the libraries that an adapter imports and that are not installed where the dry run is."""
+"""Stubs for libraries that an adapter imports and that are not installed in the dry run."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from healthcheck.stages.plan.dry_run.stubs import (
 from healthcheck.stages.plan.dry_run.stubs.permissive import Module
 
 KNOWN = frozenset(Path(__file__).with_name("libraries.txt").read_text(encoding="ascii").split())
-"""Libraries that adapters import and that the service's image or a package of requirements.txt brings."""
+"""Libraries that adapters import from the service's image or from packages in requirements.txt."""
 _PROGRAM = ".__main__"
-"""What `python -m` looks for in a package."""
+"""The suffix of the module that `python -m` runs in a package."""
 
 
 class Library(Module):
-    """A library whose modules are found as its attributes too: `from aiohttp import web`."""
+    """A library whose modules are also its attributes: `from aiohttp import web`."""
 
     def __getattr__(self, name: str) -> Any:
         below = f"{self.__name__}.{name}"
@@ -41,7 +41,7 @@ class Library(Module):
 
 
 class Loader(importlib.abc.Loader):
-    """Makes a stub module; its known parts do what matters, the rest is permissive."""
+    """Creates a stub module: known attributes have a stub, others are placeholders."""
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         module = Library(spec.name)
@@ -56,7 +56,7 @@ class Loader(importlib.abc.Loader):
         module.__file__ = module.__spec__.origin if module.__spec__ else None
 
     def get_code(self, name: str) -> CodeType:
-        """What runpy runs in `python -m name`."""
+        """The code that runpy executes for `python -m name`."""
         top, module = name.split(".", maxsplit=1)[0], name.removesuffix(_PROGRAM)
         return compile(f"import {top} as m\nm.run_as_main({module!r})", f"<{name}>", "exec")
 
@@ -65,7 +65,7 @@ class Loader(importlib.abc.Loader):
 
 
 class Finder(importlib.abc.MetaPathFinder):
-    """Comes last: what the submission ships and the standard library are real."""
+    """Last finder: the submission's modules and the standard library are real."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -83,7 +83,7 @@ class Finder(importlib.abc.MetaPathFinder):
 
 
 class Below(importlib.abc.MetaPathFinder):
-    """Comes first: what is below a stub is one too, whatever is in its folder."""
+    """First finder: the submodules of a stub are stubs, regardless of the files in its folder."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -103,14 +103,14 @@ def _stub(name: str) -> importlib.machinery.ModuleSpec:
 
 
 def _make_package(folder: str) -> None:
-    """So that what a program learns of its place is there."""
+    """Create the folder of a package, for programs that look at the files of a library."""
     with contextlib.suppress(OSError):
         os.makedirs(folder, exist_ok=True)
         Path(f"{folder}/__init__.py").touch()
 
 
 def install(kit: str) -> None:
-    """From now on, stubs take the place of libraries that are not here."""
+    """Start to replace missing libraries by stubs."""
     if os.path.isdir(f"{kit}/site"):
         sys.path.append(f"{kit}/site")
     sys.meta_path[:0] = [Below(), patches.AfterImport()]
@@ -120,4 +120,4 @@ def install(kit: str) -> None:
 
 
 _HIDDEN: list[ModuleType] = []
-"""Our own modules, out of the way of a submission with modules of the same name, but not collected."""
+"""Our own modules, hidden from a submission with modules of the same name, but kept alive."""

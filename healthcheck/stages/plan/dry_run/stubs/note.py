@@ -1,4 +1,4 @@
-"""Tells who watches what a stub does: records over a socket, short notes through a FIFO."""
+"""Reports to the warden what a stub does: records over a socket, short notes through a FIFO."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _KIT = sys.argv[1] if len(sys.argv) > 1 else ""
 _ADDRESS_BYTES = 100
 _PATIENCE_S = 30.0
 _A_DAY_S = 80_000
-"""As long as a sleep that is meant to keep a program there for good."""
+"""A sleep of this length is meant to keep a program alive for good."""
 _LONG_S, _LONG_NAPS = 100, 12
-"""A long sleep leaves a server that was started beside it the time to start."""
+"""During a long sleep, a server in the background has time to start."""
 _VAIN_WAITS = 3
 _STARTED = """INFO: Started server process [{pid}]
 INFO: Waiting for application startup.
@@ -37,7 +37,7 @@ INFO: Uvicorn running on http://0.0.0.0:8000 (Press CTRL+C to quit)"""
 _really_sleep = time.sleep
 _clocks = {name: getattr(time, name) for name in ("time", "monotonic", "perf_counter")}
 _passed_s = 0.0
-"""How long this program meant to sleep."""
+"""How long this program meant to sleep in total."""
 
 
 def record(kind: str, name: str, *arguments: str) -> None:
@@ -48,9 +48,9 @@ def record(kind: str, name: str, *arguments: str) -> None:
 
 
 def _tell(kind: str, name: str, arguments: Sequence[str]) -> _socket.socket | None:
-    """Send one record, and wait until it is taken; None where nobody takes it.
+    """Send one record and wait for its receipt; None if it is not received.
 
-    A server is there as long as its connection is.
+    A server counts as running while its connection is open.
     """
     data = b"".join(part.encode("utf-8", "surrogateescape") + b"\0" for part in (kind, _here(), name, *arguments))
     data = data[: data.rfind(b"\0", 0, RECORD_BYTES) + 1]
@@ -87,7 +87,7 @@ def _here() -> str:
 
 
 def _note(*words: str) -> None:
-    """Leave a note: what is of use only together with what else is seen."""
+    """Write a note, which the warden combines with other observations."""
     handle = os.open(f"{_KIT}/{RUN}/{NOTES}", os.O_WRONLY)
     try:
         os.write(handle, f"{BETWEEN.join(words)}\n".encode("ascii", "replace"))
@@ -96,7 +96,7 @@ def _note(*words: str) -> None:
 
 
 def _shown(name: str) -> str:
-    """What a file says that only who watches writes."""
+    """The text of a file that only the warden writes; "" if it cannot be read."""
     try:
         with open(f"{_KIT}/{RUN}/{name}", encoding="utf-8", errors="replace", newline="") as file:
             return file.read()
@@ -105,7 +105,7 @@ def _shown(name: str) -> str:
 
 
 def serve(name: str, arguments: Sequence[str]) -> None:
-    """Record a server and be one: say what a server says, then stay."""
+    """Record a server and act as one: print what a server prints, then stay."""
     connection = _tell("server", name, arguments)
     if not os.path.exists(f"{_KIT}/{LOADING}"):
         print(_STARTED.format(pid=os.getpid()), file=sys.stderr, flush=True)
@@ -118,7 +118,7 @@ def serve(name: str, arguments: Sequence[str]) -> None:
 
 
 def recorded() -> Iterator[list[str]]:
-    """What was recorded so far: process id, kind, folder, program, arguments."""
+    """The records so far: process id, kind, working directory, program, arguments."""
     for line in _shown(DONE).split(END):
         words = line.split(BETWEEN)
         if len(words) > 4:
@@ -126,7 +126,7 @@ def recorded() -> Iterator[list[str]]:
 
 
 def keep_time() -> None:
-    """From now on, where no server ever gets ready, sleeping takes time on the clocks of this program."""
+    """Let this program's clocks advance while it sleeps, in a dry run where no server becomes ready."""
 
     def ahead(clock: Callable[[], float]) -> Callable[[], float]:
         return lambda: clock() + _passed_s
@@ -144,7 +144,7 @@ def slept(seconds: float) -> None:
 
 
 def sleep(seconds: float) -> None:
-    """Stand in for time.sleep: a moment for others to start, and nothing once a server runs."""
+    """Replaces time.sleep: waits a moment for other programs to start, and hardly at all once a server runs."""
     slept(seconds)
     naps = not is_serving() and seconds < _A_DAY_S
     if naps:
@@ -158,35 +158,35 @@ def sleep(seconds: float) -> None:
 
 
 def nap_s(seconds: float) -> float:
-    """How long a sleep really takes."""
+    """The actual duration of a sleep."""
     if seconds >= _A_DAY_S:
         return seconds
     return 0.0005 if is_serving() else min(seconds, 0.15)
 
 
 def is_serving() -> bool:
-    """Whether a recorded server answers by now."""
+    """Whether a recorded server answers yet."""
     return bool(_shown(SERVING))
 
 
 def waited_in_vain() -> None:
-    """Note that a question waited for a server to start, and none did."""
+    """Note that a request waited for a server to start, and none did."""
     _note("waited")
 
 
 def has_patience() -> bool:
-    """Whether questions still wait for a server to start: a script may ask often before it starts one."""
+    """Whether requests still wait for a server to start: a script may poll often before it starts one."""
     return len(_shown(WAITED)) < _VAIN_WAITS
 
 
 def refused(port: object) -> None:
-    """Note that nothing listens at a port though a server is there."""
+    """Note that nothing listens on a port although a server runs."""
     if is_serving() and not os.path.exists(f"{_KIT}/{LOADING}"):
         _note("refused", str(port))
 
 
 def real_port(port: int) -> int:
-    """Where a recorded server's port really is: elsewhere in a sandbox without a network of its own."""
+    """The actual port of a recorded server, which differs in a sandbox without its own network."""
     for line in _shown(PORTS).splitlines():
         asked, _, real = line.partition(" ")
         if asked == str(port):

@@ -1,4 +1,4 @@
-"""Stub for npu-smi: shows the devices of the dry run in each layout that npu-smi has for their kind."""
+"""Stub for npu-smi: shows the devices of the dry run in npu-smi's layout for their kind."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from healthcheck.stages.plan.dry_run.stubs import image, note
 
 _VERSION = "25.5.1"
 _TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "npu_smi_tables")
-"""For each layout: the head, the rows of a device, the border between devices of one card, that between cards, the
-head of the processes, and the line of a card without processes."""
+"""Parts of each layout: the head, the rows of a device, the border between devices of a card, the border between
+cards, the head of the processes, and the line of a card without processes."""
 _USED_PERCENT = 5
-"""The share of an idle device's memory that the driver and CANN use, about."""
+"""Approximate share of an idle device's memory that the driver and CANN use."""
 
 
 class _Device(NamedTuple):
@@ -25,7 +25,7 @@ class _Device(NamedTuple):
     chip: int
     number: int
     last: bool
-    """The last one of its card."""
+    """The device is the last one of its card."""
 
 
 def run(arguments: list[str]) -> Iterator[str]:
@@ -120,7 +120,7 @@ def _memory(shown: dict[str, Any]) -> str:
 
 
 def _chip_name(shown: dict[str, Any]) -> dict[str, str]:
-    """The fields with the chip's name; a chip with dies has another one for the NPU."""
+    """The fields with the chip's name; a chip with dies has a separate name for the NPU."""
     if shown["table"] == "dies":
         return {"Chip Name": shown["name"], "NPU Name": shown["soc"].rpartition("_")[2]}
     return {"Chip Type": "Ascend", "Chip Name": shown["name"].removeprefix("Ascend")}

@@ -1,4 +1,4 @@
-"""Changes to the standard library that a dry run needs, made when a module is imported and not before."""
+"""Patches modules of the standard library for the dry run, each when it is imported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from healthcheck.sandbox.protocol import ADDRESS, TIME_LIMIT
 from healthcheck.stages.plan.dry_run.stubs import apps, image, note
 from healthcheck.stages.plan.dry_run.stubs.pip import SITE
 
-_LOCAL = {"", "localhost", "127.0.0.1", "0.0.0.0", "::1", "::"}  # noqa: S104 - what is compared with
+_LOCAL = {"", "localhost", "127.0.0.1", "0.0.0.0", "::1", "::"}  # noqa: S104 - compared with, never bound
 
 
 def _socketserver(module: ModuleType) -> None:
@@ -56,7 +56,7 @@ def _asyncio_sleep(module: ModuleType) -> None:
 
 
 def _socket(module: ModuleType) -> None:
-    """Where the sandbox has no network of its own, a recorded server's port is another one."""
+    """Redirect connections to the actual port of a recorded server, and block all others."""
     kind: Any = module.__dict__["socket"]
     really_connect, really_name = kind.connect, kind.getsockname
     really_find, this_host = module.__dict__["gethostbyname"], module.__dict__["gethostname"]()
@@ -64,7 +64,7 @@ def _socket(module: ModuleType) -> None:
 
     def connect(self: Any, address: Any) -> Any:
         if self.type == module.__dict__["SOCK_DGRAM"] and isinstance(address, tuple):
-            outward.add(self)  # connected to learn the own address: nothing is sent
+            outward.add(self)  # programs connect a UDP socket to learn their own address; nothing is sent
             return None
         if isinstance(address, tuple) and str(address[0]) not in _LOCAL:
             raise OSError(101, "Network is unreachable")
@@ -97,7 +97,7 @@ def _socket(module: ModuleType) -> None:
 
 
 def _subprocess(module: ModuleType) -> None:
-    """A program that is ended after a while is told so."""
+    """Pass the time limit of a program on to the program."""
     really_run, really_call = module.__dict__["run"], module.__dict__["call"]
 
     def limited(really: Any) -> Any:
@@ -112,7 +112,7 @@ def _subprocess(module: ModuleType) -> None:
 
 
 def _metadata(module: ModuleType) -> None:
-    """Versions of what the image brings and this interpreter has not."""
+    """Add the versions of packages that the image has and this interpreter lacks."""
     really_version, unknown = module.__dict__["version"], module.__dict__["PackageNotFoundError"]
 
     def version(name: str) -> Any:
@@ -127,7 +127,7 @@ def _metadata(module: ModuleType) -> None:
 
 
 def _sysconfig(module: ModuleType) -> None:
-    """Libraries are installed where the stubs say that they are."""
+    """Return the folder where the stubs claim that libraries are installed."""
     really_find = module.__dict__["get_paths"]
 
     def find(*words: Any, **options: Any) -> Any:
@@ -152,7 +152,7 @@ _AFTER: dict[str, Callable[[ModuleType], None]] = {
 
 
 class AfterImport(importlib.abc.MetaPathFinder):
-    """Comes first: changes a module right after it was imported for real."""
+    """First finder: patches a module right after its import."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None

@@ -1,4 +1,4 @@
-"""Placeholders for what a library would compute: they support every operation and mean nothing."""
+"""Placeholders for the values of a library: they support every operation and have no meaning."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ MARK = "<unresolved:"
 _TYPES = re.compile(r"'(?:Anything|_?Library)'|\bnot (?:Anything|_?Library)\b")
 _KEPT = 100
 called: list[str] = []
-"""What of absent libraries was called, in order; the first few."""
+"""The first calls into absent libraries, in order."""
 decided: list[str] = []
-"""What of absent libraries a program asked whether it is true, equal, more or less, and may have branched on."""
+"""Placeholders that a program compared or tested for truth, and so may have branched on."""
 _COMPUTES = {
     "LLM", "PIL", "accelerate", "datasets", "numpy", "peft", "pipeline", "qwen_vl_utils", "safetensors",
     "tokenizers", "torch", "torch_npu", "tqdm", "transformers",
 }  # fmt: skip
-"""Libraries that load models and compute, and open no port whatever is called."""
+"""Libraries that load models and compute, but never open a port."""
 
 
 def guessed() -> list[str]:
-    """What a program that started no server may have needed the real library for."""
+    """The uses for which a program without a server may have needed the real libraries."""
     serving = [
         name for name in called if re.split(r"[.(]", name)[0] not in _COMPUTES and name != "vllm.SamplingParams"
     ]
@@ -30,7 +30,7 @@ def guessed() -> list[str]:
 
 
 def is_about_a_stub(problem: BaseException | None) -> bool:
-    """Whether an error was raised in here, or is about one of these values: the real library may raise none."""
+    """Whether an exception comes from a placeholder or is about one; the real library may not raise it."""
     if problem is None:
         return False
     frame, file = problem.__traceback__, ""
@@ -40,7 +40,7 @@ def is_about_a_stub(problem: BaseException | None) -> bool:
 
 
 def _attribute(owner: str, name: str) -> Any:
-    """What a library may have under a name: a class if it is an exception's, since `except` takes nothing else.
+    """An attribute of a library: an exception class if the name looks like one, for `except`, else a placeholder.
 
     Raises:
         AttributeError: for a special method.
@@ -53,7 +53,7 @@ def _attribute(owner: str, name: str) -> Any:
 
 
 def _decides(answer: Any) -> Any:
-    """A special method with this answer; it records that the program may branch on it."""
+    """A special method that returns `answer` and records that the program may branch on it."""
 
     def method(self: Anything, *_: Any) -> Any:
         self._decided()
@@ -63,7 +63,7 @@ def _decides(answer: Any) -> Any:
 
 
 class Anything:
-    """A value of a library that is not here. Its text says which, so that it is never taken for a real one."""
+    """A placeholder for a value of an absent library. Its text names the value and never looks like a real one."""
 
     def __init__(self, name: str) -> None:
         self.__dict__["_name"] = name
@@ -143,7 +143,7 @@ class Anything:
 
 
 class Base:
-    """What a class of the submission inherits from in place of a library's class."""
+    """Base for classes of the submission that inherit from a class of a library."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.__dict__.update(kwargs)
@@ -172,7 +172,7 @@ class Base:
 
 
 class Module(types.ModuleType):
-    """A library that is not here."""
+    """An absent library."""
 
     def __getattr__(self, name: str) -> Any:
         return _attribute(self.__name__, name)

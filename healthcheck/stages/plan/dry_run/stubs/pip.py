@@ -1,4 +1,4 @@
-"""Stub for pip: installs nothing, and says what pip says of files that the submission surely has not."""
+"""Stub for pip: installs nothing, and prints pip's errors for files that are certainly missing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from healthcheck.stages.plan.dry_run.stubs import earlier_steps, image, note
 from healthcheck.stages.repo import pip_words
 
 SITE = os.path.realpath(f"{sys.argv[1] if len(sys.argv) > 1 else ''}/packages")
-"""Where a stubbed package says that it is installed: the folders of its packages."""
+"""The folder where stubbed packages claim to be installed."""
 _ARCHIVES = (".whl", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
 _NAMES_A_PLACE = {
     **dict.fromkeys(("-r", "--requirement", "-c", "--constraint"), "requirements"),
@@ -36,7 +36,7 @@ sys.exit({function}())
 
 
 def run(arguments: list[str]) -> int:
-    """What pip prints and its exit status for these arguments; of projects that are here, their programs."""
+    """Print pip's output and return its exit status; installs the programs of the submission's projects."""
     words = [word for word in arguments if not word.startswith("-")]
     command = words[0] if words else ""
     if {"--version", "-V"} & set(arguments[:1]):
@@ -100,7 +100,7 @@ def _missing(kind: str, word: str) -> Iterator[str]:
 
 
 def _add_programs(words: list[str]) -> None:
-    """Write the programs of the projects among the words of `pip install` to the first folder that has room."""
+    """Write the programs of projects in `pip install` to the first writable folder of the search path."""
     folders = (place for place in os.environ.get("PATH", "").split(":") if os.access(place, os.W_OK))
     folder = next(folders, None)
     for word in words if folder else ():
@@ -114,7 +114,7 @@ def _add_programs(words: list[str]) -> None:
 
 
 def _of_project(place: str) -> Iterator[tuple[str, str, str]]:
-    """Names of programs, with the module and the function behind each."""
+    """The programs of a project, each as name, module and function."""
     for name, part in (("pyproject.toml", _TABLE), ("setup.cfg", _LIST), ("setup.py", _LIST)):
         if not os.path.isfile(f"{place}/{name}"):
             continue

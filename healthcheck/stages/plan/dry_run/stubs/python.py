@@ -1,4 +1,4 @@
-"""Stub for the Python interpreter: runs the submission's own code for real, and records what it starts."""
+"""Stub for the Python interpreter: executes the submission's own code, and records what it starts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def main() -> None:
     del sys.path[0]
     name = os.path.basename(invoked)
     _pose_as_python(kit, invoked)
-    for word in ("exit", "quit"):  # of the module site, which does not run here
+    for word in ("exit", "quit"):  # the module site, which would define them, does not run here
         setattr(builtins, word, _sitebuiltins.Quitter(word, "Ctrl-D"))
     sys.excepthook = _say
     problem: BaseException | None = None
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def _say(kind: type[BaseException], problem: BaseException, traced: TracebackType | None) -> None:
-    """The traceback that the real interpreter would show: without the frames of the stub."""
+    """Print the traceback as the real interpreter would, without frames of the stub."""
     import traceback  # noqa: PLC0415 - only where it is needed
 
     whole = traceback.TracebackException(kind, problem, traced)
@@ -64,7 +64,7 @@ def _say(kind: type[BaseException], problem: BaseException, traced: TracebackTyp
 
 
 def _tell_what_was_guessed(problem: BaseException | None) -> None:
-    """A program that ended by itself may have ended because a library was not the real one."""
+    """Record that a program may have ended because a library was not the real one."""
     expected = (ModuleNotFoundError, FileNotFoundError, KeyError, SystemExit, KeyboardInterrupt)
     names = permissive.guessed() or (["a library"] if permissive.is_about_a_stub(problem) else [])
     if names and not isinstance(problem, expected):
@@ -73,13 +73,13 @@ def _tell_what_was_guessed(problem: BaseException | None) -> None:
 
 
 def _pose_as_python(kit: str, invoked: str) -> None:
-    """Have programs that the code starts with sys.executable recorded too."""
+    """Imitate the real interpreter, so that programs started with sys.executable are recorded, too."""
     place = invoked if os.path.basename(invoked).startswith("python") else "python3"
     found = place if "/" in place else next((p for p in _search_path(place) if os.access(p, os.X_OK)), place)
     sys.executable = os.path.abspath(found)
     sys._base_executable = sys.executable  # type: ignore[attr-defined]  # noqa: SLF001 - multiprocessing reads it
     for entry in reversed(os.environ.get("PYTHONPATH", "").split(":")):
-        if entry and os.path.realpath(entry) != pip.SITE:  # where what is stood in for is empty
+        if entry and os.path.realpath(entry) != pip.SITE:  # its packages are empty
             sys.path.insert(0, entry)
     time.sleep = note.sleep  # type: ignore[assignment]
     note.keep_time()
@@ -162,7 +162,7 @@ def _module(name: str, module: str, arguments: list[str]) -> None:
 
 
 def _launch(name: str, arguments: list[str]) -> None:
-    """A launcher of several processes runs the script that it is given."""
+    """Run the script of a launcher of several processes."""
     note.record("exec", name, *arguments)
     for index, argument in enumerate(arguments):
         if argument in {"-m", "--module"} and index + 1 < len(arguments):
@@ -173,7 +173,7 @@ def _launch(name: str, arguments: list[str]) -> None:
 
 
 def _app_server(name: str, arguments: list[str]) -> None:
-    """An ASGI or WSGI server: import the application for its routes, which also finds what cannot be imported."""
+    """Act as an ASGI or WSGI server; imports the application for its routes, which also shows import errors."""
     if {"-h", "--help", "--version", "--check-config"} & set(arguments):
         return
     sys.path.insert(0, os.getcwd())
@@ -187,7 +187,7 @@ def _app_server(name: str, arguments: list[str]) -> None:
 
 
 def _venv(arguments: list[str]) -> None:
-    """An environment that finds the same stubs, made in no time."""
+    """Create a virtual environment with links to the same stubs."""
     note.record("exec", "venv", *arguments)
     for folder in [argument for argument in arguments if not argument.startswith("-")][:1]:
         bin_folder = os.path.abspath(f"{folder}/bin")

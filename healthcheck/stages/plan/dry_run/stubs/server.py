@@ -1,4 +1,4 @@
-"""The process of a recorded server: says what a server says, then stays."""
+"""The process of a recorded server: prints what a server prints, then stays."""
 
 from __future__ import annotations
 

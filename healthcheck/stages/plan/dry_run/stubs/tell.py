@@ -1,4 +1,4 @@
-"""Records what a shell stub cannot put into one line of a note."""
+"""Records a command of a shell stub that does not fit into one line of a note."""
 
 from __future__ import annotations
 

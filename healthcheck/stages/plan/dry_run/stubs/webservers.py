@@ -1,4 +1,4 @@
-"""What the command lines of web servers leave to files and variables: the application, and where it listens."""
+"""Completes command lines of web servers from files and variables: the application, and its address."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 
 def complete(name: str, arguments: list[str]) -> list[str]:
-    """The command line with what the server's configuration says in front of it, where it counts less.
+    """Prepend the server's configuration to its command line, which takes precedence.
 
     Raises:
-        SystemExit: there is no such configuration, as the server would say it.
+        SystemExit: the configuration file is missing; the server would exit, too.
     """
     if name != "gunicorn":
         return arguments
@@ -24,7 +24,7 @@ def complete(name: str, arguments: list[str]) -> list[str]:
 
 
 def target(name: str, arguments: list[str]) -> str:
-    """The application as "module:attribute" or "module"; "" where there is none."""
+    """The application as "module:attribute" or "module"; "" if there is none."""
     if name == "flask":
         return _of_file(_value(arguments, "-A", "--app") or os.environ.get("FLASK_APP", ""), ("wsgi.py", "app.py"))
     if name == "fastapi":
@@ -37,7 +37,7 @@ def target(name: str, arguments: list[str]) -> str:
 
 
 def _value(arguments: list[str], *options: str) -> str:
-    """The value of an option, the last one where it is repeated."""
+    """The last value of an option."""
     found = ""
     for word, following in itertools.pairwise([*arguments, ""]):
         option, equals, value = word.partition("=")
@@ -57,7 +57,7 @@ def _of_file(given: str, usual: tuple[str, ...]) -> str:
 
 
 def _configuration(given: str) -> dict[str, Any]:
-    """Gunicorn's configuration, which is a Python program."""
+    """Run Gunicorn's configuration, which is a Python program."""
     path = given.removeprefix("file:") or "gunicorn.conf.py"
     if os.path.exists(path):
         return runpy.run_path(path)
