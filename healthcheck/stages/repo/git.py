@@ -59,7 +59,7 @@ class Commit:
 
 
 def head(root: Path) -> Commit | None:
-    """The commit that the repository's HEAD names; None if `root` has no repository of its own or no commit.
+    """The commit at HEAD; None if `root` has no repository of its own or no commit.
 
     Raises:
         UsageError: there is a repository, but git cannot read it.

@@ -28,7 +28,7 @@ _LINE = re.compile(r"(?:at|in) line (\d+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The settings of a file; those that it lacks are empty.
+    """The settings of a file; missing ones are empty.
 
     Attributes:
         file: the name of the file, "" if the repository has no settings.

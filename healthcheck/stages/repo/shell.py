@@ -84,7 +84,7 @@ class Node:
         return any(node.kind in kinds for node in self.around())
 
     def below(self, *kinds: str) -> Iterator[Node]:
-        """This node and its descendants, those of these kinds, in the order of the text."""
+        """The nodes of these kinds among this node and its descendants, in the order of the text."""
         waiting = [self]
         while waiting:
             node = waiting.pop()

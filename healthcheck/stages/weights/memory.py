@@ -74,7 +74,6 @@ class Layout:
 
 
 def weights_per_device(total_bytes: int, expert_bytes: int, layout: Layout) -> int:
-    """Bytes of weights on one device."""
     stages = layout.tensor * layout.pipeline
     if not layout.experts:
         return math.ceil(total_bytes / stages)

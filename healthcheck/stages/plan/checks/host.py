@@ -86,7 +86,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_found_out(plan: LaunchPlan, host: str) -> bool:
-    """Whether the script looked up the address or name of the dry run's machine, which may be this one's name."""
+    """Whether the script looked up its host's address or name; without namespaces, that is this machine's name."""
     if host in {ADDRESS, HOST_NAME}:
         return True
     written = deploy_sh.find_line(plan.script, [f"--host {host}", f"--host={host}"])

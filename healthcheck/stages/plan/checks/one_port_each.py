@@ -1,4 +1,4 @@
-"""plan/one-port-each: no two servers use the same port."""
+"""plan/one-port-each: each server uses its own port."""
 
 from __future__ import annotations
 

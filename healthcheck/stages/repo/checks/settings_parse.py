@@ -1,4 +1,4 @@
-"""repo/settings-parse: the files of settings are TOML."""
+"""repo/settings-parse: the settings files are TOML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""weights/present: there are weights."""
+"""weights/present: the folder has weights."""
 
 from __future__ import annotations
 

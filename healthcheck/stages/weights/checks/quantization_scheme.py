@@ -132,7 +132,7 @@ def _judged(facts: WeightsFacts, named: Named, registry: Registry, method: str) 
 
 
 def _is_run(config: JsonObject, named: Named, registry: Registry, method: str) -> bool:
-    """Whether the release runs the scheme on some chip."""
+    """Whether the release runs the scheme on any chip."""
     return registry.known and any(_takes(config, named, registry, family, method) for family in SERVED)
 
 

@@ -26,7 +26,7 @@ _KIT = sys.argv[1] if len(sys.argv) > 1 else ""
 _ADDRESS_BYTES = 100
 _PATIENCE_S = 30.0
 _A_DAY_S = 80_000
-"""A sleep of this length is meant to keep a program alive for good."""
+"""A sleep of at least this length is meant to keep a program alive for ever."""
 _LONG_S, _LONG_NAPS = 100, 12
 """During a long sleep, a server in the background has time to start."""
 _VAIN_WAITS = 3
