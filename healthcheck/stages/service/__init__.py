@@ -1,1 +1,1 @@
-"""The service stage: deploy.sh launched as the service would, supervised until its first answer, and stopped."""
+"""The service stage: launches deploy.sh as the service would, supervises it until it answers, and stops it."""

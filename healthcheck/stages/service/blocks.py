@@ -1,4 +1,4 @@
-"""The error blocks of a log: its tracebacks, each process by itself, and the lines around the last complaint."""
+"""The error blocks of a log: the tracebacks of each process, and the lines around the last complaint."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _UNDERLINE = re.compile(r"^[\s^~]*$")
 _CAUSED = "The above exception was the direct cause of the following exception"
 _MEANWHILE = "During handling of the above exception, another exception occurred"
 _IGNORED = "Exception ignored in"
-"""What Python says before a traceback that ended nothing."""
+"""Python prints this before a traceback that ended no program."""
 _TEARDOWN = "multiprocessing/resource_tracker.py"
-"""A process that tidies up after others have died."""
+"""A process that cleans up after others have died."""
 _COMPLAINT = re.compile(
     r"\b[A-Za-z]\w*(?:Error|Exception|Failed)\b|(?i:\b(error|fatal|failed|failure|cannot|can't|could not|no such|"
     r"not found|denied|killed|abort(ed)?|panic|segmentation fault|core dumped|unbound|invalid|unexpected|unable|"
@@ -50,9 +50,9 @@ class ErrorBlock:
     """What a log says about one error.
 
     Attributes:
-        lines: all of it; of exceptions that led to each other, every traceback.
-        decisive: the part that tells the reason: the exception that others were raised from, or that was passed on.
-        passed_on: whether all of it is a wrapper around a reason that stands elsewhere.
+        lines: the whole block; every traceback of chained exceptions.
+        decisive: the part that names the reason: the original exception of the chain.
+        passed_on: whether the whole block only wraps a reason elsewhere in the log.
     """
 
     lines: tuple[Line, ...]
@@ -61,19 +61,19 @@ class ErrorBlock:
 
     @property
     def shown(self) -> tuple[Line, ...]:
-        """The decisive part, of a long traceback its head and its end."""
+        """The decisive part; a long traceback is cut to its head and its end."""
         block = self.decisive
         return block if len(block) <= BLOCK_LINES else (*block[:2], *block[2 - BLOCK_LINES :])
 
 
 NONE = ErrorBlock((), ())
-"""A log in which nothing looks like an error."""
+"""The result for a log without an error."""
 
 
 def last_error(lines: Sequence[Line], generic: Sequence[Failure]) -> ErrorBlock:
-    """The last traceback that is not a mere wrapper around another, else the last complaint with what led to it.
+    """The last traceback that is not a mere wrapper around another, else the last complaint and its context.
 
-    Blocks that say the same but for numbers (one worker like the other) count as one: the first is given.
+    Blocks that differ in numbers only (one per worker) count as one: the first is returned.
     """
     blocks = [_joined(chain, generic) for chain in _chains(lines)]
     telling = [block for block in blocks if not block.passed_on] or blocks
@@ -93,13 +93,13 @@ def last_error(lines: Sequence[Line], generic: Sequence[Failure]) -> ErrorBlock:
 
 
 def _complaints(lines: Sequence[Line]) -> list[int]:
-    """Where lines complain: by their words, else by their level."""
+    """The indices of the lines that complain: by their words, else by their level."""
     said = [index for index, line in enumerate(lines) if _COMPLAINT.search(line.text)]
     return said or [index for index, line in enumerate(lines) if line.error]
 
 
 def message(block: Sequence[Line]) -> tuple[Line, ...]:
-    """What a block says: the exception of a traceback with its message and its line of code, or the whole block."""
+    """The exception of a traceback with its message and its line of code, or else the whole block."""
     if not block or _TRACEBACK not in block[0].text:
         return tuple(block)
     last = next((at for at in range(len(block) - 1, 0, -1) if _EXCEPTION.match(block[at].text)), 0)
@@ -109,14 +109,14 @@ def message(block: Sequence[Line]) -> tuple[Line, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """One traceback, and the sentence that joins it to the one before."""
+    """One traceback, and the sentence that joins it to the previous one."""
 
     lines: tuple[Line, ...]
     joint: str
 
 
 def _joined(chain: Sequence[_Link], generic: Sequence[Failure]) -> ErrorBlock:
-    """One block of exceptions that led to each other."""
+    """Join chained exceptions into one block."""
     at = len(chain) - 1
     while at and (chain[at].joint == _CAUSED or _is_generic(chain[at].lines, generic)):
         at -= 1
@@ -125,7 +125,7 @@ def _joined(chain: Sequence[_Link], generic: Sequence[Failure]) -> ErrorBlock:
 
 
 def _chains(lines: Sequence[Line]) -> list[list[_Link]]:
-    """The tracebacks of all processes, those that led to each other together, in the order in which they begin."""
+    """The tracebacks of all processes, grouped by chain, in the order of their first lines."""
     by_process: dict[str, list[Line]] = {}
     for line in lines:
         by_process.setdefault(line.process, []).append(line)
@@ -143,7 +143,7 @@ def _chains(lines: Sequence[Line]) -> list[list[_Link]]:
 def _tracebacks(lines: Sequence[Line]) -> Iterator[_Link]:
     """Every traceback with its exception's message.
 
-    One that the log breaks off before its exception is none, nor is one that Python itself calls ignored.
+    Leaves out tracebacks that the log breaks off before the exception, and those that Python itself calls ignored.
     """
     index = 0
     while index < len(lines):
@@ -166,7 +166,7 @@ def _tracebacks(lines: Sequence[Line]) -> Iterator[_Link]:
 
 
 def _ends_nothing(before: str, block: Sequence[Line]) -> bool:
-    """Whether a traceback is of what Python does at its end."""
+    """Whether a traceback is from the shutdown of Python."""
     return before.startswith(_IGNORED) or any(_TEARDOWN in line.text for line in block)
 
 

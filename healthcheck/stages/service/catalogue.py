@@ -22,9 +22,9 @@ FILE = DATA / "failures.yaml"
 class Severity(enum.IntEnum):
     """The meaning of a match, the most specific first.
 
-    FATAL and ERROR name a cause (an ERROR may have been survived). SYMPTOM and KIND say what the last error is, and
-    no cause: SYMPTOM what failed, in one program's words; KIND what sort of error it is. WARNING names something
-    amiss that seldom ends a launch; GENERIC is a wrapper around a reason elsewhere in the log.
+    FATAL and ERROR name a cause (a server may survive an ERROR). SYMPTOM and KIND describe the last error without a
+    cause: SYMPTOM names what failed, in one program's words; KIND the sort of error. WARNING names a problem that
+    seldom ends a launch; GENERIC is a wrapper around a reason elsewhere in the log.
     """
 
     FATAL = 0
@@ -40,8 +40,8 @@ class Failure:
     """One known failure.
 
     Attributes:
-        patterns: regular expressions (multi-line mode) over the log without its prefixes; any of them.
-        follows: whether another failure, in another process or further up, often leads to this one.
+        patterns: regular expressions (multi-line mode) over the log without its prefixes; one match suffices.
+        follows: whether this failure is often the consequence of another, in another process or earlier in the log.
         fix: the repair, with the service's port for `{port}`; `repairs.repair` words it for a repository.
         variables: environment variables that belong to the repair, with their values.
         sources: addresses or files that document the failure.
@@ -61,13 +61,12 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
-    """The known failures, and what looks like one and is none."""
+    """The known failures, and the lines that only look like one."""
 
     failures: tuple[Failure, ...]
     benign: tuple[re.Pattern[str], ...]
 
     def of(self, severity: Severity) -> tuple[Failure, ...]:
-        """The failures of one severity."""
         return tuple(failure for failure in self.failures if failure.severity is severity)
 
 
@@ -91,7 +90,7 @@ class _File:
 
 
 def catalogue() -> Catalogue:
-    """The catalogue that the kit carries, with the port of the service in force.
+    """The catalogue of the kit, for the current port of the service.
 
     Raises:
         KitFailure: its file is malformed.
@@ -129,7 +128,7 @@ def _failure(entry: _Entry, port: int) -> Failure:
 
 
 def message_of(text: str, own: Mapping[str, str] | None = None) -> Message:
-    """A cause or a repair as a message. Its options are values: `own` has the keys of adapter.toml for them."""
+    """A cause or a repair as a message. Its options are values, replaced by the keys of adapter.toml in `own`."""
     flags = tuple(dict.fromkeys(FLAG.findall(text)))
     if not flags:
         return Message(text)

@@ -1,6 +1,6 @@
-"""From a log of any length to what it proves of a failure: a cause, possible causes, or what the last error says.
+"""Diagnoses a log of any length: a cause, possible causes, or the kind of the last error.
 
-The log is read in windows that overlap, so memory stays bounded whatever its length, and a pattern may span lines.
+The log is read in overlapping windows, so memory stays bounded and a pattern may span lines.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from healthcheck.text.redact import without_secrets
 
 WINDOW_BYTES = 2**20
 OVERLAP_BYTES = 2**14
-"""Longer than any text that one pattern may span."""
+"""More than the text that one pattern may span."""
 KEPT_LINES = 2000
-"""Of the end of the log, for the last error block: lines that are not empty and neither INFO nor DEBUG."""
+"""At the end of the log, for the last error block: non-empty lines that are neither INFO nor DEBUG."""
 LINE_CHARACTERS = 600
 END_LINES = 8
 
@@ -44,10 +44,10 @@ class Diagnosis:
     """The diagnosis of a log; its lines are redacted.
 
     Attributes:
-        cause: the known failure that the last error, or all that it points to, shows; None if none is certain.
-        candidates: known failures of which each may be the cause, where none is certain.
-        kind: what the last error says of itself, where it shows no known failure.
-        others: further known failures in the log, in its order; those that the server survived among them.
+        cause: the known failure that the last error shows or points to; None if none is certain.
+        candidates: known failures that may each be the cause, if none is certain.
+        kind: the kind of the last error, if it shows no known failure.
+        others: further known failures, in the order of the log, including those that the server survived.
         block: the last error block of the log, without repetitions and prefixes.
         end: the last lines of the log that are neither INFO nor DEBUG.
         lines: how many lines the log has.
@@ -63,26 +63,26 @@ class Diagnosis:
 
     @property
     def named(self) -> Hit | None:
-        """The cause, or else the kind of the last error where nothing competes with it."""
+        """The cause, or the kind of the last error if there are no candidates."""
         return self.cause or (None if self.candidates else self.kind)
 
     @property
     def telling(self) -> tuple[Line, ...]:
-        """What to read: the lines that show the cause, or the last error block where no cause is certain."""
+        """The lines to read: those of the cause, or the last error block if no cause is certain."""
         return self.cause.lines if self.cause else self.block
 
 
 UNDIAGNOSED = Diagnosis()
-"""Of a launch that did not fail."""
+"""The diagnosis of a launch that did not fail."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Reading:
-    """What was read of a log so far.
+    """The state of reading a log.
 
     Attributes:
-        passed: the last line by which the server had started or answered.
-        survived: what was found before it.
+        passed: the last line that shows a started or answering server.
+        survived: failures before that line.
     """
 
     hits: dict[str, Hit] = field(default_factory=dict)
@@ -97,7 +97,7 @@ def diagnose(log: Path) -> Diagnosis:
     """Read a log file.
 
     Raises:
-        UsageError: it cannot be read.
+        UsageError: the file cannot be read.
     """
     try:
         handle = os.open(log, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
@@ -140,7 +140,7 @@ def diagnose_stream(stream: BinaryIO, known: Catalogue | None = None) -> Diagnos
 
 
 def _read(reading: _Reading, known: Catalogue, raw: str, first_line: int, fresh_line: int) -> None:
-    """Take one window into what was read so far."""
+    """Add one window to the reading."""
     reached = last_success(raw)
     if reached >= 0:
         reading.passed = max(reading.passed, first_line + reached)
@@ -161,7 +161,7 @@ def _read(reading: _Reading, known: Catalogue, raw: str, first_line: int, fresh_
 
 
 def _look_for(failure: Failure, reading: _Reading, text: str, first_line: int) -> None:
-    """Search a window, what comes after the server last ran apart from what is before."""
+    """Search a window for a failure: the lines up to the last sign of a running server, and the rest."""
     over = _offset(text, reading.passed - first_line + 1)
     if failure.id not in reading.survived and over and (hit := searched(failure, text[:over], first_line)):
         reading.survived[failure.id] = hit
@@ -171,12 +171,12 @@ def _look_for(failure: Failure, reading: _Reading, text: str, first_line: int) -
 
 
 def _complete(lines: list[Line], fresh_line: int) -> list[Line]:
-    """The lines without the one at which a window ended: the next window has all of it."""
+    """The lines without the unfinished last one of a window: the next window has the whole line."""
     return lines[:-1] if lines and lines[-1].number >= fresh_line else lines
 
 
 def _offset(text: str, lines: int) -> int:
-    """Where the text goes on after so many of its lines."""
+    """The offset after this many lines of the text."""
     at = 0
     for _ in range(lines):
         at = text.find("\n", at) + 1
@@ -186,7 +186,7 @@ def _offset(text: str, lines: int) -> int:
 
 
 def _windows(stream: BinaryIO) -> Iterator[tuple[int, int, str]]:
-    """Windows of the stream: the number of the first line, that of the first line not seen before, the text."""
+    """Windows of the stream: the number of the first line, that of the first new line, and the text."""
     carried, first_line, fresh_line = b"", 1, 1
     while data := stream.read(WINDOW_BYTES):
         window = carried + data
@@ -200,7 +200,7 @@ def _windows(stream: BinaryIO) -> Iterator[tuple[int, int, str]]:
 
 
 def _without_benign(text: str, known: Catalogue) -> str:
-    """The text with the lines emptied that only look like a failure."""
+    """Empty the lines that only look like a failure."""
     for pattern in known.benign:
         text = _emptied(text, pattern)
     return text
@@ -216,7 +216,7 @@ def _emptied(text: str, pattern: re.Pattern[str]) -> str:
 
 
 def _numbered(text: str, raw: str, first_line: int, fresh_line: int) -> list[Line]:
-    """The last lines of a window that are not empty and were not in the one before, with the processes in `raw`."""
+    """The last non-empty lines of a window that are new, with the processes named in `raw`."""
     lines, decorated = text.split("\n"), raw.split("\n")
     fresh = range(max(0, fresh_line - first_line), len(lines))
     last = islice((at for at in reversed(fresh) if lines[at] and not lines[at].isspace()), KEPT_LINES)
@@ -231,5 +231,5 @@ def _shown(hit: Hit) -> Hit:
 
 
 def _redacted(lines: tuple[Line, ...]) -> tuple[Line, ...]:
-    """Each line by itself; a secret that goes on over several lines is a key in PEM, and no log's."""
+    """Redact each line by itself: only PEM keys span lines, and logs do not contain them."""
     return tuple(replace(line, text=without_secrets(line.text)) for line in lines)

@@ -1,11 +1,11 @@
 """The shell and the environment of deploy.sh.
 
-The service's own environment is unknown. Variables of an author's shell must not leak into the launch; those of the
-machine must be there. So there is an allow-list, by group:
+The service's own environment is unknown. Variables of an author's shell must not leak into the launch; it needs
+those of the machine. So there is an allow-list, by group:
 
 - search paths: PATH, LD_LIBRARY_PATH, and the entries of PYTHONPATH that belong to CANN (its set_env.sh puts
   them there; an author's own entries would hide a missing file or package);
-- the user and the place: HOME, USER, LOGNAME, SHELL, TMPDIR, TZ, LANG, LC_*;
+- the user's session: HOME, USER, LOGNAME, SHELL, TMPDIR, TZ, LANG, LC_*;
 - the NPU's software: ASCEND*, ATB_*, ASDOPS_*, HCCL_*, LCCL_*, LCAL_*, TOOLCHAIN_HOME, CMAKE_PREFIX_PATH,
   SOC_VERSION;
 - the machine's network and package index: GLOO_SOCKET_IFNAME, TP_SOCKET_IFNAME, certificate files, PIP_* and UV_*
@@ -43,7 +43,7 @@ _SHEBANG_BYTES = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """The variables that deploy.sh gets, and the names of withheld ones that may matter."""
+    """The variables that deploy.sh gets, and the names of withheld variables that may matter."""
 
     variables: Mapping[str, str]
     withheld: tuple[str, ...]
@@ -62,7 +62,7 @@ def scrubbed(own: Mapping[str, str], *, weights: Path, extra: Mapping[str, str])
 
 
 def interpreter(script: Path) -> tuple[str, ...]:
-    """The command that runs the script: the service's shell, else that of its first line, else sh, as shells do."""
+    """The command that runs the script: the service's shell, else that of the first line, else sh, as shells do."""
     if shell := contract.service().shell:
         return (shell,)
     with script.open("rb") as file:

@@ -1,7 +1,7 @@
-"""What the error lines of a log prove: one cause, several possible ones, or the kind of the last error alone.
+"""Judges the error lines of a log: one cause, several possible ones, or only the kind of the last error.
 
-A cause is named if the last error shows it, or if the last error is one that follows from others and the log holds
-one cause. Everything else that is known is a possibility at most.
+A cause is named if the last error shows it, or if the last error usually follows from others and the log holds one
+cause. Every other known failure is at most a possibility.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from healthcheck.stages.service.blocks import ErrorBlock, Line, message
 from healthcheck.stages.service.catalogue import Catalogue, Failure, Severity
 
 AROUND = 5
-"""How many lines before and after an error block are still about it: CANN writes beside the traceback."""
+"""Lines before and after an error block that still belong to it: CANN writes beside the traceback."""
 _SHOWN_LINES = 5
 _LINE_CHARACTERS = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A known failure at its first place in the log: the matching lines with their numbers, counted from 1."""
+    """A known failure at its first place in the log: the matching lines, numbered from 1."""
 
     failure: Failure
     lines: tuple[Line, ...]
@@ -37,12 +37,12 @@ class Verdict:
 
 
 def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known: Catalogue) -> Verdict:
-    """What is proved.
+    """Judge the failures that were found in a log.
 
     Args:
-        hits: what was found anywhere since the server last ran, in the order of the log.
-        block: its last error.
-        lines: its last lines.
+        hits: known failures since the server last ran, in the order of the log.
+        block: the last error block.
+        lines: the last lines.
         known: the catalogue.
     """
     near = _near(block, lines)
@@ -64,7 +64,7 @@ def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known:
 
 
 def searched(failure: Failure, text: str, first_line: int) -> Hit | None:
-    """The first place of a failure in a text whose first line has that number."""
+    """The first match of a failure in a text whose first line has the number `first_line`."""
     found = [match for pattern in failure.patterns if (match := pattern.search(text))]
     if not found:
         return None
@@ -82,7 +82,7 @@ def searched(failure: Failure, text: str, first_line: int) -> Hit | None:
 
 
 def _near(block: ErrorBlock, lines: Sequence[Line]) -> tuple[Line, ...]:
-    """The block's lines, and those of any process around it; every line if none looks like an error."""
+    """The block's lines and those of any process around them; every line if none looks like an error."""
     if not block.lines:
         return tuple(lines)
     first, last = block.lines[0].number - AROUND, block.lines[-1].number + AROUND
@@ -108,12 +108,12 @@ def _among(failure: Failure, lines: Sequence[Line]) -> Hit | None:
 
 
 def _best(hits: Sequence[Hit]) -> Hit | None:
-    """The most telling of the causes in one block: no consequence, then what ends a program, then the first."""
+    """The most specific cause in one block: not a consequence, then by severity, then the first."""
     return min(hits, key=lambda hit: (hit.failure.follows, hit.failure.severity, hit.lines[0].number), default=None)
 
 
 def _elsewhere(hits: Sequence[Hit], shown: AbstractSet[int], last: Hit | None) -> tuple[Hit, ...]:
-    """Causes in other places of the log, that end a program and do not follow from others; one of each place."""
+    """Fatal causes elsewhere in the log that do not follow from others; one per place."""
     kept: list[Hit] = []
     end = -AROUND
     for hit in hits:
@@ -134,7 +134,7 @@ def _warning(hits: Sequence[Hit], block: ErrorBlock) -> Hit | None:
 
 
 def _kind(known: Catalogue, block: ErrorBlock, near: Sequence[Line]) -> Hit | None:
-    """What the last error says of itself: a symptom that it shows, else its kind, by its own words alone."""
+    """The kind of the last error: a symptom that it shows, else the kind that its own words name."""
     symptoms = known.of(Severity.SYMPTOM)
     return (
         _last(symptoms, block.lines)
@@ -144,7 +144,7 @@ def _kind(known: Catalogue, block: ErrorBlock, near: Sequence[Line]) -> Hit | No
 
 
 def _last(failures: Sequence[Failure], lines: Sequence[Line]) -> Hit | None:
-    """What is said last; what follows from other errors only if nothing else is said."""
+    """The last symptom; one that follows from other errors only if there is nothing else."""
     hits = [hit for failure in failures if (hit := _among(failure, lines))]
     return max(hits, key=lambda hit: (not hit.failure.follows, _at(hit)), default=None)
 

@@ -29,26 +29,26 @@ GRACE_S = 30.0
 
 
 def gather_port(port: int = 0) -> PortFacts:
-    """The processes that hold the port (0 is the service's) before the launch."""
+    """The processes that hold the port before the launch; port 0 stands for the service's."""
     port = port or contract.PORT
     return PortFacts(port=port, holders=processes.holders(port))
 
 
 @dataclass(eq=False, repr=False)  # its environment may hold secrets
 class Service:
-    """A context manager that launches deploy.sh of a clean export; at its end all processes of the launch are gone.
+    """A context manager that launches deploy.sh of a clean export, and ends all processes of the launch on exit.
 
         with Service(export, weights, log=log, progress=progress) as service:
             service.launch   # the facts: ready, or what happened instead
             service.alive()  # at any time
-            service.stop()   # at the latest when the block is left, by Ctrl-C too; kill -9 of the kit is covered
+            service.stop()   # also on exit, on Ctrl-C, and if the kit is killed with SIGKILL
 
     Args:
-        export: the committed files of the submission, in a folder of their own; deploy.sh is run there.
-        weights: becomes MODEL_PATH.
+        export: a folder with the committed files of the submission, the working directory of deploy.sh.
+        weights: the value of MODEL_PATH.
         log: the file for the output of deploy.sh.
-        environment: variables for deploy.sh beside those of the allow-list (see `environment`).
-        memory: reads the memory in use of each chip; () if there is none.
+        environment: variables for deploy.sh in addition to those of the allow-list (see `environment`).
+        memory: reads the memory in use of each chip; () if there are none.
     """
 
     export: Path
@@ -77,7 +77,7 @@ class Service:
 
     @property
     def url(self) -> str:
-        """The root of the running server, as this machine reaches it."""
+        """The root URL of the running server, reachable from this machine."""
         return self._watch.url if self._watch else f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Service:  # noqa: PYI034 - typing.Self is not in Python 3.10
@@ -95,7 +95,7 @@ class Service:
         self.stop()
 
     def alive(self) -> Alive:
-        """The state of the running service: is it still the one that became ready?"""
+        """The state of the running service, compared with the state when it became ready."""
         watch, supervisor = self._watch, self._supervisor
         if watch is None or supervisor is None or self._stopped is not None:
             return Alive(running=False, exit_status=supervisor.exit_status if supervisor else None)
@@ -115,7 +115,8 @@ class Service:
     def stop(self, grace_s: float = GRACE_S) -> Stopped:
         """End all processes of the launch; a second call returns the result of the first.
 
-        Returns when the last process is gone: SIGTERM to all of them, `grace_s` seconds, then SIGKILL.
+        Sends SIGTERM to all, waits up to `grace_s` seconds, then sends SIGKILL; returns when the last process is
+        gone.
         """
         if self._stopped is not None:
             return self._stopped
@@ -139,7 +140,7 @@ class Service:
         return self._stopped
 
     def ended(self) -> Ended:
-        """Stop, and return the whole course; if the service died before, the log is read once more."""
+        """Stop, and return the whole launch; if the service died before, the log is diagnosed again."""
         stopped = self.stop()
         died = self.launch.outcome is LaunchOutcome.READY and not stopped.before.running
         return Ended(launch=self.launch, stopped=stopped, diagnosis=diagnose(self.log) if died else UNDIAGNOSED)
@@ -154,7 +155,7 @@ class Service:
         return blank if blank.holders else self._supervised(blank)
 
     def _blank(self) -> Launch:
-        """The fields of a launch that are known before it begins."""
+        """A launch with the fields that are known before it begins."""
         return Launch(
             outcome=LaunchOutcome.PORT_TAKEN,
             command=(contract.ENTRY_POINT,),
@@ -222,10 +223,10 @@ def _facts(
 
 
 def _diagnosed(logs: tuple[Path, ...], answer: Answer | None) -> tuple[Diagnosis, Path]:
-    """The first log that knows a cause; else the server's own answer; else the first log with an error in it.
+    """The first log that shows a cause; else the server's own answer; else the first log with an error in it.
 
-    A missing chat template shows in the answer only. What the last error says is read from logs alone: without
-    an answer, its text is the kit's own.
+    A missing chat template shows in the answer only. The kind of the last error is read from logs alone: without an
+    answer, its text is the kit's own.
     """
     found = [(diagnose(log), log) for log in logs if log.is_file()]
     said = diagnose_stream(BytesIO((answer.text if answer else "").encode("utf-8", "replace")))

@@ -45,7 +45,7 @@ def explain(launch: Launch) -> Finding:
 
 
 def _diagnosed(diagnosis: Diagnosis, setup: Setup) -> tuple[str, str]:
-    """What the log says, to go on with after what was seen, and the repair; both "" if none of it is known."""
+    """The words of the diagnosis, to append to the symptom, and the repair; both "" if nothing is known."""
     hits = diagnosis.candidates or tuple(hit for hit in (diagnosis.named,) if hit)
     if not hits:
         return "", ""
@@ -65,7 +65,7 @@ def _diagnosed(diagnosis: Diagnosis, setup: Setup) -> tuple[str, str]:
 
 
 def describe_exit(status: int | None) -> str:
-    """An exit status in words; negative, or 128 and more as shells report it, for a signal."""
+    """An exit status in words; negative for a signal, or 128 and more as shells report it."""
     if status is None:
         return msg("still running")
     number = -status if status < 0 else status - 128
@@ -84,7 +84,7 @@ def describe_exit(status: int | None) -> str:
 
 
 def place(listener: Listener) -> str:
-    """Address and port as a URL has them."""
+    """Address and port as in a URL."""
     address = f"[{listener.address}]" if ":" in listener.address else listener.address
     return f"{address}:{listener.port}"
 
@@ -279,7 +279,7 @@ def _foreign(launch: Launch) -> tuple[str, str]:
 
 
 def _lost_the_port(launch: Launch) -> bool:
-    """Somebody else's process on this machine got there first, which may have nothing to do with deploy.sh."""
+    """Whether another process of this machine took the port first, which may have nothing to do with deploy.sh."""
     died = launch.outcome is LaunchOutcome.EXITED and launch.exit_status != 0
     return (
         bool(launch.foreign) and not launch.contained and (died or launch.outcome is LaunchOutcome.FOREIGN_LISTENER)

@@ -1,13 +1,13 @@
 """Runs deploy.sh for the kit, and ends everything that deploy.sh started when the kit is gone.
 
-It runs as a process of its own, in a session of its own, with the standard library only:
+It runs as a separate process in its own session, with the standard library only:
 
     python -I -S guardian.py PID-OF-THE-KIT
 
 The first line on its standard input is the launch as JSON (argv, cwd, env, log, grace_s); later lines are commands,
 `stop SECONDS` and `kill`. The end of that input means that the kit is gone, kill -9 included. It answers with one
-JSON object a line. It is the reaper of its descendants (PR_SET_CHILD_SUBREAPER), so a daemon that leaves its group,
-its session and its parent is still below it, and can be found and ended.
+JSON object a line. It is the reaper of its descendants (PR_SET_CHILD_SUBREAPER): a daemon that leaves its group,
+its session and its parent is still a descendant and can be ended.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RESET = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SI
 
 
 class Spec(TypedDict):
-    """The launch, as the kit sends it; grace_s is what processes get to end by themselves when the kit is gone."""
+    """The launch, as the kit sends it; grace_s is the time before SIGKILL when the kit is gone."""
 
     argv: list[str]
     cwd: str
@@ -41,7 +41,7 @@ class Spec(TypedDict):
 
 
 def prctl(option: int, value: int) -> bool:
-    """The system call, through the C library; False if it is not available."""
+    """Call prctl through the C library; False if it is not available."""
     try:
         import ctypes  # noqa: PLC0415 - missing from some builds of Python
 
@@ -51,7 +51,7 @@ def prctl(option: int, value: int) -> bool:
 
 
 def descendants(root: int) -> dict[int, str]:
-    """The living processes below this one: pid to name."""
+    """The living descendants of a process: pid to name."""
     parents: dict[int, tuple[int, str]] = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -70,7 +70,7 @@ def descendants(root: int) -> dict[int, str]:
 
 
 def send(pids: dict[int, str], number: signal.Signals) -> None:
-    """Signal each of them; who is gone meanwhile, or belongs to another user, is left alone."""
+    """Signal each process; skips those that are gone or belong to another user."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
@@ -136,7 +136,7 @@ class Guardian:
         return line
 
     def _listen(self) -> list[tuple[str, float]]:
-        """The commands that came within one tick; notices when the kit is gone."""
+        """The commands that came within one tick; also notices when the kit is gone."""
         if select.select([0], [], [], TICK_S)[0]:
             data = os.read(0, 65536)
             self.gone = self.gone or not data
@@ -157,7 +157,7 @@ class Guardian:
                     self._say(event="exited", status=os.waitstatus_to_exitcode(status))
 
     def _end(self, grace_s: float) -> dict[int, str]:
-        """SIGTERM to every process below, a grace period, then SIGKILL until none is left; gives whom that took."""
+        """Send SIGTERM to every descendant, wait, then send SIGKILL until none is left; returns the killed ones."""
         began = time.monotonic()
         left = descendants(os.getpid())
         if grace_s > 0:
@@ -177,7 +177,7 @@ class Guardian:
         return killed
 
     def _shortened(self, grace_s: float) -> float:
-        """The grace period, cut short by `kill`; a kit that is gone leaves its own, shorter one."""
+        """The grace period: 0 after `kill`, and at most the guardian's own once the kit is gone."""
         if self.gone:
             time.sleep(TICK_S)
             return min(grace_s, self.grace_s)
@@ -191,12 +191,12 @@ class Guardian:
 
 
 def main() -> None:
-    """Run one launch. Signals are reset so that deploy.sh starts as from a fresh login."""
+    """Run one launch. Resets signals so that deploy.sh starts as from a fresh login."""
     for number in RESET:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     guardian = Guardian(int(sys.argv[1]))
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # Popen gives the child the default back
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # Popen restores the default in the child
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, guardian.ask_to_end)
     prctl(PR_SET_CHILD_SUBREAPER, 1)

@@ -12,13 +12,13 @@ Look = Callable[[], tuple[ChipMemory, ...]]
 NOTICED_BYTES = 2**30
 """The least growth that counts: an idle chip varies by a few hundred MiB, and a model takes far more."""
 RELEASED_S = 15.0
-"""How long to wait for the driver, which releases the memory of a dead process within seconds."""
+"""The driver releases the memory of a dead process within seconds; wait this long at most."""
 _EACH_S = 1.0
 
 
 @dataclass(slots=True)
 class MemoryWatch:
-    """The memory that one launch takes on the chips of this machine. `look` returns () if there are none."""
+    """The memory that one launch takes on the chips of this machine. `look` returns () if there are no chips."""
 
     look: Look
     released_s: float = RELEASED_S
@@ -35,9 +35,9 @@ class MemoryWatch:
             self._taken = frozenset(chip.chip for chip in self.look() if self._grown(chip))
 
     def unreleased(self) -> tuple[Kept, ...]:
-        """Wait for the memory of those chips; returns the ones that still hold it. Call it after the last process.
+        """Wait for the memory of those chips after the last process; returns the chips that still hold it.
 
-        Other chips do not count: memory that grows there belongs to another program.
+        Other chips do not count: their growth belongs to another program.
         """
         end = time.monotonic() + self.released_s
         while self._taken:

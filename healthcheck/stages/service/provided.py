@@ -1,7 +1,8 @@
 """Software of the service's image that this machine may lack: a launch that fails without it proves nothing.
 
-`vllm: not found` on a laptop is not a fault of a submission. It is one if the machine has vllm and deploy.sh loses
-it (another PATH, an empty environment), so the kit looks on the machine for the software that the log misses.
+`vllm: not found` on a laptop is not a fault of a submission. It is a fault if the machine has vllm and deploy.sh
+loses it (another PATH, an empty environment), so the kit looks on the machine for the software that the log reports
+missing.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ INSTEAD = msg(
     "verify here with --until weights; launch where the image's software is (an NPU machine with "
     "the vllm-ascend image), or name a server that runs there: --url http://HOST:{port}"
 )
-"""A message with a place."""
+"""A message with a placeholder."""
 _WORDS = "|".join(map(re.escape, PROGRAMS))
 _PROGRAM = re.compile(
     rf"(?:^|[\s'\"‘:])(?P<name>{_WORDS})['\"’]?: (?:(?:command )?not found|No such file or directory)"
@@ -51,8 +52,8 @@ _ASK_S = 20.0
 
 
 def judged(launch: Launch, environment: Mapping[str, str]) -> Launch:
-    """The launch with the missing software that it failed without, in words; software that it survived without is
-    not its cause.
+    """Add the missing software that the launch failed on, in words; software that it survived without is not its
+    cause.
     """
     last, cause = _last_error(launch), launch.diagnosis.cause
     if cause and not last and _names(_joined(cause.lines)):
@@ -61,7 +62,7 @@ def judged(launch: Launch, environment: Mapping[str, str]) -> Launch:
 
 
 def _last_error(launch: Launch) -> str:
-    """The lines of the log that name what may be missing here; "" if the launch got past that."""
+    """The lines of the log that name possibly missing software; "" if the launch got past that."""
     if not _came_to_nothing(launch):
         return ""
     diagnosis = launch.diagnosis
@@ -74,7 +75,7 @@ def _last_error(launch: Launch) -> str:
 
 
 def _came_to_nothing(launch: Launch) -> bool:
-    """Whether no server came: one that listens elsewhere or answers wrongly has what it needs."""
+    """Whether no server came up: a server on another port, or one that answers wrongly, has what it needs."""
     if launch.outcome in {LaunchOutcome.SILENT, LaunchOutcome.TIMED_OUT}:
         return not launch.listeners and not launch.other_ports
     return launch.outcome in {LaunchOutcome.EXITED, LaunchOutcome.BACKGROUNDED, LaunchOutcome.RESTARTING}
@@ -85,7 +86,7 @@ def _names(text: str) -> bool:
 
 
 def _is_another(line: str) -> bool:
-    """Whether a line is an error of its own, not one that only passes the one before on."""
+    """Whether a line is an error of its own and does not only pass on the previous one."""
     return bool(_ERROR.search(line)) and not _PASSES_ON.search(line)
 
 
@@ -94,7 +95,7 @@ def _joined(lines: Iterable[Line]) -> str:
 
 
 def _survived(line: str, tail: tuple[str, ...]) -> bool:
-    """Scripts call npu-smi for the log only: a missing one matters only if nothing came after it."""
+    """Scripts call npu-smi for the log only: its absence matters only if no line follows."""
     return "npu-smi" in line and line.strip() not in "".join(tail[-1:])
 
 

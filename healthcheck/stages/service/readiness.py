@@ -1,4 +1,6 @@
-"""Is the server ready? Only a correct streamed completion says so: ports and model lists answer before it works."""
+"""Decides whether the server is ready. Only a correct streamed completion counts: ports and model lists answer
+earlier.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,14 @@ from healthcheck.wire.models import model_cards
 QUESTION = "Say hello."
 LIST_S = 30.0
 FIRST_EVENT_S = 900.0
-"""The first answer may compile kernels for minutes; the launch's own deadline cuts it short."""
+"""The first answer may compile kernels for minutes; the deadline of the launch still applies."""
 LOADING = frozenset({0, 425, 429, 502, 503, 504})
-"""Responses of a server that is still starting; any other refusal is final once it has lasted a while."""
+"""Responses of a server that is still starting; other refusals become final after a while."""
 _EVERYWHERE = frozenset({"0.0.0.0", "::", "::ffff:0.0.0.0"})  # noqa: S104
 
 
 def base_url(listeners: tuple[Listener, ...], port: int) -> str:
-    """The address of the server for this machine: loopback if it listens there, else its own address."""
+    """The URL of the server from this machine: loopback if the server listens there, else its own address."""
     addresses = [listener.address for listener in listeners]
     version_4 = [address for address in addresses if address.removeprefix("::ffff:").startswith("127.")]
     if not addresses or version_4 or (_EVERYWHERE & set(addresses) and _accepts("127.0.0.1", port)):
@@ -37,9 +39,10 @@ def base_url(listeners: tuple[Listener, ...], port: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One attempt: whether the server is ready, the model name that was sent, and its answer if it is not.
+    """The result of one attempt: whether the server is ready, the model name that was sent, and the answer if it is
+    not.
 
-    `listed`: the server listed this name; a gateway without a backend lists none yet.
+    `listed`: whether the server listed this name; a gateway without a backend lists none yet.
     """
 
     ready: bool
@@ -49,12 +52,12 @@ class Attempt:
 
 
 def model_list(url: str) -> Exchange:
-    """The response to a request for the model list: a working server sends it immediately."""
+    """Request the model list, which a working server sends immediately."""
     return Client(url, Limits(total_s=LIST_S)).models()
 
 
 def attempt(url: str, weights: Path, listed: Exchange) -> Attempt:
-    """Send one short streamed chat as the evaluation client does, with a name of the server's model list."""
+    """Send one short streamed chat as the evaluation client does, with a name from the server's model list."""
     named = next((str(card["id"]) for card in model_cards(listed.body)), "")
     model = named or str(weights)
     limits = Limits(first_event_s=FIRST_EVENT_S, between_events_s=300, total_s=FIRST_EVENT_S + 300)
@@ -70,20 +73,20 @@ def attempt(url: str, weights: Path, listed: Exchange) -> Attempt:
 
 
 def speaks_http(listeners: tuple[Listener, ...], port: int) -> bool:
-    """Whether a server on the port answers a request for the model list, whatever it says."""
+    """Whether a server on the port answers a request for the model list with any HTTP response."""
     there = tuple(listener for listener in listeners if listener.port == port)
     return Client(base_url(there, port), Limits(connect_s=10, total_s=10)).models().status != 0
 
 
 def is_answer(chat: Exchange) -> bool:
-    """Whether this is a streamed completion from a working model; finer faults are for the endpoint stage."""
+    """Whether a working model streamed the response; the endpoint stage looks for finer faults."""
     if chat.status != 200 or chat.error or chat.folded.error:
         return False
     return bool(chat.folded.deltas or chat.folded.finish_reason)
 
 
 class Attempts:
-    """Tries in the background, one at a time, so that a server that hangs does not hide that it has died."""
+    """Attempts in the background, one at a time, so that a server that hangs does not hide that it has died."""
 
     def __init__(self, weights: Path) -> None:
         self._weights = weights
@@ -92,7 +95,7 @@ class Attempts:
         self._result: Attempt | None = None
 
     def begin(self, url: str) -> None:
-        """Start a try unless one is under way."""
+        """Start an attempt unless one is under way."""
         if self._thread is None:
             self._listed = None
             self._thread = threading.Thread(target=self._run, args=(url,), daemon=True)
@@ -114,7 +117,7 @@ class Attempts:
         )
 
     def take(self) -> Attempt | None:
-        """The result of the try, once it is there."""
+        """The result of the attempt, or None while it runs."""
         if self._thread is None or self._thread.is_alive():
             return None
         self._thread, result, self._result = None, self._result, None

@@ -52,7 +52,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The last answer to a chat of a server that was not ready yet, in words.
+    """The last answer to a chat, in words, of a server that was not ready yet.
 
     Attributes:
         status: the HTTP status, 0 if no response came.
@@ -68,11 +68,11 @@ class Launch:
     """The launch, from the start of deploy.sh until the first answer or its failure.
 
     Attributes:
-        command: the interpreter and script as they were run.
+        command: the interpreter and script.
         pid: deploy.sh's process.
         seconds: from the start until the outcome was known.
         ready_s: from the start until the first correct streamed completion; None if none came.
-        deadline_s: how long a start may take; the service's own limit is unknown.
+        deadline_s: the most seconds that a start may take; the service's own limit is unknown.
         exit_status: deploy.sh's exit status, negative for a signal, None while it ran.
         port: the port that the server should listen on.
         holders: the processes that held the port before the launch.
@@ -80,15 +80,15 @@ class Launch:
         other_ports: further sockets on which processes of the launch listen.
         foreign: listeners on the port that do not belong to the launch; `contained` if one is in another container.
         processes: the launch's living processes when the outcome was known.
-        restarted: the command line of a restart loop, and how often it was started.
-        model: the model name that the requests had.
+        restarted: the command line of a restart loop, and its number of starts.
+        model: the model name of the requests.
         answer: the last answer of a server that never became ready.
-        oom_kills: how many processes the kernel killed meanwhile because memory ran out; None if it does not say.
+        oom_kills: number of processes that the kernel killed meanwhile because memory ran out; None if unknown.
         log: the file with the output; `log_tail` its last lines.
         withheld: names of the caller's variables that deploy.sh did not get.
-        diagnosis: the diagnosis of a failed launch; an empty one of a launch that became ready.
-        diagnosed: the file that was diagnosed: the log, or another one that deploy.sh wrote its output to.
-        setup: the options and variables that the repository decides itself, for the words of a repair.
+        diagnosis: the diagnosis of a failed launch; empty if the launch became ready.
+        diagnosed: the diagnosed file: the log, or another output file of deploy.sh.
+        setup: options and variables that the repository sets itself, for the words of a repair.
         not_here: software of the service's image that this machine lacks and the launch needed, in words.
     """
 
@@ -126,10 +126,10 @@ class Alive:
     """The state of the running service.
 
     Attributes:
-        exit_status: deploy.sh's, None while it runs.
+        exit_status: of deploy.sh; None while it runs.
         listeners: the processes that listen on the port now.
-        gone: processes that listened when the service became ready, and have ended.
-        restarted: whether processes listen now that did not when the service became ready.
+        gone: processes that listened when the service became ready and have since ended.
+        restarted: whether new processes listen instead of those that did when the service became ready.
     """
 
     running: bool
@@ -150,7 +150,7 @@ class ChipMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """Memory that a launch took and did not give back; `chip` as it is now."""
+    """Memory that a launch took and did not release; `chip` is its current state."""
 
     chip: ChipMemory
     before_bytes: int
@@ -163,11 +163,11 @@ class Stopped:
     Attributes:
         before: the last state before SIGTERM.
         seconds: from SIGTERM until its last process was gone.
-        grace_s: how long it had before SIGKILL.
+        grace_s: seconds until SIGKILL.
         killed: names of the processes that SIGTERM did not end, by pid.
         survivors: processes that SIGKILL did not end either.
         holders: the processes that hold the port afterwards.
-        memory_kept: the chips whose memory was not given back within `memory_waited_s`.
+        memory_kept: the chips whose memory was not released within `memory_waited_s`.
     """
 
     before: Alive
@@ -182,7 +182,7 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """A whole launch: its start and its end; `diagnosis` if it died in between."""
+    """A whole launch: its start and its end, with a diagnosis if it died in between."""
 
     launch: Launch
     stopped: Stopped

@@ -1,7 +1,7 @@
-"""The repair of a known failure, in the words of the repository that was launched.
+"""The repair of a known failure, worded for the repository that was launched.
 
-An option of the server is changed in adapter.toml where the repository has one, and in deploy.sh elsewhere. A
-variable that the committed files set already is not recommended again.
+A server option is changed in adapter.toml if the repository has one, else in deploy.sh. A variable that the
+committed files already set is not recommended again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NOT_THE_SERVERS = frozenset({"break-system-packages", "help", "host", "port", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What a repository decides for its launch.
+    """The options and variables that a repository sets for its launch.
 
     Attributes:
         keys: the options that adapter.toml names, commented out or not; None if there is no adapter.toml.
@@ -41,11 +41,11 @@ class Setup:
 
 
 UNKNOWN = Setup()
-"""A launch whose repository is not there."""
+"""The setup if the repository is not available."""
 
 
 def setup_of(repository: Path) -> Setup:
-    """Read adapter.toml, deploy.sh and the package `adapter`; links and what cannot be read count as absent."""
+    """Read adapter.toml, deploy.sh and the package `adapter`; links and unreadable files count as absent."""
     settings = _text(repository / SETTINGS)
     package = repository / PACKAGE
     modules = () if package.is_symlink() else sorted(package.glob("*.py"))[:_MOST_FILES]
@@ -58,14 +58,14 @@ def setup_of(repository: Path) -> Setup:
 
 
 def repair(failure: Failure, setup: Setup = UNKNOWN) -> str:
-    """What to do about the failure, in one paragraph."""
+    """The repair of the failure, in one paragraph."""
     exports = [f"{name}={value}" for name, value in failure.variables.items() if name not in setup.variables]
     said = failure.fix if setup.keys is None else _by_keys(failure.fix, setup.keys)
     return msg("{said} In deploy.sh, export {exports}.", said, joined(" and ", exports)) if exports else said
 
 
 def _by_keys(text: str, keys: frozenset[str]) -> Message:
-    """The text with keys of adapter.toml in the place of options; the last sentences say which file that is."""
+    """Replace options by keys of adapter.toml; the last sentences name that file."""
     flags = tuple(dict.fromkeys(flag for flag in FLAG.findall(text) if flag not in _NOT_THE_SERVERS))
     own = {flag: flag.replace("-", "_") for flag in flags if flag.replace("-", "_") in keys}
     others = [f"--{flag}" for flag in flags if flag not in own]

@@ -1,4 +1,4 @@
-"""Recognises a restart loop: the same program is started repeatedly and dies each time, and nothing else works."""
+"""Recognises a restart loop: one program starts and dies repeatedly, and no other program works."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from healthcheck.system.processes import Process
 
 WITH_SAME_ERROR = 3
-"""This many starts are a loop if the log has the same error as often."""
+"""This many starts are a loop if the log has the same error equally often."""
 WITHOUT_ERROR = 8
 """This many starts are a loop if the log has no error."""
 _KEEPERS = re.compile(
@@ -23,7 +23,7 @@ _ERROR = re.compile(
 
 @dataclass(slots=True)
 class Restarts:
-    """Remembers which programs have run. Shells, sleeps and process keepers do not count as programs."""
+    """Records which programs have run. Shells, sleeps and process supervisors do not count as programs."""
 
     _seen: dict[str, set[tuple[int, float]]] = field(default_factory=dict)
     _errors: dict[str, int] = field(default_factory=dict)
@@ -39,9 +39,9 @@ class Restarts:
                 self._errors[signature] = self._errors.get(signature, 0) + 1
 
     def loop(self, tree: Sequence[Process]) -> tuple[str, int] | None:
-        """The command line that is restarted and how often it was started; None if there is no loop.
+        """The restarted command line and its number of starts; None if there is no loop.
 
-        A program that polls while another one loads is none: that other one lives through the restarts.
+        A program that polls while another one loads is not a loop: the other one outlives the restarts.
         """
         repeated = max(self._errors.values(), default=0)
         for command, starts in self._seen.items():

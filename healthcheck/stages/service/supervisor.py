@@ -24,7 +24,7 @@ MARKER = "NPU_ADAPTER_LAUNCH"
 STARTING_S = 60.0
 """For a bare Python on a machine that is busy loading; the end of its output is noticed at once."""
 ORPHAN_GRACE_S = 5.0
-"""The grace of processes when the kit is gone: whoever killed it wants them to end."""
+"""The grace period once the kit is gone: whoever killed the kit wants the processes to end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +32,8 @@ class Ending:
     """How the processes of a launch were ended.
 
     Attributes:
-        killed: names of those that SIGTERM did not end within the grace period, by pid.
-        survivors: those that even SIGKILL did not end.
+        killed: names of processes that SIGTERM did not end within the grace period, by pid.
+        survivors: processes that even SIGKILL did not end.
         seconds: from the request to the end of the last process.
     """
 
@@ -43,12 +43,12 @@ class Ending:
 
 
 class Supervisor:
-    """deploy.sh and everything below it.
+    """deploy.sh and all its descendants.
 
     Attributes:
-        pid: deploy.sh's process, None before it runs.
-        failure: why it could not be started, "" if it could.
-        exit_status: its exit status, negative for a signal, None while it runs.
+        pid: the process of deploy.sh, None before it runs.
+        failure: why deploy.sh could not be started, or "".
+        exit_status: of deploy.sh, negative for a signal, None while it runs.
     """
 
     def __init__(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path) -> None:
@@ -101,7 +101,7 @@ class Supervisor:
             pass
 
     def tree(self) -> tuple[Process, ...]:
-        """The living processes of the launch, deploy.sh's own first."""
+        """The living processes of the launch, deploy.sh first."""
         below = processes.descendants(self._guardian.pid)
         if not below and self.lost:
             below = processes.marked(MARKER, self._token)
@@ -109,7 +109,7 @@ class Supervisor:
         return below
 
     def stop(self, grace_s: float) -> Ending:
-        """End every process of the launch: SIGTERM, `grace_s` seconds, SIGKILL. A Ctrl-C cuts the grace short."""
+        """End every process of the launch: SIGTERM, `grace_s` seconds, SIGKILL. Ctrl-C ends the wait."""
         began = time.monotonic()
         self.tree()
         try:
@@ -135,7 +135,7 @@ class Supervisor:
         self.poll()
 
     def _sweep(self) -> tuple[Process, ...]:
-        """Let the guardian end, and kill what it left: it may have been killed itself."""
+        """Let the guardian end, and kill any process it left: the guardian itself may have been killed."""
         with contextlib.suppress(BrokenPipeError):
             self._requests.close()
         try:
@@ -153,10 +153,10 @@ class Supervisor:
                 self._requests.write(data)
                 self._requests.flush()
         except BrokenPipeError:
-            pass  # it is gone: _sweep does its work
+            pass  # the guardian is gone: _sweep ends the processes
 
     def _hear(self, wait_s: float) -> bool:
-        """Take in one batch of the guardian's lines; False if there is none within the wait."""
+        """Receive one batch of the guardian's lines; False if none came within the wait."""
         if self._answers.closed or not select.select([self._answers], [], [], wait_s)[0]:
             return False
         data = os.read(self._answers.fileno(), 65536)

@@ -19,7 +19,7 @@ _PREFIX = re.compile(
     r"|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}Z?[ ]+(?=[A-Z\[(]))*"
 )
 _NO_MEMORY = r"Available (?:KV cache )?memory: (?:-|0(?:,|$))"
-"""vLLM says at the level INFO that nothing is left for its cache."""
+"""vLLM writes at the level INFO that there is no memory left for its cache."""
 _QUIET = re.compile(
     rf"(?m)^(?![^\n]{{0,300}}{_NO_MEMORY}){_COLLECTOR}{_PROCESS}{{0,3}}"
     r"(?:(?:INFO|DEBUG)(?:[ ]\d\d-\d\d[ ]|:|[ ]+)|\[(?:INFO|DEBUG)\]"
@@ -33,34 +33,34 @@ _SERVES = re.compile(
     r"(?:Application startup complete\.|Uvicorn running on \S"
     r'|[\d.]{7,15}:\d{1,5} - "POST /v1/(?:chat/)?completions HTTP/1\.1" 200 OK)'
 )
-"""What is said when every process of a server has started, and when it answers."""
+"""Lines of a server whose processes have all started, or that answers."""
 _WARNINGS = re.compile(rf"(?m)^{_COLLECTOR}{_PROCESS}{{0,3}}WARNING{_STAMP}[^\n]*")
 
 
 def plain(text: str) -> str:
-    """The text without terminal escapes; of a line that a progress bar wrote over, every state stays."""
+    """The text without terminal escapes; every state of an overwritten progress bar stays."""
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     return text.translate(_CONTROL).replace("\r\n", "\n").replace("\n\r", "\n").replace("\r", " ")
 
 
 def without_prefixes(text: str) -> str:
-    """Plain text with each line's process and level prefix removed; line numbers stay as they were."""
+    """Remove the process and level prefix of each line; line numbers are unchanged."""
     return _PREFIX.sub("", text)
 
 
 def without_quiet_lines(text: str) -> str:
-    """Plain text with its INFO and DEBUG lines emptied; line numbers stay as they were."""
+    """Empty the INFO and DEBUG lines; line numbers are unchanged."""
     return _QUIET.sub("", text)
 
 
 def without_warnings(text: str) -> str:
-    """Plain text with vLLM's WARNING lines emptied; line numbers stay as they were."""
+    """Empty vLLM's WARNING lines; line numbers are unchanged."""
     return _WARNINGS.sub("", text)
 
 
 def process(line: str) -> str:
-    """The names that vLLM, Ray or torchrun put before a line; "" if it has none."""
+    """The process names that vLLM, Ray or torchrun put before a line; "" if there are none."""
     named = _SAYS_WHO.match(line)
     return named[1].strip() if named else ""
 
@@ -71,6 +71,6 @@ def is_error(line: str) -> bool:
 
 
 def last_success(text: str) -> int:
-    """The line, counted from 0, by which the server had last started or answered; -1 if it is not there."""
+    """The last line, counted from 0, that shows a started or answering server; -1 if there is none."""
     found = [match.end() for match in _SERVES.finditer(text)]
     return text.count("\n", 0, found[-1]) if found else -1

@@ -12,7 +12,7 @@ from healthcheck.stages.service.text import plain, without_prefixes
 from healthcheck.text.messages import msg
 
 READ_BYTES = 2**20
-"""The most that is read of the log at once; the middle of a log that grows faster is skipped."""
+"""The most bytes of the log to read at once; the middle of a faster growing log is skipped."""
 TAIL_LINES = 40
 LINE_CHARACTERS = 400
 
@@ -36,7 +36,7 @@ STEPS = (
     (r"Starting vLLM (API )?server|Started server process|Application startup complete|Uvicorn running on",
      msg("server started"), msg("the first answer")),
 )  # fmt: skip
-"""The phases of a start: how their lines look, their names, and what usually follows them."""
+"""The phases of a start: a pattern of their lines, their names, and what usually follows."""
 _PERCENT = re.compile(r"(\d{1,3})% ?(?:Completed|\|)")
 _SERVES_ON = re.compile(
     r"(?i)(?:running on|server \d* ?on|listening (?:on|at)|serving (?:http )?(?:on|at))"
@@ -46,12 +46,12 @@ _SERVES_ON = re.compile(
 
 @dataclass(slots=True)
 class Timeline:
-    """Follows one log file. `look` reads the new part; the attributes are the state.
+    """Follows one log file. `look` reads the new part and updates the attributes.
 
     Attributes:
         phases: in the order of their first sign.
-        percent: how far the present phase is, None if its lines do not say.
-        announced: ports on which the log says that a server listens.
+        percent: progress of the current phase, None if its lines do not show it.
+        announced: ports on which a server listens, according to the log.
         size_bytes: of the log so far.
     """
 
@@ -66,18 +66,18 @@ class Timeline:
     _tail: deque[str] = field(default_factory=lambda: deque(maxlen=TAIL_LINES))
 
     def look(self, now_s: float) -> tuple[str, ...]:
-        """Read the new part of the log, `now_s` seconds after the launch; returns its whole lines."""
+        """Read the new part of the log, `now_s` seconds after the launch; returns its complete lines."""
         lines = self._new_lines()
         for line in lines:
             self._take(line, now_s)
         return lines
 
     def tail(self) -> tuple[str, ...]:
-        """The last lines of the log, an unfinished one too."""
+        """The last lines of the log, including an unfinished one."""
         return tuple(self._tail) + ((self._held[:LINE_CHARACTERS],) if self._held.strip() else ())
 
     def describe(self) -> str:
-        """The present phase of the start, and the usual next one."""
+        """The current phase of the start, and the usual next one."""
         if not self.phases:
             return msg("no output yet") if not self.size_bytes else msg("running")
         percent = msg(" {percent} %", self.percent) if self.percent is not None else ""

@@ -1,4 +1,4 @@
-"""Watches a launch until it is settled: ready, or one of the ways in which it is not."""
+"""Watches a launch until its outcome is known: ready, or why it is not."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from healthcheck.system.processes import Activity, Listener, Process
 from healthcheck.text.messages import joined, msg
 
 QUIET_S = 15.0
-"""After this long without a sign of life, the progress line says so."""
+"""After this long without activity, the progress line says so."""
 OUTPUT_FILES = 8
-"""The most files beside the log in which the cause is searched."""
+"""The most files besides the log to search for the cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long a start may take, and when waiting longer is pointless.
+    """Time limits of a start, in seconds.
 
     Attributes:
-        deadline_s: for the whole start: the service's own, if that is known.
+        deadline_s: for the whole start: the service's own limit, if known.
         refusal_s: a refusal (HTTP 400, say) that lasts this long is final if the server lists its model. An HTTP
             500 or an empty list may come from a gateway in front of a model that loads: ten times as long, and only
-            when the processes have not been at work for half of that.
-        silence_s: without output, CPU time and I/O of any process for this long, the launch waits forever.
-        answer_s: the same, if a request was accepted and not answered. A first answer that takes long has
-            reasons: it loads, compiles, captures graphs, or waits for a rank (HCCL_CONNECT_TIMEOUT, 120 s); all but
+            if the processes were idle for half of that time.
+        silence_s: a launch without output, CPU time and I/O of any process for this long is stuck.
+        answer_s: the same, while an accepted request waits. A slow first answer has reasons: the server loads,
+            compiles, captures graphs, or waits for a rank (HCCL_CONNECT_TIMEOUT, 120 s); all but
             the last show in CPU time or I/O.
-        other_port_s: the same, after the log announced another port: a gateway may open the right one when all its
+        other_port_s: the same, after the log announced another port: a gateway may open the right port once all its
             backends have loaded.
-        tick_s: between two looks.
+        tick_s: the polling interval.
     """
 
     deadline_s: float = field(default_factory=lambda: contract.service().start_up_seconds or 1800.0)
@@ -53,16 +53,16 @@ class Patience:
 
 @dataclass(slots=True)
 class Stillness:
-    """For how long nothing has moved: next to no CPU time, no I/O to speak of, no output."""
+    """How long a launch has been idle: almost no CPU time and I/O, and no output."""
 
     _used: Activity = field(default_factory=Activity)
     _log_bytes: int = 0
     _since_s: float = 0.0
 
     def look(self, used: Activity, log_bytes: int, now_s: float, limit_s: float) -> float:
-        """Seconds since something moved: more than 0.5 % of a CPU over the limit, or 1 MiB, or a byte of output.
+        """Seconds since the last activity: more than 0.5 % of a CPU over the limit, or 1 MiB, or a byte of output.
 
-        CPU time of processes that ended meanwhile is gone from the sum: a fall counts as a move too.
+        The sum loses the CPU time of processes that ended meanwhile: a fall counts as activity too.
         """
         if (
             abs(used.cpu_s - self._used.cpu_s) > 0.005 * limit_s
@@ -75,7 +75,7 @@ class Stillness:
 
 @dataclass(slots=True)
 class Watch:
-    """One launch being watched; `settle` returns when its outcome is known, the fields say the rest."""
+    """One launch being watched; `settle` returns its outcome, the fields hold the details."""
 
     supervisor: Supervisor
     timeline: Timeline
@@ -127,7 +127,7 @@ class Watch:
             time.sleep(self.patience.tick_s)
 
     def look(self) -> None:
-        """One look at the processes, the sockets and the log.
+        """Look once at the processes, the sockets and the log.
 
         Raises:
             KitFailure: see `settle`.
@@ -163,7 +163,7 @@ class Watch:
         self._still_s = self._stillness.look(now, self.timeline.size_bytes, self.elapsed_s, limit_s)
 
     def _words(self) -> str:
-        """The progress line: the time left, what is awaited, the present phase; a terminal may cut its end."""
+        """The progress line: the time left, the pending request, the current phase; a terminal may cut its end."""
         still_s, limit_s = self._silence()
         left_s = self.patience.deadline_s - self.elapsed_s
         waits = [msg("port {port} is open, no answer yet", self.port)] if self._unanswered_since is not None else []
@@ -173,13 +173,13 @@ class Watch:
         return joined(" · ", (msg("gives up in {clock}", _clock(left_s)), *waits, self.timeline.describe()))
 
     def _note_outputs(self, pids: set[int]) -> None:
-        """Remember other files that processes write to: `nohup … > server.log` hides the cause there."""
+        """Record other files that processes write to: `nohup … > server.log` hides the cause there."""
         known = {*self.outputs, self.timeline.log.resolve()}
         new = tuple(path for path in processes.outputs(pids) if path not in known)
         self.outputs = (*self.outputs, *new)[:OUTPUT_FILES]
 
     def pending(self) -> Answer | None:
-        """The words for a request without an answer."""
+        """The pending request in words, if it has no answer yet."""
         if not self._attempts.under_way or self._unanswered_since is None:
             return None
         waited_s = self.elapsed_s - self._unanswered_since
@@ -212,7 +212,7 @@ class Watch:
         return LaunchOutcome.BACKGROUNDED if self._backgrounded else LaunchOutcome.EXITED
 
     def _foreign(self) -> LaunchOutcome | None:
-        """A listener that does not belong to the launch; read twice, since ours may start between two readings."""
+        """A listener that does not belong to the launch; checked twice, as ours may start between two readings."""
         if not self.foreign:
             return None
         ours = {process.pid for process in self.supervisor.tree()}
@@ -253,7 +253,7 @@ class Watch:
         return LaunchOutcome.ANSWERS_WRONGLY if lasted_s >= limit_s and quiet_s >= limit_s / 2 else None
 
     def _may_ask(self) -> bool:
-        """A server that refuses is polled less often: the requests themselves would look like work."""
+        """Poll a server that refuses less often: the requests themselves would look like work."""
         return self._refused_since is None or self.elapsed_s - self._asked_s >= self.patience.refusal_s / 15
 
     def _restarting(self) -> LaunchOutcome | None:
@@ -264,7 +264,7 @@ class Watch:
         return LaunchOutcome.RESTARTING
 
     def _elsewhere(self) -> LaunchOutcome | None:
-        """The log announces another port, a process of the launch listens there, and none on the right one."""
+        """A process of the launch listens on the port that the log announces, and none on the right port."""
         elsewhere = {listener.port for listener in self.other_ports} & self.timeline.announced
         if self.listeners or not elsewhere:
             self._announced_since = None
@@ -274,7 +274,7 @@ class Watch:
         return LaunchOutcome.OTHER_PORT if waited_s >= self.patience.other_port_s else None
 
     def _late(self) -> LaunchOutcome | None:
-        """The deadline has passed. Only now are other ports tried, since a request may disturb a worker's port."""
+        """The deadline has passed. Other ports are tried only now, since a request may disturb a worker's port."""
         if self.elapsed_s <= self.patience.deadline_s:
             return None
         return LaunchOutcome.OTHER_PORT if self._serves_elsewhere() else LaunchOutcome.TIMED_OUT
@@ -290,7 +290,7 @@ class Watch:
         return LaunchOutcome.OTHER_PORT if self._serves_elsewhere() else LaunchOutcome.SILENT
 
     def _silence(self) -> tuple[float, float]:
-        """How long nothing has moved, and the limit for that: shorter while a request waits."""
+        """The seconds without activity, and their limit: shorter while a request waits."""
         if self._unanswered_since is None or not self.listeners:
             return self._still_s, self.patience.silence_s
         return min(self._still_s, self.elapsed_s - self._unanswered_since), self.patience.answer_s

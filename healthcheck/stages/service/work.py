@@ -1,4 +1,4 @@
-"""Is a launch still working? Responses of a server that loads may look final and are not."""
+"""Detects whether a launch is still working: responses of a loading server may look final."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ WINDOW_S = 2.0
 
 @dataclass(slots=True)
 class Work:
-    """When the processes of a launch last computed or read in earnest, in seconds of the launch.
+    """When the processes of a launch last did substantial work, in seconds of the launch.
 
-    CPU time of processes that ended meanwhile is gone from the sum: a fall counts as work too.
+    The sum loses the CPU time of processes that ended meanwhile: a fall counts as work too.
     """
 
     window_s: float = WINDOW_S
@@ -25,7 +25,7 @@ class Work:
     _busy_s: float = 0.0
 
     def look(self, used: Activity, now_s: float) -> None:
-        """Take in a reading; it is judged over windows, as one look says little."""
+        """Take a reading; it is judged over windows, since a single one says little."""
         passed_s = now_s - self._began_s
         if passed_s < self.window_s:
             return
@@ -35,5 +35,5 @@ class Work:
         self._used, self._began_s = used, now_s
 
     def quiet_s(self, now_s: float) -> float:
-        """For how long nothing of the kind was seen."""
+        """Seconds since the last substantial work."""
         return now_s - self._busy_s

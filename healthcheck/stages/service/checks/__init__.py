@@ -1,6 +1,6 @@
-"""The checks of the service stage, each in a module that is named after its id.
+"""The checks of the service stage, each in a module named after its id.
 
-Each tuple is judged at another time: before the launch, once the server has started, and once it has been stopped.
+The tuples are judged at different times: before the launch, once the server has started, and once it has stopped.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def stays_up(ended: Ended) -> Findings:
 
 
 def _left_alone(ended: Ended) -> Findings:
-    """deploy.sh ended after the first answer, and its server keeps running."""
+    """deploy.sh ended after the first answer, while its server kept running."""
     status = ended.stopped.before.exit_status
     if status is None or ended.launch.exit_status is not None:
         return

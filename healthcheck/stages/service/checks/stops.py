@@ -68,7 +68,7 @@ def stops(ended: Ended) -> Findings:
 
 
 def _kept(stopped: Stopped) -> Findings:
-    """NPU memory that is still in use: a warning, since another process may have taken it."""
+    """NPU memory that is still in use: a warning only, since another process may hold it."""
     for kept in stopped.memory_kept:
         holders = (
             msg(", held by {holders}", joined(", ", kept.chip.holders[:4]))
