@@ -1,1 +1,3 @@
-"""The endpoint stage: a running server's answers to the evaluation client, and faults that the client overlooks."""
+"""The endpoint stage: the responses of a running server to the evaluation client, and faults that the client
+ignores.
+"""

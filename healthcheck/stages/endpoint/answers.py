@@ -1,4 +1,4 @@
-"""Reads one exchange: the texts of the answer, its token counts; and quotes it in findings."""
+"""Reads one exchange: the texts of the answer and its token counts; and quotes it in findings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from healthcheck.wire.models import model_cards
 _THINK = re.compile(r"</?think>")
 _HALF = "\N{REPLACEMENT CHARACTER}"
 _CONTEXT_SIGNS = ("context", "too long", "maximum", "max_model_len", "exceed", "length", "`inputs`")
-"""The last is TGI's: "`inputs` tokens + `max_new_tokens` must be <= 4096"."""
+"""The last one is TGI's: "`inputs` tokens + `max_new_tokens` must be <= 4096"."""
 MODELS = f"GET {contract.MODELS_PATH}"
 DENIALS = frozenset({401, 403})
 _MOST = 300
@@ -25,25 +25,25 @@ _READ = 8000
 
 
 def answered(exchange: Exchange | None) -> bool:
-    """Whether a stream came and ended as it should."""
+    """Whether a stream was complete and without errors."""
     if exchange is None or exchange.error or exchange.folded.error:
         return False
     return bool(exchange.folded.finish_reason)
 
 
 def texts(exchange: Exchange) -> tuple[str, str]:
-    """Text and reasoning of a stream."""
+    """The text and the reasoning of a stream."""
     return exchange.folded.text, exchange.folded.reasoning
 
 
 def said(exchange: Exchange) -> str:
-    """Everything that a stream said, reasoning first as it was made."""
+    """All text of a stream, reasoning first, in the order of generation."""
     text, reasoning = texts(exchange)
     return reasoning + text
 
 
 def plain_texts(exchange: Exchange) -> tuple[str, str]:
-    """Text and reasoning of a plain answer, both "" if it has none."""
+    """The text and the reasoning of a plain answer, both "" if it has none."""
     message = first_choice(exchange).get("message")
     if not isinstance(message, dict):
         return "", ""
@@ -57,16 +57,16 @@ def answer(exchange: Exchange) -> str:
 
 
 def plain_answer(exchange: Exchange) -> str:
-    """The same of a plain answer."""
+    """The text of a plain answer, however a reasoning parser split it."""
     return _joined(*plain_texts(exchange))
 
 
 def _joined(text: str, reasoning: str) -> str:
-    """Reasoning and text without the marks between them and the white space around those.
+    """Reasoning and text, without the marks between them and the white space around the marks.
 
-    A reasoning parser may take thoughts that max_tokens cut for text in a plain answer, and for reasoning in a
-    stream (vLLM's qwen3 parser does): the answer is the same. So it is where max_tokens cut a character in half: a
-    stream may hold its bytes back, and a plain answer end in U+FFFD.
+    If max_tokens cuts the reasoning, a reasoning parser may report it as text in a plain answer and as reasoning in
+    a stream (vLLM's qwen3 parser does): the answer is the same. The same holds if max_tokens cuts a character in
+    half: a stream may hold its bytes back, and a plain answer end in U+FFFD.
     """
     parts = (part.strip().rstrip(_HALF).rstrip() for part in _THINK.split(f"{reasoning}</think>{text}"))
     return "\n".join(part for part in parts if part)
@@ -78,7 +78,7 @@ def repeats(word: str, exchange: Exchange) -> bool:
 
 
 def first_choice(exchange: Exchange) -> dict[str, object]:
-    """The first choice of a plain answer, {} where there is none."""
+    """The first choice of a plain answer, {} if there is none."""
     try:
         body = load(exchange.body)
     except JsonError:
@@ -89,24 +89,24 @@ def first_choice(exchange: Exchange) -> dict[str, object]:
 
 
 def context_tokens(models: Exchange) -> int | None:
-    """The context length that /v1/models reports, as vLLM's and SGLang's do."""
+    """The context length that /v1/models reports (vLLM and SGLang do)."""
     lengths = (card.get("max_model_len") for card in model_cards(models.body))
     return next((length for length in lengths if isinstance(length, int) and length > 0), None)
 
 
 def prompt_tokens(exchange: Exchange | None) -> int | None:
-    """The prompt tokens that the server counted; None if it sends no usage."""
+    """The number of prompt tokens that the server reports; None without usage."""
     usage = exchange.folded.usage if exchange else None
     return usage.prompt_tokens if usage and usage.prompt_tokens > 0 else None
 
 
 def words_in(completion: Completion) -> int:
-    """Words of text and reasoning, by white space."""
+    """The words of text and reasoning, split at white space."""
     return len(completion.text.split()) + len(completion.reasoning.split())
 
 
 def counted_tokens(exchange: Exchange) -> int:
-    """Tokens of an answer, by the server's count, else by its events."""
+    """The tokens of an answer: the server's count, else the number of events."""
     usage = exchange.folded.usage
     return usage.completion_tokens if usage else exchange.folded.deltas
 
@@ -118,7 +118,7 @@ def token_limit(exchange: Exchange) -> int:
 
 
 def prompt_characters(exchange: Exchange) -> int:
-    """Characters of the messages of a request, as far as they are text."""
+    """The number of text characters in the messages of a request."""
     messages = (exchange.sent or {}).get("messages")
     turns = messages if isinstance(messages, list) else []
     contents = (turn.get("content") for turn in turns if isinstance(turn, dict))
@@ -126,7 +126,7 @@ def prompt_characters(exchange: Exchange) -> int:
 
 
 def too_long(exchange: Exchange) -> bool:
-    """Whether a request was refused because it does not fit into the model's context."""
+    """Whether a request was refused because it exceeds the model's context."""
     words = exchange.body.decode("utf-8", "replace").lower()
     return exchange.status in {400, 413, 422} and any(sign in words for sign in _CONTEXT_SIGNS)
 
@@ -152,17 +152,16 @@ def response_of(exchange: Exchange) -> str:
 
 
 def request_of(exchange: Exchange) -> str:
-    """The request of an exchange, for the `where` of a finding."""
+    """The request of an exchange, as the `where` of a finding."""
     sent = exchange.sent or {}
     fields = ", ".join(f"{key} {sent[key]}" for key in ("stream", "max_tokens", "temperature") if key in sent)
     return f"POST {contract.CHAT_PATH}" + (f" ({fields})" if fields else "")
 
 
 def about(exchange: Exchange) -> At:
-    """Findings about a request."""
     return At(request_of(exchange))
 
 
 def flaws(exchange: Exchange) -> tuple[str, ...]:
-    """The faults at which the evaluation client stops reading, or drops data."""
+    """The faults at which the evaluation client stops reading or drops data."""
     return exchange.folded.faults + exchange.folded.swallowed

@@ -1,8 +1,8 @@
-"""When the text of an answer arrived: while it was generated, or held back.
+"""Decides from arrival times whether an answer was streamed while it was generated, or held back.
 
-A busy machine delays the engine, a proxy or this process, and so the first text of any answer, however long it is
-going to be. Whatever holds text back delays the first text of a long answer more than that of a short one. So text
-that came steadily is evidence by itself. Late text is none: short and long answers in turn decide.
+A busy machine delays the engine, a proxy or this process, and thereby the first text of any answer, short or long.
+A server that holds text back delays the first text of a long answer more than that of a short one. So steady
+arrivals are evidence by themselves; late text is not: short and long answers in turn decide.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from healthcheck.wire.client import Exchange
 
 MEASURABLE_S = 0.4
 PROVABLE_S, PROVABLE_TOKENS_PER_S = 2.0, 100
-"""How much longer than a short answer a long one has to take, and how slowly its tokens have to come, before late
-text is a failure. A proxy that is slower than its engine may read a quick answer to its end before it writes on:
-LiteLLM before a small model, at 170 to 220 tokens per second on two cores, does so in most answers."""
+"""How much longer than a short answer a long one has to take, and how slow its tokens have to be, before late text
+is a failure. A proxy that is slower than its engine may read a quick answer to its end before it writes on: LiteLLM
+before a small model, at 170 to 220 tokens per second on two cores, does so in most answers.
+"""
 _TELLING_EVENTS = 8
 _HELD_SHARE = 0.25
-"""Of an answer's time, that passes without text. A server that sends an answer in two bursts is silent for half."""
+"""The share of an answer's time without text. A server that sends two bursts is silent for half of it."""
 _LATER = 1.25
 """How much the waits for equally long answers may differ."""
 _STEADY_STREAMS = 2
@@ -35,7 +36,7 @@ LEAST_TURNS = 4
 
 
 class Streaming(enum.Enum):
-    """What the arrivals of an interview say about the server."""
+    """The judgement of the arrivals in an interview."""
 
     INCREMENTAL = "incremental"
     HELD_BACK = "held back"
@@ -45,14 +46,14 @@ class Streaming(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Short and long answers that were asked in turn; medians, in seconds from the request.
+    """Short and long answers requested in turn; medians, in seconds from the request.
 
     Attributes:
         short_s: until the first text of a short answer.
         first_s, last_s: until the first and the last text of a long one.
         least_s: how much longer the quickest long answer took than the quickest first text of a short one.
         tokens_per_s: of the quickest long answer, after that first text.
-        apart: every long answer's first text took longer than every short one's.
+        apart: whether every long answer's first text took longer than every short one's.
     """
 
     short_s: float
@@ -64,16 +65,13 @@ class Comparison:
 
     @property
     def held_share(self) -> float | None:
-        """How much of the time that a long answer took beyond a short one's passed before its first text.
-
-        None if it took hardly any.
-        """
+        """The share of a long answer's extra time before its first text; None if there was hardly any."""
         whole_s = self.last_s - self.short_s
         return (self.first_s - self.short_s) / whole_s if whole_s >= MEASURABLE_S else None
 
 
 def streaming(interview: Interview) -> Streaming:
-    """What the streams of this interview, or else its turns, say; UNCLEAR if more turns are needed."""
+    """Judge the streams of the interview, or else its turns; UNCLEAR if more turns are needed."""
     short_s = _short_wait_s(interview)
     if sum(_is_steady(each, short_s) for each in every_stream(interview)) >= _STEADY_STREAMS:
         return Streaming.INCREMENTAL
@@ -92,7 +90,7 @@ def _by_turns(compared: Comparison) -> Streaming:
 
 
 def comparison(turns: Sequence[Turn]) -> Comparison | None:
-    """The first texts of short and of long answers; None if either kind had none."""
+    """Compare the first texts of short and long answers; None if either kind had none."""
     short = [each.arrivals_s[0] for turn in turns for each in turn.short if each.arrivals_s]
     long = [turn.long for turn in turns if turn.long.arrivals_s]
     if not short or not long:
@@ -109,12 +107,12 @@ def comparison(turns: Sequence[Turn]) -> Comparison | None:
 
 
 def _tokens(answer: Exchange) -> int:
-    """By the server's count, but no more than events: a wrapper may send each character by itself."""
+    """The server's token count, but no more than events: a wrapper may send each character separately."""
     return min(answer.folded.deltas, counted_tokens(answer))
 
 
 def _is_steady(exchange: Exchange, short_s: float) -> bool:
-    """Whether no silence made up much of an answer's time, not counting what a short answer waits as well."""
+    """Whether no silence made up much of an answer's time, apart from the wait of a short answer."""
     arrivals = exchange.arrivals_s
     if not _has_pieces(exchange) or not arrivals or arrivals[-1] - short_s < MEASURABLE_S:
         return False
@@ -123,18 +121,18 @@ def _is_steady(exchange: Exchange, short_s: float) -> bool:
 
 
 def _is_late(exchange: Exchange | None, short_s: float) -> bool:
-    """Whether an answer ended so much later than a short one begins that text could have been held back."""
+    """Whether a long answer ended so much later than a short one begins that its text could have been held back."""
     if exchange is None or not answered(exchange) or not exchange.arrivals_s or not _has_pieces(exchange):
         return False
     return exchange.arrivals_s[-1] > _LATER * short_s + MEASURABLE_S
 
 
 def _short_wait_s(interview: Interview) -> float:
-    """The least wait for the first text of a short answer, of those that are asked before the turns."""
+    """The shortest wait for the first text of a short answer before the turns."""
     short = (interview.opening.exchange, *interview.streams, interview.limited)
     return min((each.arrivals_s[0] for each in short if each and each.arrivals_s), default=0.0)
 
 
 def _has_pieces(exchange: Exchange) -> bool:
-    """Whether an answer had enough events to tell, or, of a long one, all of it in a single event."""
+    """Whether an answer has enough events to judge, or came in a single event."""
     return exchange.folded.deltas >= _TELLING_EVENTS or exchange.folded.deltas == 1

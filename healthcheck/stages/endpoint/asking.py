@@ -1,4 +1,4 @@
-"""Sends the requests of the interview: with which model name, without which fields, within which time."""
+"""Sends the requests of the interview: the model name, the omitted fields and the time limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from healthcheck.wire.client import Client, Exchange, Limits
 
 Ask = Callable[[], Exchange]
 SHORT_TOKENS = 16
-"""Of an answer that only has to say a code word or a line."""
+"""For an answer that only has to repeat a code word or a line."""
 _STEPS = 6
 
 
@@ -25,7 +25,7 @@ class Asker:
 
     Attributes:
         left_out: fields of the evaluation client's body that the server refuses.
-        cold: the temperature at which answers are to be steady.
+        cold: the temperature at which answers should be deterministic.
     """
 
     base_url: str
@@ -40,21 +40,20 @@ class Asker:
         return Client(self.base_url, self.limits)
 
     def within(self, total_s: float) -> Asker:
-        """The same with less time for each exchange."""
+        """A copy with less time for each exchange."""
         return replace(self, limits=replace(self.limits, total_s=min(self.limits.total_s, total_s)))
 
     def under(self, limits: Limits) -> Asker:
-        """The same with other limits."""
+        """A copy with other limits."""
         return replace(self, limits=limits)
 
     def say(self, text: str, done: int = 0) -> None:
-        """Report the progress of the interview."""
         self.progress.update(msg("endpoint: {text}", text), done=done, total=_STEPS)
 
     def body(
         self, messages: Sequence[Message], *, max_tokens: int, temperature: float | None, **fields: JsonValue
     ) -> Mapping[str, JsonValue]:
-        """The evaluation client's body without the fields that the server refuses; None: the lowest temperature."""
+        """The evaluation client's body without refused fields; temperature None is the lowest."""
         heat = self.cold if temperature is None else temperature
         whole = request_body(messages, model=self.name, max_tokens=max_tokens, temperature=heat)
         return {key: value for key, value in (whole | fields).items() if key not in self.left_out}
@@ -66,11 +65,11 @@ class Asker:
         temperature: float | None = None,
         **fields: JsonValue,
     ) -> Exchange:
-        """Send a request for a stream."""
+        """Request a stream."""
         return self.client.chat(self.body(messages, max_tokens=max_tokens, temperature=temperature, **fields))
 
     def plain(self, *messages: Message, max_tokens: int = SHORT_TOKENS, **fields: JsonValue) -> Exchange:
-        """Send a request for a plain answer."""
+        """Request a plain answer."""
         body = {**self.body(messages, max_tokens=max_tokens, temperature=None), **fields, "stream": False}
         body.pop(STREAM_OPTIONS, None)
         return self.client.chat(body)

@@ -1,4 +1,4 @@
-"""Does a message reach the model? Growing token counts show it, or else an answer that repeats its code word."""
+"""Tests whether a message reaches the model: by growing token counts, or else by a repeated code word."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def conversation(interview: Interview) -> Conversation:
     """The conversation of the interview.
 
     Raises:
-        NotApplicable: none was tried.
+        NotApplicable: the interview has none.
     """
     if interview.conversation is None:
         raise NotApplicable(msg("no conversation was tried"))
@@ -54,11 +54,11 @@ def heard(
     what: str,
     forgotten: Callable[..., Finding],
 ) -> Findings:
-    """A finding if a prompt does not grow with a message in it, and the code word is not repeated either.
+    """A finding if a message adds no tokens to the prompt and its code word is not repeated either.
 
-    `longer` differs from `exchange` by two more units of filler in that one message: whatever a template adds or
-    leaves out is the same in both. `again` are more answers to `exchange`'s request;
-    `forgotten` makes the finding if only the model's answers show it.
+    `longer` differs from `exchange` by two more units of filler in that message, so the additions and omissions of
+    a template are the same in both. `again` are more answers to `exchange`'s request; `forgotten` makes the finding
+    if only the model's answers show the fault.
     """
     talk = conversation(interview)
     fewer, more = prompt_tokens(exchange), prompt_tokens(longer)

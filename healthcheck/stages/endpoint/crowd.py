@@ -1,4 +1,4 @@
-"""Signs that concurrent streams disturb one another, and whether a line of theirs is answered later as before."""
+"""Signs that concurrent streams disturb one another, and whether one of their lines is later answered as before."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from healthcheck.wire.client import Exchange
 _TELLING_CHARACTERS = 24
 MOST_ALONE = 4
 LINE_AFTER_DISCONNECTS, LINE_AFTER_MALFORMED = 0, 1
-"""The numbers of the lines that are sent again, after disconnects and after malformed requests."""
+"""The numbers of the lines that are sent again after disconnects and after malformed requests."""
 
 
 def undisturbed(crowd: Crowd) -> bool:
-    """Whether the first round shows that streams may run beside each other, so that the rest may."""
+    """Whether the first round shows that streams may run concurrently."""
     return all(map(answered, crowd.rounds[0])) and not any(_strange(crowd)) and not doubtful_copies(crowd)
 
 
 def crowd_talk(crowd: Crowd) -> tuple[str, ...]:
-    """Signs that a stream got another one's text, in words."""
+    """Signs that a stream received another stream's text, in words."""
     return tuple(dict.fromkeys((*_strange(crowd), *_shared_events(crowd))))
 
 
 def changed_copies(crowd: Crowd) -> tuple[tuple[str, str], ...]:
-    """Texts under load with their right texts: pairs that differ for a while and then match again.
+    """Texts under load with their correct texts: pairs that differ for a while and then match again.
 
-    The right text is the line, if the model repeats it alone; else the answer to the same request alone. In
-    words of its own a model near a tie may say "this" for "the" and go on alike: the same change in many streams
-    counts once.
+    The correct text is the line, if the model repeats it when the request runs alone; else the answer to that
+    request. In its own words, a model near a tie may say "this" for "the" and continue alike: the same change in
+    many streams counts once.
     """
     alone = {index: said(exchange) for index, exchange in crowd.alone}
     copies = [crowd.lines[index] in text for index, text in alone.items()]
@@ -53,7 +53,7 @@ def changed_copies(crowd: Crowd) -> tuple[tuple[str, str], ...]:
 
 
 def doubtful_copies(crowd: Crowd) -> tuple[int, ...]:
-    """The numbers of the lines that are worth asking alone: nearly repeated, or answered in two ways."""
+    """The numbers of the lines to request alone: nearly repeated, or answered in two ways."""
     heard: dict[int, list[str]] = {}
     for index, text in _said(crowd):
         heard.setdefault(index, []).append(text)
@@ -79,7 +79,7 @@ def changed_answers(crowd: Crowd) -> tuple[str, ...]:
 
 
 def _said(crowd: Crowd) -> Iterator[tuple[int, str]]:
-    """Whole answers with the number of their line."""
+    """Complete answers with the numbers of their lines."""
     for exchanges in crowd.rounds:
         for index, exchange in enumerate(exchanges):
             if answered(exchange):
@@ -87,10 +87,10 @@ def _said(crowd: Crowd) -> Iterator[tuple[int, str]]:
 
 
 def _strange(crowd: Crowd) -> Iterator[str]:
-    """Streams with another one's code word, or, if none has its own, with the whole of another's answer.
+    """Streams with another stream's code word, or, if none has its own, with the whole of another's answer.
 
-    A model that thinks says its word in some thoughts and not in others. Those without may well be alike, and which
-    they are may change with the batch.
+    A reasoning model repeats its word in some thoughts and not in others. Answers without the word may well be
+    alike, and the batch may change which ones they are.
     """
     words = [line.split()[0] for line in crowd.lines]
     for index, text in _said(crowd):
@@ -114,7 +114,7 @@ def _shared_events(crowd: Crowd) -> Iterator[str]:
 
 
 def still_right(interview: Interview, exchange: Exchange, *, line: int, after: str, fix: str) -> Findings:
-    """A line of the crowd, by its number and sent again, must be answered, and with text if it had some before."""
+    """A line of the crowd, sent again, must be answered, and with text if its earlier answers had some."""
     crowd = interview.crowd
     before = [said(exchanges[line]) for exchanges in crowd.rounds if len(exchanges) > line]
     if not answered(exchange) or (before and all(before) and not said(exchange)):

@@ -1,6 +1,6 @@
 """The interview: sends the requests that the checks of the endpoint stage need, concurrently if possible.
 
-On a healthy server that answers at 30 tokens a second it takes about 14 s, 9 of them for the long answers.
+With a healthy server at 30 tokens a second it takes about 14 s, 9 of them for the long answers.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from healthcheck.wire.models import model_cards
 
 __all__ = ["Interview", "interview"]
 CLIENT_TEMPERATURE = 0.01
-"""The evaluation client's own. Some servers refuse 0 and take this (sampling "must be strictly positive")."""
+"""The evaluation client's own. Some servers refuse 0 but accept this (sampling "must be strictly positive")."""
 STREAMS_AT_ONCE = 16
 SIDE_BY_SIDE = 8
 END_TOKENS = 1500
-"""Room for thoughts about a greeting, and for the answer after them."""
+"""Room for reasoning about a greeting, and for the answer."""
 _LONG_TOKENS = (264, 520)
 """Longer than the servers' defaults: 16 to 256 tokens, and 512 if the server is fast enough."""
 _LONG_S = 8.7
@@ -81,8 +81,8 @@ def interview(
 
     Args:
         base_url: such as "http://127.0.0.1:8000".
-        model: the model name to send; None takes the weights' path, or else the first name that the server lists.
-        weights: the path of the weights, which the service sends as the name; None if it is not known.
+        model: the model name to send; None selects the weights' path, or else the first name that the server lists.
+        weights: the path of the weights, which the service sends as the name; None if unknown.
         task: decides whether pictures are sent.
         limits: the bounds of the first answers; the limits of later ones depend on how long those took.
         progress: where to report the progress.
@@ -113,7 +113,7 @@ def interview(
 
 
 def _models(client: Client) -> Exchange:
-    """The list of models, requested again if it came late: one delay may be this machine's."""
+    """The model list, requested again if it was slow: this machine may have caused one delay."""
     first = client.models()
     if first.error or first.seconds <= CLIENT_WAITS_S:
         return first
@@ -122,7 +122,7 @@ def _models(client: Client) -> Exchange:
 
 
 def _openings(asker: Asker, names: list[str]) -> tuple[Opening, ...]:
-    """The evaluation client's own request; if it is refused, the same with fewer fields, until one is accepted."""
+    """The evaluation client's own request; if refused, the same with fewer fields until one is accepted."""
     tries = [(name, left_out) for name in names for left_out in ((), EXTRA_FIELDS, (*EXTRA_FIELDS, STREAM_OPTIONS))]
     openings: list[Opening] = []
     for name, left_out in tries:
@@ -136,7 +136,7 @@ def _openings(asker: Asker, names: list[str]) -> tuple[Opening, ...]:
 
 
 def _alone(asker: Asker, facts: Interview) -> tuple[Asker, Interview]:
-    """One prompt at temperature 0, streamed and plain; later limits depend on its time."""
+    """One prompt at temperature 0, streamed and plain; its time sets later limits."""
     asker.say(msg("the same answer again, streamed and plain"), 1)
     stream, plain = _pair(asker)
     if stream.status in _REFUSALS:
@@ -148,7 +148,7 @@ def _alone(asker: Asker, facts: Interview) -> tuple[Asker, Interview]:
     streams: tuple[Exchange, ...] = (stream,)
     plains: tuple[Exchange, ...] = (plain,)
     if answered(stream) and plain.status == 200 and not plain.error and answer(stream) != plain_answer(plain):
-        # Batches of another size round otherwise: again, each alone, until a difference is not an accident.
+        # Batches of another size round differently: repeat each alone, until a difference is not an accident.
         pairs = [(asker.stream(user(STORY)), asker.plain(user(STORY))) for _ in range(_PAIRS)]
         streams, plains = tuple(each for each, _ in pairs), tuple(each for _, each in pairs)
     return asker, replace(facts, streams=streams, plains=plains)
@@ -161,7 +161,7 @@ def _pair(asker: Asker) -> tuple[Exchange, Exchange]:
 
 
 def _together(asker: Asker, facts: Interview) -> Interview:
-    """All other requests. If streams break, none is sent: each could wait for minutes."""
+    """All other requests. If a stream broke, none is sent: each could wait for minutes."""
     if any(exchange.error for exchange in facts.streams):
         return facts
     asker.say(
@@ -192,7 +192,7 @@ def _together(asker: Asker, facts: Interview) -> Interview:
 
 
 def _in_turn(rest: Rest, facts: Interview) -> Interview:
-    """Short and long answers in turn, for as long as it is not clear whether text is held back."""
+    """Short and long answers in turn, until it is clear whether text is held back."""
     while streaming(facts) is Streaming.UNCLEAR and len(facts.turns) < _MOST_TURNS:
         rest.asker.say(msg("short and long answers in turn"), 3)
         short = tuple(rest.asker.stream(user(STORY), ignore_eos=True) for _ in range(_SHORT_IN_TURN))
@@ -204,7 +204,7 @@ def _in_turn(rest: Rest, facts: Interview) -> Interview:
 
 
 def _plan(asker: Asker, facts: Interview, crowd: Crowd) -> Rest:
-    """How long the long answers are, how many requests run beside each other, and how long each may wait."""
+    """Plan the length of the long answers, the number of concurrent requests and their time limits."""
     pace = waits.tokens_per_second(facts.streams[0])
     context = context_tokens(facts.models)
     most = min(_LONG_TOKENS[1], context // 2) if context else _LONG_TOKENS[1]
@@ -219,7 +219,7 @@ def _plan(asker: Asker, facts: Interview, crowd: Crowd) -> Rest:
 
 
 def _recovery(rest: Rest, facts: Interview) -> Interview:
-    """A line of the crowd alone after disconnects, and another after malformed requests."""
+    """One line of the crowd alone after disconnects, another after malformed requests."""
     crowd = facts.crowd
     left = SIDE_BY_SIDE * LEFT_TOKENS
     asker = rest.asker.under(
@@ -250,9 +250,9 @@ def _recovery(rest: Rest, facts: Interview) -> Interview:
 
 
 def _left(rest: Rest, facts: Interview) -> tuple[Exchange, ...]:
-    """Streams that are abandoned after their first text; once more if that came late.
+    """Streams that are abandoned after their first text; repeated if that was late.
 
-    A process that gets no processor for seconds leaves a quick server's streams when nothing more is to come.
+    If this process gets no CPU for seconds, a quick server has already finished the streams that it abandons.
     """
     asker = rest.asker
     leaving = asker.body([user(STORY)], max_tokens=LEFT_TOKENS, temperature=1, ignore_eos=True)
@@ -266,7 +266,7 @@ def _left(rest: Rest, facts: Interview) -> tuple[Exchange, ...]:
 
 
 def _malformed(asker: Asker) -> tuple[Exchange, ...]:
-    """Malformed requests, until one is not answered."""
+    """Malformed requests, up to the first without an answer."""
     exchanges: list[Exchange] = []
     for data in _MALFORMED:
         exchanges.append(asker.within(_MALFORMED_S).client.chat_bytes(data))

@@ -1,4 +1,4 @@
-"""How two texts differ: did a model go another way, or did something change its text on the way?"""
+"""Compares two texts: did the model take another path, or was its text changed on the way?"""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ _SHIFT_CHARACTERS = 12
 _PIECE_CHARACTERS = 3
 _ALIKE_SHARE = 0.7
 _COMPARED_CHARACTERS = 2000
-"""Of texts that ought to be one line: an answer without end would take minutes to compare."""
+"""For texts that should be one line: an endless answer would take minutes to compare."""
 
 
 def parting(one: str, other: str) -> int:
-    """The number of the first character in which two texts differ; 0 for equal ones."""
+    """The index of the first character in which two texts differ; 0 if they are equal."""
     return next((place for place, pair in enumerate(zip_longest(one, other)) if pair[0] != pair[1]), 0)
 
 
 def falls_back_into_step(one: str, other: str) -> bool:
-    """Whether two texts differ somewhere, go on alike at nearly the same place, and are alike for the most part.
+    """Whether two texts differ somewhere, match again at nearly the same place, and are mostly alike.
 
-    A model reads its own words: after one other token it goes another way (batches of other sizes round otherwise,
-    and near a tie that decides). A token lost, doubled, swapped or put in on the way to the client leaves the rest
-    as it was.
+    A model reads its own words: after one different token it takes another path (batches of other sizes round
+    differently, which decides near a tie). A token that is lost, doubled, swapped or inserted on the way to the
+    client leaves the rest unchanged.
     """
     one, other = one[:_COMPARED_CHARACTERS], other[:_COMPARED_CHARACTERS]
     if one == other:
@@ -38,14 +38,14 @@ def falls_back_into_step(one: str, other: str) -> bool:
 
 
 def change(one: str, other: str) -> tuple[str, str]:
-    """The parts of both texts between the place where they begin to differ and the place where they match again."""
+    """The parts of both texts from their first difference to the place where they match again."""
     one, other = one[:_COMPARED_CHARACTERS], other[:_COMPARED_CHARACTERS]
     start, match = _again_alike(one, other)
     return one[start : start + match.a], other[start : start + match.b]
 
 
 def _again_alike(one: str, other: str) -> tuple[int, Match]:
-    """Where two texts begin to differ, and the longest common part after that, counted from there."""
+    """The place where two texts first differ, and their longest common part after it, relative to that place."""
     start = parting(one, other)
     return start, _matcher(one[start:], other[start:]).find_longest_match()
 
@@ -55,7 +55,7 @@ def _matcher(one: str, other: str) -> SequenceMatcher[str]:
 
 
 def loses(text: str, whole: str) -> str:
-    """The characters that `text` lacks, if it is `whole` with some left out; "" if it is not."""
+    """The characters that `text` lacks, if it is `whole` with some omitted; else ""."""
     lost, place = [], 0
     for character in whole:
         if place < len(text) and text[place] == character:

@@ -1,4 +1,4 @@
-"""Small pictures made on the spot: PNG files of one colour or pattern, as data addresses."""
+"""Generates small images: PNG files of one colour or pattern, as data URLs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def pictures() -> tuple[str, ...]:
 
 
 def png(pixel: Callable[[int, int], Colour], side: int = SIDE_PIXELS) -> bytes:
-    """A square RGB picture of 8 bits a channel (PNG, ISO/IEC 15948)."""
+    """A square RGB image with 8 bits per channel (PNG, ISO/IEC 15948)."""
     return encoded([b"".join(bytes(pixel(x, y)) for x in range(side)) for y in range(side)])
 
 
 def encoded(lines: Sequence[bytes | bytearray]) -> bytes:
-    """A square picture from its lines, three bytes a pixel."""
+    """A square image from its lines, three bytes per pixel."""
     side, rows = len(lines), b"".join(b"\0" + line for line in lines)
     header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))

@@ -1,4 +1,4 @@
-"""The prompts of the interview, whose right answers do not matter, and code words that no answer has by chance."""
+"""The prompts of the interview, whose correct answers do not matter, and code words unlikely in any answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from healthcheck.wire.chat import Message, user
 
 STORY = "Write a long story about a lighthouse keeper who finds an old map. Begin with the weather of that night."
 PUZZLE = "Grace has 18 stickers and sells 5. How many stickers does she have?\nEnd with: The answer is N."
-"""In the words of the probe: models made for such problems may know nothing else."""
+"""Worded as in the probe: models trained for such problems may know nothing else."""
 FOREIGN = "请把这句话重复三遍：你好，世界。数学很有趣。🙂🚀 Then write two more sentences about 数学 in Chinese."
 FOREIGN_CHARACTERS = "你好世界数学很有趣🙂🚀"
 REMEMBER = "Remember it."
@@ -16,7 +16,7 @@ FILLER = (
     "The road follows the river to the old mill. In the morning the fields are white and the air is cold. A man "
     "walks to the market with his dog and buys bread, apples and a lamp. "
 )
-"""One unit of a long prompt: tokens are counted by how many of these there are."""
+"""One unit of a long prompt: token counts are compared per unit."""
 GREETING = "Say hello, in one word."
 _REPEAT = "Repeat this line exactly, and write nothing else:"
 _SHOTS = (
@@ -37,12 +37,10 @@ _WORDS = _COMMON.split()
 
 
 def assistant(text: str) -> Message:
-    """One assistant message."""
     return {"content": text, "role": "assistant"}
 
 
 def system(text: str) -> Message:
-    """One system message."""
     return {"content": text, "role": "system"}
 
 
@@ -57,7 +55,7 @@ def _question(text: str) -> str:
 
 
 def code_word(index: int) -> str:
-    """A word that no model generates unless its prompt has it."""
+    """A word that a model generates only if its prompt has it."""
     return f"{_STEMS[index % len(_STEMS)]}{1013 + 37 * index}"
 
 
@@ -67,13 +65,13 @@ def code_word_text(word: str, units: int = 1) -> str:
 
 
 def code_word_within(word: str, units: int) -> str:
-    """The same, with the code word not far before the middle: a prompt that loses an end or its middle loses it."""
+    """The same text with the code word just before the middle: a prompt cut at an end or in the middle loses it."""
     before = round(0.45 * units)
     return f"{FILLER * before}{code_word_text(word, units - before)}"
 
 
 def line(index: int) -> str:
-    """A line that a model can only copy: a code word and four common words, no two lines with one in common."""
+    """A line that a model can only copy: a code word and four common words; no two lines share a word."""
     words = _WORDS[4 * index : 4 * index + 4]
     return f"{code_word(index)} {' '.join(words)}"
 
@@ -84,7 +82,7 @@ def copying(text: str) -> Message:
 
 
 def with_picture(text: str, address: str) -> Message:
-    """A user message with one picture before the text, as the evaluation client orders them."""
+    """A user message with one image before the text, in the evaluation client's order."""
     parts: list[JsonValue] = [
         {"type": "image_url", "image_url": {"url": address}},
         {"type": "text", "text": text},

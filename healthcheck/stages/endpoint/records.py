@@ -1,4 +1,4 @@
-"""The facts of the endpoint stage: one interview of a running server, recorded as it went."""
+"""The facts of the endpoint stage: one recorded interview of a running server."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ STREAM_OPTIONS = "stream_options"
 CLIENT_WAITS_S = 5
 """How long the evaluation client waits for /v1/models."""
 APART = {"apart": True}
-"""Marks a field that `every_stream` leaves out: its exchanges are not streams, or another check reads them."""
+"""Marks a field that `every_stream` omits: its exchanges are not streams, or another check reads them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """One try at a first chat: under which name, and without which of the evaluation client's fields."""
+    """One attempt at a first chat: the model name, and the omitted fields of the evaluation client."""
 
     name: str
     left_out: tuple[str, ...]
@@ -37,9 +37,9 @@ class Crowd:
 
     Attributes:
         lines: one for each stream.
-        rounds: the first with every line, the second with the first lines again, beside the long answers; () where
-            a stream of the first round broke or never came.
-        alone: some of the same requests with nothing beside them, by the number of the line.
+        rounds: the first with every line, the second with the first lines again, concurrent with the long answers;
+            () if a stream of the first round broke or never began.
+        alone: some of the same requests with nothing concurrent, by the number of the line.
     """
 
     lines: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Crowd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
-    """A code word, given and asked for: once in one message, once after other turns."""
+    """A code word, given and requested: once in one message, once after other turns."""
 
     word: str
     single: Exchange
@@ -62,14 +62,15 @@ class Conversation:
 
     Attributes:
         word: the code word of `alone` to `system`.
-        alone: the question for the code word, from a client that gave none, after others gave theirs.
-        same: the code word, one unit of filler and the question in one message: whether the model can repeat it.
+        alone: the question for the code word from a client that gave none, after other clients gave theirs.
+        same: the code word, one unit of filler and the question in one message; shows whether the model can repeat
+            it.
         history, history_longer: the code word in an earlier turn, with one and with three units of filler.
         system, system_longer: the code word in a system message, with one and with three units.
-        history_again, system_again: the shorter ones twice more, if the word did not come back.
+        history_again, system_again: the shorter ones twice more, if the answer lacked the word.
         shots: nine messages in the form of the service's sample task.
-        recalls: a word given and asked for in the last of three turns, and in one message; more if the first was
-            not repeated.
+        recalls: a word given and requested in the last of three turns, and in one message; more words if the first
+            was not repeated.
     """
 
     word: str
@@ -87,7 +88,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """The same prompt with `units` units of filler."""
+    """The long prompt with `units` units of filler."""
 
     units: int
     exchange: Exchange
@@ -98,7 +99,7 @@ class Sampling:
     """Answers to the same open request.
 
     Attributes:
-        warm: at temperature 1, in the evaluation client's own form.
+        warm: at temperature 1, in the evaluation client's form.
         hot: longer, at temperature 2; requested if all of `warm` were equal.
         freed: the same without top_p and top_k, with log-probabilities; requested if all of `hot` were equal too.
     """
@@ -110,7 +111,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foreign:
-    """A prompt with characters of several bytes at temperature 0, streamed and plain; once more if they differ."""
+    """A prompt with multi-byte characters at temperature 0, streamed and plain; repeated if they differ."""
 
     streams: tuple[Exchange, ...] = ()
     plains: tuple[Exchange, ...] = field(default=(), metadata=APART)
@@ -118,7 +119,7 @@ class Foreign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """The same question with four images, and without one, at temperature 0."""
+    """The same question with four images and without one, at temperature 0."""
 
     streams: tuple[Exchange, ...]
     plain: tuple[Exchange, ...] = field(metadata=APART)
@@ -127,7 +128,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """Short answers, and then a long one to the same prompt, each alone."""
+    """Short answers, then a long one to the same prompt, each alone."""
 
     short: tuple[Exchange, ...]
     long: Exchange
@@ -135,22 +136,22 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interview:
-    """The requests to a server and its answers. None and () if a request was not sent, or an empty record.
+    """The requests to a server and its answers. Requests that were not sent are None, () or an empty record.
 
     Attributes:
-        asked_name: the model name that the service will send; "" if it is not known.
-        name: the name under which the interview went on.
-        proxies: names of proxy variables that are set here.
-        openings: the tries at a first chat, the evaluation client's own body first; the last is the one that
-            the interview went on with.
+        asked_name: the model name that the service will send; "" if unknown.
+        name: the model name for the rest of the interview.
+        proxies: names of proxy variables that are set on this machine.
+        openings: the attempts at a first chat, the evaluation client's own body first; the interview continued with
+            the last.
         streams, plains: the same prompt at temperature 0, streamed and plain; more if they differ.
         limited: the prompt of `streams` with max_tokens 8. `roomy`: with room for a long answer.
-        long: a long answer, without regard to its end.
-        turns: short answers and long ones in turn, if the text of the long ones may have been held back.
+        long: a long answer; its end does not matter.
+        turns: short and long answers in turn, if the text of the long ones may have been held back.
         stories: a story and a small problem at temperature 1, with room for long answers. `another`: a story again,
-            where two had the same length.
+            if two had the same length.
         stopped: the prompt of `streams` with the stop string `stop_word`.
-        steps: one prompt with more and more units of filler, to count the tokens of a unit and to find a cut.
+        steps: one prompt with increasing units of filler, to count the tokens of a unit and to find a cut.
         to_the_end: a greeting with room for reasoning, sent if no answer had text.
         abandoned: streams from which the kit disconnected. after_abandoned: a line of the crowd after that; None
             if one of the streams got no response.
@@ -192,10 +193,10 @@ class Interview:
 
     @property
     def unanswered_abandoned(self) -> Exchange | None:
-        """The first stream that got no response before the kit could disconnect from it."""
+        """The first abandoned stream that got no response before the disconnect."""
         return next((exchange for exchange in self.abandoned if not exchange.status), None)
 
     @property
     def steady(self) -> bool:
-        """Whether the same request at temperature 0 gave the same answer each time, streamed and plain."""
+        """Whether the same request at temperature 0 always gave the same answer, streamed and plain."""
         return len({answer(s) for s in self.streams}) == 1 and len({plain_answer(p) for p in self.plains}) == 1

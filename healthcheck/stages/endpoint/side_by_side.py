@@ -1,4 +1,4 @@
-"""The part of the interview that runs beside four long answers, at most sixteen streams at a time."""
+"""The part of the interview that runs beside four long answers, with at most sixteen streams at a time."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LIMITED_TOKENS = 8
 OPENING_TOKENS = 32
 HOT_TOKENS = 128
 FAR_TOKENS = 5000
-"""Longer than the 512 to 4096 tokens at which servers are known to cut a prompt without an error."""
+"""More than the 512 to 4096 tokens at which servers are known to cut a prompt without an error."""
 _OUTER = 6
 _FEWEST_FAR_UNITS = 5
 _FREED: tuple[dict[str, JsonValue], ...] = (
@@ -50,7 +50,7 @@ _FREED: tuple[dict[str, JsonValue], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rest:
-    """How the rest of the interview is asked.
+    """The settings for the rest of the interview.
 
     Attributes:
         long_tokens: max_tokens of the long answers.
@@ -133,7 +133,7 @@ def _short_answers(rest: Rest, facts: Interview) -> Interview:
 
 
 def _talks(word: str) -> dict[str, Sequence[Message]]:
-    """The messages of the exchanges that give a word and ask for it, by their fields in Conversation."""
+    """The messages that give a word and ask for it, by the fields of Conversation."""
     short, longer = code_word_text(word), code_word_text(word, 3)
     kept, asked = assistant("I will remember it."), user(RECALL)
     return {
@@ -146,13 +146,13 @@ def _talks(word: str) -> dict[str, Sequence[Message]]:
 
 
 def _stop_word(text: str) -> str:
-    """A word from the middle of an answer, to stop at; "" if the answer is too short to have one."""
+    """A word from the middle of an answer, as a stop string; "" if the answer is too short."""
     words = text.split()
     return words[len(words) // 2] if len(words) >= 4 else ""
 
 
 def _steps(rest: Rest, word: str) -> tuple[Step, ...]:
-    """The same prompt with one and with three units of filler, and with as many as make it long for this model."""
+    """The same prompt with one unit of filler, with three, and with enough to make it long for this model."""
     asker = rest.asker
     one = Step(units=1, exchange=asker.stream(_far(word, 1)))
     three = Step(units=3, exchange=asker.stream(_far(word, 3)))
@@ -171,7 +171,7 @@ def _far(word: str, units: int) -> Message:
 
 
 def _far_units(rest: Rest, steps: tuple[Step, Step]) -> int:
-    """How many units make a long prompt for this model: 5000 tokens, or five eighths of its context.
+    """The units of a long prompt for this model: 5000 tokens, or five eighths of its context.
 
     If the server reports no counts, a character may be a token: then half of the context length in characters.
     """
@@ -202,7 +202,7 @@ def _recalls(asker: Asker, word: str, same: Exchange) -> tuple[Recall, ...]:
 def _again(
     asker: Asker, word: str, same: Exchange, exchange: Exchange, messages: Sequence[Message]
 ) -> tuple[Exchange, ...]:
-    """Two more answers if one lacks the word, which proves little: batches round differently."""
+    """Two more answers if one lacks the word, which alone proves little: batches round differently."""
     if not repeats(word, same) or repeats(word, exchange):
         return ()
     return tuple(asker.stream(*messages) for _ in range(2))
@@ -213,7 +213,9 @@ def _three_turns(word: str) -> tuple[Message, ...]:
 
 
 def _sampling(rest: Rest) -> Sampling:
-    """Four answers to one open request at temperature 1; hotter and freer ones while all are alike."""
+    """Four answers to one open request at temperature 1; more at temperature 2 and without top_p and top_k while
+    all are alike.
+    """
     asker, most = rest.asker, min(4, rest.at_once)
 
     def four(max_tokens: int, temperature: float, **fields: JsonValue) -> tuple[Exchange, ...]:
@@ -240,7 +242,7 @@ def _differ(exchanges: tuple[Exchange, ...]) -> bool:
 
 
 def _foreign(asker: Asker) -> Foreign:
-    """Chinese and emoji, streamed and plain; once more if the two differ."""
+    """Chinese and emoji, streamed and plain; repeated if the two differ."""
     streams, plains = [], []
     for _ in range(2):
         streams.append(asker.stream(user(FOREIGN), max_tokens=OPENING_TOKENS))

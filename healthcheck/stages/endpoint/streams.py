@@ -15,23 +15,23 @@ _FEWEST_TOKENS = 8
 _LIMIT_SHARE = 0.9
 _SERVER_ERROR, _TOO_MANY = 500, 429
 _WORDS_PER_TOKEN = 6
-"""Tokens of more than four words are not made (SuperBPE, arXiv:2503.13423, stops at four)."""
+"""No tokenizer makes tokens of more than four words (SuperBPE, arXiv:2503.13423, stops at four)."""
 _LEAST_PER_UNIT = 8.0
-"""Tokens that a unit of filler (170 characters) has at least; the longest tokens in use make 25 of it."""
+"""The least tokens of a unit of filler (170 characters); the longest tokens in use make 25 of it."""
 _CHARACTERS_PER_TOKEN = 16
-"""Of a text on the whole. Single tokens are longer: runs of up to 128 blanks or dashes are in use."""
+"""On average over a text. Single tokens are longer: runs of up to 128 blanks or dashes are in use."""
 
 
 def every_stream(interview: Interview) -> Iterator[Exchange]:
-    """Every stream of the interview that was answered with status 200 and that the client did not leave."""
+    """Every stream of the interview that got status 200 and that the client did not abandon."""
     for exchange in asked_streams(interview):
         if exchange.completion is not None and not exchange.abandoned:
             yield exchange
 
 
 def asked_streams(interview: Interview) -> Iterator[Exchange]:
-    """Every stream that was asked for, each once, less openings that were given up, streams that were left, and
-    prompts that may be longer than the context (endpoint/long-prompt judges these).
+    """Every requested stream once, without discarded openings, abandoned streams, and prompts that may exceed the
+    context (endpoint/long-prompt judges these).
     """
     asked = replace(interview, openings=interview.openings[-1:], steps=interview.steps[:2])
     return iter({id(exchange): exchange for exchange in _within(asked)}.values())
@@ -51,8 +51,8 @@ def _within(found: object) -> Iterator[Exchange]:
 
 
 def unanswered(interview: Interview) -> tuple[Exchange, ...]:
-    """Requests to which nothing came, beside others that were answered; those of the crowd and after it are not
-    among them (endpoint/concurrency, disconnect and bad-request judge these).
+    """Requests without a response while others were answered; without those of the crowd and after it
+    (endpoint/concurrency, disconnect and bad-request judge these).
     """
     apart = interview.crowd.rounds[0] + interview.crowd.rounds[1]
     foreign = interview.foreign.plains if _plain_works(interview) else ()
@@ -63,7 +63,7 @@ def unanswered(interview: Interview) -> tuple[Exchange, ...]:
 
 
 def broken_off(interview: Interview) -> tuple[Exchange, ...]:
-    """Requests in the evaluation client's form that ended with a server's error, while others were served."""
+    """Requests in the evaluation client's form that ended with a server error, while others were served."""
     talk = interview.conversation
     asked = (
         *interview.streams, interview.limited, interview.roomy, *interview.stories,
@@ -79,7 +79,7 @@ def _plain_works(interview: Interview) -> bool:
 
 
 def lost_in_a_crowd(interview: Interview, exchange: Exchange) -> bool:
-    """Whether a stream beside others brought no text at all, while those that were alone ended as they should."""
+    """Whether a concurrent stream brought no text at all, while streams that ran alone were complete."""
     crowd = interview.crowd
     if not exchange.error or exchange.arrivals_s:
         return False
@@ -88,7 +88,7 @@ def lost_in_a_crowd(interview: Interview, exchange: Exchange) -> bool:
 
 
 def miscount(exchange: Exchange) -> str:
-    """Why a stream's token counts cannot be true; "" if they can, or there are none."""
+    """Why a stream's token counts are impossible; "" if they are plausible or missing."""
     completion, usage = exchange.folded, exchange.folded.usage
     if usage is None:
         return msg("no whole numbers") if completion.usage_sent else ""
@@ -106,20 +106,20 @@ def miscount(exchange: Exchange) -> str:
 
 
 def overruns(exchange: Exchange) -> bool:
-    """Whether an answer has more text than its max_tokens can make, whatever the counts say."""
+    """Whether an answer has more text than its max_tokens allow, whatever the counts are."""
     limit = token_limit(exchange)
     return 0 < limit * _CHARACTERS_PER_TOKEN < len(said(exchange))
 
 
 def counts_hold(interview: Interview) -> bool:
-    """Whether the server's token counts are plausible, all of them."""
+    """Whether all of the server's token counts are plausible."""
     return not any(miscount(exchange) for exchange in every_stream(interview))
 
 
 def tokens_per_unit(steps: Sequence[Step]) -> float | None:
-    """Prompt tokens of one unit of filler, by the difference of two prompts that differ in nothing else.
+    """The prompt tokens of one unit of filler, from two prompts that differ in nothing else.
 
-    None if the server reports none, or too few to be true.
+    None if the server reports none, or impossibly few.
     """
     if len(steps) < 2:
         return None
@@ -132,9 +132,9 @@ def tokens_per_unit(steps: Sequence[Step]) -> float | None:
 
 
 def common_length(interview: Interview) -> int | None:
-    """The number of tokens of all long answers to one prompt, by the server's count; None if they differ.
+    """The common token count of all long answers to one prompt, by the server's count; None if they differ.
 
-    None too if they reach max_tokens or are equal.
+    Also None if they reach max_tokens or if the texts are equal.
     """
     stories = (interview.roomy, *interview.stories[:1], *filter(None, (interview.another,)))
     lengths = {_length(each) for each in stories}

@@ -1,4 +1,4 @@
-"""How long is waited for an answer: long for the first of all, and then by what this server has taken so far."""
+"""Time limits for answers: long for the first, then derived from the server's earlier times."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from healthcheck.wire.client import Exchange, Limits
 FIRST = Limits(
     connect_s=20, first_event_s=120, between_events_s=45, total_s=300, max_bytes=8 * 2**20, max_events=10_000
 )
-"""For a server of which nothing is known: its first answer may compile kernels."""
+"""For an unknown server: its first answer may compile kernels."""
 DEAF_S = 20.0
-"""For the first chat, if the request for the list of models got no response."""
+"""For the first chat, if the model list got no response."""
 LEAST_S = 30.0
-"""The longest stall of the machine: what a server that was quick so far may take once."""
+"""The longest stall of the machine: a server that was quick so far may take this long once."""
 NEW_SHAPE_S = 50.0
-"""The same if a batch or a prompt of a new size may compile kernels."""
+"""The same limit if a batch or a prompt of a new size may compile kernels."""
 MOST_S = 900.0
 _MARGIN = 1.5
 
@@ -27,9 +27,9 @@ def learnt(limits: Limits, exchanges: Sequence[Exchange], *, queued_tokens: int,
 
     Args:
         limits: those of the first request.
-        exchanges: answers that came at the same time, or one that had the server to itself.
-        queued_tokens: how many tokens the server may have to make before the last request's turn comes.
-        least_s: the shortest wait for a first text; no longer than that of `limits`.
+        exchanges: concurrent answers, or one that had the server to itself.
+        queued_tokens: how many tokens the server may have to generate before the last request's turn.
+        least_s: the shortest wait for a first text; at most that of `limits`.
     """
     whole = [exchange for exchange in exchanges if answered(exchange)]
     each_s = max((e.seconds for e in whole), default=0.0) / max(1, sum(map(_made, whole)))
@@ -38,22 +38,22 @@ def learnt(limits: Limits, exchanges: Sequence[Exchange], *, queued_tokens: int,
 
 
 def longer_prompt(limits: Limits, exchange: Exchange, times: float) -> Limits:
-    """Limits for a prompt `times` as long as that of this exchange; attention may grow with the square."""
+    """Limits for a prompt `times` as long as that of the exchange; attention may grow with the square."""
     return _waiting(limits, limits.first_event_s, times**2 * (exchange.arrivals_s[0] if exchange.arrivals_s else 0))
 
 
 def _waiting(limits: Limits, least_s: float, first_s: float) -> Limits:
     wait_s = min(MOST_S, max(least_s, first_s))
-    pause_s = max(limits.between_events_s, wait_s)  # another one's long prompt holds a stream up as well
+    pause_s = max(limits.between_events_s, wait_s)  # another request's long prompt also delays a stream
     return replace(limits, first_event_s=wait_s, between_events_s=pause_s, total_s=max(limits.total_s, 2 * wait_s))
 
 
 def tokens_per_second(exchange: Exchange) -> float:
-    """The pace of one stream, infinite if it was too quick to tell."""
+    """The speed of one stream; infinite if it was too quick to measure."""
     return _made(exchange) / exchange.seconds if exchange.seconds > 0 else float("inf")
 
 
 def _made(exchange: Exchange) -> int:
-    """Tokens of an answer, no more than were allowed."""
+    """The tokens of an answer, at most max_tokens."""
     counted = counted_tokens(exchange)
     return min(counted, token_limit(exchange)) if token_limit(exchange) else counted

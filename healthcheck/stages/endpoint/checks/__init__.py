@@ -1,4 +1,4 @@
-"""The checks of the endpoint stage in order, each in a module that is named after its id."""
+"""The checks of the endpoint stage in order, each in a module named after its id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""endpoint/bad-request: the server is right after a malformed request."""
+"""endpoint/bad-request: the server still answers correctly after a malformed request."""
 
 from __future__ import annotations
 

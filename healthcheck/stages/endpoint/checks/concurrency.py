@@ -10,8 +10,9 @@ from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
 
 _MIXED = 3
-"""Of 28 answers beside others. A model that hardly copies may trip over one word and find back; not over three that
-it repeats when it is alone."""
+"""Of 28 concurrent answers. A model that copies badly may miss one word and recover; but not three words that it
+repeats when the request runs alone.
+"""
 
 
 @check(

@@ -1,4 +1,4 @@
-"""endpoint/isolation: no request sees the text of another one."""
+"""endpoint/isolation: no request sees the text of another request."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def isolation(interview: Interview) -> Findings:
 
 
 def _untold(interview: Interview) -> Iterator[tuple[str, Exchange]]:
-    """Code words, each with requests in which it was not said."""
+    """Code words, each with the requests that did not contain it."""
     talk, crowd = interview.conversation, interview.crowd
     if talk is None:
         return

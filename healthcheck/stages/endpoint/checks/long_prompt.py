@@ -103,10 +103,10 @@ def long_prompt(interview: Interview) -> Findings:
 
 
 def _refusal(interview: Interview, step: Step, each: float | None) -> Finding:
-    """A failure, unless the prompt may be longer than the context; then a silence is a warning.
+    """A failure, unless the prompt may exceed the context; then a missing answer is a warning.
 
     Raises:
-        NotApplicable: it is refused as it should be.
+        NotApplicable: the prompt was refused as too long.
     """
     context, shortest = context_tokens(interview.models), prompt_tokens(interview.steps[0].exchange)
     size = shortest + each * (step.units - 1) if shortest and each else None

@@ -25,10 +25,10 @@ from healthcheck.wire.client import Exchange
 
 _CONTEXT_STEP = 64
 _COUNTED_OVER = 1.25
-"""A gateway that counts by another tokenizer counts more or less than the engine made."""
+"""A gateway with another tokenizer counts more or fewer tokens than the engine generated."""
 _CLEARLY_FEWER = 0.5
 _SHARE = 0.25
-"""A short answer with fewer characters per token than this share of a long one's was cut."""
+"""A short answer with fewer characters per token than this share of a long answer's was cut."""
 
 
 @check(
@@ -81,7 +81,7 @@ def max_tokens(interview: Interview) -> Findings:
 
 
 def _faults(interview: Interview) -> Findings:
-    """What is wrong, the surest first."""
+    """The faults, the most certain first."""
     for exchange in every_stream(interview):
         yield from _exceeds(exchange, _usage(interview, exchange))
     if interview.limited is None or interview.long is None:
@@ -103,7 +103,7 @@ def _faults(interview: Interview) -> Findings:
 
 
 def _usage(interview: Interview, exchange: Exchange) -> Usage | None:
-    """The token counts, where those of the whole interview hold (endpoint/stream-usage)."""
+    """The token counts, if those of the whole interview are plausible (endpoint/stream-usage)."""
     return exchange.folded.usage if counts_hold(interview) else None
 
 
@@ -124,7 +124,7 @@ def _exceeds(exchange: Exchange, usage: Usage | None) -> Findings:
 
 
 def _hidden_cut(interview: Interview) -> Findings:
-    """A shorter limit gave the beginning of the longer answer, with finish_reason "stop"."""
+    """A shorter limit returned the beginning of the longer answer, with finish_reason "stop"."""
     if not interview.steady:
         return
     answers = [each for each in (interview.limited, *interview.streams[:1], interview.roomy) if answered(each)]
@@ -146,18 +146,18 @@ def _hidden_cut(interview: Interview) -> Findings:
 
 
 def _fills(interview: Interview, exchange: Exchange) -> bool:
-    """Whether the server counts as many tokens as were allowed; an answer that ended by itself may have fewer."""
+    """Whether the server's count reaches the limit; an answer that ended by itself may have fewer tokens."""
     usage = _usage(interview, exchange)
     return usage is None or usage.completion_tokens >= token_limit(exchange) - 1
 
 
 def _cut_short(interview: Interview) -> Findings:
-    """A short limit gave far fewer characters a token than a long one: something else was counted too."""
+    """A short limit gave far fewer characters per token than a long one: the server also counted something else."""
     short, long = interview.streams[0], interview.long
     if long is None or not answered(long) or short.folded.finish_reason != "length":
         return
     if not said(short):
-        return  # thoughts that the server keeps to itself are counted, too
+        return  # hidden reasoning counts, too
     characters, usual = len(said(short)), len(said(long)) / token_limit(long)
     if characters >= min(_SHARE * usual, 1) * token_limit(short):
         return
@@ -171,7 +171,7 @@ def _cut_short(interview: Interview) -> Findings:
 
 
 def _equal_lengths(interview: Interview) -> Findings:
-    """Three different answers of one length, all with finish_reason "stop"."""
+    """Three different answers of equal length, all with finish_reason "stop"."""
     length, another = common_length(interview), interview.another
     if length is not None and another is not None and counts_hold(interview):
         yield about(another).fail(
@@ -182,10 +182,11 @@ def _equal_lengths(interview: Interview) -> Findings:
 
 
 def _not_cut(interview: Interview) -> Findings:
-    """finish_reason "length" where nothing cut the answer.
+    """finish_reason "length" although nothing cut the answer.
 
-    Neither its tokens nor its bytes fill max_tokens; the server's own limit would have cut a longer answer too, and
-    the end of the context one that takes more of it. Where cut answers have no tokens, not all of them are counted.
+    Neither its tokens nor its bytes reach max_tokens. The server's own limit would also have cut a longer answer,
+    and the end of the context one that takes more of it. If cut answers have zero tokens, the counts are
+    incomplete.
     """
     counted = [(each, usage) for each in every_stream(interview) if (usage := _usage(interview, each))]
     cut = [(each, usage) for each, usage in counted if each.folded.finish_reason == "length"]
@@ -218,7 +219,7 @@ def _total(usage: Usage) -> int:
 
 
 def _own_limit(interview: Interview, exchange: Exchange, context: int | None) -> Findings:
-    """A cut well before max_tokens, which the end of the context does not explain."""
+    """A cut well before max_tokens that the end of the context does not explain."""
     if exchange.folded.finish_reason != "length":
         return
     limit, usage = token_limit(exchange), _usage(interview, exchange)
@@ -238,7 +239,7 @@ def _own_limit(interview: Interview, exchange: Exchange, context: int | None) ->
 
 
 def _estimate(interview: Interview, exchange: Exchange) -> int:
-    """Tokens of an answer, by the characters that a token has in one that max_tokens cut; 0 if none was."""
+    """The tokens of an answer, estimated by the characters per token of one that max_tokens cut; 0 without one."""
     cut = [s for s in interview.streams if s.folded.finish_reason == "length" and said(s)]
     if not cut or exchange in cut:
         return 0

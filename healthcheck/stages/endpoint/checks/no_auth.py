@@ -1,4 +1,4 @@
-"""endpoint/no-auth: the endpoint asks for no API key."""
+"""endpoint/no-auth: the endpoint requires no API key."""
 
 from __future__ import annotations
 

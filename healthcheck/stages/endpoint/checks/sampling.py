@@ -1,4 +1,4 @@
-"""endpoint/sampling: temperature has its effect."""
+"""endpoint/sampling: temperature takes effect."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def _all_alike(answers: tuple[Exchange, ...], *, told: bool) -> Findings:
 def _chance(answers: list[Exchange]) -> float | None:
     """The probability that all others repeat the first answer, by its log-probabilities; None without them.
 
-    Log-probabilities are those before the temperature is applied (vLLM's raw_logprobs); at temperature 2 the words
-    that a model prefers are less likely than that, so this is an upper bound.
+    The log-probabilities are those before the temperature is applied (vLLM's raw_logprobs); at temperature 2 the
+    model's preferred words are less likely, so this is an upper bound.
     """
     first = answers[0].folded
     if first.mean_logprob is None or first.usage is None:

@@ -17,7 +17,8 @@ _TURNS = re.compile(
     r"<(?:end|start)_of_turn>|\[EOS\]|\[/?INST\]|\[gMASK\]"
 )
 """Tokens that begin or end a turn in the templates of Qwen, Llama, Phi, GLM, Command, Granite, gpt-oss, DeepSeek,
-Mistral and Gemma."""
+Mistral and Gemma.
+"""
 _OTHER = re.compile(r"<\|[A-Za-z][\w ]{1,40}\|>|<｜[^｜<>]{1,40}｜>")
 
 

@@ -1,4 +1,4 @@
-"""endpoint/stream: chat answers are streamed, with text in them."""
+"""endpoint/stream: chat answers are streamed and contain text."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def stream(interview: Interview) -> Findings:
 
 
 def _refused(opening: Exchange) -> Finding | None:
-    """A fault of the first answer as a whole."""
+    """A fault of the whole first answer."""
     seen: str
     fix = msg("serve POST {chat_path}; read the server's log at the moment of this request", contract.CHAT_PATH)
     if 300 <= opening.status < 400:
@@ -113,7 +113,7 @@ def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
         fix = msg("remove --reasoning-parser, or choose the one that fits this model")
         return fail(expected=msg("an answer in delta.content"), seen=seen, fix=fix)
     if any(completion.reasoning for completion in completions):
-        return None  # a thinking model that max_tokens cut off before its answer
+        return None  # a reasoning model, cut by max_tokens before its answer
     seen = msg(
         "none of {completions} streams has any text; the first: {raw}", len(completions), shown(_raw(streams[0]))
     )

@@ -1,4 +1,4 @@
-"""endpoint/stream-finish: every stream ends as it should."""
+"""endpoint/stream-finish: every stream ends correctly."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def stream_finish(interview: Interview) -> Findings:
     ```
     """
     streams = tuple(every_stream(interview))
-    # A stream that the kit left because it went on and on is judged by endpoint/max-tokens, one that never began
-    # beside others by endpoint/concurrency.
+    # endpoint/max-tokens judges streams that the kit left because they did not end, endpoint/concurrency those that
+    # never began beside others.
     whole = [e for e in streams if not (e.error and overruns(e)) and not lost_in_a_crowd(interview, e)]
     cut = [e for e in whole if e.error or not e.folded.finish_reason]
     if cut:

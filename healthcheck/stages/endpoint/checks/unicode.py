@@ -1,4 +1,4 @@
-"""endpoint/unicode: characters of several bytes arrive whole."""
+"""endpoint/unicode: multi-byte characters arrive intact."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from healthcheck.text.messages import msg
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _HELD_BACK = 2
-"""Whole characters that a stream holds back at max_tokens, because they share a token with half of another one."""
+"""Whole characters that a stream may hold back at max_tokens: they share a token with half of another one."""
 
 
 @check(
@@ -92,9 +92,9 @@ def unicode(interview: Interview) -> Findings:
 
 
 def _lost(foreign: Foreign) -> str:
-    """Characters of several bytes that every stream lacks and every plain answer has.
+    """Multi-byte characters that every stream lacks and every plain answer has.
 
-    White space is left out: lines whose characters were dropped are empty, and the ends of an answer are stripped.
+    White space is ignored: lines whose characters were dropped are empty, and the ends of an answer are stripped.
     """
     if len(foreign.streams) < 2 or not all(map(answered, foreign.streams)):
         return ""
@@ -107,7 +107,7 @@ def _lost(foreign: Foreign) -> str:
 
 
 def _lacks(text: str, whole: str) -> str:
-    """What `text` lacks of `whole`, unless that is a last token (endpoint/stream-equals-plain) or was held back."""
+    """The part of `whole` missing in `text`, except a last token (endpoint/stream-equals-plain) or held-back text."""
     few = len(whole) - len(text) <= _HELD_BACK
     only_shorter = text and whole.startswith(text) and (few or not text.isascii())
     return "" if only_shorter else loses(text, whole)
@@ -118,7 +118,7 @@ def _without_space(text: str) -> str:
 
 
 def _mojibake() -> Iterator[str]:
-    """Each character of the prompt as it looks when its bytes are taken for Latin-1 or Windows-1252."""
+    """Each character of the prompt with its bytes decoded as Latin-1 or Windows-1252."""
     for char in FOREIGN_CHARACTERS:
         yield char.encode().decode("latin-1")
         try:
@@ -129,7 +129,7 @@ def _mojibake() -> Iterator[str]:
 
 def _fits(text: str, whole: str) -> bool:
     """Whether the text is the whole one with some characters replaced."""
-    ends = {0}  # a regular expression would try every way through: for ever, with some texts
+    ends = {0}  # a regular expression could backtrack exponentially
     for piece in re.split(f"({_REPLACEMENT}+)", text):
         if piece.startswith(_REPLACEMENT):
             ends = {end + size for end in ends for size in range(1, len(piece) + 1)}
