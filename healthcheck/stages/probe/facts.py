@@ -1,4 +1,4 @@
-"""The probe's facts: sends the samples of a run, or what is left of them, and keeps all that comes back."""
+"""The probe's facts: sends the samples of a run, or the rest of them, and stores all responses."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from healthcheck.text.messages import Message, joined, msg
 
 __all__ = ["measure", "provenance", "resume", "stored_metrics"]
 _TEMPLATE_TOKENS = 256
-"""Room for what a chat template puts around the prompt, where the server does not say how much that is."""
+"""Room for the tokens that a chat template adds to the prompt, if the server does not report them."""
 _TEMPLATE_MOST_TOKENS = 2048
-"""Where the context has so much room beside prompt and max_tokens, nothing is asked."""
+"""If the context has this much room beside prompt and max_tokens, the server is not queried."""
 _MEASURED_SPARE = 1.25
 """The longest prompt in bytes need not be the longest in tokens."""
 _SOURCE = ("datasets", "columns", "few_shot", "few_shot_file")
@@ -56,10 +56,10 @@ _IDENTITY = (
 
 
 def measure(settings: ProbeSettings, progress: Progress, out: Path) -> ProbeRun:
-    """Run a probe from its start. An interruption (Ctrl-C) ends it early, with what was measured.
+    """Run a probe from its start. An interruption (Ctrl-C) ends it early, with the samples so far.
 
     Raises:
-        UsageError: the settings cannot be used, or `out` holds a run already.
+        UsageError: the settings cannot be used, or `out` already holds a run.
         Blocked: no server answers at the URL, or it names no model.
     """
     refuse_used(out)
@@ -72,10 +72,10 @@ def measure(settings: ProbeSettings, progress: Progress, out: Path) -> ProbeRun:
 
 
 def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRun:
-    """Continue a run: the requests that are not on record or that failed are sent (again).
+    """Continue a run: send the requests that are missing or that failed.
 
     Raises:
-        UsageError: the folder holds no run, or the model, the parameters, the data or n are not those of that run.
+        UsageError: the folder holds no run, or one with another model, other parameters, data or n.
         Blocked: no server answers at the URL.
     """
     run = run_folder.recorded(folder)
@@ -98,7 +98,7 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
 
 
 def _prepared(settings: ProbeSettings) -> tuple[ProbeSettings, Drawn, dict[str, Any]]:
-    """The settings with the examples, the model and the room that there is; the problems; what the server says.
+    """The settings with examples, model and fitting max_tokens; the problems; the server's description.
 
     Raises:
         UsageError: the settings cannot be used.
@@ -113,16 +113,16 @@ def _prepared(settings: ProbeSettings) -> tuple[ProbeSettings, Drawn, dict[str, 
 
 
 def stored_metrics(run: ProbeRun) -> dict[str, JsonValue]:
-    """The figures of a run, as they were written down at its end.
+    """The figures of a run, as stored at its end.
 
     Raises:
-        UsageError: they were not, or the file is damaged.
+        UsageError: they are missing, or the file is damaged.
     """
     return run_folder.read_metrics(run.folder)
 
 
 def provenance(run: ProbeRun) -> dict[str, JsonValue]:
-    """The problems and parameters of a run: everything that is needed to repeat it."""
+    """The problems and parameters of a run: everything needed to repeat it."""
     return {
         "server": str(run.server.get("header", "")),
         **({"commit": run.settings.commit} if run.settings.commit else {}),
@@ -167,7 +167,7 @@ def _changed(before: ProbeSettings, now: ProbeSettings) -> list[Message]:
 
 
 def _another(before: Mapping[str, Any], now: Mapping[str, Any], model: str) -> list[str]:
-    """What shows that another engine, or another one's weights, would answer the rest of the run."""
+    """The signs that another engine, or other weights, would answer the rest of the run."""
     told = {
         msg("the engine's version"): (_said(before, model, "version"), _said(now, model, "version")),
         msg("the path of the weights"): (_said(before, model, "root"), _said(now, model, "root")),
@@ -182,16 +182,17 @@ def _another(before: Mapping[str, Any], now: Mapping[str, Any], model: str) -> l
 
 
 def _said(server: Mapping[str, Any], model: str, name: str) -> set[str]:
-    """A property of the engine or of the model, from all servers that say one."""
+    """A property of the engine or of the model, from all servers that report one."""
     first = server.get(name) or server.get("models", {}).get(model, {}).get(name)
     return {str(said) for said in (first, *(each[name] for each in server.get("replicas", {}).values())) if said}
 
 
 async def _fitted(settings: ProbeSettings, problems: Sequence[Problem], server: Mapping[str, Any]) -> ProbeSettings:
-    """max_tokens lowered to what the context length leaves beside the longest prompt.
+    """Lower max_tokens to the context length minus the longest prompt.
 
-    The server is asked how long that is: its template may add a system prompt of thousands of tokens, and a picture
-    has no bytes to count. Where it does not say, a token is at least one byte of the prompt.
+    The server is asked for the prompt's length: its template may add a system prompt of thousands of tokens, and
+    the tokens of a picture cannot be derived from bytes. If it does not answer that, each byte of the prompt counts
+    as a token.
     """
     length = server.get("max_model_len")
     said = {problem.id: text_bytes(problem, settings.request) for problem in problems}
@@ -213,10 +214,10 @@ async def _ignore(_: Sample) -> bool:
 
 @dataclass(slots=True)
 class _Keeper:
-    """Takes each sample: to disk, to the gate, to the progress line. Answers whether more is needed.
+    """Passes each sample to the disk, the gate and the progress line, and decides whether more are needed.
 
-    Samples are graded in the order of the journal. An expression can take seconds: a thread grades it, while the
-    event loop measures the arrival times of other streams. A plain answer is graded faster than a thread starts.
+    Samples are graded in the order of the journal. An expression can take seconds: a thread grades it while the
+    event loop measures the arrival times of other streams. Grading a plain answer is faster than starting a thread.
     """
 
     journal: Journal
@@ -238,15 +239,15 @@ class _Keeper:
 
     @property
     def enough(self) -> bool:
-        """Whether the samples so far end a run that does not want all of them."""
+        """Whether the samples so far suffice to end the run."""
         return self.decided and not self.full
 
     def wanted(self, slots: Sequence[Slot]) -> Iterator[Slot]:
-        """The slots of problems that are not settled when their turn comes."""
+        """The slots whose problems are not yet settled at their turn."""
         return (slot for slot in slots if not (self.majorities and self.majorities.settled(slot.problem)))
 
     def take(self, sample: Sample) -> None:
-        """Count a sample that is on record already."""
+        """Count a sample that is already on record."""
         self._count(sample, self._graded(sample))
 
     def _graded(self, sample: Sample) -> Grade:
@@ -295,7 +296,7 @@ def _collect(
 
 
 def _keeper(settings: ProbeSettings, problems: Sequence[Problem], progress: Progress, folder: Path) -> _Keeper:
-    """Announce what the samples of the run can decide, and make what takes them."""
+    """Announce what the samples of the run can decide, and create the keeper for them."""
     planned = verdict.plan(settings, problems)
     if planned:
         progress.note(planned.told)

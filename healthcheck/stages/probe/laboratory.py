@@ -1,6 +1,6 @@
-"""What the extension `lab` adds to a probe: figures that no verdict needs, and adaptive k.
+"""The additions of the extension `lab` to a probe: figures that no verdict needs, and adaptive k.
 
-The core works without it; then an option that needs it is refused.
+The core works without the extension and then refuses options that need it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NAME = "lab"
 
 
 class Majorities(Protocol):
-    """Takes samples as they come, and knows which problems need no more."""
+    """Receives samples as they come, and knows which problems need no more."""
 
     def take(self, sample: Sample, grade: Grade) -> None: ...
 
@@ -34,19 +34,19 @@ class Laboratory(Protocol):
     """The extension."""
 
     def majorities(self, settings: ProbeSettings, problems: int) -> Majorities:
-        """Adaptive k for a run of so many problems."""
+        """Adaptive k for a run of this many problems."""
 
     def rounds(self, settings: ProbeSettings) -> int:
-        """How many samples every problem has with adaptive k, whatever they say."""
+        """The number of samples that adaptive k takes of every problem in any case."""
 
     def told(self, run: ProbeRun) -> Message:
-        """A sentence about what adaptive k saved."""
+        """A sentence about the savings of adaptive k."""
 
     def votes(self, run: ProbeRun, chosen: Grid) -> tuple[Estimate, ...]:
         """Further figures of a part of a run, beside maj@k."""
 
     def choices(self, run: ProbeRun, chosen: Grid) -> tuple[tuple[Estimate, str], ...]:
-        """Further figures that choose one of n samples, and what they choose."""
+        """Further figures that choose one of n samples, and their choices."""
 
     def metrics(self, run: ProbeRun, chosen: Grid) -> Mapping[str, JsonValue]:
         """Further figures of a whole run, by name."""
@@ -59,10 +59,10 @@ def laboratory() -> Laboratory | None:
 
 
 def refuse_without_laboratory(settings: ProbeSettings) -> None:
-    """Refuse settings that need the extension where it is not there.
+    """Refuse settings that need the extension if it is not installed.
 
     Raises:
-        UsageError: it is not.
+        UsageError: the extension is missing.
     """
     asked = {
         "--adaptive-k": settings.adaptive_k is not None,
@@ -75,10 +75,10 @@ def refuse_without_laboratory(settings: ProbeSettings) -> None:
 
 
 def adaptive_k(settings: ProbeSettings) -> Laboratory | None:
-    """The extension where a run has adaptive k, None where it has not.
+    """The extension if the run uses adaptive k, else None.
 
     Raises:
-        UsageError: it has, and this installation has no such extension.
+        UsageError: the run uses adaptive k, and the extension is missing.
     """
     if settings.adaptive_k is None:
         return None

@@ -1,5 +1,5 @@
-"""What the evaluation client AISBench prints, writes and hides: its figures, its grader, the files of its report.
+"""Emulates the evaluation client AISBench: its figures, its grader, and the files of its report.
 
-Its rules are emulated to the last digit so that two columns can stand side by side: what the service's report will
-say, and what is true. Read from AISBench 3.1 (March and June 2026) and checked against reports that it wrote.
+The emulation is exact to the last digit, so that a report can show the service's figures beside the true ones. Read
+from AISBench 3.1 (March and June 2026) and checked against reports that it wrote.
 """

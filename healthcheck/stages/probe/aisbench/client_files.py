@@ -1,6 +1,6 @@
 """AISBench's report folder: its names, the order of its keys, its bytes.
 
-`files_of` is pure: relative paths to bytes. `write` puts them into a folder.
+`files_of` is pure: it maps relative paths to bytes. `write` writes them into a folder.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ OriginPrompt: TypeAlias = "str | Sequence[Mapping[str, JsonValue]]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """One line of `predictions`: an answered request, with the names and the order of its keys.
+    """One line of `predictions`: an answered request, with AISBench's names and order of keys.
 
     Attributes:
-        id: the problem's index in the data set, the same on all its repeats.
+        id: the problem's index in the data set, the same for all its repeats.
         uuid: 32 hex digits, different for each repeat.
         origin_prompt: turns of {"role": "HUMAN" | "BOT" | "SYSTEM", "prompt": text}, or a text.
-        prediction: the server's text; reasoning, where it was separate, comes before "</think>".
-        gold: the raw answer column, for GSM8K the rationale with "#### 18", for TextVQA several persons' answers.
+        prediction: the server's text; separate reasoning comes before "</think>".
+        gold: the raw answer column: for GSM8K the rationale with "#### 18", for TextVQA the answers of several
+            persons.
     """
 
     id: int
@@ -42,7 +43,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """One line of the `_failed` file: a request that got no answer."""
+    """One line of the `_failed` file: a request without an answer."""
 
     id: int
     input: OriginPrompt
@@ -58,10 +59,10 @@ class ClientReport:
         pid: of the process, part of a file name.
         dataset: the data set's abbreviation.
         version: the prompt's digest.
-        predictions: in the order in which they came.
-        results: what `client_results` gives; None if nothing was answered.
+        predictions: in the order of arrival.
+        results: the result of `client_results`; None if no request was answered.
         config: top-level sections of the `configs` file.
-        data: what the configuration reads, texts by path from the report folder.
+        data: files that the configuration reads, by path from the report folder.
     """
 
     stamp: str
@@ -93,7 +94,7 @@ def files_of(report: ClientReport) -> dict[str, bytes]:
 
 
 def write(report: ClientReport, folder: Path) -> None:
-    """Write the report into a folder, each file whole or not at all."""
+    """Write the report into a folder, each file atomically."""
     for name, data in files_of(report).items():
         write_atomically(folder / name, data)
 
@@ -104,7 +105,7 @@ def render_configuration(sections: Mapping[str, JsonValue]) -> str:
 
 
 def _summary(report: ClientReport) -> str:
-    """The printed figures, without quoting; dashes where every request failed."""
+    """The printed figures, without quoting; dashes if every request failed."""
     head = (report.dataset, report.version)
     figures = [(*head, name, "gen", f"{figure:.02f}") for name, figure in (report.results or {}).items()]
     rows = figures or [(report.dataset, "-", "-", "-", "-")]
@@ -112,6 +113,6 @@ def _summary(report: ClientReport) -> str:
 
 
 def _line(dataset: str, record: Prediction | Failure) -> str:
-    """A line of a predictions file. `gold` is left out where it is empty, as AISBench does."""
+    """A line of a predictions file. An empty `gold` is omitted, as in AISBench."""
     written = {name: value for name, value in asdict(record).items() if value or name != "gold"}
     return json.dumps({"data_abbr": dataset, **written}, ensure_ascii=False) + "\n"

@@ -1,7 +1,7 @@
 """AISBench's figures, digit for digit, from a matrix of correctness.
 
-avg@n and accuracy are right. pass@n and cons@n are not: its details are in order of replicas, its data set in order
-of problems, and it zips the two, so that one of its "problems" is n samples of n different problems. Whatever the
+avg@n and accuracy are correct. pass@n and cons@n are not: AISBench zips its details, ordered by replica, with its
+data set, ordered by problem, so that one of its "problems" is n samples of n different problems. Whatever the
 model, its pass@n then tends to 1 - (1 - p)^n.
 """
 
@@ -16,9 +16,9 @@ _UNROLLED = 8
 
 
 def client_groups(matrix: Matrix) -> tuple[tuple[int, ...], ...]:
-    """The groups over which AISBench computes pass@n and cons@n: N × n samples in order of replicas, n at a time.
+    """The groups over which AISBench computes pass@n and cons@n: N × n samples ordered by replica, n at a time.
 
-    So the first group has a sample of each of the first n problems.
+    So the first group has one sample of each of the first n problems.
 
     Raises:
         ValueError: rows of different length.
@@ -29,12 +29,12 @@ def client_groups(matrix: Matrix) -> tuple[tuple[int, ...], ...]:
 
 
 def client_results(matrix: Matrix, scores: Sequence[Sequence[float]] | None = None) -> dict[str, float]:
-    """What AISBench writes into `results`: percent, full floats, its names, its order.
+    """The `results` of AISBench: percent, full floats, its names, its order.
 
     Args:
         matrix: correctness, N × n, problem-major, samples of a problem in the order of the predictions file; a
             failed request is a wrong sample.
-        scores: soft scores, where the task has them; they make the accuracy, correctness makes the rest.
+        scores: soft scores, if the task has them; the accuracy uses them, everything else uses correctness.
 
     Raises:
         ValueError: no problem, or rows of different length.
@@ -56,7 +56,7 @@ def client_results(matrix: Matrix, scores: Sequence[Sequence[float]] | None = No
 
 
 def printed(results: Mapping[str, float]) -> dict[str, str]:
-    """The same as the summary prints it: percent with two decimals."""
+    """The results as the summary prints them: percent with two decimals."""
     return {name: f"{figure:.2f}" for name, figure in results.items()}
 
 
@@ -66,7 +66,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def pairwise_sum(values: Sequence[float]) -> float:
-    """The pairwise summation of numpy: below 8 one by one, up to 128 by eight accumulators, else by halves."""
+    """The pairwisesummation of numpy: below 8 one by one, up to 128 with eight accumulators, else by halves."""
     size = len(values)
     if size < _UNROLLED:
         return _plain_sum(values)
@@ -86,7 +86,7 @@ def pairwise_sum(values: Sequence[float]) -> float:
 
 
 def _plain_sum(values: Sequence[float]) -> float:
-    """One by one, as a loop in its source does; `sum` compensates from Python 3.12 on."""
+    """Sum one by one, as a loop in AISBench does; `sum` compensates from Python 3.12 on."""
     total = 0.0
     for value in values:
         total += value

@@ -1,8 +1,8 @@
-"""The configuration that AISBench writes beside its figures, whole enough for it to evaluate a report again:
+"""The configuration that AISBench writes beside its figures, complete enough to evaluate a report again:
 
     ais_bench RUN/configs/STAMP_PID.py --mode eval --reuse RUN --work-dir .
 
-Types are named as releases from April 2026 name them. The data set lies beside the configuration, in `data`.
+Types have the names of releases from April 2026. The data set is beside the configuration, in `data`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from healthcheck.core.records import JsonValue
 
 _ROOT = "ais_bench.benchmark"
 _HERE = "{{fileDirname}}"
-"""AISBench puts the folder of the configuration here when it reads it, so that a run folder may be moved.
+"""AISBench replaces this by the folder of the configuration, so that a run folder may be moved.
 
-Without blanks, at which a long line would be broken.
+Without blanks, since a long line would be broken there.
 """
 
 _INFERENCER = f"{_ROOT}.openicl.icl_inferencer.icl_gen_inferencer.GenInferencer"
@@ -32,7 +32,7 @@ class ClientDataSet:
 
     Attributes:
         config: keys of its entry in the section `datasets`, without `abbr` and `infer_cfg`.
-        files: the data, as texts by path from the report folder.
+        files: the data, texts by path from the report folder.
     """
 
     config: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class ClientDataSet:
 
 
 def gsm8k(abbreviation: str, rows: Sequence[tuple[str, str]]) -> ClientDataSet:
-    """Rows of (question, gold), each gold in GSM8K's manner, graded by the last number."""
+    """Rows of (question, gold), with golds in GSM8K's format, graded by the last number."""
     lines = "".join(_line({"question": question, "answer": gold}) for question, gold in rows)
     folder, module = f"data/{abbreviation}", f"{_ROOT}.datasets.gsm8k"
     return ClientDataSet(
@@ -59,7 +59,7 @@ def gsm8k(abbreviation: str, rows: Sequence[tuple[str, str]]) -> ClientDataSet:
 
 
 def textvqa(abbreviation: str, rows: Sequence[tuple[str, Sequence[Mapping[str, JsonValue]]]]) -> ClientDataSet:
-    """Rows of (question, several persons' answers). Pictures are left out: evaluation does not look at them."""
+    """Rows of (question, answers of several persons). Pictures are omitted: evaluation does not read them."""
     lines = "".join(
         _line({"question_id": place, "question": question, "image": ""}) for place, (question, _) in enumerate(rows)
     )
@@ -83,7 +83,7 @@ def textvqa(abbreviation: str, rows: Sequence[tuple[str, Sequence[Mapping[str, J
 
 
 def infer_config(rounds: Sequence[tuple[str, str]]) -> dict[str, JsonValue]:
-    """AISBench's `infer_cfg` for a chat prompt of (role, text) rounds, with the template twice, as it has it."""
+    """AISBench's `infer_cfg` for a chat prompt of (role, text) rounds, with its duplicate template."""
 
     def template() -> dict[str, JsonValue]:
         turns: list[JsonValue] = [{"prompt": text, "role": role} for role, text in rounds]
@@ -97,9 +97,9 @@ def infer_config(rounds: Sequence[tuple[str, str]]) -> dict[str, JsonValue]:
 
 
 def version_of(infer_cfg: Mapping[str, JsonValue]) -> str:
-    """The six hex digits of the version column: a digest of how the prompt is made, and of nothing else.
+    """The six hex digits of the version column: a digest of the prompt's construction only.
 
-    It covers neither the data's size nor any sampling parameter, and for an unchanged prompt it changed with
+    It covers neither the size of the data nor any sampling parameter. For an unchanged prompt it changes with
     AISBench's release, because the names of the types are part of it.
     """
     return hashlib.sha256(json.dumps(infer_cfg, sort_keys=True).encode()).hexdigest()[:6]
@@ -108,9 +108,9 @@ def version_of(infer_cfg: Mapping[str, JsonValue]) -> str:
 def sections(
     *, dataset: Mapping[str, JsonValue], model: Mapping[str, JsonValue], work_dir: str
 ) -> dict[str, JsonValue]:
-    """The sections that AISBench asks for; it makes the others from its command line.
+    """The sections that AISBench requires; it derives the others from its command line.
 
-    The model's entry has what its client was asked for, and gets what AISBench fills in.
+    The model's entry has the requested parameters, plus AISBench's defaults.
     """
     return {
         "datasets": [{**dataset}],

@@ -1,6 +1,6 @@
-"""The evaluation client's own grader for GSM8K, errors included, as a second opinion.
+"""The evaluation client's own grader for GSM8K, including its errors, as a second opinion.
 
-It takes the last number of the text without knowing thousands separators, so that it reads 000 from "$70,000".
+It takes the last number of the text but does not know thousands separators: it reads 000 from "$70,000".
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ _GOLD_MARK = "#### "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientGrade:
-    """What the client reads from a text: "NULL" where it finds no number."""
+    """The number that the client extracts from a text; "NULL" without one."""
 
     extracted: str
     correct: bool
 
 
 def client_grade(text: str, gold: str) -> ClientGrade:
-    """The client's verdict on a text; `gold` is the raw answer column ("... #### 18") or the bare answer."""
+    """The client's grade of a text; `gold` is the raw answer column ("... #### 18") or the bare answer."""
     extracted = client_answer(text)
     return ClientGrade(extracted=extracted, correct=_equal(extracted, client_gold(gold)))
 
 
 def client_answer(text: str) -> str:
-    """The last number before any further "Question:", as the client's expression finds it."""
+    """The last number before any further "Question:", as the client's regular expression finds it."""
     numbers = _NUMBER.findall(without_reasoning(text[-MAX_CHARS:]).split("Question:")[0])
     return str(numbers[-1]) if numbers else NO_ANSWER
 
 
 def client_gold(gold: str) -> str:
-    """What follows the first "#### ", without commas; a bare answer as it is."""
+    """The text after the first "#### ", without commas; a bare answer unchanged."""
     parts = gold.split(_GOLD_MARK)
     return (parts[1] if len(parts) > 1 else gold).replace(",", "")
 
 
 def without_reasoning(text: str) -> str:
-    """The text without its reasoning, as the client drops it: an unclosed <think> stays, and is graded."""
+    """The text without its reasoning, as the client removes it: an unclosed <think> stays and is graded."""
     if _OPENED not in text and _CLOSED in text:
         return text.rpartition(_CLOSED)[2].strip()
     kept, place = list[str](), 0

@@ -1,9 +1,10 @@
-"""The evaluation client's own soft grader for TextVQA, its errors included: an answer against those of ten persons.
+"""The evaluation client's own soft grader for TextVQA, including its errors: one answer against those of ten
+persons.
 
-A reference that equals another as a whole, with its number, is none of "the others"; capitals in a reference never
-match, because only the prediction is brought to lower case; contractions are spelt out in the prediction alone, so
-that "dont" never matches a reference of "dont". It gives up on predictions of more than 32768 characters, which are
-wrong here.
+A reference that equals another in all fields, including its number, does not count as one of "the others". Capitals
+in a reference never match, because only the prediction is converted to lower case. Contractions are expanded in the
+prediction only, so that "dont" never matches a reference of "dont". The client fails on predictions of more than
+32768 characters, which are wrong here.
 """
 
 from __future__ import annotations
@@ -21,22 +22,22 @@ _PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
 _COMMA = re.compile(r"\d,\d")
 _FULL_STOP = re.compile(r"\.(?!\d)")
 _MOST_STOPS = 32
-"""It hands a flag of `re` over as the count."""
+"""The client passes a flag of `re` as the count."""
 _AGREEING = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """One person's answer; `identity` is what else its entry says, as text: its number, say."""
+    """One person's answer; `identity` is the rest of its entry as text, such as its number."""
 
     identity: str
     answer: str
 
 
 def client_soft(text: str, references: Sequence[Reference]) -> tuple[str, float]:
-    """What the client reads from a prediction, and its score in [0, 1].
+    """The client's reading of a prediction, and its score in [0, 1].
 
-    For each reference: min(1, matches among the others / 3); their mean.
+    The score is the mean over the references of min(1, matches among the others / 3).
     """
     read = text.replace("\n", " ").replace("\t", " ").strip()
     for token in _SPECIAL:
@@ -47,7 +48,7 @@ def client_soft(text: str, references: Sequence[Reference]) -> tuple[str, float]
     read = " ".join(mended(word) for word in words if word not in ARTICLES)
     differ = len({reference.answer for reference in references}) > 1
     given = [_without_punctuation(r.answer) if differ else r.answer for r in references]
-    # Entries are compared after their punctuation went, so that two which differed in it alone may be one.
+    # Entries are compared after removing punctuation, so two that differ only in punctuation count as one.
     keys = [(reference.identity, answer) for reference, answer in zip(references, given, strict=True)]
     shares = [
         min(1.0, sum(key != own and answer == read for key, answer in zip(keys, given, strict=True)) / _AGREEING)

@@ -1,4 +1,4 @@
-"""The checks of the probe in order, each in a module that is named after its id."""
+"""The checks of the probe in order, each in a module named after its id."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from healthcheck.stages.probe.records import ProbeRun
 
 CHECKS: tuple[Check[ProbeRun], ...] = (completes, degenerate, truncated, accuracy)
 OF_SEVERAL: tuple[Check[ProbeRun], ...] = (replicas,)
-"""Further ones where several servers answer."""
+"""Further checks if several servers answer."""
 
 
 def checks_of(servers: Collection[str]) -> tuple[Check[ProbeRun], ...]:
-    """The checks of a run with these servers."""
     return (*CHECKS, *OF_SEVERAL) if len(servers) > 1 else CHECKS

@@ -22,9 +22,9 @@ from healthcheck.text.messages import joined, message, msg
 
 MISREAD = 0.02
 FLOORS = ("most frequent answer", "keyword")
-"""Baselines that do not read the question. A sound model is above them."""
+"""Baselines that do not read the question. A sound model is better."""
 GUESSED = 0.05
-"""Numbers at random, or an echo of the question, reach some percent where the right answers are all different."""
+"""Random numbers, or an echo of the question, reach a few percent if the right answers are all different."""
 DEGRADED = msg(
     "measure again with another --dtype, without quantisation, with --tensor-parallel-size 1; "
     "check the chat template"
@@ -120,7 +120,7 @@ def accuracy(run: ProbeRun) -> Findings:
 
 
 def _leaning(ended_by: EndedBy | None) -> str:
-    """How the end of a run biases its figures: an end that the answers decided does."""
+    """How the end of a run biases its figures: they are biased if the answers decided the end."""
     match ended_by:
         case EndedBy.EVIDENCE:
             return msg("its figures lean to what ended it; --full takes every sample")
@@ -131,9 +131,9 @@ def _leaning(ended_by: EndedBy | None) -> str:
 
 
 def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
-    """Without a reference and a threshold: a model reaches what a constant answer or one key word does.
+    """Without a reference or threshold: whether a model reaches the accuracy of a constant answer or a keyword.
 
-    `reached` is for these problems again, because what those reach is known for these problems.
+    `reached` is an estimate for these problems, since the baselines are computed for these problems.
     """
     said = [sample for sample in run.samples if not sample.error]
     shares = _without_model(run)
@@ -174,7 +174,7 @@ def _without_model(run: ProbeRun) -> Mapping[str, float]:
 
 
 def _graders(run: ProbeRun) -> Findings:
-    """Who judged the answers, where it was not the kit alone."""
+    """The graders, if other than the kit alone."""
     counts = Counter(grade.by for grade in run.grades if grade.by)
     if counts:
         told = joined("; ", (msg("{name} for {count}", name, count) for name, count in sorted(counts.items())))

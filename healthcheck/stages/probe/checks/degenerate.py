@@ -1,4 +1,4 @@
-"""probe/degenerate: the answers are text, not garbage."""
+"""probe/degenerate: the answers are text and not garbage."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ from healthcheck.text.messages import joined, msg
 from healthcheck.text.reasoning import final_text
 
 TOLERATED = 0.05
-"""Below this rate a fault of single texts is the model's."""
+"""Below this rate, a fault of single texts is attributed to the model."""
 LEFT_OPEN, MOST = 0.25, 0.5
-"""A weak model loops, repeats itself or says nothing now and then. Surely above the first rate it may be either the
-model or the deployment; surely above the second it is unusable."""
+"""A weak model sometimes loops, repeats itself or returns nothing. Significantly above the first rate, the cause
+may be the model or the deployment; significantly above the second, the service is unusable.
+"""
 DEAF = 0.5
 CUT_SHORT, CUT_OFTEN = 0.02, 0.1
-"""Of answers that visibly break off. Less than 1 % of complete texts do, and one in four of those that were cut:
-surely above the first rate something cuts answers; surely above the second, a third of them or more."""
+"""The share of answers that visibly break off. Less than 1 % of complete texts do, and a quarter of truncated ones:
+significantly above the first rate, answers are being cut; significantly above the second, at least a third of them.
+"""
 NO_PREFIX_CHARACTERS = 16
-"""Batches that round otherwise part late in an answer, as a rule; temperature and races part at once."""
+"""Different rounding in batches usually makes answers diverge late; temperature and races do so at once."""
 _LONG_CHARACTERS = 40
-"""A shorter text may well be right for many problems, or the only way to say it."""
+"""A shorter text may be right for many problems, or be the only way to say it."""
 _STYLE = frozenset({"constant", "tail_loop", "compressible", "implausible_words"})
-"""In a right answer these are rules of dashes, tables and round numbers."""
+"""In a right answer these come from rulers of dashes, tables and round numbers."""
 _MODELS_OWN = frozenset({"tail_loop", "compressible", "empty"})
 _REFUSAL = re.compile(
     r"\b(?:sorry|apologi[sz]e|unable|cannot|can['’]?t|can not|not able|don['’]t know|do not know|not sure|"
@@ -158,12 +160,14 @@ def _sign(name: str, samples: list[Sample], answered: Sequence[Sample]) -> Findi
 
 
 def _client_reads(sample: Sample) -> bool:
-    """It is all in the reasoning field, where the evaluation client looks too when there is no other text."""
+    """Whether the whole answer is in the reasoning field, which the evaluation client reads if there is no other
+    text.
+    """
     return bool(sample.reasoning) and not sample.text
 
 
 def _cut_short(run: ProbeRun) -> Iterator[Finding]:
-    """A right answer, or one that is stated, has said what it had to say."""
+    """Answers that break off. A right answer, or one that states a result, counts as complete."""
     if run.settings.request.stop or "stop" in run.settings.request.extra_body:
         return
     answered = [(sample, grade) for sample, grade in zip(run.samples, run.grades, strict=True) if not sample.error]
@@ -215,7 +219,7 @@ def _deaf(run: ProbeRun) -> Iterator[Finding]:
 
 
 def _languages(run: ProbeRun) -> Iterator[Finding]:
-    """Own words around the question may ask for another language."""
+    """Answers in another language. A system message or a template may request one, so such runs are skipped."""
     if run.settings.request.system or run.settings.request.prompt:
         return
     asked = [dominant_script(prompt(problem)) for problem in run.problems]
@@ -239,7 +243,7 @@ def _languages(run: ProbeRun) -> Iterator[Finding]:
 
 
 def _copies(run: ProbeRun) -> Iterator[Finding]:
-    """Short answers are alike because there is no other way to say them, and all of them with top_k = 1."""
+    """Identical samples. Short answers may be alike by nature, and with top_k = 1 all are."""
     if run.settings.request.top_k == 1:
         return
     rows = [row for row in figures.grid(run).rows if len(row) > 1]
@@ -257,7 +261,7 @@ def _copies(run: ProbeRun) -> Iterator[Finding]:
 
 
 def _flips(run: ProbeRun) -> Iterator[Finding]:
-    """At temperature 0 batches of another size round otherwise, and a close decision may fall the other way."""
+    """Samples that differ at temperature 0: batches of other sizes round differently, which decides close calls."""
     rows = [row for row in figures.grid(run).rows if len(row) > 1]
     if run.settings.temperature > 0 or not rows:
         return

@@ -1,4 +1,4 @@
-"""probe/replicas: of several servers, none is worse than the others, and each answers to the end."""
+"""probe/replicas: no server is worse than the others, and each answers until the end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from healthcheck.stages.probe.run.server import differences
 from healthcheck.text.messages import joined, msg
 
 SURE = 0.1
-"""The part of the error at which a difference is a failure, and not a warning."""
+"""A difference is a failure below this part of the allowed error, else a warning."""
 LOOK = msg(
     "take it out and probe again without it; on its machine compare weights, image, options and environment with "
     "the others', and run npu-adapter runner there and npu-adapter numerics with its URL"

@@ -90,7 +90,7 @@ def _ends_early(sample: Sample, max_tokens: int) -> bool:
 
 
 def _said_length(told: Callable[..., Finding], early: Sequence[Sample], answered: int, max_tokens: int) -> Finding:
-    """Answers that say "length", though max_tokens did not cut them."""
+    """Answers with finish_reason "length" that max_tokens did not cut."""
     first = early[0]
     expected = msg('finish_reason "length" only for answers of max_tokens={max_tokens}', max_tokens)
     seen = msg(

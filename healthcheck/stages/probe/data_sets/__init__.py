@@ -1,1 +1,1 @@
-"""Problems from files of the user."""
+"""Problems from the user's files."""

@@ -1,6 +1,6 @@
-"""The columns of a data set that it need not have: the tier of a problem, and its pictures.
+"""The optional columns of a data set: the tier of a problem, and its pictures.
 
-A picture is a data URL, or a path inside the data set's folder; no link is followed out of it.
+A picture is a data URL, or a path inside the data set's folder; links that leave the folder are not followed.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from healthcheck.text.messages import msg
 MAX_PICTURE_BYTES = 20 * 2**20
 MAX_PICTURES = 16
 MAX_BYTES = 2**29
-"""Of all pictures of a run: its folder keeps them."""
+"""For all pictures of a run, since the run folder stores them."""
 MAX_TIER_CHARS = 60
 WITHOUT_TIER = "no tier"
-"""The name of a row's tier where only others name one."""
+"""The tier of a row without one, if other rows have a tier."""
 _TIER = ("tier", "category")
 _IMAGE = ("image", "images")
 _UNREAD = ("image_url", "image_path", "picture", "pictures", "img", "video", "audio")
 _RESERVED = "all"
-"""The name, in reports, of all tiers together."""
+"""The name of all tiers together, in reports."""
 
 
 def renamed(row: Mapping[str, object], names: Mapping[str, str], where: str) -> Mapping[str, object]:
-    """The row with the names of columns that the kit knows.
+    """Rename the columns of a row to the kit's names.
 
     Raises:
-        UsageError: it lacks a column that is named.
+        UsageError: a named column is missing.
     """
     for own, theirs in names.items():
         if theirs not in row:
@@ -55,7 +55,7 @@ def tier(row: Mapping[str, object], where: str) -> str:
     """The tier that a row names, "" if it names none.
 
     Raises:
-        UsageError: it is not a short text or number.
+        UsageError: the tier is not a short text or number.
     """
     name = next((name for name in _TIER if name in row), "")
     value = row.get(name)
@@ -87,7 +87,7 @@ def images(row: Mapping[str, object], where: str) -> tuple[str, ...]:
     """The paths and data URLs of a row's pictures.
 
     Raises:
-        UsageError: they are none, or stand in a column that is not read.
+        UsageError: they are not paths or data URLs, or are in a column that is not read.
     """
     for name in _UNREAD:
         if row.get(name):
@@ -115,7 +115,7 @@ def images(row: Mapping[str, object], where: str) -> tuple[str, ...]:
 
 
 class Pictures:
-    """Reads the pictures of a data set, all together at most MAX_BYTES."""
+    """Reads the pictures of a data set, at most MAX_BYTES in total."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
@@ -125,7 +125,7 @@ class Pictures:
         """The bytes of the pictures of a row.
 
         Raises:
-            UsageError: one cannot be read, is too large, is outside the folder or is not an image.
+            UsageError: a picture cannot be read, is too large, is outside the folder or is not an image.
         """
         return tuple(self._one(one, where) for one in named)
 

@@ -1,4 +1,4 @@
-"""Problems from a file that someone else wrote: read defensively, refused with the line that is wrong.
+"""Problems from the user's files: read defensively; an error names the line.
 
 GSM8K: JSON lines of {"question", "answer"}, the answer a rationale that ends in "#### 18".
 qa:    {"question", "answer"} as JSON lines or CSV; the answer a number, an expression or words.
@@ -33,7 +33,7 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """Problems, how many different ones they were drawn from, and the examples before them."""
+    """Problems, the number of different problems to draw from, and the examples before them."""
 
     problems: tuple[Problem, ...]
     of: int
@@ -42,7 +42,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
-    """A row of the file: its problem, without pictures yet, and what its column `image` says."""
+    """A row of the file: its problem, still without pictures, and the content of its column `image`."""
 
     place: int
     problem: Problem
@@ -50,13 +50,13 @@ class _Row:
 
 
 def draw(path: Path, count: int, seed: int, names: Mapping[str, str] | None = None) -> Drawn:
-    """A random sample of `count` different problems of a file; all of them where it has no more.
+    """Draw a random sample of `count` different problems of a file; all of them if it has no more.
 
-    Every row is read and checked; a file that is sorted by difficulty gives no biased figure. `names` has the
-    file's name of a column where it has another than here: {"question": "prompt"}.
+    Every row is read and checked, and a file sorted by difficulty does not bias the result. `names` maps the kit's
+    names of columns to those of the file: {"question": "prompt"}.
 
     Raises:
-        UsageError: it cannot be read, is empty, or a row of it is not a problem; the message names the row.
+        UsageError: the file cannot be read or is empty, or a row is not a problem; the message names the row.
     """
     text = read_text(path, MAX_BYTES)
     found: dict[tuple[str, tuple[str, ...]], _Row] = {}
@@ -85,7 +85,7 @@ def _illustrated(path: Path, row: _Row, pictures: columns.Pictures) -> Problem:
     """The problem of a row with its pictures; their digest is part of its id, so that a change is noticed.
 
     Raises:
-        UsageError: a picture cannot be sent, or the answer is an expression that math-verify does not read.
+        UsageError: a picture cannot be sent, or math-verify cannot read the answer, an expression.
     """
     if row.problem.kind is AnswerKind.EXPRESSION and not expressions.readable(row.problem.answer):
         raise UsageError(
@@ -143,7 +143,7 @@ def _language(question: str) -> str:
 
 
 def _refuse_ungradable(where: str, problem: Problem) -> None:
-    """A gold that is not right when it is given back, as it is or in the form that the prompt asks for."""
+    """Refuse a gold that is not graded as right, verbatim or in the form that the prompt requests."""
     for form in (problem.answer, requested(problem)):
         graded = grade(problem, form)
         if not graded.correct:
@@ -182,7 +182,7 @@ def _refuse_without_judge(path: Path, rows: Iterable[_Row]) -> None:
 
 
 def _refuse_contradictions(path: Path, again: Iterable[tuple[_Row, _Row]]) -> None:
-    """A question that is repeated with another answer: which of them is right, nobody knows."""
+    """Refuse a question that is repeated with another answer: the right one is unknown."""
     for first, second in again:
         before, now = first.problem.answer, second.problem.answer
         if now != before and not grade(first.problem, now).correct:
@@ -200,7 +200,7 @@ def _refuse_contradictions(path: Path, again: Iterable[tuple[_Row, _Row]]) -> No
 
 
 def _all_with_tiers(rows: Iterable[_Row]) -> list[_Row]:
-    """The rows, each with a tier where one has: reports show the figures of a tier beside its name."""
+    """Give every row a tier if one has it: reports show the figures of a tier beside its name."""
     rows = list(rows)
     if not any(row.problem.tier for row in rows):
         return rows

@@ -1,8 +1,8 @@
-"""Choices in a list, as MMLU and ARC have them, and the letter of the right one.
+"""Choices in a list, as in MMLU and ARC, and the letter of the right one.
 
 `choices` or `options` is a list of texts, or a table of the lists `text` and `label`. The answer is the letter or
-label of a choice, its place in the list counted from 0, or its text. A row is refused where these readings differ:
-an answer that is misread makes every grade of that problem wrong.
+label of a choice, its index from 0, or its text. A row is refused if these readings differ: a misread answer makes
+every grade of that problem wrong.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from healthcheck.text.messages import msg
 COLUMNS = ("choices", "options")
 _PLACE = re.compile(r"\d{1,2}")
 _MANY = 40
-"""Of four choices, the first is right in none of so many rows once in 100,000 files."""
+"""With four choices, the first is never right in this many rows once in 100,000 files."""
 
 
 def letters_of(row: Mapping[str, object]) -> str:
-    """The letters that have a column with a text."""
+    """The letters whose column has a text."""
     return "".join(letter for letter in LETTERS if row.get(letter) is not None and str(row[letter]).strip())
 
 
 def lettered(row: Mapping[str, object], where: str) -> Mapping[str, object]:
-    """The row with a column for each choice and a letter as its answer; as it is where it has no list of choices.
+    """Convert a list of choices to a column per choice and a letter as the answer; other rows are unchanged.
 
     Raises:
         UsageError: the choices are not a list of texts, or the answer does not name exactly one of them.
@@ -49,16 +49,16 @@ def lettered(row: Mapping[str, object], where: str) -> Mapping[str, object]:
 
 
 def counted(row: Mapping[str, object]) -> list[int]:
-    """The place that a row gives as its answer, if it gives one."""
+    """The index that a row gives as its answer, if any."""
     answer = row.get("answer")
     return [answer] if _column(row) and isinstance(answer, int) and not isinstance(answer, bool) else []
 
 
 def refuse_counted_from_one(path: Path, places: Sequence[int]) -> None:
-    """Refuse a file in which the first choice is never right: its places are likely counted from 1.
+    """Refuse a file in which the first choice is never right: its indices probably start at 1.
 
     Raises:
-        UsageError: it has many such answers, and none of them is 0.
+        UsageError: the file has many such answers, and none of them is 0.
     """
     if len(places) >= _MANY and 0 not in places:
         raise UsageError(
@@ -76,7 +76,7 @@ def _column(row: Mapping[str, object]) -> str:
 
 
 def _lists(value: object, what: str) -> tuple[list[object], list[str]]:
-    """The choices and their labels, letters where they have no own."""
+    """The choices and their labels; letters if they have no labels of their own."""
     labels: object = None
     if isinstance(value, Mapping):
         labels, value = value.get("label"), value.get("text")
@@ -100,8 +100,8 @@ def _is_text(choice: object) -> bool:
 
 
 def _readings(answer: object, texts: Sequence[object], labels: Sequence[str]) -> list[int]:
-    """The places of the choices that the answer can mean."""
-    own = labels[0] not in LETTERS  # labels such as 1 to 4 are no places
+    """The indices of the choices that the answer can mean."""
+    own = labels[0] not in LETTERS  # labels such as 1 to 4 are not indices
     said = str(answer).strip()
     found = [place for place, label in enumerate(labels) if said.upper() == label.upper()]
     found += [place for place, text in enumerate(texts) if type(text) is type(answer) and text == answer]

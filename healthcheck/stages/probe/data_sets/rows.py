@@ -1,4 +1,4 @@
-"""Rows of a user's file: JSON lines or CSV."""
+"""Reads the rows of a user's file: JSON lines or CSV."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def rows_of(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]
     """Each row with its line number.
 
     Raises:
-        UsageError: one cannot be read, or there are too many; it names the line.
+        UsageError: a row cannot be read, or there are too many; the message names the line.
     """
     if path.suffix.lower() == ".csv":
         yield from _csv_rows(path, text)

@@ -1,4 +1,4 @@
-"""Grading: from a model's text to a score, with exact arithmetic; which tier fired is kept."""
+"""Grading: from a model's text to a score, with exact arithmetic; records the tier that matched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The letter of an answer to a multiple-choice question: B, (b), "B. 12", the text of an option; none denied."""
+"""The letter of an answer to a multiple-choice question: B, (b), "B. 12", the text of an option; never a denied
+one.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ _OPENING = re.compile(
     r"\s*[(\[]?([A-J])(?:[)\].:：]{1,2}[ \t]*(?P<text>[^\n]*))?[)\]]?[ \t]*\n\s*(?P<rest>\S.*)", re.DOTALL
 )
 _SPOKEN_OF = re.compile(r"(?i)(?:options?|choices?|answers?|选项)\s*[:：]?\s*\**[(\[]?[A-J]")
-"""A letter that is only spoken of: "option B is London"."""
+"""A letter that is only mentioned: "option B is London"."""
 _BOTH = re.compile(r"(?i)\b(?:both|either|neither)\b|都|要么")
 _TURNING = re.compile(
     r"\b(?:but|however|wait|actually|instead|therefore|thus|hence|so)\b|但|不过|不对|所以|因此|故", re.IGNORECASE
@@ -39,12 +41,12 @@ _TURNING = re.compile(
 
 
 def choice(answer: str, letters: str, options: dict[str, str]) -> Found | None:
-    """The final letter of an answer, None if it names none, or more than one.
+    """The final letter of an answer; None if it names none or several.
 
     Args:
-        answer: as `reasoning.final_text` gives it.
-        letters: those to choose from.
-        options: the text of each letter, in small letters, where they are known.
+        answer: the result of `reasoning.final_text`.
+        letters: the letters to choose from.
+        options: the lower-case text of each letter, if known.
     """
     stated = statements(answer)
     for statement in stated.marked:
@@ -62,7 +64,7 @@ def choice(answer: str, letters: str, options: dict[str, str]) -> Found | None:
 
 
 def _stated(statement: Statement, letters: str, options: dict[str, str]) -> str:
-    """The letters that a statement names: one, several where it is unclear, or none."""
+    """The letters that a statement names: one, several if it is unclear, or none."""
     text = _DENIED.sub(" ", normalise(statement.text))
     named = _named(text, letters)
     if named:
@@ -74,13 +76,13 @@ def _stated(statement: Statement, letters: str, options: dict[str, str]) -> str:
 
 
 def _option(text: str, options: dict[str, str]) -> str:
-    """The letter of the option whose text this is."""
+    """The letter of the option with this text."""
     said = _plain(text)
     return next((letter for letter, option in options.items() if said and said == _plain(option)), "")
 
 
 def _named(text: str, letters: str) -> str:
-    """The letter that a text names first, with those that it names beside it: "A or B"."""
+    """The letter that a text names first, with alternatives beside it: "A or B"."""
     found = [match for match in _LETTER.finditer(text) if match[1] in letters and not _article(text, match)]
     if not found:
         run = re.search(rf"(?<![A-Za-z])[{letters}]{{2,}}(?![A-Za-z])", text)
@@ -94,7 +96,7 @@ def _named(text: str, letters: str) -> str:
 
 
 def _opening(text: str, letters: str, options: dict[str, str]) -> str:
-    """The letter on a line of its own that an explanation follows: no list of letters, and no other choice."""
+    """A letter on its own line followed by an explanation, without a list of letters or another choice."""
     opening = _OPENING.match(text)
     if not opening or opening[1] not in letters:
         return ""
@@ -106,7 +108,7 @@ def _opening(text: str, letters: str, options: dict[str, str]) -> str:
 
 
 def _unmarked(text: str, letters: str) -> str:
-    """The letter of an answer that marks none: the one it chooses, its last line's, the last one it names."""
+    """The letter of an answer without a mark: the chosen one, that of the last line, or the last one named."""
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines or ENDS_IN_A_QUESTION.search(lines[-1]):
         return ""
@@ -122,7 +124,7 @@ def _unmarked(text: str, letters: str) -> str:
 
 
 def _last(text: str, letters: str, chosen: str) -> str:
-    """The letter that is chosen, else the last one, unless another stands beside it: "A or B", "both A and B"."""
+    """The chosen letter, else the last one, unless an alternative is beside it: "A or B", "both A and B"."""
     found = [match for match in _LETTER.finditer(text) if match[1] in letters and not _article(text, match)]
     if not found or (not chosen and len({match[1] for match in found}) > 1 and _BOTH.search(text)):
         return ""
@@ -134,7 +136,7 @@ def _last(text: str, letters: str, chosen: str) -> str:
 
 
 def _article(text: str, match: re.Match[str]) -> bool:
-    """The English article or pronoun: "A" or "I" before a small-letter word."""
+    """Whether the match is the English article or pronoun: "A" or "I" before a lower-case word."""
     bare = match[1] in "AI" and not match.group().startswith(("(", "["))
     return (
         bare

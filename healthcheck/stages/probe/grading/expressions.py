@@ -1,6 +1,6 @@
 r"""Answers that are expressions: points, sets, intervals, equations, roots, LaTeX.
 
-What the answer states is found here; whether it equals the gold is a matter of text, of plain numbers, and then of
+This module finds the stated expression and compares it with the gold: as text, as plain numbers, then by
 math-verify. Brackets are compared here: (3, 14) is not [3, 14].
 """
 
@@ -34,18 +34,18 @@ _MEMBER = re.compile(r"^\s*[A-Za-z]\s*\\in\s*(?![A-Za-z])")
 _TUPLE_NAME = re.compile(r"^\s*\([a-z](?:\s*,\s*[a-z])+\)\s*=\s*")
 _NAMED = re.compile(r"^\s*(?:[A-Za-z](?:_\{?\w\}?)?|[a-z]\([a-z]\))\s*=\s*(?=[^=]+$)")
 _UNIT = re.compile(r"(?<=[\d})])\s+(?:cm|mm|km|m|kg|g|s|(?:square\s)?units?|degrees?)(?:\^\{?[23]\}?)?$")
-"""After a space: in 5m, m may be a variable."""
+"""Only after a space: in 5m, m may be a variable."""
 _STATES = re.compile(r"(?:\b(?:is|are|be|at|gives?|equals)\b|[:：]|[是为])\s*", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z]{3,}|[\u3400-\u9fff]{2,}")
 _KNOWN_WORD = re.compile(r"\\[A-Za-z]+|\b(?:sin|cos|tan|log|sqrt|exp|begin|end|[bpv]?matrix|cases)\b")
 _CHAIN = re.compile(r"\0(?:\s*(?:,|，|or|and|或|和)\s*\0)+(?=\W*$)", re.IGNORECASE)
-"""Formulas that end a text, with nothing between them but commas and joining words."""
+"""Formulas that end a text, separated only by commas and joining words."""
 _MOST_ELEMENTS = 12
 _DENIED = re.compile(r"\b(?:not|never|cannot)\b|n['’]t\b|不是|并非", re.IGNORECASE)
 
 
 def judged(answer: str, gold: str) -> tuple[Found | None, bool, str]:
-    """What an answer states, whether it equals the gold, and who said so ("" the kit itself).
+    """The stated expression, whether it equals the gold, and the judge ("" for the kit itself).
 
     Raises:
         UsageError: math-verify is needed and not installed.
@@ -63,7 +63,7 @@ def judged(answer: str, gold: str) -> tuple[Found | None, bool, str]:
 
 
 def equal(answer: str, gold: str) -> tuple[bool, str]:
-    """Whether two expressions are equal, and who said so.
+    """Whether two expressions are equal, and the judge.
 
     Raises:
         UsageError: math-verify is needed and not installed.
@@ -87,7 +87,7 @@ def equal(answer: str, gold: str) -> tuple[bool, str]:
 
 
 def readable(gold: str) -> bool:
-    """Whether math-verify reads an expression, each element of a list by itself.
+    """Whether math-verify can read an expression, each element of a list separately.
 
     Raises:
         UsageError: math-verify is not installed.
@@ -125,14 +125,14 @@ def _one(answer: str, gold: str) -> tuple[bool, str]:
 
 
 def _number(text: str) -> Number | None:
-    """The number that is the whole of a text."""
+    """The number that makes up a whole text."""
     plain = normalise(text).strip()
     found = in_digits(plain)
     return found[0] if len(found) == 1 and (found[0].start, found[0].end) == (0, len(plain)) else None
 
 
 def latex(text: str) -> str:
-    """An expression as math-verify reads it: signs as commands, no spacing, no unit, no full stop."""
+    """An expression in the form for math-verify: signs as commands, without spacing, unit and full stop."""
     for sign, command in _SIGNS.items():
         text = text.replace(sign, command)
     text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", lambda found: f"^{{{found.group().translate(POWERS)}}}", text)
@@ -149,12 +149,12 @@ def latex(text: str) -> str:
 
 
 def _key(text: str) -> str:
-    r"""Equal for expressions that differ in spaces and in the kind of fraction only."""
+    r"""Equal for expressions that differ only in spaces and in the kind of fraction."""
     return re.sub(r"\s+", "", latex(text).replace(r"\dfrac", r"\frac").replace(r"\tfrac", r"\frac"))
 
 
 def _split(text: str) -> list[str]:
-    """At the commas and joining words outside all brackets."""
+    """Split at the commas and joining words outside all brackets."""
     text = _JOINT.sub(",", text)
     parts, depth = [""], 0
     for place, character in enumerate(text):
@@ -167,7 +167,7 @@ def _split(text: str) -> list[str]:
 
 
 def _bracketed(text: str) -> tuple[str, list[str], str] | None:
-    r"""Opening, elements and closing of a text that is one pair of brackets around a list: (…), [, ), \{ … \}."""
+    r"""Opening, elements and closing if a text is one pair of brackets around a list: (…), [, ), \{ … \}."""
     match = re.fullmatch(r"(\(|\[|\\\{)(.*?)(\)|\]|\\\})", text.strip(), re.DOTALL)
     if not match or not _one_pair(match[2]):
         return None
@@ -185,7 +185,7 @@ def _one_pair(inside: str) -> bool:
 
 
 def _candidate(text: str, gold: str) -> str:
-    """The expression in a statement: its formulas where it has any, else all of it without remarks."""
+    """The expression in a statement: its formulas, if any, else the whole statement without remarks."""
     spans = [next(filter(None, groups), "") for groups in _SPAN.findall(text)]
     if spans:
         outside = _SPAN.sub("\0", text)
@@ -204,25 +204,25 @@ def _candidate(text: str, gold: str) -> str:
 
 
 def _bare(gold: str) -> str:
-    """The elements of a set; any other expression as it is."""
+    """The elements of a set; any other expression unchanged."""
     bracketed = _bracketed(latex(gold))
     return ",".join(bracketed[1]) if bracketed and bracketed[0] == r"\{" else latex(gold)
 
 
 def _after_words(text: str) -> str:
-    """What follows the last word that states something."""
+    """The text after the last word that introduces a result."""
     places = [match.end() for match in _STATES.finditer(text)]
     said = text[places[-1] :] if places else ""
     return "" if _worded(said) else said.strip()
 
 
 def _worded(text: str) -> bool:
-    """Whether a text has words that belong to no formula."""
+    """Whether a text has words outside formulas."""
     return bool(_WORD.search(_KNOWN_WORD.sub(" ", _JOINT.sub(" ", _PLAIN_TEXT.sub(" ", text)))))
 
 
 def _unmarked(answer: str, gold: str) -> str:
-    """The expression of an answer that marks none: all of it, its last formula, what its last sentence states."""
+    """The expression of an answer without a mark: all of it, its last formula, or its last sentence's result."""
     lines = [line for line in answer.strip().splitlines() if line.strip()]
     if not lines or _DENIED.search(lines[-1]):
         return ""

@@ -1,4 +1,4 @@
-"""Finds the final answer in a model's text: the cascade, and which of its tiers matched.
+"""Finds the final answer in a model's text by a cascade of tiers, and records which tier matched.
 
 boxed > #### > "answer is"/答案是 (strict: the answer is marked) > a number in bold > the last number (lenient).
 """
@@ -33,7 +33,7 @@ _SEVERAL = re.compile(
 _START = re.compile(
     r"(?i)\bfrom\s+[$€£¥]?\d[\d,.]*(?<![,.])|[，,]\s*比[^，。\n]{1,12}[多少大小高低快慢贵]了?\s*\d[\d,.]*(?<![,.])"
 )
-"""Where a change began, or what was compared: "up from 20", 比原来多10."""
+"""The start of a change, or the base of a comparison: "up from 20", 比原来多10."""
 _DATE = re.compile(
     r"(?i)\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d{1,2}(?:st|nd|rd|th)?,?\s+\d{4}"
 )
@@ -41,23 +41,23 @@ _SENTENCE_END = re.compile(r"\n|[。！？!?]|\.(?=\s)")
 _BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
 _DIGITS = re.compile(r"\d+")
 MOST_NUMBERS = 200
-"""From the end of a text whose last one is wanted: reading each takes its time."""
+"""From the end of the text, if its last number is wanted: reading each takes time."""
 _BOLD_NUMBER = re.compile(r"\s*[-−$€£¥(]*\s*\d[\d,.]*(?:/\d+)?\s*(?:%|[^\d\s.:：]|\s[^\d.]|$)")
 _REMARK = re.compile(r"[(（][^()（）]*[A-Za-z\u4e00-\u9fff]{2}[^()（）]*[)）]|\[\d{1,2}\]")
 _VARIABLE = re.compile(r"\s?[a-z]\b(?!['’])(?=\s*[-+*/^=)]|\s*$)")
 
 _FACTOR = re.compile(r"\s?(?:\\?pi\b|π|[ixyz]\b(?!['’]|\.\w))|:\d")
 _FUNCTION = re.compile(r"\b(?:log|ln|sin|cos|tan)\s*\(?$")
-"""What makes a number in a sentence a part of something else: 5π, 18x, 5:30, log 5. "18 m" is 18."""
+"""The context that makes a number part of a larger expression: 5π, 18x, 5:30, log 5. "18 m" is 18."""
 
 
 class Unclear:
-    """A text that has numbers states none: it offers several, or the number is part of an expression."""
+    """A text whose numbers are not a result: it offers several, or the number is part of an expression."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """An extracted answer: the tier that fired, the text for votes, and the number where it is one."""
+    """An extracted answer: the tier that matched, the text for votes, and the number if it is one."""
 
     tier: str
     text: str
@@ -65,7 +65,7 @@ class Found:
 
 
 def number(answer: str) -> Found | None:
-    """The final number of an answer (of `reasoning.final_text`), None if there is none, or more than one."""
+    """The final number of an answer (of `reasoning.final_text`); None if there is none or several."""
     stated = statements(answer)
     whole = not stated.taken_back
     for statement in stated.marked:
@@ -90,7 +90,7 @@ def _stated(statement: Statement) -> Number | Unclear | None:
 
 
 def _in_box(content: str) -> Number | Unclear | None:
-    """The number of a short text that states nothing else; of an equation what follows the last "="."""
+    """The number of a short text without other statements; in an equation, the one after the last "="."""
     text = normalise(content)
     found = quantities(text)
     if _several(text, found):
@@ -103,7 +103,7 @@ def _in_box(content: str) -> Number | Unclear | None:
 
 
 def _of_clause(clause: str) -> Number | Unclear | None:
-    """The number that a clause states: the one after its last "=", the one that it begins with, or its last."""
+    """The number that a clause states: the one after its last "=", the one at its start, or its last."""
     clause = normalise(clause)
     clause = _DENIED.sub(" ", clause)
     plain = _REMARK.sub(" ", clause)
@@ -122,13 +122,13 @@ def _of_clause(clause: str) -> Number | Unclear | None:
 
 
 def _alone(text: str, found: Number) -> Number | Unclear:
-    """The number, unless it is a part of something else."""
+    """The number, unless it is part of a larger expression."""
     part = _FACTOR.match(text, found.end) or _FUNCTION.search(text[: found.start])
     return Unclear() if part else found
 
 
 def _of_correction(clause: str) -> Number | Unclear | None:
-    """The number that a clause begins with: "Oops, 7." but not "Wait, should I count the red one?"."""
+    """The number at the start of a clause: "Oops, 7." but not "Wait, should I count the red one?"."""
     found = _of_clause(clause)
     lead = _LEAD.match(normalise(clause))
     return found if isinstance(found, Number) and lead and found.start <= lead.end() else None

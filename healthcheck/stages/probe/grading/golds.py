@@ -1,4 +1,4 @@
-"""What kind of answer a data set expects: a number, an expression, or words. A gold is never cut to fit."""
+"""The kind of answer that a data set expects: a number, an expression, or words. Golds are never altered."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OPERATION = re.compile(
 
 
 def kind_of(gold: str) -> AnswerKind:
-    """How an answer that is expected is graded: by value, as an expression, or in words, as a long text is."""
+    """How to grade an expected answer: by value, as an expression, or in words; long texts are graded as words."""
     if len(gold) > MAX_CHARS:
         return AnswerKind.PHRASE
     if _is_number(gold):
@@ -39,7 +39,7 @@ def kind_of(gold: str) -> AnswerKind:
 
 
 def _is_number(gold: str) -> bool:
-    """One quantity, with nothing beside it but a unit."""
+    """Whether the gold is one quantity, with at most a unit."""
     text = normalise(gold).strip()
     found = quantities(text)
     if len(found) != 1 or (_NUMBERED.fullmatch(text) and not _FRACTION.fullmatch(text) and not _is_decimal(text)):

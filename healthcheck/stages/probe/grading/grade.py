@@ -18,15 +18,15 @@ _OPTION = re.compile(r"^([A-J])\. (.*)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grade:
-    """What an answer is worth.
+    """The grade of an answer.
 
     Attributes:
         score: 0 to 1; above one half is correct.
         tier: the tier of the cascade that found the answer, "" if none did.
-        strict: correct, and found where the prompt asked for it. Lenient minus strict accuracy is the uncertainty
-            of grading.
-        extracted: the answer that was found, in one spelling, so that equal answers are equal texts.
-        by: who judged; "" is the kit itself.
+        strict: whether the answer is correct and was found where the prompt requested it. Lenient minus strict
+            accuracy is the uncertainty of grading.
+        extracted: the answer in a canonical spelling, so that equal answers are equal texts.
+        by: the judge; "" is the kit itself.
     """
 
     score: float = 0.0
@@ -41,13 +41,13 @@ class Grade:
 
 
 def grade(problem: Problem, text: str, *, finish_reason: str = "") -> Grade:
-    """Grade an answer in the way of its problem's kind.
+    """Grade an answer by the kind of its problem.
 
-    An answer that was cut at max_tokens ("length") counts only where its result was marked and is surely whole: the
-    last number of an unfinished calculation is right by chance, and its last digits may be missing.
+    An answer that was cut at max_tokens ("length") counts only if its result was marked and is certainly complete:
+    the last number of an unfinished calculation is right only by chance, and its last digits may be missing.
 
     Raises:
-        UsageError: the problem asks for an expression, and what judges those is not installed.
+        UsageError: the problem requires an expression, and math-verify is not installed.
     """
     answer = bounded(final_text(text))
     cut = finish_reason == "length"
@@ -74,7 +74,7 @@ def _by_kind(problem: Problem, answer: str) -> Grade:
 
 
 def _number(problem: Problem, answer: str) -> Grade:
-    """By value; where the expected answer is not a number, by words."""
+    """Grade by value; by words if the expected answer is not a number."""
     expected = _expected(problem.answer)
     if expected is None:
         return _phrase(problem, answer)

@@ -1,4 +1,4 @@
-"""math-verify as a judge: one child process for many comparisons, which ends at a limit and is started again."""
+"""math-verify as a judge: one child process for many comparisons, restarted when it hits a limit."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from healthcheck.text.messages import msg
 
 PACKAGE = "math-verify"
 MAX_CHARS = 400
-"""A longer expression is not judged: the time to parse one grows fast with its depth."""
+"""Longer expressions are not judged: parsing time grows fast with depth."""
 DEADLINE_S = 60.0
-"""Beyond the child's own limit, which counts its time on the processor."""
+"""More than the child's own limit, which counts CPU time."""
 START_S = 120.0
 MAX_NO_END = 20
-"""Comparisons without an end, after which a process judges no more: each costs seconds, and a new child."""
+"""The most comparisons that may time out; then the process judges no more: each costs seconds and a new child."""
 _TOOK_TOO_LONG = {-signal.SIGVTALRM, -signal.SIGKILL}
 _MODULES = ("math_verify", "latex2sympy2_extended", "sympy", "mpmath", "antlr4")
 
 
 class Verdict(enum.Enum):
-    """What became of a comparison."""
+    """The result of a comparison."""
 
     EQUAL = math_child.EQUAL
     DIFFERENT = math_child.DIFFERENT
@@ -46,12 +46,12 @@ class Verdict(enum.Enum):
 
 
 def installed() -> bool:
-    """Whether math-verify can be asked."""
+    """Whether math-verify is installed."""
     return importlib.util.find_spec("math_verify") is not None
 
 
 def name() -> str:
-    """The judge with its version."""
+    """The judge's name with its version."""
     return f"{PACKAGE} {importlib.metadata.version(PACKAGE)}"
 
 
@@ -76,16 +76,18 @@ def compare(gold: str, answer: str) -> Verdict:
 
 
 class Child:
-    """The process that compares; started when it is first asked, and again after it was killed."""
+    """The process that compares; started on first use, and again after it was killed."""
 
     def __init__(self, max_no_end: int = MAX_NO_END) -> None:
-        """`max_no_end` comparisons may have no end; then nothing is judged any more."""
+        """After `max_no_end` comparisons without an end, no more are judged."""
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._no_ends_left = max_no_end
 
     def ask(self, gold: str, answer: str) -> Verdict:
-        """Compare within the limits. A child that ended at another limit, for what came before, is asked again."""
+        """Compare within the limits. If the child reached a limit because of earlier comparisons, it is restarted
+        once.
+        """
         line = json.dumps({"gold": gold, "answer": answer}).encode() + b"\n"
         with self._lock:
             if not self._no_ends_left:
@@ -101,7 +103,6 @@ class Child:
             return Verdict.NO_END
 
     def close(self) -> None:
-        """End the process."""
         with self._lock:
             self._end()
 
@@ -140,7 +141,7 @@ class Child:
 
 
 def _exchange(process: subprocess.Popen[bytes], line: bytes, seconds: float) -> str:
-    """The next line of a process after it got one; "" if none comes in time."""
+    """Send a line to a process and return its next line; "" if none comes in time."""
     assert process.stdin
     assert process.stdout
     until, reply = time.monotonic() + seconds, b""
@@ -160,7 +161,7 @@ def _exchange(process: subprocess.Popen[bytes], line: bytes, seconds: float) -> 
 
 @lru_cache(maxsize=1)
 def _child() -> Child:
-    """The one child of this process."""
+    """The only child of this process."""
     child = Child()
     atexit.register(child.close)
     return child

@@ -1,8 +1,8 @@
-"""Compares mathematical expressions with math-verify, in a process of its own, for `judge`.
+"""Compares mathematical expressions with math-verify, in a separate process, for `judge`.
 
-Reads lines of {"gold", "answer"} and writes a line each: equal, different, or unreadable (of the gold). A
-comparison that takes too much time of the processor ends the process, by the kernel's timer: Python's own signal
-handlers do not reach sympy while it is busy in C. Whoever asks starts another.
+Reads lines of {"gold", "answer"} and writes one line for each: equal, different, or unreadable (the gold). If a
+comparison takes too much CPU time, the kernel's timer ends the process: Python's own signal handlers do not run
+while sympy is busy in C. The caller then starts another process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CLOSE = 1e-6
 
 
 def main() -> None:
-    """Serve until the standard input ends."""
+    """Serve until the end of the standard input."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (ALL_CPU_S, ALL_CPU_S))
     for limit in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
@@ -32,7 +32,7 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     logging.disable()
-    compared("1", "1")  # imports what the first comparison needs
+    compared("1", "1")  # imports the modules for the first comparison
     print(READY, file=replies, flush=True)
     for line in sys.stdin:
         asked = json.loads(line)
@@ -62,7 +62,7 @@ def compared(gold: str, answer: str) -> str:
 
 
 def parsed(text: str) -> list[Any]:
-    """What math-verify reads from LaTeX, without its fallback to the text itself."""
+    """The expressions that math-verify reads from LaTeX, without its fallback to the text itself."""
     from math_verify import LatexExtractionConfig, parse  # noqa: PLC0415
 
     found = parse(f"${text}$", [LatexExtractionConfig()], fallback_mode="no_fallback", parsing_timeout=None)
@@ -70,7 +70,7 @@ def parsed(text: str) -> list[Any]:
 
 
 def close(one: Any, other: Any) -> bool:
-    """Whether two numbers agree in relation to their size: math-verify rounds to six places, 1e-7 to 0."""
+    """Whether two numbers agree relative to their size: math-verify rounds to six places, 1e-7 to 0."""
     if not (getattr(one, "is_number", False) and getattr(other, "is_number", False)):
         return True
     first, second = complex(one), complex(other)

@@ -42,7 +42,7 @@ _CHINESE = re.compile(
 
 
 def spelled_numbers(text: str) -> Iterator[Spelled]:
-    """Start, end and readings of each number in words, in order."""
+    """The start, end and readings of each number in words, in order."""
     taken = 0
     for start, end, readings in sorted((*_fractions(text), *_english(text), *_chinese(text)), key=_longest_first):
         if start >= taken:

@@ -1,7 +1,7 @@
 """Numbers as models write them, read exactly: separators, signs, units, fractions, percent, words in two languages.
 
-Everything is a Fraction: nothing is rounded on the way. A number can have more than one reading ("50 %" is 50 and
-1/2); it equals another if they share one.
+Every number is a Fraction: nothing is rounded. A number can have more than one reading ("50 %" is 50 and 1/2); two
+numbers are equal if they share one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fractions import Fraction
 from healthcheck.stages.probe.grading import number_words as words
 
 MAX_CHARS = 20_000
-"""The most characters that are read, from the end of an answer: an endless loop of digits costs no time."""
+"""The most characters to read, from the end of an answer, so that an endless loop of digits costs no time."""
 _GAP = re.compile(r"\s{33,}")
 
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
@@ -67,7 +67,7 @@ class Number:
     """A number in a text: its place and its possible values, the literal one first.
 
     Attributes:
-        amounts: with a unit that converts: its kind (length, time …), and the value in the smallest unit of that.
+        amounts: for convertible units: the kind (length, time …), and the value in the smallest unit of that kind.
     """
 
     start: int
@@ -76,25 +76,27 @@ class Number:
     amounts: tuple[tuple[int, Fraction], ...] = ()
 
     def equals(self, other: Number) -> bool:
-        """Whether they share an amount where both have a unit of one kind, else whether they share a value."""
+        """Whether both share an amount, if their units are of one kind, else whether they share a value."""
         if {kind for kind, _ in self.amounts} & {kind for kind, _ in other.amounts}:
             return not set(self.amounts).isdisjoint(other.amounts)
         return not set(self.readings).isdisjoint(other.readings)
 
     @property
     def canonical(self) -> str:
-        """The first reading as text, alike for "70,000" and "70000.0"."""
+        """The first reading as text, the same for "70,000" and "70000.0"."""
         value = self.readings[0]
         return str(value.numerator) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
 
 
 def bounded(text: str) -> str:
-    """The end of an answer, as much of it as any pattern sees, without the long gaps that many read repeatedly."""
+    """The end of an answer, as much as the patterns need, with long gaps shortened, which many patterns would
+    reread.
+    """
     return _GAP.sub(lambda gap: "\n\n" if "\n" in gap[0] else " ", text[-MAX_CHARS:])
 
 
 def normalise(text: str) -> str:
-    """Full-width characters, dashes, vulgar fractions, LaTeX and Markdown brought to one plain form."""
+    """Convert full-width characters, dashes, vulgar fractions, LaTeX and Markdown to one plain form."""
     text = text if text.isascii() else text.translate(_TABLE)
     if not text.isascii():
         text = _VULGAR.sub(lambda found: f" {unicodedata.normalize('NFKC', found[0])}".replace("⁄", "/"), text)
@@ -109,14 +111,14 @@ def normalise(text: str) -> str:
 
 
 def _root(found: re.Match[str]) -> str:
-    """A root of a square as a number; other roots are not numbers, and their digits are not read."""
+    """The root of a square as a number; other roots are not numbers, and their digits are not read."""
     under = int(found["under"])
     root = math.isqrt(under)
     return f" {int(found['times'] or 1) * root} " if root * root == under else " √ "
 
 
 def in_digits(text: str) -> tuple[Number, ...]:
-    """The numbers written in digits, in order; `text` is normalised."""
+    """The numbers in digits, in order; `text` is normalised."""
     found: list[Number] = []
     place, scale_before = 0, 0
     while match := _NUMBER.search(text, place):
@@ -137,14 +139,14 @@ def in_digits(text: str) -> tuple[Number, ...]:
 
 
 def spelled(text: str) -> tuple[Number, ...]:
-    """The numbers written in English or Chinese words, in order."""
+    """The numbers in English or Chinese words, in order."""
     return tuple(
         Number(start=start, end=end, readings=readings) for start, end, readings in words.spelled_numbers(text)
     )
 
 
 def _glued(text: str, match: re.Match[str]) -> bool:
-    """Part of a word, of a code name (x2, H2O) or of a unit (cm^2), not a number."""
+    """Whether the digits are part of a word, a code name (x2, H2O) or a unit (cm^2)."""
     before = text[match.start() - 1]
     if before == "^":
         return True
@@ -191,7 +193,7 @@ def _magnitude(match: re.Match[str]) -> Fraction | None:
 
 
 def _negative(text: str, match: re.Match[str]) -> bool:
-    """Whether the sign before a number belongs to it, and is not a subtraction, hyphen, range or bullet."""
+    """Whether the sign before a number belongs to it and is not a subtraction, hyphen, range or bullet."""
     sign = match["sign"].strip()
     if sign in {"", "+"}:
         return False
@@ -215,5 +217,5 @@ def _is_chinese(match: re.Match[str]) -> bool:
 
 
 def _continues(match: re.Match[str], scale_before: int, scale: int) -> bool:
-    """The second part of a number such as 3万5千 or 1亿2000万."""
+    """Whether this is the second part of a number such as 3万5千 or 1亿2000万."""
     return scale_before > scale and not match["sign"] and match["plain"] is not None

@@ -1,4 +1,4 @@
-"""Answers in words: a name, a date, a ratio, yes or no. Case, punctuation and the words around do not count."""
+"""Answers in words: a name, a date, a ratio, yes or no. Ignores case, punctuation and surrounding words."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ _RATIO = re.compile(r"(?<=\d)\s*(?:[:：∶]|\bto\b)\s*(?=\d)")
 
 
 def said(answer: str, expected: str) -> Found | None:
-    """What an answer states in words, in one spelling; None if it states nothing.
+    """The words that an answer states, in canonical spelling; None if it states nothing.
 
-    The expected text decides only how much of a sentence is taken: of "the answer is Paris, the capital" only paris
-    where paris is expected, and so of the sentence "The capital of France is Paris."
+    The expected text decides only how much of a sentence is taken: if paris is expected, only paris is taken from
+    "the answer is Paris, the capital" and from "The capital of France is Paris."
     """
     wanted = same(expected)
     stated = statements(answer)
@@ -68,12 +68,12 @@ def said(answer: str, expected: str) -> Found | None:
 
 
 def _is_name(text: str) -> bool:
-    """Whether what follows "Wait," can be an answer: a few words, and no remark."""
+    """Whether the text after "Wait," can be an answer: a few words without a remark."""
     return len(text.split()) <= _FEW and not _REMARK.search(text)
 
 
 def same(text: str) -> str:
-    """One spelling for what differs in case, quotes, markup, articles, and in how a date or ratio is written."""
+    """A canonical spelling: ignores case, quotes, markup and articles, and the notation of dates and ratios."""
     plain = unicodedata.normalize("NFKC", normalise(text)).casefold()
     plain = re.sub(r"\s+", " ", plain).strip(_AROUND)
     plain = re.sub(r"^(?:the|an?)\s+(?=\S)", "", plain)
@@ -92,7 +92,7 @@ def _date(found: re.Match[str]) -> str:
 
 
 def _stated(statement: Statement, wanted: str) -> str:
-    """What a marked statement says: all of it, the part before a comma or bracket, the part in brackets."""
+    """The text of a marked statement: all of it, the part before a comma or bracket, or the part in brackets."""
     text = statement.text.strip()
     if not same(text):
         return ""
@@ -102,13 +102,13 @@ def _stated(statement: Statement, wanted: str) -> str:
 
 
 def _heads(text: str) -> Iterator[str]:
-    """The beginnings of a text, each up to a place where a remark may begin, the longest first."""
+    """The beginnings of a text, each up to a possible remark, the longest first."""
     for end in reversed([match.start() for match in _HEAD_END.finditer(text)][:20]):
         yield same(text[:end])
 
 
 def _whole(answer: str) -> Iterator[str]:
-    """The whole answer, its last line, its first sentence up to a remark."""
+    """The whole answer, its last line, and its first sentence up to a remark."""
     lines = [line for line in answer.splitlines() if line.strip()]
     if not lines or ENDS_IN_A_QUESTION.search(lines[-1]):
         return
@@ -125,7 +125,7 @@ def _whole(answer: str) -> Iterator[str]:
 
 
 def _opening(answer: str) -> Iterator[str]:
-    """A yes or no that a remark follows, and a first paragraph that an explanation follows, not another answer."""
+    """A yes or no before a remark, and a first paragraph before an explanation that is not another answer."""
     said = _YES_OR_NO.match(answer)
     if said and not _OPPOSITE[said["said"].lower()].search(answer):
         yield said["said"]
@@ -140,7 +140,7 @@ def _explains(rest: str) -> bool:
 
 
 def _sentences(answer: str) -> Iterator[str]:
-    """What the last sentence states at its end."""
+    """The result at the end of the last sentence."""
     parts = [part for part in re.split(r"\n|(?<=[。！？])|(?<=[.!?])\s", answer) if part.strip()]
     last = _DENIED_TAIL.sub("", parts[-1][-_LONGEST_LINE:]) if parts else ""
     if ENDS_IN_A_QUESTION.search(last) or _DENIED.search(last):

@@ -26,7 +26,7 @@ _UNITS = tuple(
     )
     for measure in _MEASURES
 )
-"""For each group of units the factors, and a pattern with a group for each of them."""
+"""The factors of each group of units, and a pattern with a regex group for each factor."""
 _UNIT = re.compile("|".join(pattern.pattern for _, pattern in _UNITS), re.IGNORECASE)
 _JOINED = re.compile(r"\s*(?:,|and\b|又|零)?\s*")
 _RESTATED = re.compile(r"[\s,，(（=*_]*(?:or|i\.e\.,?|that\s+is,?|which\s+is|equivalently|即|也就是|或|合)?\s*")
@@ -35,14 +35,14 @@ _CLOSE = Fraction(1, 200)
 _COMPOUND = re.compile(
     r"\s*(?:[\^/*]|per\b|an?\s+(?:second|minute|hour|day|week|month|year)\b|[每²³])|\d", re.IGNORECASE
 )
-"""After a unit: part of an area, a volume or a rate, which other factors convert."""
+"""After a unit: part of an area, a volume or a rate, whose conversion factors differ."""
 _PREPOSITION = re.compile(r"\s?in\s+\w", re.IGNORECASE)
 
 
 def quantities(text: str) -> tuple[Number, ...]:
-    """The numbers of a normalised text, those that state one quantity taken together; words where it has no digits.
+    """The numbers of a normalised text, with the parts of one quantity merged; words if it has no digits.
 
-    A quantity in several units has a reading in each of them; one that is also given roughly, that reading too.
+    A quantity in several units has a reading in each of them; if it is also given roughly, that is a reading too.
     """
     merged: list[Number] = []
     for bare in in_digits(text) or spelled(text):
@@ -64,14 +64,14 @@ def _amounts(text: str, number: Number) -> tuple[tuple[int, Fraction], ...]:
 
 
 def unit_end(text: str, place: int) -> int:
-    """Where the unit that begins at a place ends; the place itself where none does."""
+    """The end of the unit that begins at a place; the place itself without a unit."""
     found = _unit(text, place)
     return found[2] if found else place
 
 
 def _unit(text: str, place: int) -> tuple[int, int, int] | None:
-    """Group, factor and end of the unit there; 分 after 元 and 角 is money, else time."""
-    if not _UNIT.match(text, place):  # as of most numbers: one match instead of eight
+    """Group, factor and end of the unit at a place; 分 after 元 and 角 is money, else time."""
+    if not _UNIT.match(text, place):  # true after most numbers: one match instead of eight
         return None
     found = ((group, _unit_of_group(text, place, group)) for group in range(len(_UNITS)))
     return next(((group, *unit) for group, unit in found if unit), None)
@@ -100,7 +100,7 @@ def _together(text: str, first: Number, second: Number) -> Number | None:
 
 
 def _unit_of_group(text: str, place: int, group: int) -> tuple[int, int] | None:
-    """Factor and end of the unit of one group."""
+    """Factor and end of a unit of one group."""
     factors, names = _UNITS[group]
     match = names.match(text, place)
     return (factors[match.lastindex - 1], match.end()) if match and match.lastindex else None

@@ -12,9 +12,9 @@ NUMBER_WORDS = {word: str(value) for value, word in enumerate(UNITS[:11])}
 ARTICLES = frozenset({"a", "an", "the"})
 _PUNCTUATION = str.maketrans(dict.fromkeys(';/[]"{}()=+\\_-><@`,?!', " "))
 _NO_POINT = re.compile(r"(?<=\d),(?=\d)|\.(?!\d)")
-"""A comma inside a number, a full stop that is not a decimal point."""
+"""A comma inside a number, or a full stop that is not a decimal point."""
 _AGREEING = 3
-"""TextVQA: an answer that three of the other nine persons gave is wholly right."""
+"""TextVQA: an answer given by three of the other nine persons is entirely right."""
 _ENDINGS = {
     "n't": "ai are ca could did does do had has have is might must need ought sha should was were wo would",
     "'ve": "could might must not should they we what where who would you",
@@ -26,19 +26,19 @@ _ENDINGS = {
     "'d've": "he it she somebody someone something there they we who you y'all",
     "": "ma'am o'clock 'twas y'all 'ow's'at",
 }
-"""What the VQA metric mends, stems by ending: "dont" is read as "don't", "couldntve" is not."""
+"""The repairs of the VQA metric, stems by ending: "dont" is read as "don't", "couldntve" is not."""
 
 
 def tidy(text: str) -> str:
-    """Without what models put around a reply: white space, quotation marks, emphasis, a final full stop."""
+    """Strip the decoration around a reply: white space, quotation marks, emphasis, a final full stop."""
     return re.sub(r"\s+", " ", text).strip().strip(_QUOTES).removesuffix(".").strip(_QUOTES).strip()
 
 
 def soft_score(answer: str, references: Sequence[str]) -> float:
     """The TextVQA accuracy of an answer in [0, 1].
 
-    For each of the reference answers: min(1, matches among the others / 3); their mean. An answer that one of ten
-    persons gave scores .3, two .6, three .9, four 1.
+    The score is the mean over the reference answers of min(1, matches among the others / 3). An answer that one of
+    ten persons gave scores .3, two .6, three .9, four 1.
     """
     said = vqa_form(answer)
     given = [vqa_form(reference) for reference in references]
@@ -55,9 +55,9 @@ def soft_score(answer: str, references: Sequence[str]) -> float:
 
 
 def vqa_form(text: str) -> str:
-    """As the VQA metric compares answers: lower case, number words as digits, contractions mended.
+    """The form in which the VQA metric compares answers: lower case, number words as digits, contractions repaired.
 
-    Articles and punctuation go, but for what tells answers apart: a decimal point, a colon, a percent sign.
+    Articles and punctuation are removed, except a decimal point, a colon and a percent sign.
     """
     plain = _NO_POINT.sub("", tidy(text).lower()).translate(_PUNCTUATION)
     words = (NUMBER_WORDS.get(word, word) for word in plain.split())
@@ -65,12 +65,12 @@ def vqa_form(text: str) -> str:
 
 
 def mended(word: str) -> str:
-    """A lower-case word with the one apostrophe that it lacks, as far as the metric knows it."""
+    """Add the one missing apostrophe of a lower-case word, if the metric knows the word."""
     return _MENDED.get(word, word)
 
 
 def _short_of_one(words: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Each word with one apostrophe missing, and the word."""
+    """Each word without one of its apostrophes, and the word."""
     for word in words:
         for place, sign in enumerate(word):
             if sign == "'":
@@ -81,4 +81,4 @@ _MENDED = {
     **dict(_short_of_one(stem + ending for ending, stems in _ENDINGS.items() for stem in stems.split())),
     "somebody'd": "somebodyd",
 }
-"""Of "somebody'd" the metric takes a right apostrophe away."""
+"""The metric removes the correct apostrophe of "somebody'd"."""

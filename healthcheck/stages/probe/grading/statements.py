@@ -1,6 +1,6 @@
-r"""Where an answer states its result: in \boxed{}, after ####, after "the answer is", and what it takes back.
+r"""Finds where an answer states its result: in \boxed{}, after ####, after "the answer is"; and what it retracts.
 
-An answer that corrects itself is read in segments: what follows "Wait," or "不对" counts before what precedes it;
+An answer that corrects itself is read in segments: text after "Wait," or "不对" takes precedence over earlier text;
 "that is wrong" with nothing after it leaves no result.
 """
 
@@ -27,7 +27,7 @@ _LOOSE_CUE = re.compile(
     r"|\bi\s+meant?\s|(?:应该|应当)(?:是|为|选)|应为|应选|而是|改为|正确的?(?:答案|结果)?[是为]",
     re.IGNORECASE,
 )
-"""What states a result only after something was taken back."""
+"""Phrases that state a result only after a retraction."""
 _BEFORE = r"(?:^|(?<=[.!?…。！？,，;；:：\n)*}$—-])|(?<=\.\s)|(?<=[!?…,;:\n)*}$—-]\s))"
 _SECOND_THOUGHT = re.compile(
     _BEFORE
@@ -64,7 +64,7 @@ _BOX = re.compile(r"\\?(?:f?boxed|fbox)\s*\{")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A text that states a result, and the tier of the mark that shows it; `corrects` if that is only "Wait,"."""
+    """A text that states a result, and the tier of its mark; `corrects` if the mark is only "Wait,"."""
 
     tier: str
     text: str
@@ -73,13 +73,12 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statements:
-    """What an answer states.
+    """The statements of an answer.
 
     Attributes:
-        marked: the statements, the one that counts first.
-        rest: where to look for a result that nothing marks: the answer without emphasis, or what follows the
-            statement that was taken back.
-        taken_back: an earlier statement was withdrawn.
+        marked: the statements, the one with precedence first.
+        rest: where to look for an unmarked result: the answer without emphasis, or the text after a retraction.
+        taken_back: whether an earlier statement was retracted.
     """
 
     marked: tuple[Statement, ...]
@@ -100,13 +99,13 @@ def statements(answer: str) -> Statements:
 
 
 def _plain(text: str) -> str:
-    """Without emphasis, and without what it says that it does not believe."""
+    """The text without emphasis, and without claims that it doubts."""
     text = _UNBELIEVED.sub(" ", text)
     return re.sub(r"(?<=\d)\*\*(?=-?\d)", "^", text).replace("**", "").replace("__", "").replace("`", "")
 
 
 def _segments(answer: str) -> list[str]:
-    """The answer cut before each second thought that comes after a statement."""
+    """The answer, cut before each second thought that follows a statement."""
     marks = [match.end() for expression in (_BOX, _HASHES, _CUE) if (match := expression.search(answer))]
     if not marks:
         return [answer]
@@ -126,7 +125,7 @@ def _marked(segment: str, *, corrected: bool) -> Iterator[Statement]:
 
 
 def boxes(answer: str) -> Iterator[str]:
-    r"""The contents of \boxed{…}, braces matched, last first; an unclosed one runs to the end of its line."""
+    r"""The contents of \boxed{…} with matched braces, last first; an unclosed one ends with its line."""
     for match in reversed(list(_BOX.finditer(answer))[-MOST_MARKS:]):
         depth, end, last = 1, match.end(), min(len(answer), match.end() + MAX_CLAUSE_CHARS)
         while end < last and depth:
@@ -136,7 +135,7 @@ def boxes(answer: str) -> Iterator[str]:
 
 
 def _clauses(text: str, cues: re.Pattern[str]) -> Iterator[str]:
-    """What follows each cue up to the end of its sentence, last first; the next line where the cue ends its own."""
+    """The text after each cue up to the end of its sentence, last first; the next line if the cue ends its line."""
     for cue in reversed(list(cues.finditer(text))[-MOST_MARKS:]):
         rest = text[cue.end() : cue.end() + MAX_CLAUSE_CHARS]
         rest = rest.lstrip(" :：*_\n\t>-" if rest.lstrip(" *_").startswith("\n") else " ")
@@ -148,7 +147,9 @@ def _clauses(text: str, cues: re.Pattern[str]) -> Iterator[str]:
 
 
 def _clause(text: str) -> str:
-    """Up to the end of the sentence; also the next where that begins with "Or", or after a semicolon "if"."""
+    """The text up to the end of the sentence; includes a next one that begins with "Or", or with "if" after a
+    semicolon.
+    """
     end = _CLAUSE_END.search(text)
     if not end:
         return text
@@ -157,9 +158,9 @@ def _clause(text: str) -> str:
 
 
 def whole_part(answer: str) -> str:
-    """What of an answer that was cut at max_tokens is surely whole: up to its last sentence, line or closed brace.
+    """The complete part of an answer that was cut at max_tokens: up to its last sentence, line or closed brace.
 
-    The number or word that it ends in may be the beginning of another.
+    The number or word at the cut may be incomplete.
     """
     ends = [match.end() for match in re.finditer(r"\n|[。！？]|[.!?](?=\s)|\}(?=\s*\$|\W|$)", answer)]
     return answer[: ends[-1]] if ends else ""

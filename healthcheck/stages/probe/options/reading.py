@@ -1,4 +1,4 @@
-"""Options as people write them: a TOML file, `--set KEY=VALUE`; and a file that says the same as a record."""
+"""Options as the user writes them, in a TOML file or by `--set KEY=VALUE`; and the TOML file of a record."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from healthcheck.text.did_you_mean import hint
 from healthcheck.text.messages import msg
 
 FILE = "configs/probe.toml"
-"""Where a run folder has what was asked."""
+"""The file of the options in a run folder."""
 MAX_BYTES = 2**20
 _HEAD = "# What was asked; for another run like this one: npu-adapter probe URL --config FILE\n"
 _LARGEST = 2**63
@@ -37,7 +37,7 @@ def from_file(path: Path) -> ProbeOptions:
     """The options of a TOML file.
 
     Raises:
-        UsageError: it cannot be read, is not TOML, has an unknown key, or a value that its option does not take.
+        UsageError: the file cannot be read or is not TOML, or has an unknown key or an invalid value.
     """
     text = read_text(path, MAX_BYTES)
     found = toml_text.load(text, str(path))
@@ -45,12 +45,12 @@ def from_file(path: Path) -> ProbeOptions:
 
 
 def with_settings(asked: ProbeOptions, settings: Sequence[str]) -> ProbeOptions:
-    """The options with what `--set` says, each KEY=VALUE; KEY.NAME=VALUE sets one value of a table.
+    """The options with the changes of `--set`, each KEY=VALUE; KEY.NAME=VALUE sets one value of a table.
 
-    A text needs no quotes; in quotes it is read as TOML reads it, escapes too.
+    Text needs no quotes; quoted text is read as in TOML, including escapes.
 
     Raises:
-        UsageError: one has no "=", an unknown key, or a value that its option does not take.
+        UsageError: a setting has no "=", an unknown key, or an invalid value.
     """
     said = given(asked)
     for setting in settings:
@@ -69,7 +69,7 @@ def with_settings(asked: ProbeOptions, settings: Sequence[str]) -> ProbeOptions:
 
 
 def as_toml(asked: ProbeOptions) -> str:
-    """A TOML file with these options: `from_file` reads the same from it."""
+    """A TOML file of these options, from which `from_file` reads the same options."""
     return "".join(f"{name} = {_literal(plain(value))}\n" for name, value in given(asked).items())
 
 
@@ -77,7 +77,7 @@ def keep(folder: Path, asked: ProbeOptions) -> None:
     """Write the options into a run folder, for another run like it.
 
     Raises:
-        KitFailure: the disk does not take it.
+        KitFailure: the file cannot be written.
     """
     try:
         write_atomically(folder / FILE, (_HEAD + as_toml(asked)).encode())
@@ -87,7 +87,7 @@ def keep(folder: Path, asked: ProbeOptions) -> None:
 
 @cache
 def takes() -> Mapping[str, Takes]:
-    """What each option takes."""
+    """The accepted values of each option."""
     found = {}
     names = {"values": values, **vars(values)}
     for name, annotation in get_type_hints(ProbeOptions, localns=names, include_extras=True).items():
@@ -98,10 +98,10 @@ def takes() -> Mapping[str, Takes]:
 
 
 def taken(name: str, value: object) -> object:
-    """The value of an option as the record has it.
+    """The value of an option in the form of the record.
 
     Raises:
-        ValueError: the option does not take it; the message says what is expected.
+        ValueError: the value is invalid; the message says what is expected.
     """
     option = takes()[name]
     if not _portable(value):
@@ -119,7 +119,7 @@ def taken(name: str, value: object) -> object:
 
 
 def read(name: str, text: str) -> object:
-    """The value that a command line wrote for an option.
+    """Read the value of an option from a command line.
 
     Raises:
         ValueError: as for `taken`.
@@ -128,7 +128,7 @@ def read(name: str, text: str) -> object:
 
 
 def _written(text: str) -> object:
-    """A value as TOML or JSON writes it, else the text itself."""
+    """A value in TOML or JSON, else the text itself."""
     try:
         found = toml_text.load(f"value = {text}", "value")
     except TomlError:
@@ -142,7 +142,7 @@ def _written(text: str) -> object:
 
 
 def quoted(value: object) -> str:
-    """A value for a message, short."""
+    """A value for a message, shortened."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except TypeError:  # a date, which JSON does not have
@@ -151,9 +151,9 @@ def quoted(value: object) -> str:
 
 
 def _said(name: str, where: str, take: Callable[[str, Any], object], value: object) -> Any:
-    """The value of an option, or what is wrong, with the given value if it cannot be a secret.
+    """The value of an option, or an error that shows the given value if it cannot be a secret.
 
-    A colon behind the name of a secret would have the next word taken for its value, and removed.
+    After the name of a secret, a colon would make the next word look like its value, which is redacted.
     """
     option = _known(name, where)
     try:
@@ -213,7 +213,7 @@ def _words(shape: object) -> str:
 
 
 def _meant(shape: object, text: str) -> object:
-    """What a text on a command line says where values have this type."""
+    """Convert text of a command line to the values of a type."""
     kind = inspect.type_info(shape)
     try:
         if isinstance(kind, (inspect.IntType, inspect.FloatType)):
@@ -227,7 +227,7 @@ def _meant(shape: object, text: str) -> object:
 
 
 def _portable(value: object, deepest: int = 20) -> bool:
-    """Whether JSON and TOML both have it, and all readers agree on it."""
+    """Whether JSON and TOML both have the value, and all readers agree on it."""
     if isinstance(value, (dict, list)):
         inner = value.values() if isinstance(value, dict) else value
         return deepest > 0 and all(_portable(item, deepest - 1) for item in inner)

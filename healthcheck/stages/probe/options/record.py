@@ -1,4 +1,4 @@
-"""Every option of a probe in one record: its name, its values, its default, its help, and what it sends."""
+"""Every option of a probe in one record: its name, values, default, help, and the field that it sends."""
 # ruff: noqa: RUF009 - the defaults are fields
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SETTINGS, _PATIENCE = ProbeSettings(url=""), Patience()
 
 
 class Group(enum.Enum):
-    """What an option is about; the values head the groups of `--help` and of the documentation."""
+    """The subject of an option; the values are the headings of `--help` and of the documentation."""
 
     PROBLEMS = msg("problems")
     REQUEST = msg("request")
@@ -40,11 +40,11 @@ class Option:
 
     Attributes:
         name: its key in a TOML file and for `--set`.
-        help: a sentence without its end.
-        default: what holds where it is not given, in words.
-        metavar: how `--help` names the value of its flag, "" for a flag without one; None if it has no flag.
-        sends: the field or header of a request that it sets, "" if it sets none.
-        service: False if the evaluation client sends no such thing, so that `verify` does not take it.
+        help: a sentence without its full stop.
+        default: the default, in words.
+        metavar: the name of the flag's value in `--help`, "" for a flag without one; None if there is no flag.
+        sends: the field or header of a request that the option sets, "" if it sets none.
+        service: False if the evaluation client sends no such field, so that `verify` does not accept it.
     """
 
     name: str = ""
@@ -57,7 +57,7 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """The command line option of the same meaning, "" if there is none."""
+        """The command line option with the same meaning, "" if there is none."""
         return "" if self.metavar is None else f"--{self.name.replace('_', '-')}"
 
 
@@ -70,7 +70,7 @@ _problems, _request, _server, _sampling, _verdict = (partial(_option, group) for
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeOptions:
-    """What somebody asked of a probe; None for what was not said."""
+    """The requested options of a probe; None for those that were not given."""
 
     dataset: Text | None = _problems(
         msg("problems from a file: GSM8K JSON lines, or qa or mcq as JSON lines or CSV"), metavar="FILE"
@@ -195,12 +195,11 @@ class ProbeOptions:
 
 
 def options() -> Iterator[Option]:
-    """Every option, in the order of the record."""
     for each in dataclasses.fields(ProbeOptions):
         yield dataclasses.replace(each.metadata["option"], name=each.name)
 
 
 def given(asked: ProbeOptions) -> dict[str, Any]:
-    """What was said, by name."""
+    """The options that were given, by name."""
     said = {each.name: getattr(asked, each.name) for each in dataclasses.fields(asked)}
     return {name: value for name, value in said.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The values that the options take: types for msgspec, and what must hold beyond them."""
+"""The values of the options: types for msgspec, and further constraints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OWN_FIELDS = {
     "max_completion_tokens": "max_tokens", "seed": "request_seed", "chat_template_kwargs": "chat_template_kwargs",
     "stream": "", "stream_options": "",
 }  # fmt: skip
-"""Fields of the body that the kit sets, each with the option for it."""
+"""Fields of the body that the kit sets, with their options."""
 _OWN_HEADERS = {
     "accept", "accept-encoding", "connection", "content-length", "content-type", "expect", "host", "te", "trailer",
     "transfer-encoding", "upgrade",
@@ -36,18 +36,18 @@ _OF_DATA_SETS = msg(
 
 
 class SecretError(ValueError):
-    """A value that looks like a secret, where the run folder would keep it. Quotes no value."""
+    """A value that looks like a secret, which the run folder would store. Quotes no value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Takes:
-    """What an annotation says beside the type.
+    """The additions of an annotation to the type.
 
     Attributes:
         words: the values in words; "" for those of the type.
-        fit: makes of a value what the record has. It raises a ValueError that says what is expected, or msgspec's
-            ValidationError where `words` say it.
-        shape: the type that people write, where the record has another.
+        fit: converts a value to the form of the record. It raises a ValueError that says what is expected, or
+            msgspec's ValidationError if `words` say it.
+        shape: the type that the user writes, if the record has another.
     """
 
     words: str = ""
@@ -83,7 +83,7 @@ def _data_sets(tables: Sequence[Mapping[str, object]]) -> tuple[DataSet, ...]:
 
 
 def _further_fields(extra: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """Fields that no other option sets; no secrets, which the run folder would keep."""
+    """Fields that no other option sets; no secrets, since the run folder would store them."""
     for name in extra:
         if name in _OWN_FIELDS:
             own = _OWN_FIELDS[name]
@@ -102,7 +102,7 @@ def _further_fields(extra: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
 
 
 def _headers_env(headers: Mapping[str, str]) -> Mapping[str, str]:
-    """Names that HTTP has and the client does not set."""
+    """Header names that are valid in HTTP and that the client does not set."""
     for name in headers:
         if not _HEADER.fullmatch(name):
             raise ValueError(msg("names of headers, and {name:.80} is none", repr(name)))
@@ -114,7 +114,7 @@ def _headers_env(headers: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _headers(headers: Mapping[str, str]) -> Mapping[str, str]:
-    """Such names with values that HTTP has; no secrets."""
+    """Such names with values that are valid in HTTP; no secrets."""
     for name, value in _headers_env(headers).items():
         if not _VALUE.fullmatch(value):
             raise ValueError(msg("headers of ASCII without line ends, and {name} has other characters", name))
@@ -141,7 +141,7 @@ def _rates(numbers: tuple[float, float]) -> tuple[float, float]:
 
 
 def _gate(numbers: tuple[float, float, float]) -> tuple[float, float, float]:
-    """A gate's bad and good distance and its error."""
+    """A gate's bad and good distances and its error."""
     bad, good, error = numbers
     if not (0 <= good < bad < 1 and 0 < error < 0.5):
         raise msgspec.ValidationError
@@ -149,7 +149,7 @@ def _gate(numbers: tuple[float, float, float]) -> tuple[float, float, float]:
 
 
 def _points(value: float | str) -> float:
-    """A share is refused: 0.5 could be half a point."""
+    """Fractions are refused: 0.5 could be half a point."""
     number = float(value.strip().removesuffix("%")) if isinstance(value, str) else value
     if not 1 <= number <= 99:
         raise msgspec.ValidationError
