@@ -1,3 +1,1 @@
-"""The endpoint stage: the responses of a running server to the evaluation client, and faults that the client
-ignores.
-"""
+"""The endpoint stage: a server's responses to the evaluation client, and faults that the client ignores."""

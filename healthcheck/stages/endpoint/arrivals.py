@@ -22,7 +22,7 @@ MEASURABLE_S = 0.4
 PROVABLE_S, PROVABLE_TOKENS_PER_S = 2.0, 100
 """How much longer than a short answer a long one has to take, and how slow its tokens have to be, before late text
 is a failure. A proxy that is slower than its engine may read a quick answer to its end before it writes on: LiteLLM
-before a small model, at 170 to 220 tokens per second on two cores, does so in most answers.
+before a small model, at 170 to 220 tokens per second on two cores, does so in most.
 """
 _TELLING_EVENTS = 8
 _HELD_SHARE = 0.25

@@ -63,8 +63,7 @@ class Conversation:
     Attributes:
         word: the code word of `alone` to `system`.
         alone: the question for the code word from a client that gave none, after other clients gave theirs.
-        same: the code word, one unit of filler and the question in one message; shows whether the model can repeat
-            it.
+        same: the code word, one unit of filler and the question in one message: can the model repeat it?
         history, history_longer: the code word in an earlier turn, with one and with three units of filler.
         system, system_longer: the code word in a system message, with one and with three units.
         history_again, system_again: the shorter ones twice more, if the answer lacked the word.

@@ -213,9 +213,7 @@ def _three_turns(word: str) -> tuple[Message, ...]:
 
 
 def _sampling(rest: Rest) -> Sampling:
-    """Four answers to one open request at temperature 1; more at temperature 2 and without top_p and top_k while
-    all are alike.
-    """
+    """Four answers to one open request at temperature 1; hotter and unrestricted ones while all are alike."""
     asker, most = rest.asker, min(4, rest.at_once)
 
     def four(max_tokens: int, temperature: float, **fields: JsonValue) -> tuple[Exchange, ...]:

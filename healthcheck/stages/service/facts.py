@@ -115,8 +115,7 @@ class Service:
     def stop(self, grace_s: float = GRACE_S) -> Stopped:
         """End all processes of the launch; a second call returns the result of the first.
 
-        Sends SIGTERM to all, waits up to `grace_s` seconds, then sends SIGKILL; returns when the last process is
-        gone.
+        Sends SIGTERM, waits up to `grace_s` seconds, then sends SIGKILL; returns when the last process is gone.
         """
         if self._stopped is not None:
             return self._stopped

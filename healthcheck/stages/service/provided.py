@@ -1,8 +1,7 @@
 """Software of the service's image that this machine may lack: a launch that fails without it proves nothing.
 
 `vllm: not found` on a laptop is not a fault of a submission. It is a fault if the machine has vllm and deploy.sh
-loses it (another PATH, an empty environment), so the kit looks on the machine for the software that the log reports
-missing.
+loses it (another PATH, an empty environment), so the kit looks for software that the log reports missing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Decides whether the server is ready. Only a correct streamed completion counts: ports and model lists answer
-earlier.
-"""
+"""Decides whether the server is ready. Only a correct streamed completion counts: model lists answer earlier."""
 
 from __future__ import annotations
 
@@ -39,8 +37,7 @@ def base_url(listeners: tuple[Listener, ...], port: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """The result of one attempt: whether the server is ready, the model name that was sent, and the answer if it is
-    not.
+    """One attempt: whether the server is ready, the model name that was sent, and the answer if it is not.
 
     `listed`: whether the server listed this name; a gateway without a backend lists none yet.
     """

@@ -185,8 +185,7 @@ def _not_cut(interview: Interview) -> Findings:
     """finish_reason "length" although nothing cut the answer.
 
     Neither its tokens nor its bytes reach max_tokens. The server's own limit would also have cut a longer answer,
-    and the end of the context one that takes more of it. If cut answers have zero tokens, the counts are
-    incomplete.
+    and the end of the context one that takes more of it. Cut answers of zero tokens mean incomplete counts.
     """
     counted = [(each, usage) for each in every_stream(interview) if (usage := _usage(interview, each))]
     cut = [(each, usage) for each, usage in counted if each.folded.finish_reason == "length"]

@@ -107,7 +107,7 @@ def _lost(foreign: Foreign) -> str:
 
 
 def _lacks(text: str, whole: str) -> str:
-    """The part of `whole` missing in `text`, except a last token (endpoint/stream-equals-plain) or held-back text."""
+    """The part of `whole` missing in `text`, except a last token (endpoint/stream-equals-plain) or held text."""
     few = len(whole) - len(text) <= _HELD_BACK
     only_shorter = text and whole.startswith(text) and (few or not text.isascii())
     return "" if only_shorter else loses(text, whole)
