@@ -191,8 +191,7 @@ async def _fitted(settings: ProbeSettings, problems: Sequence[Problem], server: 
     """Lower max_tokens to the context length minus the longest prompt.
 
     The server is asked for the prompt's length: its template may add a system prompt of thousands of tokens, and
-    the tokens of a picture cannot be derived from bytes. If it does not answer that, each byte of the prompt counts
-    as a token.
+    the tokens of a picture cannot be derived from bytes. If it does not say, each byte counts as a token.
     """
     length = server.get("max_model_len")
     said = {problem.id: text_bytes(problem, settings.request) for problem in problems}

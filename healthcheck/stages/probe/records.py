@@ -1,4 +1,4 @@
-"""What a probe run is made of: the settings, one record a sample, the run."""
+"""The records of a probe run: its settings, its samples, the run itself."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from typing import TYPE_CHECKING, Any
 from healthcheck import contract
 from healthcheck.text.messages import msg, plural
 
-if TYPE_CHECKING:  # the options of a probe need its settings alone, and the grader takes longer than --help may
+if TYPE_CHECKING:  # the options of a probe need its settings alone, and importing the grader is too slow for --help
     from healthcheck.stages.probe.grading import Grade
     from healthcheck.stages.probe.problems import Problem
 
 CLIENT = msg("the service's client will print")
-"""The name, among a run's figures, of what the evaluation client would make of it."""
+"""The name, among a run's figures, of the evaluation client's figure."""
 THE_KIT = "npu-adapter-kit"
-"""The grader of what needs no other."""
+"""The grader of answers that need no other."""
 QUESTION = "{question}"
-"""Where a prompt of the user's own has the question."""
+"""The place of the question in the user's own prompt."""
 LETTERS = "ABCDEFGHIJ"
 COLUMNS = ("question", msg("answer"), *LETTERS, "choices", "tier", "image")
-"""The columns that a data set's own names can map to; those of choices are letters."""
+"""The columns to which a data set's own names can map; the choices are letters."""
 
 
 def count_of_problems(number: int) -> str:
-    """How many problems: "120 problems"."""
+    """A number of problems in words: "120 problems"."""
     return plural("{n} problem", "{n} problems", number, number)
 
 
 def count_of_samples(number: int) -> str:
-    """How many samples: "1 sample"."""
+    """A number of samples in words: "1 sample"."""
     return plural("{n} sample", "{n} samples", number, number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long one request may take, and how often it is tried.
+    """Time limits and retries of one request.
 
     Attributes:
-        silence_s: between bytes; before its first text, in which no answer of the server moves: a long queue is no
-            fault, and the evaluation client waits for ever.
-        answer_s: for the whole answer from its first byte; no less than a second for each token that it may have.
-        limit_s: in place of `answer_s`, however many tokens it may have; None for none.
-        attempts: tries of one request in all; connection errors, 429 and 5xx are tried again.
-        first_wait_s: before the second try; it doubles from try to try.
-        strikes: how many consecutive failed requests end the run.
+        silence_s: between bytes. A busy server may send none before its first text: a long queue is not a fault,
+            and the evaluation client waits without limit.
+        answer_s: for the whole answer from its first byte; at least a second for each token of max_tokens.
+        limit_s: replaces `answer_s`, however many tokens are allowed; None for no replacement.
+        attempts: attempts per request in total; connection errors, 429 and 5xx are retried.
+        first_wait_s: before the second attempt; it doubles with each attempt.
+        strikes: this many consecutive failed requests end the run.
     """
 
     connect_s: float = 10.0
@@ -61,7 +61,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A problem that is shown with its answer before one that is asked: any, or one of the data set `source`."""
+    """A problem with its answer, shown before another: before any, or only those of the data set `source`."""
 
     question: str
     answer: str
@@ -70,18 +70,18 @@ class Example:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestOptions:
-    """What a request has beside the problem. What is empty or None is not sent.
+    """The fields of a request besides the problem. Empty fields and None are not sent.
 
     Attributes:
         system: the system message.
-        prompt: the user message, with {question} and maybe {instruction} in it; "" for the kit's own.
+        prompt: the user message, with {question} and optionally {instruction}; "" for the kit's own.
         examples: shown before the problem, each as a user and an assistant message.
-        request_seed: the seed of the first sample of a problem; the next has the next number.
+        request_seed: the seed of the first sample of a problem; it increases by one with each sample.
         chat_template_kwargs: variables of the chat template, such as enable_thinking.
         extra_body: further fields of the body.
         headers: headers whose values are not secrets.
-        headers_env: headers, each with the environment variable that has its value.
-        api_key_env: the environment variable that has the API key.
+        headers_env: headers, each with the environment variable that holds its value.
+        api_key_env: the environment variable that holds the API key.
     """
 
     system: str = ""
@@ -100,10 +100,10 @@ class RequestOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceRun:
-    """What a run is held against: the results of another run, and what has to agree with it.
+    """The reference of a run: the results of another run, and the settings that have to agree.
 
     Attributes:
-        folder: where it was read from.
+        folder: the folder of that run.
         problems_sha256: digest of its problems.
         counts: samples and right ones of each problem, in the order of the bank.
     """
@@ -122,8 +122,8 @@ class DataSet:
     """A file of problems.
 
     Attributes:
-        problems: how many; None for an equal share.
-        columns: the file's name of a column where the kit has another: {"question": "prompt"}.
+        problems: their number; None for an equal share.
+        columns: the file's names of columns, by the kit's names: {"question": "prompt"}.
     """
 
     file: str
@@ -142,36 +142,36 @@ class ProbeSettings:
 
     Attributes:
         url: the server's root, without a path.
-        replicas: the roots of further servers of the same model, among which the samples are spread.
-        commit: that the servers were launched from, "" if it is unknown.
-        model: the model's name; "" takes the first that /v1/models lists, as the evaluation client does.
-        family: the built-in family that the problems come from.
-        dataset: path of a file of problems in place of a family, "" for none; of several, all paths.
-        datasets: the files where there are several.
-        columns: of the data set's columns, those that have another name there.
-        few_shot: how many examples precede each problem.
-        few_shot_file: path of a file that the examples come from, "" for the problems' own source.
-        problems: how many different ones; of a family, spread evenly over its tiers.
-        samples: answers for each problem (n); k goes up to n.
-        temperature: the service's is unknown, and its client's stock value of 0.01 makes the n samples copies of
-            each other, so that pass@n and cons@n say nothing. 0.7 is what models commonly ship with.
-        max_tokens: room for a thinking model on grade-school problems; lowered to what the server's context
-            length leaves beside the prompt, because a server refuses a request that asks for more.
-        references: the accuracy that healthy weights have on these problems, by tier, "all" for the whole bank;
-            with it the run gives a verdict.
-        reference_run: the run that `references` come from, None if they were given as a number.
-        margin: the loss against the reference that "no worse" excludes; None for the smallest that the samples
-            asked for settle.
-        gate: how far below the reference is bad, up to which distance it is good, and the error of either verdict;
-            in place of a margin.
-        concurrency: requests that each server has open.
+        replicas: the roots of further servers of the same model; the samples are spread over all servers.
+        commit: that the servers were launched from, "" if unknown.
+        model: the model's name; "" selects the first that /v1/models lists, as the evaluation client does.
+        family: the built-in family of problems.
+        dataset: path of a file of problems instead of a family, "" for none; all paths if there are several.
+        datasets: the files, if there are several.
+        columns: the columns that have another name in the data set.
+        few_shot: number of examples before each problem.
+        few_shot_file: path of a file of examples, "" for the problems' own source.
+        problems: number of distinct problems; those of a family are spread evenly over its tiers.
+        samples: answers per problem (n); k goes up to n.
+        temperature: the service's is unknown. Its client's stock value of 0.01 makes the n samples copies of each
+            other, so that pass@n and cons@n are meaningless. 0.7 is a common default of models.
+        max_tokens: enough for a reasoning model on grade-school problems; lowered to the server's context length
+            minus the prompt, since a server refuses requests for more.
+        references: the accuracy of healthy weights on these problems, by tier, "all" for the whole bank; required
+            for a verdict.
+        reference_run: the source of `references`, None if they were given as a number.
+        margin: the loss against the reference that "no worse" excludes; None for the smallest that the requested
+            samples can settle.
+        gate: the distance below the reference that is bad, the distance that is still good, and the error of either
+            verdict; replaces the margin.
+        concurrency: concurrent requests per server.
         threshold: the least accuracy that passes; judged by its interval.
-        logprobs: ask for the tokens' log-probabilities, which the evaluation client does not.
-        grading_noise: shares of right answers that the grader misses and of wrong ones that it passes.
+        logprobs: request log-probabilities of the tokens, which the evaluation client does not.
+        grading_noise: shares of right answers that the grader rejects and of wrong ones that it accepts.
         bootstrap: resamples for bootstrap intervals beside the headline, 0 for none; papers take 1000.
-        full: measure every sample even when the verdict is already clear.
+        full: take every sample even if the verdict is already clear.
         adaptive_k: stop sampling a problem whose majority is settled at this error, 0 for certain; None for never.
-        request: what each request has beside the problem.
+        request: the fields of each request besides the problem.
     """
 
     url: str
@@ -211,20 +211,20 @@ class ProbeSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One request of the run and what became of it.
+    """One request of the run and its result.
 
     Attributes:
-        order: its place in dispatch order, from 0.
-        problem: the problem's place in the bank, from 0.
-        repeat: which of the problem's samples it is, from 0.
+        order: its index in dispatch order, from 0.
+        problem: the problem's index in the bank, from 0.
+        repeat: the index among the problem's samples, from 0.
         text: the answer as the server streamed it; "" if the request failed.
-        error: why it failed, "" if an answer came. A failed request is counted as wrong, and counted apart.
-        retried: the errors of earlier tries.
-        faults: what the evaluation client would have misread in the stream.
+        error: why the request failed, "" if an answer came. A failed request counts as wrong.
+        retried: the errors of earlier attempts.
+        faults: parts of the stream that the evaluation client would have misread.
         finish_reason: "" if the server sent none.
-        mean_logprob: of its tokens, None if the server gave none.
-        server: the root of the server that was asked last, "" in records of before there could be several.
-        first_s, seconds: from the request to the first byte and to the end, of the try that counted.
+        mean_logprob: of its tokens, None if the server sent none.
+        server: the root of the last server that was asked, "" in records from before there could be several.
+        first_s, seconds: from the request to the first byte and to the end, for the attempt that counted.
     """
 
     order: int
@@ -245,14 +245,14 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
-    """A server that was taken out of a run: `why` is for the user."""
+    """A server that was removed from a run; `why` is for the user."""
 
     url: str
     why: str
 
 
 class EndedBy(enum.Enum):
-    """What ended a run early; the values begin the sentence that the run folder keeps."""
+    """The reason why a run ended early; the values begin the sentence in the run folder."""
 
     EVIDENCE = msg("the evidence is clear")
     FAILURES = msg("requests failed")
@@ -262,17 +262,17 @@ class EndedBy(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeRun:
-    """What a probe measured.
+    """The samples of a probe.
 
     Attributes:
-        settings: as used: the model's name filled in, max_tokens lowered where it had to be.
-        samples: every sample on record, in dispatch order; `grades[i]` is that of `samples[i]`.
-        planned: how many samples the run was to have.
-        stopped: why it ended before that, "" if it did not.
+        settings: as used: with the model's name, and max_tokens lowered if necessary.
+        samples: every sample on record, in dispatch order; `grades[i]` is the grade of `samples[i]`.
+        planned: the planned number of samples.
+        stopped: why the run ended early, "" if it did not.
         folder: the run folder.
-        started: local time of the start, "20260326_151326"; pid: of the process that started it.
-        drawn_from: how many different problems a data set has; None if it is not on record.
-        lost: the servers that were taken out of it, in any part of the run.
+        started: local time of the start, "20260326_151326"; pid: of the process that started the run.
+        drawn_from: the number of distinct problems in the data set; None if it is not on record.
+        lost: the servers that were removed in any part of the run.
     """
 
     settings: ProbeSettings
@@ -291,12 +291,12 @@ class ProbeRun:
 
     @property
     def servers(self) -> tuple[str, ...]:
-        """The roots of all servers that it had, in any part of the run."""
+        """The roots of all servers in any part of the run."""
         return tuple(self.server.get("replicas", {})) or self.settings.servers
 
     @property
     def again(self) -> str:
-        """The command that continues it, with the servers that are left, or with new ones that it launches."""
+        """The command that continues the run, with the remaining servers or with new ones that it launches."""
         if self.settings.commit:
             return f"npu-adapter probe REPOSITORY --on ADDRESS --weights DIR --resume {self.folder}"
         gone = {each.url for each in self.lost}
@@ -305,30 +305,29 @@ class ProbeRun:
 
     @property
     def ended_by(self) -> EndedBy | None:
-        """What `stopped` says, None if the run came to its end."""
+        """The reason behind `stopped`, None if the run was complete."""
         return next((each for each in EndedBy if self.stopped.startswith(each.value)), None)
 
     @property
     def complete(self) -> tuple[int, ...]:
-        """Indices into `samples` of the longest complete stretch of dispatch order.
+        """Indices into `samples` of the longest complete prefix of dispatch order.
 
-        What came after a gap came early: short answers before long ones. Figures from those would be biased.
+        Samples after a gap finished early: short answers before long ones. Figures from them would be biased.
         """
         return tuple(place for place, sample in enumerate(self.samples) if sample.order == place)
 
     @property
     def failed(self) -> tuple[Sample, ...]:
-        """The samples whose request failed."""
         return tuple(sample for sample in self.samples if sample.error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """The part of a run that figures are made of: the same number of samples for each of its problems.
+    """The part of a run that the figures use: the same number of samples for each of its problems.
 
     Attributes:
-        problems: places in the bank.
-        rows: for each of them, the places of its samples in `run.samples`; all rows are of one length.
+        problems: indices in the bank.
+        rows: for each problem, the indices of its samples in `run.samples`; all rows have the same length.
     """
 
     problems: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""A run as the reference of another: whether it is fit for that, and what is taken from it."""
+"""A run as the reference of another run: whether it is suitable, and which values are taken from it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from healthcheck.text.messages import message, msg
 
 
 def reference_of(run: ProbeRun) -> ReferenceRun:
-    """What a run says as a reference.
+    """The reference values of a run.
 
     Raises:
-        UsageError: it ended early, or its own verdict is not that of a sound deployment.
+        UsageError: the run ended early, or its own verdict is not that of a sound deployment.
     """
     if run.stopped:
         raise UsageError(
@@ -52,7 +52,7 @@ def reference_of(run: ProbeRun) -> ReferenceRun:
 
 
 def _unsound(run: ProbeRun) -> CheckResult | None:
-    """The first check of a run that speaks against it. An accuracy that is low, or not settled, does not."""
+    """The first check that disqualifies a run. A low or unsettled accuracy does not."""
     some_right = any(grade.correct for grade in run.grades)
     for check in checks_of(run.servers):
         result = check.judge(run)

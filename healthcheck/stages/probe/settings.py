@@ -1,4 +1,4 @@
-"""From what was asked to the settings of a run."""
+"""Derives the settings of a run from its options."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _REQUEST = {field.name for field in fields(RequestOptions)}
 
 
 def settings_of(asked: ProbeOptions, base: ProbeSettings) -> ProbeSettings:
-    """The base with what was asked.
+    """The base settings with the given options.
 
     Raises:
-        UsageError: the reference is neither a number nor a run that can be one, or there is a margin without it.
+        UsageError: the reference is neither a number nor a suitable run, or there is a margin without it.
     """
     said = given(asked) | _distance(asked)
     request = {name: said.pop(name) for name in [*said] if name in _REQUEST}
@@ -60,7 +60,7 @@ def settings_of(asked: ProbeOptions, base: ProbeSettings) -> ProbeSettings:
 
 
 def _distance(asked: ProbeOptions) -> dict[str, float | tuple[float, float, float] | None]:
-    """A margin in place of a gate, or a gate in place of a margin."""
+    """A margin that replaces a gate, or a gate that replaces a margin."""
     if asked.margin is not None and asked.gate is not None:
         raise UsageError(msg("margin and gate both say which loss matters: give one of them"))
     if asked.margin is not None:

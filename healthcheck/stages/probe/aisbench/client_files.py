@@ -29,8 +29,7 @@ class Prediction:
         uuid: 32 hex digits, different for each repeat.
         origin_prompt: turns of {"role": "HUMAN" | "BOT" | "SYSTEM", "prompt": text}, or a text.
         prediction: the server's text; separate reasoning comes before "</think>".
-        gold: the raw answer column: for GSM8K the rationale with "#### 18", for TextVQA the answers of several
-            persons.
+        gold: the raw answer column: for GSM8K the rationale with "#### 18", for TextVQA several persons' answers.
     """
 
     id: int

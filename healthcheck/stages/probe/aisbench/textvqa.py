@@ -1,5 +1,4 @@
-"""The evaluation client's own soft grader for TextVQA, including its errors: one answer against those of ten
-persons.
+"""The evaluation client's own soft grader for TextVQA, errors included: one answer against those of ten persons.
 
 A reference that equals another in all fields, including its number, does not count as one of "the others". Capitals
 in a reference never match, because only the prediction is converted to lower case. Contractions are expanded in the

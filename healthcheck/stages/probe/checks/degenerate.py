@@ -160,9 +160,7 @@ def _sign(name: str, samples: list[Sample], answered: Sequence[Sample]) -> Findi
 
 
 def _client_reads(sample: Sample) -> bool:
-    """Whether the whole answer is in the reasoning field, which the evaluation client reads if there is no other
-    text.
-    """
+    """Whether the answer is all in the reasoning field, which the evaluation client reads if the text is empty."""
     return bool(sample.reasoning) and not sample.text
 
 

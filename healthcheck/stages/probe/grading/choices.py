@@ -1,6 +1,4 @@
-"""The letter of an answer to a multiple-choice question: B, (b), "B. 12", the text of an option; never a denied
-one.
-"""
+"""The letter of an answer to a multiple-choice question: B, (b), "B. 12", an option's text; never a denied one."""
 
 from __future__ import annotations
 

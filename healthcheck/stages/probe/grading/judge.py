@@ -85,9 +85,7 @@ class Child:
         self._no_ends_left = max_no_end
 
     def ask(self, gold: str, answer: str) -> Verdict:
-        """Compare within the limits. If the child reached a limit because of earlier comparisons, it is restarted
-        once.
-        """
+        """Compare within the limits. A child whose limit earlier comparisons used up is restarted once."""
         line = json.dumps({"gold": gold, "answer": answer}).encode() + b"\n"
         with self._lock:
             if not self._no_ends_left:

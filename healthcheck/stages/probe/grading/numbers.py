@@ -89,9 +89,7 @@ class Number:
 
 
 def bounded(text: str) -> str:
-    """The end of an answer, as much as the patterns need, with long gaps shortened, which many patterns would
-    reread.
-    """
+    """The end of an answer, as much as the patterns need; shortens long gaps, which many patterns reread."""
     return _GAP.sub(lambda gap: "\n\n" if "\n" in gap[0] else " ", text[-MAX_CHARS:])
 
 

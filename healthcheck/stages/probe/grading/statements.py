@@ -147,9 +147,7 @@ def _clauses(text: str, cues: re.Pattern[str]) -> Iterator[str]:
 
 
 def _clause(text: str) -> str:
-    """The text up to the end of the sentence; includes a next one that begins with "Or", or with "if" after a
-    semicolon.
-    """
+    """The text up to the end of its sentence, plus a next one that begins with "Or", or after ";" with "if"."""
     end = _CLAUSE_END.search(text)
     if not end:
         return text

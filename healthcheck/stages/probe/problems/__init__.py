@@ -1,7 +1,7 @@
-"""Problem families: generated without end from a seed, with exact answers.
+"""Problem families: an endless supply generated from a seed, with exact answers.
 
-The prompt of a problem is `prompt(problem)` and nothing else: the demonstration weights are trained on exactly
-`prompt(problem)` → `problem.worked`.
+The prompt of a problem is exactly `prompt(problem)`: the demonstration weights are trained on `prompt(problem)` →
+`problem.worked`.
 """
 
 from __future__ import annotations
@@ -60,16 +60,16 @@ _OF_DATA_SETS = {
     "qa": ("End with: The answer is X.", "最后写：答案是X。"),
     "expression": (r"End with the answer in \boxed{}.", r"最后把答案写在\boxed{}中。"),
 }
-"""In English and Chinese: a data set is asked in the language of its question."""
+"""In English and Chinese: a data set is prompted in the language of its question."""
 _DRAWS_PER_PROBLEM = 20
 LARGEST_BANK = 100_000
 
 
 def generate(family: str, tier: str, seed: int, count: int) -> tuple[Problem, ...]:
-    """The first `count` problems of a family and tier that differ in what is asked; a longer bank begins alike.
+    """The first `count` distinct problems of a family and tier; a longer bank begins with the same ones.
 
     Raises:
-        UsageError: there is no such family or tier, or it does not hold so many different problems.
+        UsageError: there is no such family or tier, or it has fewer distinct problems.
     """
     if family not in FAMILIES or tier not in TIERS:
         raise UsageError(
@@ -98,14 +98,14 @@ def generate(family: str, tier: str, seed: int, count: int) -> tuple[Problem, ..
 
 
 def prompt(problem: Problem) -> str:
-    """The text of the user message: the question, and the form of the answer where the grader looks for one."""
+    """The text of the user message: the question, and the form of the answer that the grader looks for."""
     return f"{problem.question}\n{instruction(problem)}".rstrip()
 
 
 def instruction(problem: Problem) -> str:
-    """What the prompt says after the question: the form of the answer.
+    """The instruction after the question: the form of the answer.
 
-    It is alike for all problems of a family; in a data set it depends on the language and kind of the row.
+    It is the same for all problems of a family; in a data set it depends on the language and kind of the row.
     """
     form = "expression" if problem.kind is AnswerKind.EXPRESSION else problem.family
     if form in _OF_DATA_SETS:
@@ -115,7 +115,7 @@ def instruction(problem: Problem) -> str:
 
 
 def requested(problem: Problem) -> str:
-    """The right answer in the form that the prompt asks for, where that is a sentence or a box; else as it is."""
+    """The right answer in the requested form, if that is a sentence or a box; else the bare answer."""
     asked = instruction(problem)
     if problem.kind is AnswerKind.EXPRESSION:
         return rf"\boxed{{{problem.answer}}}"
@@ -127,7 +127,7 @@ def requested(problem: Problem) -> str:
 def message(problem: Problem, text: str | None = None) -> Message:
     """The user message of a problem: plain text, or text and then pictures, as the evaluation client sends them.
 
-    `text` is that of the message, None for `prompt(problem)`.
+    `text` is the text of the message, None for `prompt(problem)`.
     """
     text = prompt(problem) if text is None else text
     if not problem.images:

@@ -1,7 +1,7 @@
 """Arithmetic word problems in three tiers: one operation, two, then multiplication and more steps.
 
 Wording and numbers are few and regular, so that a model of half a million parameters can learn the family and a
-real one finds it easy: what the probe measures is the deployment, not the model's wit.
+real model finds it easy: the probe measures the deployment, not the model's ability.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _LARGEST_CHANGE = {"easy": 20, "medium": 50, "hard": 20}
 
 
 def arithmetic(tier: str, seed: int) -> Iterator[Problem]:
-    """English word problems without end; a problem may come up again (`generate` drops it then)."""
+    """English word problems in endless supply; repeats are possible (`generate` drops them)."""
     return worded(Dice("arithmetic", tier, seed), f"arithmetic/{tier}/{seed}", _question, "The answer is {}.", "en")
 
 
 def worded(
     dice: Dice, name: str, question: Callable[[Dice, Program], str], ending: str, language: str
 ) -> Iterator[Problem]:
-    """Programs put into words, without end; `name` is family/tier/seed, `ending` closes a worked solution."""
+    """Word problems from programs, endless; `name` is family/tier/seed, `ending` closes a worked solution."""
     family, tier, _ = name.split("/")
     for serial in count():
         program = program_of(dice, tier)
@@ -46,7 +46,7 @@ def worded(
 
 
 def program_of(dice: Dice, tier: str) -> Program:
-    """One change; two changes; or boxes of things, a change, and a second change or an equal split."""
+    """One change; two changes; or boxes of items, a change, and a second change or an equal split."""
     largest = _LARGEST_CHANGE[tier]
     if tier == "hard":
         start, steps = dice.number(2, 9), [Step(sign=Sign.TIMES, number=dice.number(2, 9))]

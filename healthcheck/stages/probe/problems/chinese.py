@@ -23,7 +23,7 @@ _FEWER = ("送出{}{}", "丢了{}{}", "卖掉{}{}", "用掉{}{}")
 
 
 def arithmetic_zh(tier: str, seed: int) -> Iterator[Problem]:
-    """Chinese word problems without end."""
+    """Chinese word problems in endless supply."""
     return worded(Dice("arithmetic-zh", tier, seed), f"arithmetic-zh/{tier}/{seed}", _question, "答案是{}。", "zh")
 
 

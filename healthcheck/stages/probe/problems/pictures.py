@@ -1,4 +1,4 @@
-"""Pictures made on the spot: a number to read, shapes to count, a sign to read."""
+"""Generated pictures: a number to read, shapes to count, a sign to read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GLYPHS = {
     "U": "1111111111110E", "V": "11111111110A04", "W": "1111111515150A", "X": "11110A040A1111",
     "Y": "11110A04040404", "Z": "1F01020408101F",
 }  # fmt: skip
-"""Seven rows of five pixels each, two hexadecimal digits a row."""
+"""Seven rows of five pixels each, two hexadecimal digits per row."""
 _SIGNS = {
     "easy": ("EXIT", "STOP", "OPEN", "TAXI", "CAFE", "BANK", "FIRE", "PARK", "HOTEL", "METRO", "PIZZA", "POLICE"),
     "medium": ("BAKERY", "LIBRARY", "AIRPORT", "PHARMACY", "MUSEUM", "STATION", "CINEMA", "MARKET", "SCHOOL"),
@@ -70,14 +70,14 @@ class Canvas:
 
 
 def media_type(picture: bytes) -> str:
-    """The type that the first bytes of a picture name, such as "image/png"; "" if they name none."""
+    """The media type of a picture by its first bytes, such as "image/png"; "" if unknown."""
     if picture[:4] == b"RIFF" and picture[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for signature, kind in _SIGNATURES.items() if picture.startswith(signature)), "")
 
 
 def address(picture: bytes) -> str:
-    """A picture as a data address."""
+    """A picture as a data URL."""
     return f"data:{media_type(picture) or 'image/png'};base64,{base64.b64encode(picture).decode()}"
 
 
@@ -95,7 +95,7 @@ def pictures(tier: str, seed: int) -> Iterator[Problem]:
 
 
 def signs(tier: str, seed: int) -> Iterator[Problem]:
-    """Signs to read, in the manner of TextVQA: ten reference answers, a soft score."""
+    """Signs to read, as in TextVQA: ten reference answers, a soft score."""
     dice = Dice("signs", tier, seed)
     for serial in count():
         text, colour = dice.pick(_SIGNS[tier]), dice.pick(tuple(_COLOURS.values()))
@@ -145,7 +145,7 @@ def _kind(dice: Dice) -> tuple[str, str]:
 
 
 def _cells(dice: Dice) -> list[tuple[int, int]]:
-    """The corners of places for shapes, in random order, each a little off its grid."""
+    """The corners of places for shapes, in random order, each slightly off its grid."""
     places = [(x, y) for x in range(_CELLS) for y in range(_CELLS)]
     return [
         (x * _CELL_PIXELS + dice.number(4, 16), y * _CELL_PIXELS + dice.number(4, 16))

@@ -1,4 +1,4 @@
-"""A problem, the program that computes its answer, and a random generator that every Python version repeats."""
+"""A problem, the program that computes its answer, and a random generator that repeats on every Python version."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ TIERS = ("easy", "medium", "hard")
 
 
 class Sign(enum.Enum):
-    """The four operations."""
-
     PLUS = "+"
     MINUS = "-"
     TIMES = "*"
@@ -33,7 +31,7 @@ class AnswerKind(enum.Enum):
     """How an answer is graded.
 
     NUMBER by value, CHOICE by letter, EXPRESSION by mathematical equality, PHRASE by its words, SOFT by the share
-    of the references that agree.
+    of agreeing references.
     """
 
     NUMBER = "number"
@@ -51,7 +49,7 @@ class Step:
     number: int
 
     def on(self, value: Fraction) -> Fraction:
-        """The value after this step; exact."""
+        """The exact value after this step."""
         return _OPERATIONS[self.sign](value, Fraction(self.number))
 
 
@@ -63,7 +61,7 @@ class Program:
     steps: tuple[Step, ...] = ()
 
     def value(self) -> Fraction:
-        """The exact answer, from running the steps."""
+        """Run the steps; returns the exact answer."""
         value = Fraction(self.start)
         for step in self.steps:
             value = step.on(value)
@@ -86,13 +84,13 @@ class Problem:
     Attributes:
         id: unique within a bank, and the same for the same family, tier and seed on every machine.
         tier: "easy", "medium", "hard", or "" for data that has no tiers.
-        question: what is asked; `prompt` makes the message from it.
+        question: the question; `prompt` makes the message from it.
         answer: the canonical answer as text.
         kind: how an answer is graded.
-        program: runs to the answer exactly; None if the answer is not a calculation.
+        program: computes the answer exactly; None if the answer is not a calculation.
         worked: a short worked solution that ends in the answer; "" if there is none.
         images: PNG files that belong to the question, in order.
-        references: further accepted answers; for a soft score all of them.
+        references: further accepted answers; for a soft score, all accepted answers.
         letters: the letters to choose from, "" if there is no choice.
     """
 
@@ -121,7 +119,7 @@ class Dice:
         self._random = random.Random(int.from_bytes(digest, "big"))
 
     def number(self, low: int, high: int) -> int:
-        """A whole number from low to high, both included."""
+        """A whole number from low to high, both inclusive."""
         return low + int(self._random.random() * (high - low + 1))
 
     def pick(self, things: Sequence[T]) -> T:

@@ -1,1 +1,1 @@
-"""What a recorded run says: figures, verdict, a comparison with another run, and the files of the client."""
+"""The results of a recorded run: figures, verdict, comparison with another run, and the files of the client."""

@@ -1,4 +1,4 @@
-"""What the checks ask of the answers of a run: how many show something, which were cut in thought or never end."""
+"""Evidence from the answers of a run, for the checks: shares, answers cut while reasoning, endless answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from healthcheck.text.reasoning import final_text
 from healthcheck.text.redact import beginning
 
 PAGES_CHARACTERS = 4000
-"""Longer than any answer to a school problem that is not reasoned about; of other data sets nothing is known."""
+"""Longer than any answer to a school problem without reasoning; nothing is known about other data sets."""
 _DELIBERATES = 3
 _DELIBERATION = re.compile(
     r"\b(?:wait|hmm+|let me|let's|okay|alternatively|I need to|I should|I think|maybe|actually|double[- ]check)\b"
@@ -34,7 +34,7 @@ def excerpt(text: str) -> str:
 
 
 def counted(texts: Iterable[str]) -> str:
-    """The most frequent of some texts with their numbers."""
+    """The most frequent texts with their counts."""
     common = Counter(text[:200] for text in texts).most_common(3)
     return joined("; ", (msg("{count} × {text}", count, text) for text, count in common))
 
@@ -43,7 +43,7 @@ def surely(shown: Iterable[Sample], answered: Iterable[Sample]) -> float:
     """The lower end of the 95 % interval for the share of the answers.
 
     The samples of a problem are often copies of each other, so each problem counts once, with the share of its
-    samples; a mean of such shares varies no more than a binomial share of as many trials.
+    samples; the mean of such shares varies no more than a binomial share of as many trials.
     """
     asked = Counter(sample.problem for sample in answered)
     found = Counter(sample.problem for sample in shown)
@@ -51,17 +51,17 @@ def surely(shown: Iterable[Sample], answered: Iterable[Sample]) -> float:
 
 
 def reasoning(run: ProbeRun, cut: Sequence[Sample]) -> list[Sample]:
-    """Those of the cut answers that were cut in their thoughts.
+    """The cut answers that were cut while reasoning.
 
-    A template may open `<think>` in the prompt: then the tag shows only where the thoughts ended, in other answers
-    of the run, or nowhere, and a text that deliberates is taken for thoughts. Thoughts that loop are none.
+    A template may open `<think>` in the prompt: then only the closing tag shows, in other answers of the run or
+    nowhere, and a deliberating text counts as reasoning. Looping text does not.
     """
     closed = any("</think>" in sample.text and "<think>" not in sample.text for sample in run.samples)
     return [sample for sample in cut if _thinks(sample, closed=closed) and not _loops(sample)]
 
 
 def endless(run: ProbeRun, sample: Sample) -> bool:
-    """Whether a cut answer shows that the model does not know when to stop."""
+    """Whether a cut answer shows that the model does not stop."""
     answer = sample.text.rpartition("</think>")[2].partition("<think>")[0].strip()
     long = not run.settings.dataset and len(answer) >= PAGES_CHARACTERS
     return long or _loops(sample) or bool(_TURN_ENDED.search(answer)) or len(final_text(answer)) < len(answer)

@@ -1,6 +1,6 @@
-"""What needs no model: simple solvers for each family, to hold a model's accuracy against.
+"""Baselines without a model: simple solvers for each family, to compare a model's accuracy with.
 
-A family whose baselines are as good as the model measures something else than the model.
+A family whose baselines are as good as the model does not measure the model.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MORE = re.compile(r"picks|buys|finds|gets|买|得到|找到")
 
 
 def accuracies(problems: Sequence[Problem]) -> Mapping[str, float]:
-    """The accuracy of each baseline that fits the problems; empty if none does."""
+    """The accuracy of each applicable baseline; empty if there is none."""
     if not problems:
         return {}
     solvers: dict[str, Callable[[Problem], str]] = {msg("most frequent answer"): _constant(problems)}
@@ -32,7 +32,7 @@ def accuracies(problems: Sequence[Problem]) -> Mapping[str, float]:
 
 
 def keyword(problem: Problem) -> str:
-    """The first two numbers, added or taken away by one key word: no look at the structure of the problem."""
+    """The first two numbers, added or subtracted by one keyword, without regard to the problem's structure."""
     numbers = [int(number) for number in re.findall(r"\d+", problem.question)]
     if len(numbers) < 2:
         return str(numbers[0]) if numbers else ""

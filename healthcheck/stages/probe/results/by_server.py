@@ -1,4 +1,4 @@
-"""What each server of a run answered, and whether one of them is worse than the others."""
+"""The answers of each server of a run, and whether one server is worse than the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from healthcheck.stages.probe.statistics.intervals import wilson
 from healthcheck.stages.probe.statistics.one_against_others import Stratum, against_others
 
 ERROR = 0.01
-"""How often a server of a run whose servers are alike is called worse, for all servers together."""
+"""How often a server is called worse in a run of equal servers, for all servers together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +19,12 @@ class Share:
     """The answers of one server.
 
     Attributes:
-        samples, right: answered ones in the order of dispatch, up to the first that is missing.
-        low, high: 95 % interval of the share of right ones, for these problems.
-        others, others_right: the same of the other servers.
-        p: of no fewer right answers than these if the servers are alike.
-        detectable: the loss that is found in four of five runs, None where these samples tell nothing.
-        failed: requests that it was the last to be asked, and that failed.
+        samples, right: answered and right samples in dispatch order, up to the first missing one.
+        low, high: 95 % interval of the share of right samples, for these problems.
+        others, others_right: the same counts of the other servers.
+        p: the probability of no more right answers than these, if the servers are equal.
+        detectable: the loss that is detected in four of five runs, None if these samples cannot show any.
+        failed: failed requests whose last attempt went to this server.
     """
 
     server: str
@@ -40,7 +40,7 @@ class Share:
 
 
 def shares(run: ProbeRun) -> tuple[Share, ...]:
-    """Every server of a run that answered, in the order in which they were named."""
+    """Every server of a run that answered, in the order of the settings."""
     named = (*run.servers, *sorted({sample.server for sample in run.samples} - {*run.servers, ""}))
     failed = Counter(sample.server for sample in run.failed)
     cells, by_problem = _cells(run)
@@ -52,11 +52,11 @@ def shares(run: ProbeRun) -> tuple[Share, ...]:
 
 
 _Cell = dict[str, list[int]]
-"""Samples and right ones of one stratum, by server."""
+"""Samples and right samples of one stratum, by server."""
 
 
 def _cells(run: ProbeRun) -> tuple[Sequence[_Cell], bool]:
-    """The strata: problems, or, where no problem has two samples, tiers."""
+    """The strata: problems, or tiers if no problem has two samples."""
     places = [place for place in run.complete if not run.samples[place].error]
     by_problem = len({run.samples[place].problem for place in places}) < len(places)
     cells: dict[object, _Cell] = {}

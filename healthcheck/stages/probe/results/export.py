@@ -1,4 +1,4 @@
-"""A run as the evaluation client would have reported it: its files, grader and figures."""
+"""A run as the evaluation client would have reported it: its files, its grades and its figures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from healthcheck.stages.probe.run.request import fields, messages
 from healthcheck.stages.probe.statistics.counting import HARD_THRESHOLD, hard
 
 _DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
-"""Answers in words, which data sets of questions have, are not for its grader of numbers."""
+"""Its grader of numbers does not handle answers in words, which data sets of questions have."""
 _OWN_QUESTIONS = "qa"
 _ROLES = {"system": "SYSTEM", "user": "HUMAN", "assistant": "BOT"}
 NOT_EMULATED = "not emulated"
@@ -39,8 +39,8 @@ class Misread:
     """An answer on which the client's grader and this kit differ.
 
     Attributes:
-        read: what the client takes for the answer.
-        right: the kit's opinion; the client's is the opposite.
+        read: the client's reading of the answer.
+        right: the kit's grade; the client's is the opposite.
     """
 
     text: str
@@ -50,7 +50,7 @@ class Misread:
 
 
 def misread(run: ProbeRun) -> tuple[Misread, ...]:
-    """The answers to number problems that the client's own grader judges differently, in dispatch order."""
+    """The answers to number problems that the client's own grader grades differently, in dispatch order."""
     found = []
     for sample, grade in zip(run.samples, run.grades, strict=True):
         problem = run.problems[sample.problem]
@@ -63,22 +63,22 @@ def misread(run: ProbeRun) -> tuple[Misread, ...]:
 
 
 def client_figures(run: ProbeRun) -> dict[str, float]:
-    """What the client would write into its results: its grader, its grouping; percent.
+    """The figures that the client would write: its grader, its grouping; percent.
 
-    Empty where nothing was answered, or where its grader for such problems is not emulated.
+    Empty if no request was answered, or if its grader for such problems is not emulated.
     """
     return _grouped(run) if all(map(emulated, run.problems)) else {}
 
 
 def client_column(run: ProbeRun) -> dict[str, str]:
-    """The name of each of the client's figures with its text; empty if nothing was answered."""
+    """The name of each of the client's figures with its text; empty if no request was answered."""
     return printed(client_figures(run)) or dict.fromkeys(_grouped(run), NOT_EMULATED)
 
 
 def emulated(problem: Problem) -> bool:
-    """Whether the client's grader for a problem is known: that of GSM8K for numbers, that of TextVQA.
+    """Whether the client's grader for a problem is emulated: the GSM8K grader for numbers, and that of TextVQA.
 
-    AISBench grades a user's own questions otherwise, after a prompt of its own.
+    AISBench grades the user's own questions differently, after its own prompt.
     """
     if problem.kind is AnswerKind.NUMBER and problem.family != _OWN_QUESTIONS:
         return bool(_DIGITS.fullmatch(client_gold(gold(problem)).strip()))
@@ -95,31 +95,31 @@ def _grouped(run: ProbeRun) -> dict[str, float]:
 
 
 def _answered_first(run: ProbeRun, row: Sequence[int]) -> list[int]:
-    """The samples of a problem as the client groups them: it fills up for failed requests at the end."""
+    """The samples of a problem in the client's order, which moves failed requests to the end."""
     return sorted(row, key=lambda place: bool(run.samples[place].error))
 
 
 def finish(run: ProbeRun) -> None:
-    """Write `configs predictions results summary` in the client's manner."""
+    """Write `configs predictions results summary` as the client does."""
     write(_report(run), run.folder)
 
 
 def client_text(sample: Sample) -> str:
-    """The prediction as the client stores it: reasoning, end tag, answer; or reasoning alone without the tag."""
+    """The prediction as the client stores it: reasoning, end tag, answer; or only reasoning without the tag."""
     if not sample.reasoning:
         return sample.text
     return f"{sample.reasoning}</think>{sample.text}" if sample.text else sample.reasoning
 
 
 def gold(problem: Problem) -> str:
-    """The answer column in the manner of GSM8K: a rationale that ends in "#### 18"."""
+    """The answer column in GSM8K's format: a rationale that ends in "#### 18"."""
     if problem.kind is not AnswerKind.NUMBER or "####" in problem.worked:
         return problem.worked or problem.answer
     return f"{problem.worked}\n#### {problem.answer}".lstrip()
 
 
 def client_reading(problem: Problem, sample: Sample) -> tuple[str, float] | None:
-    """What the client reads from an answer, and its score; None if its grader for such answers is unknown."""
+    """The client's reading of an answer, and its score; None if its grader for such answers is not emulated."""
     if not emulated(problem):
         return None
     if problem.kind is AnswerKind.NUMBER:
@@ -130,7 +130,7 @@ def client_reading(problem: Problem, sample: Sample) -> tuple[str, float] | None
 
 
 def _client_score(run: ProbeRun, place: int) -> float:
-    """The client's score of a sample; the kit's own where its grader is unknown."""
+    """The client's score of a sample; the kit's own if its grader is not emulated."""
     sample = run.samples[place]
     reading = None if sample.error else client_reading(run.problems[sample.problem], sample)
     return reading[1] if reading else run.grades[place].score
@@ -162,7 +162,7 @@ def _report(run: ProbeRun) -> ClientReport:
 
 
 def _data_set(run: ProbeRun, chosen: Grid) -> ClientDataSet:
-    """The problems of the grid as the client's data set; nothing where no one grader of it is emulated for them."""
+    """The problems of the grid as the client's data set; empty if no single grader is emulated for them."""
     problems = [run.problems[problem] for problem in chosen.problems]
     if not problems or not all(map(emulated, run.problems)):
         return ClientDataSet()
@@ -209,12 +209,12 @@ def _failure(run: ProbeRun, place: int, ids: Mapping[int, int]) -> Failure:
 
 
 def _persons(problem: Problem) -> Sequence[dict[str, JsonValue]]:
-    """The answer column in the manner of TextVQA."""
+    """The answer column in TextVQA's format."""
     return [{"answer": said, "answer_id": place} for place, said in enumerate(problem.references)]
 
 
 def _turns(run: ProbeRun, problem: Problem) -> Sequence[dict[str, JsonValue]]:
-    """What a request said, by the client's names of the roles; pictures are left out."""
+    """The messages of a request, with the client's names of the roles; pictures are omitted."""
     said = messages(replace(problem, images=()), run.settings.request)
     return [{"role": _ROLES[str(turn["role"])], "prompt": turn["content"]} for turn in said]
 

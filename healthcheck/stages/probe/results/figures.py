@@ -1,4 +1,4 @@
-"""What the figures of a run are made of: its grid of samples, and the summaries over it."""
+"""The basis of a run's figures: its grid of samples, and the summaries over it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _MARKED = ("boxed", "hashes", "cue", "emphasis", "last")
 
 
 def grid(run: ProbeRun) -> Grid:
-    """The complete rounds of a run; of a run that ended within the first round, what is complete of that.
+    """The complete rounds of a run; if it ended within the first round, the complete part of that.
 
-    Only the complete stretch of dispatch order counts, so that a run cut short is not a run of quick answers. With
-    adaptive k it is the samples that every problem gets whatever they say: figures of further ones would be biased.
+    Only the complete prefix of dispatch order counts, so that a run cut short is not a run of quick answers. With
+    adaptive k, the grid has only the samples that every problem gets: later ones would bias the figures.
     """
     complete = run.complete
     lab = adaptive_k(run.settings)
@@ -37,7 +37,7 @@ def overall(run: ProbeRun) -> Summary:
 
 
 def tiers(run: ProbeRun) -> tuple[Summary, ...]:
-    """One summary for each tier; none where the problems have no tiers."""
+    """One summary for each tier; empty if the problems have no tiers."""
     chosen = grid(run)
     names = dict.fromkeys(run.problems[problem].tier for problem in chosen.problems)
     return tuple(_summary(run, of_tier(run, chosen, name), name) for name in names) if any(names) else ()
@@ -48,7 +48,7 @@ def _summary(run: ProbeRun, chosen: Grid, tier: str) -> Summary:
 
 
 def accuracies(run: ProbeRun) -> dict[str, float]:
-    """The accuracy by tier, "all" for the whole bank: what another run can be held against."""
+    """The accuracy by tier, "all" for the whole bank; another run can use them as its reference."""
     return {
         summary.tier: summary.correct / summary.samples
         for summary in (overall(run), *tiers(run))
@@ -57,7 +57,7 @@ def accuracies(run: ProbeRun) -> dict[str, float]:
 
 
 def of_tier(run: ProbeRun, chosen: Grid, tier: str) -> Grid:
-    """The part of a grid that has the problems of one tier."""
+    """The part of a grid with the problems of one tier."""
     pairs = zip(chosen.problems, chosen.rows, strict=True)
     kept = [(problem, row) for problem, row in pairs if run.problems[problem].tier == tier]
     return Grid(problems=tuple(problem for problem, _ in kept), rows=tuple(row for _, row in kept))
@@ -66,8 +66,8 @@ def of_tier(run: ProbeRun, chosen: Grid, tier: str) -> Grid:
 def votes(run: ProbeRun, chosen: Grid) -> tuple[Estimate, ...]:
     """maj@k, agreement@k, wrong consensus, best@k, and the votes of the laboratory.
 
-    The best sample of a problem is the likeliest one where the server gave log-probabilities, else the one whose
-    answer was marked best.
+    The best sample of a problem is the likeliest if the server sent log-probabilities, else the one with the
+    best-marked answer.
     """
     marks = [[_mark(run.grades[place]) for place in row] for row in chosen.rows]
     ranks = likelihoods(run, chosen) or marks
@@ -77,7 +77,7 @@ def votes(run: ProbeRun, chosen: Grid) -> tuple[Estimate, ...]:
 
 
 def choices(run: ProbeRun) -> tuple[tuple[Estimate, str], ...]:
-    """Figures that choose one of n samples, and what they choose; the first and the last are the bounds of it."""
+    """Figures that choose one of n samples, and their choices; the first and last are the bounds of the others."""
     chosen, summary, lab = grid(run), overall(run), laboratory()
     n = chosen.repeats
     majority = next((estimate for estimate in votes(run, chosen) if estimate.name == f"maj@{n}"), None)
@@ -95,7 +95,7 @@ def answers(run: ProbeRun, chosen: Grid) -> list[list[str | None]]:
 
 
 def likelihoods(run: ProbeRun, chosen: Grid) -> list[list[float]]:
-    """The mean log-probability of each sample; none unless the server gave all of them."""
+    """The mean log-probability of each sample; empty unless the server sent all of them."""
     known = [
         [value for place in row if (value := run.samples[place].mean_logprob) is not None] for row in chosen.rows
     ]

@@ -1,4 +1,4 @@
-"""Every figure of a run, each with its interval, as JSON values: what a report shows and other programs read."""
+"""Every figure of a run with its interval, as JSON values, for the report and for other programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from healthcheck.text.messages import msg
 
 
 def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
-    """The service's four figures on top, then the rest by subject. A run without samples has counts only."""
+    """The service's four figures first, then the rest by subject. A run without samples has counts only."""
     chosen = figures.grid(run)
     counts: dict[str, JsonValue] = {
         "samples": len(run.samples),
@@ -51,7 +51,7 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
 
 
 def _servers(run: ProbeRun) -> dict[str, JsonValue]:
-    """The answers by server, where there are several."""
+    """The answers by server, if there are several."""
     if len(run.servers) < 2:
         return {}
     return {"servers": {share.server: _fields(share, but="server") for share in shares(run)}}
@@ -93,7 +93,7 @@ def _share(name: str, chosen: Grid, holds: Callable[[int], bool]) -> Estimate:
 
 
 def _without_failures(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
-    """Accuracy of the answered requests, where some failed; its interval is for these problems again."""
+    """Accuracy of the answered requests, if some failed; its interval is for the same problems again."""
     answered = [place for place in chosen.flat if not run.samples[place].error]
     if not 0 < len(answered) < len(chosen.flat):
         return {}
@@ -125,7 +125,7 @@ def _by_name(estimates: Sequence[Estimate]) -> dict[str, JsonValue]:
 
 
 def as_json(estimate: Estimate) -> dict[str, JsonValue]:
-    """A figure as its JSON value; its name is the key."""
+    """A figure as a JSON value; its name is the key."""
     return _fields(estimate, but="name")
 
 

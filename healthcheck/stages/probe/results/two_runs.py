@@ -1,4 +1,4 @@
-"""Two probe runs: whether they can be compared, what changed, and on which problems."""
+"""Compares two probe runs: whether they are comparable, what changed, and on which problems."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from healthcheck.stages.probe.statistics.summary import ALL
 from healthcheck.text.messages import Message, joined, message, msg
 
 MUST_AGREE = ("temperature", "max_tokens")
-"""Settings that move accuracy by themselves."""
+"""Settings that by themselves affect accuracy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flip:
-    """A problem that most samples of one run get right and most of the other get wrong; half is neither.
+    """A problem that most samples of one run get right and most of the other get wrong; exactly half is neither.
 
     Attributes:
         lost: right in the first run, wrong in the second.
-        first, second: right samples of how many.
-        first_answer, second_answer: a sample of each run that shows the difference, the text of the server.
+        first, second: right samples and their total.
+        first_answer, second_answer: a server's answer from each run that shows the difference.
     """
 
     problem: str
@@ -47,8 +47,8 @@ class TwoRuns:
     Attributes:
         comparisons: of all problems, then of each tier.
         flips: lost problems first, the largest differences first.
-        caveats: what weakens the comparison without forbidding it.
-        runs: which runs these are: folder, model, samples that were compared.
+        caveats: circumstances that weaken the comparison without forbidding it.
+        runs: the identity of both runs: folder, model, compared samples.
     """
 
     comparisons: tuple[Comparison, ...]
@@ -58,7 +58,7 @@ class TwoRuns:
 
 
 def compare_runs(first: ProbeRun, second: ProbeRun, *, margin: float) -> TwoRuns:
-    """Compare two runs on the problems that both have samples of; a failed request is a wrong sample.
+    """Compare two runs on the problems that have samples in both; a failed request is a wrong sample.
 
     Raises:
         UsageError: the runs are not comparable; the message says why.

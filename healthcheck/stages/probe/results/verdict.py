@@ -1,4 +1,4 @@
-"""No worse than the reference, worse, or not settled: what a run is asked, and what it says while it grows."""
+"""The question of a run (no worse than the reference, worse, or open), and its answer as samples arrive."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from healthcheck.text.messages import msg
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The question, and what the samples asked for can do about it.
+    """The question, and what the requested samples can decide.
 
     Attributes:
         settles: the smallest margin that they settle in nine of ten runs without a loss.
@@ -38,7 +38,7 @@ class Plan:
 
     @property
     def told(self) -> str:
-        """For the terminal, before the first sample."""
+        """The plan in words, for the terminal before the first sample."""
         margin, asked = 100 * self.question.margin, self.question.problems * self.question.repeats
         error = msg("errors of {error:g} %", 100 * self.question.error)
         if self.needed <= asked:
@@ -61,13 +61,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What a run says of its question.
+    """The answer of a run to its question.
 
     Attributes:
-        samples, right: those that were looked at, in the order of dispatch, and their score.
+        samples, right: the observed samples in dispatch order, and the sum of their scores.
         evidence: of the sequence over the first round.
         last: the last look at complete rounds; None before the first.
-        more: about how many more samples would settle it; None if that is not known, or it is settled.
+        more: about how many more samples would settle the question; None if unknown, or if it is settled.
     """
 
     plan: Plan
@@ -80,7 +80,7 @@ class Judgement:
 
 
 def plan(settings: ProbeSettings, problems: Sequence[Problem]) -> Plan | None:
-    """The question of a run; None without a reference, or where these problems cannot tell it from half of it."""
+    """The question of a run; None without a reference, or if these problems cannot tell it from half of it."""
     accuracy = settings.references.get(ALL)
     if accuracy is None:
         return None
@@ -103,7 +103,7 @@ def plan(settings: ProbeSettings, problems: Sequence[Problem]) -> Plan | None:
 
 
 class Observer:
-    """Feeds the question in dispatch order while samples arrive in any order. It only grows, and decides once."""
+    """Feeds the question in dispatch order while samples arrive in any order, and decides only once."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -137,7 +137,7 @@ class Observer:
             self.decision = self._last.decision if self._last else Decision.OPEN
 
     def judgement(self) -> Judgement:
-        """The observations so far."""
+        """The judgement of the samples so far."""
         question, last = self._plan.question, self._last
         unsettled = last is not None and self.decision is Decision.OPEN and last.spread > 0
         return Judgement(
@@ -152,7 +152,7 @@ class Observer:
 
 
 def judge(run: ProbeRun) -> Judgement | None:
-    """What a run says of its question; None if it has none."""
+    """The answer of a run to its question; None if it has none."""
     planned = plan(run.settings, run.problems)
     if planned is None:
         return None

@@ -1,1 +1,1 @@
-"""Asking: the problems, the requests, the servers, and the folder in which a run is recorded."""
+"""Sampling: the problems, the requests, the servers, and the run folder."""

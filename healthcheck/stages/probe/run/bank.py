@@ -17,7 +17,7 @@ from healthcheck.text.messages import joined, msg
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """One request to send: its place in dispatch order, the problem's place in the bank, which repeat."""
+    """One request to send: its index in dispatch order, the problem's index in the bank, and the repeat."""
 
     order: int
     problem: int
@@ -25,7 +25,7 @@ class Slot:
 
 
 def bank(settings: ProbeSettings) -> tuple[Problem, ...]:
-    """The problems that the settings ask for: a sample of a data set; of a family, tiers of equal size.
+    """The problems for these settings: a random sample of a data set; equal tiers of a family.
 
     Raises:
         UsageError: no such family, or the data set cannot be read.
@@ -34,19 +34,19 @@ def bank(settings: ProbeSettings) -> tuple[Problem, ...]:
 
 
 def refuse_problems(settings: ProbeSettings) -> None:
-    """Before a launch that takes long: the problems that were named can be had, and are those of the reference run.
+    """Before a slow launch, make sure that the named problems are available and are those of the reference run.
 
     Raises:
-        UsageError: they cannot, or are not.
+        UsageError: they are not.
     """
     if settings.dataset or settings.family:
         problems, reference = bank(settings), settings.reference_run
-        allowed = reference.max_tokens if reference else settings.max_tokens  # a server may lower it yet
+        allowed = reference.max_tokens if reference else settings.max_tokens  # a server may still lower it
         refuse_unlike(replace(settings, max_tokens=allowed), problems)
 
 
 def refuse_unlike(settings: ProbeSettings, problems: Sequence[Problem]) -> None:
-    """Make sure that a run asks what its reference run asked.
+    """Make sure that a run sends the same requests as its reference run.
 
     Raises:
         UsageError: it does not; the message names each difference.
@@ -80,7 +80,7 @@ def refuse_unlike(settings: ProbeSettings, problems: Sequence[Problem]) -> None:
 
 
 def fingerprint(problems: Sequence[Problem]) -> str:
-    """A digest of all that is asked and expected.
+    """A digest of all questions and expected answers.
 
     Pictures count by their problem's id: other releases of zlib compress the same picture to other bytes.
     """
@@ -91,8 +91,8 @@ def fingerprint(problems: Sequence[Problem]) -> str:
 def schedule(problems: int, samples: int, seed: int) -> tuple[Slot, ...]:
     """Rounds over the bank, each in its own seeded order: first one sample of every problem, then the next.
 
-    The first round is one sample for each distinct problem, shuffled over the tiers: what a sequential test needs.
-    Rounds, and not problem by problem, so that a run that ends early has measured many problems rather than few.
+    The first round has one sample of each distinct problem, shuffled over the tiers, as a sequential test requires.
+    Rounds ensure that a run that ends early has measured many problems and not a few.
     """
     pairs = [
         (problem, repeat)

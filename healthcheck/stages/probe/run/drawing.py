@@ -1,4 +1,4 @@
-"""Where the problems of a run come from: a family, a data set, or several; and the examples before them."""
+"""The source of the problems of a run: a family, a data set, or several; and the examples before them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from healthcheck.stages.probe.statistics.summary import ALL
 from healthcheck.text.messages import msg
 
 _CALCULATION = re.compile(r"<<[^<>\n]*>>")
-"""What GSM8K's rationales have for a calculator."""
+"""The calculator annotations of GSM8K's rationales."""
 
 
 def drawn(settings: ProbeSettings) -> Drawn:
-    """The problems that the settings ask for: a sample of each data set; of a family, tiers of equal size.
+    """The problems for these settings: a random sample of each data set; equal tiers of a family.
 
     Raises:
         UsageError: no such family, a data set cannot be read, or there are too few problems for the examples.
@@ -54,7 +54,7 @@ def shared(settings: ProbeSettings) -> ProbeSettings:
 
 
 def _names(sets: Sequence[DataSet]) -> tuple[str, ...]:
-    """A name for each of several data sets: that of its file, with the folder's where two are alike."""
+    """A name for each of several data sets: the file's, prefixed with the folder's if two are equal."""
     stems = Counter(Path(each.file).stem for each in sets)
     alike = {stem for stem, count in stems.items() if count > 1} | {ALL}
     paths = [Path(each.file).absolute() for each in sets]
@@ -65,7 +65,7 @@ def _names(sets: Sequence[DataSet]) -> tuple[str, ...]:
 
 
 def _of_one(settings: ProbeSettings, source: DataSet, name: str) -> Drawn:
-    """The problems of a data set; with a name, which heads their ids and tiers, it is one of several."""
+    """The problems of a data set; `name` is a prefix of their ids and tiers if there are several data sets."""
     path, count = Path(source.file), source.problems or settings.problems
     shots = 0 if settings.few_shot_file else settings.few_shot
     found = draw(path, count + shots, settings.seed, source.columns)
@@ -98,7 +98,7 @@ def _generated(settings: ProbeSettings, seed: int, count: int) -> tuple[Problem,
 
 
 def _of_family(settings: ProbeSettings, asked: tuple[Problem, ...]) -> tuple[Example, ...]:
-    """Examples of a family, from another seed and different from the problems of the run."""
+    """Examples of a family, from another seed and distinct from the problems of the run."""
     if not settings.few_shot or settings.few_shot_file:
         return ()
     for problem in asked:
@@ -115,7 +115,7 @@ def _of_family(settings: ProbeSettings, asked: tuple[Problem, ...]) -> tuple[Exa
 
 
 def _given(settings: ProbeSettings) -> tuple[Example, ...]:
-    """The first examples of the file that was given for them, in its order."""
+    """The first examples of the examples file, in its order."""
     if not settings.few_shot_file:
         return ()
     path = Path(settings.few_shot_file)
@@ -147,7 +147,7 @@ def _refuse_picture(problem: Problem) -> None:
 
 
 def _answer(problem: Problem) -> str:
-    """What an assistant would have said, in the form that the prompt asks for."""
+    """The answer of an assistant, in the requested form."""
     rationale, mark, _ = problem.worked.rpartition("####")
     if problem.worked and not mark:
         return problem.worked

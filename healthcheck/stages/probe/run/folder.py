@@ -1,12 +1,12 @@
-"""The run folder: what a run was asked, what it recorded, what it found; and reading one back.
+"""The run folder: the settings, samples and figures of a run; writes and reads them.
 
 configs/probe.json       the settings as used, the server, the digest of the problems
-configs/probe.toml       what was asked, for another run like it
+configs/probe.toml       the options as given, for another run like it
 configs/problems.jsonl   the problems
 logs/samples.jsonl       the journal: every sample as it arrived
 logs/outcome.json        why the run ended and how long it took
 results/metrics.json     the figures
-report.json              the report, also where nothing was sampled
+report.json              the report, even without samples
 configs logs predictions results summary   also as the evaluation client writes them
 """
 
@@ -39,7 +39,7 @@ MAX_PROBLEMS_BYTES = 2**30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """The head of a run: `fingerprint` is that of its problems, `started` the local time; the rest as in a run."""
+    """The head of a run: `fingerprint` is a digest of its problems, `started` the local time."""
 
     settings: ProbeSettings
     fingerprint: str
@@ -51,7 +51,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a run ended: why before its end, "" if it did not; seconds and lost servers over all its parts."""
+    """How a run ended: why it ended early, "" if it did not; seconds and lost servers over all its parts."""
 
     stopped: str
     seconds: float
@@ -84,7 +84,7 @@ def begin(
 
 
 def move(folder: Path, settings: ProbeSettings, server: Mapping[str, Any]) -> None:
-    """Write down that other servers answer the rest of a run.
+    """Record that other servers answer the rest of a run.
 
     Raises:
         UsageError: the folder cannot be written to.
@@ -120,7 +120,7 @@ def stored(folder: Path) -> Stored:
 
 
 def _instead(folder: Path) -> str:
-    """What the folder holds in place of a run, and what is expected."""
+    """What the folder holds instead of a run, and what is expected."""
     if not folder.exists():
         return msg("there is nothing of that name")
     if not folder.is_dir():
@@ -137,13 +137,12 @@ def _instead(folder: Path) -> str:
 
 
 def write_outcome(folder: Path, outcome: Outcome) -> None:
-    """Write down how the run ended."""
     write_atomically(folder / OUTCOME, json_text.dump(outcome))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """What a run recorded; no answer is graded."""
+    """The recorded part of a run, ungraded."""
 
     head: Stored
     problems: tuple[Problem, ...]
@@ -151,10 +150,10 @@ class Recorded:
 
 
 def recorded(folder: Path) -> Recorded:
-    """A run as its folder has it.
+    """A run as recorded in its folder.
 
     Raises:
-        UsageError: the folder holds no run, or a file of it is damaged.
+        UsageError: the folder holds no run, or one of its files is damaged.
     """
     head = stored(folder)
     try:
@@ -169,10 +168,10 @@ def recorded(folder: Path) -> Recorded:
 
 
 def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
-    """A run as its folder has it, graded again; `known` are grades that need not be made again, by `Sample.order`.
+    """A run as recorded in its folder, graded again; `known` are grades to reuse, by `Sample.order`.
 
     Raises:
-        UsageError: the folder holds no run, or a file of it is damaged.
+        UsageError: the folder holds no run, or one of its files is damaged.
     """
     found, grades = recorded(folder), known or {}
     head, problems, samples = found.head, found.problems, found.samples
@@ -203,7 +202,7 @@ def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
 
 
 def outcome_of(folder: Path) -> Outcome:
-    """How the run ended; a run that left no word was killed."""
+    """How the run ended; a run without a recorded outcome was killed."""
     if not (folder / OUTCOME).exists():
         return Outcome(stopped=EndedBy.KILL.value, seconds=0.0)
     return json_text.load_as(read_bounded(folder / OUTCOME, MAX_CONFIG_BYTES), Outcome)
@@ -213,7 +212,7 @@ def read_metrics(folder: Path) -> dict[str, JsonValue]:
     """The figures of a run.
 
     Raises:
-        UsageError: they are not there, or the file is damaged.
+        UsageError: they are missing, or the file is damaged.
     """
     try:
         found = json_text.load(read_bounded(folder / METRICS, MAX_METRICS_BYTES))
@@ -225,5 +224,5 @@ def read_metrics(folder: Path) -> dict[str, JsonValue]:
 
 
 def write_metrics(run: ProbeRun, figures: Mapping[str, JsonValue]) -> None:
-    """Write the figures of a run beside what was recorded."""
+    """Write the figures of a run into its folder."""
     write_atomically(run.folder / METRICS, json_text.dump(figures))

@@ -1,8 +1,8 @@
-"""The write-ahead journal of a run: one JSON line a sample, on disk before the sample counts.
+"""The write-ahead journal of a run: one JSON line per sample, on disk before the sample counts.
 
-A line reaches the operating system in one write, so that killing the run loses at most the line being written; a
-torn last line is dropped when the journal is opened again. Of two lines for the same request the later one counts:
-a resumed run tries failed requests again.
+A line is written with one system call, so killing the run loses at most the current line; a torn last line is
+dropped when the journal is opened again. Of two lines for the same request the later one counts: a resumed run
+retries failed requests.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from healthcheck.text.messages import msg
 MAX_BYTES = 2**34
 MAX_LINE_BYTES = 2**28
 _CAREFUL = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-"""A folder that somebody else made may have a link, a pipe or a device in the place of the journal."""
+"""A folder from somebody else may have a link, a pipe or a device instead of the journal."""
 
 
 class Journal:
@@ -32,7 +32,7 @@ class Journal:
         """Open for appending; a torn last line is cut off.
 
         Raises:
-            UsageError: another process is writing to it, or it cannot be opened.
+            UsageError: another process is writing to the journal, or it cannot be opened.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,10 +47,10 @@ class Journal:
             raise UsageError(msg("cannot write to {path}: {reason}", path, reason_of(error))) from error
 
     def append(self, sample: Sample) -> None:
-        """Put a sample on record.
+        """Append a sample.
 
         Raises:
-            KitFailure: the disk does not take it.
+            KitFailure: the sample cannot be written.
         """
         line = memoryview(json_text.dump_line(sample))
         try:
@@ -69,7 +69,7 @@ def read(path: Path) -> tuple[Sample, ...]:
 
     Raises:
         UsageError: the file cannot be read.
-        JsonError: a line that is not the last is damaged.
+        JsonError: a line other than the last is damaged.
     """
     if not os.path.lexists(path):
         return ()
@@ -86,7 +86,7 @@ def read(path: Path) -> tuple[Sample, ...]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """The whole lines one by one: a journal may be larger than what a machine likes to hold twice."""
+    """The complete lines one by one, since a journal may be too large to hold twice in memory."""
     try:
         with open(os.open(path, os.O_RDONLY | _CAREFUL), "rb") as file:
             status = os.fstat(file.fileno())
@@ -105,7 +105,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _whole_lines(path: Path) -> int:
-    """How many bytes the file has up to and including its last line end."""
+    """The size of the file up to and including its last line end."""
     end = path.stat().st_size
     with path.open("rb") as file:
         while end:

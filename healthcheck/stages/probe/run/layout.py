@@ -1,4 +1,4 @@
-"""Where a run folder has what."""
+"""The paths in a run folder."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ REPORT = "report.json"
 
 
 def refuse_used(folder: Path) -> None:
-    """Make sure that a new run overwrites no other.
+    """Make sure that a new run does not overwrite another.
 
     Raises:
-        UsageError: the folder holds a run already.
+        UsageError: the folder already holds a run.
     """
     if (folder / SETTINGS).exists():
         raise UsageError(

@@ -1,4 +1,4 @@
-"""The probe's progress line: done, in flight, rate, time left, the estimate so far with its interval."""
+"""The probe's progress line: done, in flight, rate, time left, the current estimate with its interval."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Meter:
     """Counts samples as they arrive, and reports the progress."""
 
     def __init__(self, progress: Progress, *, total: int, majorities: Majorities | None = None) -> None:
-        """`majorities` know which of the `total` samples need not be taken; None if all are."""
+        """`majorities` know which of the `total` samples are not needed; None if all are."""
         self._progress = progress
         self._total = total
         self._majorities = majorities
@@ -33,7 +33,7 @@ class Meter:
         self._told = ""
 
     def take(self, sample: Sample, grade: Grade) -> None:
-        """One more sample; the estimate follows dispatch order, as quick answers are not typical answers."""
+        """Count one more sample; the estimate follows dispatch order, since quick answers are not typical."""
         self._recorded += 1
         self._failed += bool(sample.error)
         self._waiting[sample.order] = (sample.problem, grade.score)
@@ -43,11 +43,11 @@ class Meter:
             self._next += 1
 
     def start(self) -> None:
-        """Start to measure the rate: the samples so far came from an earlier part of the run."""
+        """Start to measure the rate: earlier samples came from another part of the run."""
         self._began, self._earlier = time.monotonic(), self._recorded
 
     def show(self, in_flight: int, servers: str = "") -> None:
-        """Report the progress of the run; `servers` says how many there are, where there are several."""
+        """Report the progress of the run; `servers` are their number in words, if there are several."""
         low, high = self._left(in_flight)
         at = msg("{in_flight} in flight{value}", in_flight, msg(" at {servers}", servers) if servers else "")
         self._progress.update(self._line(at, low, high), done=self._recorded, total=self._recorded + max(high, 0))
@@ -73,7 +73,7 @@ class Meter:
         return joined(" · ", parts)
 
     def _accuracy(self) -> str:
-        """The estimate so far. It looks at all problems, so it is made again after each percent of samples."""
+        """The current estimate. It covers all problems, so it is recomputed after each percent of samples."""
         if self._next > _SOON_TOLD * self._told_at:
             values = [sum(scores) / len(scores) for scores in self._by_problem.values()]
             interval, share = plus_two_t(values), sum(values) / len(values)

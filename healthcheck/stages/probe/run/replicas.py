@@ -1,6 +1,6 @@
-"""Several servers of one model as one: a request goes where the fewest are open; a server that dies is taken out.
+"""Distributes requests over several servers of one model by load, and removes servers that die.
 
-Of one server nothing here is felt: it always takes the next request, and is never taken out.
+A single server always takes the next request, and is never removed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from healthcheck.text.messages import msg
 from healthcheck.wire.many import Connections
 
 STRIKES = 4
-"""Failed tries in a row, each begun after the one before it had failed, that take a server out of a run."""
+"""This many failed attempts in a row remove a server from a run, each started after the previous one failed."""
 _LONGEST_REST_S = 30.0
 
 
@@ -25,10 +25,10 @@ class Replica:
 
     Attributes:
         open: requests on their way; asked: requests in all.
-        strikes: failed tries in a row; of those that were on their way at the same time, one counts.
+        strikes: failed attempts in a row; concurrent ones count once.
         struck: time.monotonic() of the last of them.
-        rests_until: no new request goes to it before this moment.
-        lost: why it was taken out, "" while it is in.
+        rests_until: the server gets no new request before this moment.
+        lost: why the server was removed, "" while it is in use.
     """
 
     url: str
@@ -42,12 +42,12 @@ class Replica:
 
     @property
     def load(self) -> tuple[int, int]:
-        """What to compare it by: the fewest open requests first, then the fewest in all."""
+        """The sort key: the fewest open requests first, then the fewest in all."""
         return self.open, self.asked
 
 
 class Replicas:
-    """Hands out servers, the one with the fewest open requests first."""
+    """Assigns servers to requests, the one with the fewest open requests first."""
 
     def __init__(
         self,
@@ -58,14 +58,14 @@ class Replicas:
         silence_s: float,
         lose: Callable[[Lost], None],
     ) -> None:
-        """`each` server has so many requests open; `lose` hears of one that is taken out.
+        """Set up the servers.
 
         Args:
             replicas: at least one.
-            each: most open requests of a server, but for those that another server failed.
-            first_rest_s: after the first failed try; it doubles from one to the next.
-            silence_s: a server from which no byte came for so long is taken out at its first failed try.
-            lose: takes a server that is taken out.
+            each: the most open requests of a server, not counting those that failed on another server.
+            first_rest_s: the rest after the first failed attempt; it doubles with each attempt.
+            silence_s: a server that sent no byte for this long is removed at its first failed attempt.
+            lose: called with each server that is removed.
         """
         self._all = tuple(replicas)
         self._each = each
@@ -80,17 +80,17 @@ class Replicas:
 
     @property
     def left(self) -> tuple[Replica, ...]:
-        """The servers that are in."""
+        """The servers in use."""
         return tuple(replica for replica in self._all if not replica.lost)
 
     @property
     def room(self) -> int:
-        """How many requests can be open."""
+        """The most requests that can be open."""
         return self._each * len(self.left)
 
     @property
     def told(self) -> str:
-        """For the progress line: "2 of 3 servers"; "" for one."""
+        """The servers for the progress line: "2 of 3 servers"; "" for one."""
         if not self.several:
             return ""
         return msg("{left} of {all} servers", len(self.left), len(self._all))
@@ -113,28 +113,28 @@ class Replicas:
                 waiting.cancel()
 
     def has_another(self, failed: Replica) -> bool:
-        """Whether a server is in beside this one."""
+        """Whether another server is in use."""
         return any(replica is not failed for replica in self.left)
 
     def take_another(self, failed: Replica) -> Replica:
-        """A server for a request that `failed` could not answer; that one again if it is the only one."""
+        """A server for a request that `failed` could not answer; the same one if it is the only one."""
         now = time.monotonic()
         others = [each for each in self.left if each is not failed] or list(self.left)
         return self._taken(min(others, key=lambda each: (each.rests_until > now, *each.load)))
 
     def give_back(self, replica: Replica) -> None:
-        """A request is done with, in one way or another."""
+        """Release a server after a request, successful or not."""
         replica.open -= 1
         self._changed.set()
 
     def answered(self, replica: Replica) -> None:
-        """It answered: it lives."""
+        """Record an answer: the server is alive."""
         replica.strikes, replica.rests_until = 0, 0.0
 
     def failed(self, replica: Replica, began: float, why: str) -> None:
-        """A try that began at this moment failed in a way in which another server need not.
+        """Record a failed attempt that another server might answer; `began` is when it started.
 
-        The last server stays: what it fails is counted by the run.
+        The last server is never removed: the run counts its failures.
         """
         now = time.monotonic()
         if replica.lost or len(self.left) == 1 or began <= replica.struck:

@@ -1,4 +1,4 @@
-"""What each request of a run has beside the problem: the prompt around it, the fields of the body, the headers."""
+"""The parts of a request besides the problem: the prompt around it, the fields of the body, the headers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from healthcheck.wire.chat import Message, user
 INSTRUCTION = "{instruction}"
 _EMPTY: tuple[object, ...] = (None, "", (), {})
 _NOT_COMPARED = {"headers", "headers_env", "api_key_env"}
-"""They open a door, and move no accuracy."""
+"""They grant access, and do not affect accuracy."""
 
 
 def prompt_of(problem: Problem, options: RequestOptions) -> str:
-    """The text of the user message that asks a problem."""
+    """The text of the user message for a problem."""
     if not options.prompt:
         return prompt(problem)
     return options.prompt.replace(INSTRUCTION, instruction(problem)).replace(QUESTION, problem.question)
@@ -37,13 +37,13 @@ def messages(problem: Problem, options: RequestOptions) -> list[Message]:
 
 
 def text_bytes(problem: Problem, options: RequestOptions) -> int:
-    """How many bytes of text the messages of a request have."""
+    """The size in bytes of the text in the messages of a request."""
     said = messages(replace(problem, images=()), options)
     return sum(len(str(turn["content"]).encode()) for turn in said)
 
 
 def fields(options: RequestOptions, repeat: int) -> dict[str, JsonValue]:
-    """The further fields of the body of a problem's sample number `repeat`, from 0."""
+    """The further fields of the body for sample `repeat` of a problem, counted from 0."""
     sent: dict[str, JsonValue] = {}
     if options.top_p is not None:
         sent["top_p"] = options.top_p
@@ -60,7 +60,7 @@ def fields(options: RequestOptions, repeat: int) -> dict[str, JsonValue]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """An option that two runs have otherwise: its name, and both values in words."""
+    """An option that differs between two runs: its name, and both values in words."""
 
     name: str
     before: str
@@ -68,7 +68,7 @@ class Difference:
 
 
 def differences(before: RequestOptions, now: RequestOptions) -> Iterator[Difference]:
-    """What the requests of two runs have otherwise and moves accuracy; not their headers."""
+    """The differences between the requests of two runs that affect accuracy; not their headers."""
     for each in dataclasses.fields(RequestOptions):
         first, second = getattr(before, each.name), getattr(now, each.name)
         if each.name not in _NOT_COMPARED and first != second:
@@ -76,12 +76,12 @@ def differences(before: RequestOptions, now: RequestOptions) -> Iterator[Differe
 
 
 def sent(request: RequestOptions) -> dict[str, JsonValue]:
-    """What each request had beside the problem: what was set, without secrets, examples by their number."""
+    """The options of each request that are set, without secrets; examples by their number."""
     said = {each.name: getattr(request, each.name) for each in dataclasses.fields(request)}
     shown = {**said, "examples": len(request.examples) or None}
     return {name: plain(value) for name, value in shown.items() if value not in _EMPTY}
 
 
 def _shown(value: object) -> str:
-    """A value of a request in words; empty ones are not sent."""
+    """A value of a request in words; empty values are not sent."""
     return "not sent" if value in _EMPTY else quoted(plain(value))

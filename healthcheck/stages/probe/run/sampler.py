@@ -1,4 +1,4 @@
-"""Many streamed completions in flight, each bounded in time and tried again where the fault may pass."""
+"""Sends concurrent streamed requests, each with time limits and retried if the fault may be transient."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from healthcheck.wire.response import TooLargeError
 
 _LONGEST_WAIT_S = 30.0
 _SLOWEST_TOKEN_S = 1.0
-"""A large model on a busy machine says few tokens a second, and a reasoning model says many tokens."""
+"""A large model on a busy machine generates few tokens a second, and a reasoning model many tokens in all."""
 _OF_THE_REQUEST = {400, 413, 422, 429}
-"""Statuses that another server would give, too; and 429 is not a fault."""
+"""Statuses that another server would return, too; 429 is not a fault."""
 
 
 class _Fault(Exception):  # noqa: N818 - one try went wrong; whether the request did is for the caller
-    """One try failed.
+    """A failed attempt.
 
     Attributes:
-        again: another try may succeed at the same server.
-        elsewhere: it may succeed at another one: the server is to blame, and not the request.
-        wait_s: what the server asked for.
+        again: a retry at the same server may succeed.
+        elsewhere: a retry at another server may succeed: the fault is in the server and not in the request.
+        wait_s: the wait that the server requested.
     """
 
     def __init__(self, text: str, *, again: bool, elsewhere: bool, wait_s: float = 0.0) -> None:
@@ -49,12 +49,12 @@ class _Fault(Exception):  # noqa: N818 - one try went wrong; whether the request
 
 
 class Sampler:
-    """Sends the slots in their order with a fixed number open at each server, and hands every sample to `keep`."""
+    """Sends the slots in order with a fixed number open at each server, and passes every sample to `keep`."""
 
     def __init__(
         self, settings: ProbeSettings, problems: Sequence[Problem], keep: Callable[[Sample], Awaitable[bool]]
     ) -> None:
-        """`keep` takes each sample as it arrives, and answers whether to go on."""
+        """`keep` receives each sample as it arrives, and returns whether to continue."""
         self._settings = settings
         self._problems = problems
         self._keep = keep
@@ -66,7 +66,7 @@ class Sampler:
         self.gave_up = ""
 
     async def run(self, servers: Replicas, slots: Iterator[Slot]) -> None:
-        """Send until all slots are done, `keep` has enough, or servers fail too often in a row (`gave_up`)."""
+        """Send until all slots are done, `keep` has enough, or too many requests fail in a row (`gave_up`)."""
         self._workers = servers.room
         workers = [asyncio.create_task(self._work(servers, slots)) for _ in range(self._workers)]
         pending = set(workers)
@@ -81,7 +81,7 @@ class Sampler:
             await asyncio.gather(*workers, return_exceptions=True)
 
     async def prompt_tokens(self, server: Connections, problem: Problem) -> int:
-        """What the server counts for the prompt of a problem, its template included; 0 if it does not say."""
+        """The server's token count for the prompt of a problem, including its template; 0 without usage."""
         try:
             completion, _ = await _ask(server, self._body(problem, 0, max_tokens=1), self._hide_in_error)
         except _Fault:
@@ -106,7 +106,7 @@ class Sampler:
                     sample.error,
                 )
                 return False
-            if self._workers > servers.room:  # a server was taken out
+            if self._workers > servers.room:  # a server was removed
                 self._workers -= 1
                 return True
         return True
@@ -136,7 +136,7 @@ class Sampler:
             tried.append(servers.take_another(replica))
 
     def _enough(self, tried: Sequence[Replica]) -> bool:
-        """Whether a request was tried as often as it may be; at a server that was taken out does not count."""
+        """Whether a request has had all its attempts; those at a removed server do not count."""
         return sum(not replica.lost for replica in tried) >= self._settings.patience.attempts
 
     def _wait_s(self, tries: int) -> float:
@@ -170,7 +170,7 @@ def connections(settings: ProbeSettings) -> aclosing[Connections]:
     """Connections to a server, with a run's headers and patience, for an `async with`.
 
     Raises:
-        UsageError: the URL is none, or a header cannot be had from the environment.
+        UsageError: the URL is invalid, or a header is missing in the environment.
     """
     patience = settings.patience
     answer_s = patience.limit_s or max(patience.answer_s, settings.max_tokens * _SLOWEST_TOKEN_S)
@@ -183,10 +183,10 @@ def connections(settings: ProbeSettings) -> aclosing[Connections]:
 
 @asynccontextmanager
 async def replicas(settings: ProbeSettings, lose: Callable[[Lost], None]) -> AsyncIterator[Replicas]:
-    """All servers of a run; `lose` hears of one that is taken out.
+    """All servers of a run; `lose` is called with each server that is removed.
 
     Raises:
-        UsageError: a URL is none, or a header cannot be had from the environment.
+        UsageError: a URL is invalid, or a header is missing in the environment.
     """
     async with AsyncExitStack() as stack:
         lines = [
@@ -203,10 +203,10 @@ async def replicas(settings: ProbeSettings, lose: Callable[[Lost], None]) -> Asy
 
 
 async def _ask(server: Connections, body: bytes, hide: Redact) -> tuple[Completion, Timed]:
-    """One try.
+    """Send one attempt.
 
     Raises:
-        _Fault: no whole answer came.
+        _Fault: no complete answer came.
     """
     try:
         timed = await server.stream(contract.CHAT_PATH, body)

@@ -1,4 +1,4 @@
-"""The headers of a run, secrets from the environment among them; no secret is kept in a record."""
+"""The headers of a run, including secrets from the environment; no record stores a secret."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from healthcheck.text.redact import Redact
 from healthcheck.text.secret_shapes import REMOVED
 
 _TELLING_CHARACTERS = 8
-"""A shorter value, such as EMPTY, is not looked for in answers: it may be part of any word, or a right answer."""
+"""Shorter values, such as EMPTY, are not searched in answers: they may be part of any word, or a right answer."""
 _PLAIN = re.compile(r"[\t -~]+")
 _CONVENTIONAL_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
 def headers_of(options: RequestOptions, environment: Mapping[str, str]) -> dict[str, str]:
-    """The headers that each request has.
+    """The headers of each request.
 
     Raises:
-        UsageError: a variable that is named is not set, or a header cannot carry its value. No value is quoted.
+        UsageError: a named variable is not set, or its value is not valid in a header. No value is quoted.
     """
     sent = dict(options.headers)
     for header, variable in options.headers_env.items():
@@ -33,7 +33,7 @@ def headers_of(options: RequestOptions, environment: Mapping[str, str]) -> dict[
 
 
 def hiding(options: RequestOptions, environment: Mapping[str, str]) -> Redact:
-    """A function that takes the secrets of a run out of a text, cut off ones too: a server may repeat them."""
+    """A function that removes a run's secrets, including truncated ones, from a text: a server may echo them."""
     telling = [value for value in _values(options, environment) if len(value) >= _TELLING_CHARACTERS]
 
     def hide(text: str) -> str:
@@ -45,7 +45,7 @@ def hiding(options: RequestOptions, environment: Mapping[str, str]) -> Redact:
 
 
 def hiding_in_errors(options: RequestOptions, environment: Mapping[str, str]) -> Redact:
-    """As `hiding`, short values too where they stand as words: an error is not graded."""
+    """Like `hiding`, but also removes short values that are whole words: an error is not graded."""
     hide = hiding(options, environment)
     short = [re.escape(value) for value in _values(options, environment) if len(value) < _TELLING_CHARACTERS]
     known = re.compile("|".join(rf"(?<!\w){value}(?!\w)" for value in short) or r"(?!)")
@@ -53,7 +53,7 @@ def hiding_in_errors(options: RequestOptions, environment: Mapping[str, str]) ->
 
 
 def _without(text: str, value: str) -> str:
-    """The text without a value, or the beginning of one."""
+    """The text without a value or the beginning of one."""
     kept, end = [], 0
     while (start := text.find(value[:_TELLING_CHARACTERS], end)) >= 0:
         kept += [text[end:start], REMOVED]
@@ -63,7 +63,7 @@ def _without(text: str, value: str) -> str:
 
 
 def _values(options: RequestOptions, environment: Mapping[str, str]) -> list[str]:
-    """The secrets of a run, longest first: one may be part of another. Of "Bearer KEY" the key alone too."""
+    """The secrets of a run, longest first, as one may contain another. For "Bearer KEY" also the key alone."""
     names = {*options.headers_env.values(), options.api_key_env} - {""}
     values = {environment.get(name, "").strip() for name in names}
     values = {*values, *(value.partition(" ")[2].strip() for value in values)} - {""}
@@ -72,7 +72,7 @@ def _values(options: RequestOptions, environment: Mapping[str, str]) -> list[str
 
 def _value(key: str, variable: str, environment: Mapping[str, str]) -> str:
     value = environment.get(variable, "").strip()
-    # Somebody may have written the key itself in place of a name, so that an unusual name is not repeated.
+    # Somebody may have written the key itself instead of a name, so an unusual name is not repeated.
     named = f" {variable}" if _CONVENTIONAL_NAME.fullmatch(variable) else ""
     if not value:
         raise UsageError(msg("{key} names an environment variable{named} that is not set, or is empty", key, named))

@@ -1,4 +1,4 @@
-"""What a server says of itself before the first sample: its models and its version, and what its weights set."""
+"""Describes a server before the first sample: its models and version, and the sampling defaults of its weights."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ _SENT_AS = {"max_new_tokens": "max_tokens"}
 
 
 async def describe_all(settings: ProbeSettings) -> dict[str, Any]:
-    """What `describe` says of the first server; of several, `replicas` says it of each, by its root.
+    """The description of the first server; if there are several, `replicas` has that of each, by its root.
 
-    The length of the context is then that of the shortest.
+    The context length is then the shortest.
 
     Raises:
-        Blocked: one does not answer, or names no model, or wants a key.
-        UsageError: one does not have the model.
+        Blocked: a server does not answer, names no model, or requires a key.
+        UsageError: a server does not have the model.
     """
     first = await describe(settings)
     if not settings.replicas:
@@ -66,7 +66,7 @@ async def describe_all(settings: ProbeSettings) -> dict[str, Any]:
 
 
 def differences(server: Mapping[str, Any]) -> tuple[str, ...]:
-    """How the servers of a run differ, a sentence for each thing; empty for one server."""
+    """The differences between the servers of a run, one sentence each; empty for one server."""
     found = []
     for name in _IDENTITY:
         said: dict[str, list[str]] = {}
@@ -79,22 +79,22 @@ def differences(server: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _identity(found: Mapping[str, Any], model: str) -> dict[str, JsonValue]:
-    """What servers of one deployment have in common."""
+    """The properties that servers of one deployment share."""
     listed = found["models"].get(model, {})
     return {name: listed.get(name) if name in _OF_A_MODEL else found[name] for name in _IDENTITY}
 
 
 async def describe(settings: ProbeSettings) -> dict[str, Any]:
-    """The first model that the server lists (or the one that was named), and what it says of its engine.
+    """The first model that the server lists (or the named one), and properties of its engine.
 
-    model, max_model_len: of the model that is asked; the length is None if it is not given.
+    model, max_model_len: of the model in use; the length is None if it is not given.
     header, version:      the Server header, and the answer to GET /version, "" if there is none.
-    generation_config:    what the weights set and the requests leave open, where the weights are on this machine.
-    models:               of each that is listed, by its id: root, owned_by, max_model_len where given.
+    generation_config:    parameters that the weights set and the requests do not, if they are here.
+    models:               of each listed model, by its id: root, owned_by, max_model_len if given.
 
     Raises:
-        Blocked: no server answers, or it names no model, or it wants a key.
-        UsageError: it has no model of the name that was given.
+        Blocked: no server answers, or it names no model, or it requires a key.
+        UsageError: it has no model of the given name.
     """
     async with connections(settings) as server:
         try:
@@ -124,8 +124,7 @@ async def describe(settings: ProbeSettings) -> dict[str, Any]:
 def _left_to_the_weights(settings: ProbeSettings, root: JsonValue) -> dict[str, JsonValue]:
     """The sampling parameters of the weights that requests leave open: vLLM's `--generation-config auto`.
 
-    The weights are looked for on this machine only, and only for a server on it: at the path that it gives as the
-    root of its model.
+    The weights are only looked up for a server on this machine, at the path that it gives as the root of its model.
     """
     here = is_loopback(urlsplit(settings.url).hostname or "")
     if not here or not isinstance(root, str) or not root.startswith("/"):
@@ -179,7 +178,7 @@ def _refuse_locked(reply: Reply, settings: ProbeSettings) -> None:
 
 
 def _models(body: bytes) -> dict[str, dict[str, JsonValue]]:
-    """The models that are listed, in their order, of each what a report keeps."""
+    """The listed models in order, each with the fields for the report."""
     return {
         str(card["id"]): {name: value for name in _OF_A_MODEL if isinstance(value := card.get(name), (str, int))}
         for card in model_cards(body)
@@ -187,7 +186,7 @@ def _models(body: bytes) -> dict[str, dict[str, JsonValue]]:
 
 
 def _reason(error: Exception) -> str:
-    """The system's words, such as "Connection refused", rather than asyncio's account of its attempts."""
+    """The system's words, such as "Connection refused", instead of asyncio's account of its attempts."""
     if isinstance(error, ssl.SSLError) or not isinstance(error, OSError) or (error.errno or 0) <= 0:
         return str(error)
     return os.strerror(error.errno or 0)

@@ -1,5 +1,5 @@
-"""What a run's samples say, as pure functions: metrics, intervals, the gate, two runs.
+"""Statistics of a run's samples as pure functions: metrics, intervals, the gate, comparison of two runs.
 
-A run is an N × n matrix of correctness, problem-major (`matrix[i][j]`: sample j of problem i). Nothing here reads,
-writes or draws an unseeded number, and no number leaves without its interval (`estimates.Estimate`).
+A run is an N × n matrix of correctness, problem-major (`matrix[i][j]`: sample j of problem i). No function here
+reads, writes or draws an unseeded random number, and every figure has its interval (`estimates.Estimate`).
 """

@@ -1,11 +1,10 @@
-"""Two runs over the same problems: did anything change, and if it got worse, is it within the margin?
+"""Compares two runs over the same problems: did anything change, and is a loss within the margin?
 
-"Did anything change" is the test of signs: where nothing did, each problem is as likely better in one run as in the
-other. The problem is the unit, because its samples may be copies, as near temperature 0, where a close call that
-falls the other way looks like five answers lost. "No worse" is non-inferiority: the lower bound of the mean
-difference lies above minus the margin. A p-value above .05 does not show that nothing changed, and where "no worse"
-is not shown, a loss is not shown either: that needs the same test against a loss, at 1 %, and so at least seven
-problems that lost.
+"Did anything change" is a sign test: without a change, each problem is equally likely to be better in either run.
+The unit is the problem, because its samples may be copies: near temperature 0, one close call that changes looks
+like five lost answers. "No worse" is non-inferiority: the lower bound of the mean difference is above minus the
+margin. A p-value above .05 does not show that nothing changed. A loss is not shown merely because "no worse" is
+not: that needs the same test against a loss, at 1 %, and so at least seven problems that lost.
 """
 
 from __future__ import annotations
@@ -28,22 +27,22 @@ from healthcheck.stages.probe.statistics.intervals import LEVEL
 from healthcheck.text.messages import msg
 
 LEAST_PROBLEMS = 20
-"""With fewer problems the paired t interval covers too little (at 8, down to .73)."""
+"""With fewer problems the paired t interval has too little coverage (at 8, down to .73)."""
 FEW_DIFFER = 20
-"""With fewer problems that differ, those that are lost say little of how many more there might be.
+"""With fewer problems that differ, the lost ones say little about how many more there might be.
 
-Of 60 answers at temperature 0 of which 5 % are lost, the plain bound excludes a loss of 5 % in 19 cases of 100.
+Of 60 answers at temperature 0, 5 % of which are lost, the plain bound excludes a loss of 5 % in 19 cases of 100.
 """
 
 
 LOSS_ERROR = 0.01
-"""How often a run of a server of the same accuracy is called worse, at most: independent samples or copies."""
+"""How often a run of a server of equal accuracy is called worse, at most: independent samples or copies."""
 _EXACT_BITS = 2**22
-"""The exact distribution of the signs in so much memory; above it the normal one is exact enough."""
+"""The memory for the exact distribution of the signs; above it the normal approximation is exact enough."""
 
 
 class Shift(enum.Enum):
-    """What the comparison says about the second run."""
+    """The result of the comparison for the second run."""
 
     NO_WORSE = "no worse"
     WORSE = "worse"
@@ -55,9 +54,9 @@ class ChangeTest:
     """A test of "nothing changed".
 
     Attributes:
-        name: which test.
+        name: the name of the test.
         changed_p: two-sided.
-        worse_p: one-sided; small where the second run is worse.
+        worse_p: one-sided; small if the second run is worse.
     """
 
     name: str
@@ -70,17 +69,17 @@ class Comparison:
     """The second run against the first, on one tier or on all problems.
 
     Attributes:
-        first, second: avg@n of each run, in which problems weigh alike.
+        first, second: avg@n of each run, with equal weight for each problem.
         difference: second minus first, with its two-sided interval; None for fewer than two problems.
-        lower_bound: one-sided 95 % bound of the difference, held against the margin. Where few problems differ, two
-            more that do, one each way, widen it; it may then lie below the interval.
-        margin: the loss that does not matter.
+        lower_bound: one-sided 95 % bound of the difference, compared with the margin. If few problems differ, two
+            more that differ, one in each direction, widen it; it may then lie below the interval.
+        margin: the acceptable loss.
         loss_p: one-sided p of "nothing changed on these problems" against a loss.
-        shift: NO_WORSE where a loss of the margin is excluded (the bound is above it), even if a smaller one is
-            shown, and the first run has more than the margin to lose; else WORSE where a loss is shown (loss_p is
-            at most LOSS_ERROR), which need not exceed the margin; else, and for few problems, UNDECIDED.
-        minimal_detectable: the drop that such a comparison finds in four cases of five.
-        tests: those of `change_tests`.
+        shift: NO_WORSE if a loss of the margin is excluded (the bound is above it), even if a smaller one is shown,
+            and the first run has more than the margin to lose; else WORSE if a loss is shown (loss_p is at most
+            LOSS_ERROR), which need not exceed the margin; else, and for few problems, UNDECIDED.
+        minimal_detectable: the drop that such a comparison detects in four cases of five.
+        tests: the result of `change_tests`.
         too_few: fewer problems than the interval needs.
     """
 
@@ -99,7 +98,7 @@ class Comparison:
 
     @property
     def loss_shown(self) -> bool:
-        """Whether the test by problem excludes that accuracy stayed."""
+        """Whether the test by problem excludes an unchanged accuracy."""
         return self.loss_p <= LOSS_ERROR and not self.too_few
 
     @property
@@ -109,12 +108,12 @@ class Comparison:
 
     @property
     def within_margin(self) -> bool:
-        """Whether the loss of everything would be within the margin, so that excluding the margin says nothing."""
+        """Whether even a total loss would be within the margin, so that excluding the margin is meaningless."""
         return self.first <= self.margin
 
     @property
     def problems_needed(self) -> int | None:
-        """About how many problems would settle it in nine of ten cases, if the difference is what was measured."""
+        """About how many problems would settle the comparison in nine of ten cases, for the measured difference."""
         if self.difference is None or self.too_few or self.within_margin or self.shift is not Shift.UNDECIDED:
             return None
         spread = (self.difference.high - self.difference.low) / 2 / normal_quantile((1 + self.difference.level) / 2)
@@ -132,9 +131,9 @@ def compare(first: Counts, second: Counts, *, margin: float, tier: str = "all") 
     """Compare two runs problem by problem.
 
     Args:
-        first: (n, c) of each problem in the run that is the reference.
+        first: (n, c) of each problem in the reference run.
         second: the same problems in the same order.
-        margin: the loss that does not matter, a fraction.
+        margin: the acceptable loss, a fraction.
         tier: the name of this set of problems.
 
     Raises:
@@ -165,10 +164,10 @@ def compare(first: Counts, second: Counts, *, margin: float, tier: str = "all") 
 
 
 def change_tests(first: Counts, second: Counts) -> tuple[ChangeTest, ...]:
-    """The tests of "nothing changed on these problems", of which the largest p counts.
+    """The tests of "nothing changed on these problems"; the largest p counts.
 
-    The signs suffice where the runs have as many samples of each problem. Where they do not, an accuracy near 0 or
-    1 skews the differences, and CMH by problem is needed too.
+    The signs suffice if the runs have equally many samples of each problem. Otherwise an accuracy near 0 or 1 skews
+    the differences, and CMH by problem is needed too.
     """
     signs = signs_by_problem(first, second)
     if all(na == nb for (na, _), (nb, _) in zip(first, second, strict=True)):
@@ -194,9 +193,9 @@ def cochran_mantel_haenszel(first: Counts, second: Counts) -> ChangeTest:
 
 
 def signs_by_problem(first: Counts, second: Counts) -> ChangeTest:
-    """The test with the problem as the unit: each is as likely better in one run as in the other.
+    """The test with the problem as the unit: each is equally likely to be better in either run.
 
-    Exact over all choices of the signs of the differences; McNemar's test where each problem has one sample.
+    Exact over all choices of the signs of the differences; McNemar's test if each problem has one sample.
     """
     differences = [na * cb - nb * ca for (na, ca), (nb, cb) in zip(first, second, strict=True)]
     better, worse = _as_large(differences), _as_large([-difference for difference in differences])
@@ -209,7 +208,7 @@ def signs_by_problem(first: Counts, second: Counts) -> ChangeTest:
 
 
 def _excess(first: Counts, second: Counts) -> tuple[float, float]:
-    """Right samples of the second run above what the problems' margins expect, and the variance of that."""
+    """Right samples of the second run above the expectation from the problems' margins, and the variance."""
     excess = variance = 0.0
     for (na, ca), (nb, cb) in zip(first, second, strict=True):
         total, right = na + nb, ca + cb
@@ -220,29 +219,29 @@ def _excess(first: Counts, second: Counts) -> tuple[float, float]:
 
 
 def _as_large(differences: Sequence[int]) -> float:
-    """The share of all choices of signs in which the positive differences sum up to as much, or more."""
+    """The share of all choices of signs in which the positive differences sum up to at least as much."""
     sizes = [abs(difference) for difference in differences if difference]
     if not sizes:
         return 1.0
     unit, width = math.gcd(*sizes), len(sizes) + 1
     if sum(sizes) // unit * width > _EXACT_BITS:
         return normal_upper_tail(sum(differences) / math.hypot(*sizes))
-    ways = 1  # how many choices have the sum i, in the bits from i * width on
+    ways = 1  # bits from i * width on: the number of choices with the sum i
     for size in sizes:
         ways += ways << size // unit * width
     ways >>= sum(difference for difference in differences if difference > 0) // unit * width
-    return ways % ((1 << width) - 1) / (1 << len(sizes))  # the remainder is the sum of the numbers of `width` bits
+    return ways % ((1 << width) - 1) / (1 << len(sizes))  # the remainder is the sum of the `width`-bit numbers
 
 
 def _paired_t(differences: Sequence[float], samples: int) -> tuple[Estimate | None, float]:
-    """The mean with its interval, and the standard error for what must not be missed: wider where few differ."""
+    """The mean with its interval, and a conservative standard error: wider if few problems differ."""
     problems = len(differences)
     wider = math.sqrt(sample_variance([*differences, -1.0, 1.0]) / problems)
     if problems < 2:
         return None, wider
     mean = math.fsum(differences) / problems
     spread, method = math.sqrt(sample_variance(differences) / problems), "paired t over problems"
-    if not spread:  # no two problems differ: not certainty, so two that do are assumed
+    if not spread:  # no two problems differ: this is not certainty, so two that differ are assumed
         spread, method = wider, "paired t, plus-2"
     half = t_quantile((1 + LEVEL) / 2, problems - 1) * spread
     estimate = Estimate(

@@ -1,8 +1,8 @@
 """Metrics of one problem, from c correct samples among n: exact, over all k-subsets of the n samples.
 
-With n = k they are the service's metrics (AISBench's documentation, "Definitions and relationships of pass@k,
-cons@k and avg@n"); with n > k the unbiased estimators (Chen et al. 2021 for pass@k), in integers, so that nothing
-overflows and nothing is rounded before the last division.
+With n = k these are the service's metrics (AISBench's documentation, "Definitions and relationships of pass@k,
+cons@k and avg@n"); with n > k the unbiased estimators (Chen et al. 2021 for pass@k), in integers, without overflow
+and without rounding before the last division.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from functools import lru_cache
 
 Matrix = Sequence[Sequence[int]]
 Counts = Sequence[tuple[int, int]]
-"""(n, c) of each problem: samples, and correct ones among them."""
+"""(n, c) of each problem: samples, and correct samples."""
 HARD_THRESHOLD = 0.5
 
 _cached = lru_cache(maxsize=2**16)
-"""A run has many problems and few different (n, c, k)."""
+"""A run has many problems but few distinct (n, c, k)."""
 
 
 def counts_of(matrix: Matrix) -> list[tuple[int, int]]:
@@ -26,7 +26,7 @@ def counts_of(matrix: Matrix) -> list[tuple[int, int]]:
 
 
 def avg_at_n(n: int, c: int) -> float:
-    """The share of the samples that are correct."""
+    """The share of correct samples."""
     _check(n, c, 1)
     return c / n
 
@@ -50,8 +50,8 @@ def pass_all_k(n: int, c: int, k: int) -> float:
 def cons_at_k(n: int, c: int, k: int) -> float:
     """P(more than half of k samples are correct), hypergeometric.
 
-    For n = k it is the service's I(c > k/2). That indicator is wrong for n > k: with n=20, c=3, k=5 it says 1
-    where the probability is 0.0088.
+    For n = k it is the service's I(c > k/2). That indicator is wrong for n > k: with n=20, c=3, k=5 it is 1, while
+    the probability is 0.0088.
     """
     _check(n, c, k)
     majorities = sum(math.comb(c, j) * math.comb(n - c, k - j) for j in range(k // 2 + 1, min(c, k) + 1))
@@ -59,7 +59,7 @@ def cons_at_k(n: int, c: int, k: int) -> float:
 
 
 def hard(scores: Sequence[Sequence[float]]) -> tuple[tuple[int, ...], ...]:
-    """Soft scores in [0, 1] to correctness: 1 if the score is strictly above one half."""
+    """Convert soft scores in [0, 1] to correctness: 1 if the score is strictly above one half."""
     return tuple(tuple(int(score > HARD_THRESHOLD) for score in row) for row in scores)
 
 

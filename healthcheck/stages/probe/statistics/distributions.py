@@ -1,7 +1,7 @@
-"""The few distribution functions that the intervals need, to about 1e-9, without a library.
+"""The distribution functions for the intervals, to about 1e-9, without a library.
 
-Regularised incomplete beta by Lentz's continued fraction (DLMF 8.17.22), its quantiles by halving; Student's t for
-very many degrees of freedom by the Cornish-Fisher series (Abramowitz and Stegun 26.7.5).
+Regularised incomplete beta by Lentz's continued fraction (DLMF 8.17.22), its quantiles by bisection; Student's t for
+many degrees of freedom by the Cornish-Fisher series (Abramowitz and Stegun 26.7.5).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _TINY = 1e-300
 
 
 def sample_variance(values: Sequence[float]) -> float:
-    """The sample variance; `statistics.variance` is exact, and takes four times as long."""
+    """The sample variance; `statistics.variance` is exact but takes four times as long."""
     mean = fmean(values)
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
@@ -63,7 +63,7 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
 
 @lru_cache(maxsize=4096)
 def t_quantile(probability: float, df: float) -> float:
-    """Student's t quantile; probability in (0, 1), df > 0 and not necessarily whole."""
+    """Student's t quantile; probability in (0, 1), df > 0, not necessarily an integer."""
     if probability == 0.5:
         return 0.0
     if probability < 0.5:

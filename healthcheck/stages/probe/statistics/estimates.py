@@ -1,4 +1,4 @@
-"""The figures of a run: plain frozen data, ready for JSON. Fractions, never percent."""
+"""The figures of a run: frozen data, ready for JSON. Fractions, never percent."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from healthcheck.text.messages import msg
 
 LIKE_THESE = msg("problems like these")
-"""The question of an interval whose unit is the problem: what would other problems of this kind give?"""
+"""The question of an interval with the problem as its unit: what would other problems of this kind give?"""
 THIS_BANK = msg("this bank again")
-"""The question of an interval for these very problems: what would the same problems, sampled again, give?"""
+"""The question of an interval for exactly these problems: what would they give if sampled again?"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A figure with its interval and the question that the interval answers.
+    """A figure with its interval, and the question that it answers.
 
     Attributes:
         name: "avg@5", "pass@3", "accuracy (5 runs average)"
         value: the plain point estimate, a fraction.
         low, high: the interval's ends; they always enclose the value.
         level: the nominal coverage, two-sided unless the method says otherwise.
-        method: how the interval was made ("plus-2 clustered t").
+        method: of the interval ("plus-2 clustered t").
         question: LIKE_THESE or THIS_BANK.
-        problems, samples: what it rests on.
+        problems, samples: the number of each behind the figure.
     """
 
     name: str
@@ -56,5 +56,5 @@ class Summary:
     estimates: tuple[Estimate, ...]
 
     def estimate(self, name: str, question: str = LIKE_THESE) -> Estimate | None:
-        """The estimate of this name that answers this question, None if the run does not have it."""
+        """The estimate with this name and question, None if the run does not have it."""
         return next((e for e in self.estimates if (e.name, e.question) == (name, question)), None)

@@ -1,12 +1,12 @@
-"""The verdict in tens of samples: an anytime-valid test of "broken" against "healthy".
+"""A verdict from tens of samples: an anytime-valid test of "broken" against "healthy".
 
 For observations x in [0, 1] and a boundary θ0, every factor 1 + L (x - θ0) with L = (θ - θ0) / (θ0 (1 - θ0)) has
 conditional mean at most 1 while E[x | past] <= θ0, so the running product is a nonnegative supermartingale and
 Ville's inequality bounds P(it ever reaches 1/α) by α. An average of such products over several alternatives θ keeps
-the bound and stops sooner on dead and on perfect servers. For 0/1 data a product is Wald's likelihood ratio.
+the bound and stops sooner for dead and for perfect servers. For 0/1 data a product is Wald's likelihood ratio.
 
-The bound needs the order of dispatch and one first sample for each distinct problem. Results fed as they complete
-are biased, because wrong answers run longer: at concurrency 32 a nominal 5 % becomes 82 %.
+The bound requires dispatch order and one first sample of each distinct problem. Results in order of completion are
+biased, because wrong answers take longer: at concurrency 32 a nominal 5 % becomes 82 %.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 DEAD = 0.02
-"""An alternative for servers that are next to always wrong."""
+"""An alternative for servers that are almost always wrong."""
 _BETS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.9)
-"""How much of the stake a product of the paired gate risks on each sample."""
+"""The share of the stake that a product of the paired gate risks on each sample."""
 
 
 class Decision(enum.Enum):
-    """What the evidence says so far. OPEN at the end of the budget is an inconclusive verdict, never a pass."""
+    """The decision so far. OPEN at the end of the budget is an inconclusive verdict, never a pass."""
 
     HEALTHY = "healthy"
     DEGRADED = "degraded"
@@ -32,13 +32,13 @@ class Decision(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What a gate has seen.
+    """The evidence of a gate.
 
     Attributes:
-        observations: how many samples, in order of dispatch, up to the one that decided.
+        observations: number of samples, in dispatch order, up to the deciding one.
         total: the sum of their scores.
         healthy_e, degraded_e: log10 of the e-values against "bad" and against "good".
-        decision: OPEN until one of them crosses its line; afterwards it stays.
+        decision: OPEN until one of them crosses its threshold; then it is final.
         log_products: natural logs of the products, one for each alternative: against "bad", then against "good".
     """
 
@@ -55,7 +55,7 @@ class Gate:
     """The test of accuracy <= bad (degraded) against accuracy >= good (healthy).
 
     Attributes:
-        alpha: bound on P(healthy | accuracy <= bad), at whatever moment one looks.
+        alpha: bound on P(healthy | accuracy <= bad), at any time.
         beta: bound on P(degraded | accuracy >= good). Between bad and good nothing is guaranteed.
 
     Raises:
@@ -79,10 +79,10 @@ class Gate:
         return Evidence(log_products=((0.0,) * len(above), (0.0,) * len(below)))
 
     def observe(self, evidence: Evidence, score: float) -> Evidence:
-        """The evidence with the next dispatched sample; once decided, it no longer changes.
+        """The evidence with the next dispatched sample; unchanged after a decision.
 
         Args:
-            evidence: what was seen before.
+            evidence: the evidence so far.
             score: 0 or 1, or a soft score between.
 
         Raises:
@@ -103,7 +103,7 @@ class Gate:
         return _grown(evidence, score, healthy, degraded, (self.alpha, self.beta))
 
     def judge(self, scores: Iterable[float]) -> Evidence:
-        """The evidence of scores in order of dispatch, up to the one that decides."""
+        """The evidence of scores in dispatch order, up to the deciding one."""
         evidence = self.start()
         for score in scores:
             evidence = self.observe(evidence, score)
@@ -121,8 +121,8 @@ class Gate:
 class PairedGate:
     """The same test for differences from a reference run, each in [-1, 1]: mean <= -margin against mean >= -slack.
 
-    A difference is a sample's score less the share that the reference run got right on that problem. The factors
-    are 1 + λ (d + margin) and 1 - λ (d + slack), averaged over a few λ, because the variance is not known.
+    A difference is a sample's score minus the reference run's accuracy on that problem. The factors
+    are 1 + λ (d + margin) and 1 - λ (d + slack), averaged over a few λ, because the variance is unknown.
 
     Attributes:
         error: bound on P(healthy | a loss of the margin) and on P(degraded | no loss above the slack).
@@ -144,7 +144,7 @@ class PairedGate:
         return Evidence(log_products=((0.0,) * len(_BETS), (0.0,) * len(_BETS)))
 
     def observe(self, evidence: Evidence, difference: float) -> Evidence:
-        """The evidence with the next dispatched sample; once decided, it no longer changes.
+        """The evidence with the next dispatched sample; unchanged after a decision.
 
         Raises:
             ValueError: the difference is outside [-1, 1].
@@ -167,7 +167,7 @@ def _grown(
     degraded: tuple[float, ...],
     errors: tuple[float, float],
 ) -> Evidence:
-    """The evidence after one more value that made these log products."""
+    """The evidence after one more value, with the resulting log products."""
     log_healthy, log_degraded = _log_mean(healthy), _log_mean(degraded)
     decision = Decision.OPEN
     if log_degraded >= -math.log(errors[1]):

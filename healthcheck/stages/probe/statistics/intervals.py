@@ -1,9 +1,9 @@
 """Intervals, each for the question that it answers.
 
-For other problems like these the unit is the problem: the plus-2 clustered t. For these problems sampled again the
-samples are independent, and a sum of unequal Bernoullis has less variance than a binomial: Wilson on all samples.
-Measured coverage at 95 %: at least .93 for the plus-2 t where the plain clustered interval drops to .15 and a
-Wilson interval on all samples, asked about other problems, to .14.
+For other problems like these the unit is the problem: the plus-2 clustered t. For the same problems sampled again
+the samples are independent, and a sum of unequal Bernoullis has less variance than a binomial: Wilson on all
+samples. Measured coverage at 95 %: at least .93 for the plus-2 t, while the plain clustered interval drops to .15,
+and a Wilson interval on all samples, applied to other problems, to .14.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """An interval, and how it was made."""
+    """An interval and its method."""
 
     low: float
     high: float
@@ -50,7 +50,7 @@ def plus_two_centre(values: Sequence[float]) -> tuple[float, float]:
 
 
 def wilson(successes: float, trials: float) -> Interval:
-    """Wilson's score interval; for scores in [0, 1] give their sum, whose variance is at most a count's."""
+    """Wilson's score interval; for scores in [0, 1] pass their sum, whose variance is at most that of a count."""
     if trials <= 0:
         return Interval(low=0.0, high=1.0, level=LEVEL, method="pooled Wilson")
     z = normal_quantile((1 + LEVEL) / 2)
@@ -74,7 +74,7 @@ def _around(centre: float, half: float, method: str, value: float) -> Interval:
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """The value at this share of sorted values, linear between neighbours."""
+    """The value at this share of sorted values, with linear interpolation."""
     place = share * (len(ordered) - 1)
     below = math.floor(place)
     above = min(below + 1, len(ordered) - 1)

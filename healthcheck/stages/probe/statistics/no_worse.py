@@ -1,11 +1,11 @@
-"""No worse than a reference, worse, or open: looks at a run as it grows that share one error between them.
+"""No worse than a reference, worse, or open: repeated looks at a growing run that share one error.
 
-The reference is an accuracy that counts as known, or a run on the same problems. Either error is shared: a quarter
+The reference is an accuracy that counts as known, or a run on the same problems. Each error is shared: a quarter
 for the sequence over the first sample of each problem, which may decide after any sample; a quarter for the ends of
-the rounds but the last; one half for the end of the run. A look at the end of a round takes every problem with the
-share of its samples, whatever their correlation: Student's t for "no worse", and for "worse" the test of "nothing
-changed on these problems" (`comparison`) where there is a reference run, else t too. So each look keeps its share
-from independent samples to copies, and the sum of the shares bounds the error of the whole path.
+the rounds except the last; one half for the end of the run. A look at the end of a round takes every problem with
+the share of its samples, whatever their correlation: Student's t for "no worse"; for "worse" the test of "nothing
+changed on these problems" (`comparison`) with a reference run, else also t. So each look keeps its share for
+independent samples as well as for copies, and the sum of the shares bounds the error of the whole path.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from healthcheck.stages.probe.statistics.gate import Decision, Evidence, Gate, P
 
 ERROR = 0.01
 POWER = 0.93
-"""How often a run without a loss would be settled if its spread were known: it is in nine of ten runs."""
+"""How often a run without a loss would be settled with known spread: in practice it is in nine of ten runs."""
 ASSUMED_ICC = 0.5
-"""Of the samples of a problem, where no reference run tells."""
+"""Of the samples of a problem, without a reference run."""
 _TENTH_OF_A_POINT = 1000
 _ALMOST_SURE = 1 - 1e-9
 
@@ -33,10 +33,10 @@ class Question:
     """The question that a run answers.
 
     Attributes:
-        accuracy: that of the reference.
-        problems, repeats: samples asked for: so many of each problem.
+        accuracy: of the reference.
+        problems, repeats: the number of problems, and of samples per problem.
         margin: the loss that "no worse" excludes, a fraction.
-        slack: the loss up to which a run is not called worse.
+        slack: a loss up to this is not called worse.
         error: bound on P(no worse | a loss of the margin) and on P(worse | no loss above the slack).
         before: (n, c) of each problem in the reference run; empty if only its accuracy is known.
 
@@ -70,7 +70,7 @@ class Question:
         return Gate(bad=bad, good=min(good, _ALMOST_SURE), alpha=error, beta=error)
 
     def expected(self, problem: int) -> float:
-        """The value to subtract from a sample of a problem before `gate` observes it: 0 without a reference run."""
+        """The value to subtract from a sample before `gate` observes it: 0 without a reference run."""
         if not self.before:
             return 0.0
         n, c = self.before[problem]
@@ -79,11 +79,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What the complete rounds of a run say.
+    """The evaluation of the complete rounds of a run.
 
     Attributes:
-        rounds: how many.
-        change: accuracy less that of the reference.
+        rounds: their number.
+        change: accuracy minus that of the reference.
         low, high: bounds of the change, each at this look's share of the error.
         spread: standard error of the change.
         decision: HEALTHY for no worse, DEGRADED for worse.
@@ -98,12 +98,12 @@ class Look:
 
 
 def look(question: Question, totals: Sequence[float], rounds: int) -> Look | None:
-    """Look at the end of a round; None for fewer problems than t needs.
+    """Evaluate the end of a round; None if there are too few problems for t.
 
     Args:
-        question: what is asked.
+        question: the question of the run.
         totals: the sum of the scores of each problem over these rounds, in the order of the bank.
-        rounds: how many samples each problem has.
+        rounds: the number of samples per problem.
     """
     if question.problems < LEAST_PROBLEMS:
         return None
@@ -131,9 +131,9 @@ def look(question: Question, totals: Sequence[float], rounds: int) -> Look | Non
 def settles(
     *, accuracy: float, problems: int, repeats: int, before: Counts = (), error: float = ERROR, slack: float = 0.0
 ) -> float:
-    """The smallest margin that so many samples settle in nine of ten runs without a loss; up to a tenth of a point.
+    """The smallest margin, in tenths of a point, that these samples settle in nine of ten runs without a loss.
 
-    From the reference run's own spread; without one, at a correlation of .5 between the samples of a problem.
+    Uses the reference run's own spread; without one, a correlation of .5 between the samples of a problem.
     """
     if problems < LEAST_PROBLEMS:
         return _settled_by_sequence(accuracy, problems, error, slack)
@@ -143,7 +143,7 @@ def settles(
 
 
 def problems_for(question: Question) -> int:
-    """About how many problems would settle the margin, with as many samples of each."""
+    """About how many problems, with as many samples each, would settle the margin."""
     reached = settles(
         accuracy=question.accuracy, problems=question.problems, repeats=question.repeats, before=question.before,
         error=question.error, slack=question.slack,
@@ -152,7 +152,7 @@ def problems_for(question: Question) -> int:
 
 
 def more_samples(question: Question, last: Look) -> int:
-    """About how many more samples would settle it in nine of ten runs, if the change is what was measured."""
+    """About how many more samples would settle the question in nine of ten runs, for the measured change."""
     quantile = normal_quantile(1 - question.error / 2) + normal_quantile(POWER)
     distance = max(last.change + question.margin, -question.slack - last.change)
     problems = question.problems * (quantile * last.spread / distance) ** 2
@@ -160,7 +160,7 @@ def more_samples(question: Question, last: Look) -> int:
 
 
 def _settled_by_sequence(accuracy: float, problems: int, error: float, slack: float) -> float:
-    """For few problems, where the sequence over their first samples is all there is; 1 if it settles nothing."""
+    """The margin for few problems, which only the sequence over first samples can settle; 1 if it settles none."""
     for points in range(1, 100):
         margin = slack + points / 100
         if margin >= accuracy:
@@ -174,7 +174,7 @@ def _settled_by_sequence(accuracy: float, problems: int, error: float, slack: fl
 
 
 def _healthy(gate: Gate, accuracy: float, samples: int) -> float:
-    """How often a gate ends healthy within so many independent samples: exact, by the right ones so far."""
+    """The exact probability that a gate ends healthy within this many independent samples."""
     ended, states = 0.0, {0: (1.0, gate.start())}
     for _ in range(samples):
         following: dict[int, tuple[float, Evidence]] = {}
@@ -210,7 +210,7 @@ def _planned_spread(accuracy: float, problems: int, repeats: int, before: Counts
     plain = accuracy * (1 - accuracy)
     if not before:
         variance = plain * (1 + (repeats - 1) * ASSUMED_ICC) / repeats
-        padding = (1 - 2 * plain) / (problems + 1)  # about what the two pseudo-problems add
+        padding = (1 - 2 * plain) / (problems + 1)  # about the contribution of the two pseudo-problems
         return math.sqrt((variance + padding) / problems)
     within = [c * (n - c) / (n * (n - 1)) if n > 1 else plain for n, c in before]
     variance = math.fsum(v * (1 / n + 1 / repeats) for v, (n, _) in zip(within, before, strict=True)) / problems

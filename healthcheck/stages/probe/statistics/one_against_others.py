@@ -1,10 +1,10 @@
-"""One server against the others on the same problems: is it worse than they are?
+"""Tests whether one server is worse than the others on the same problems.
 
-Which server answers a request is decided before the answer is known, so that servers of the same model are right
-equally often on each problem. The test holds the numbers of each problem fixed and asks how often chance would
-leave one server so few of its right answers: exact for few samples, else Cochran, Mantel and Haenszel's. Where a
-problem has several samples, the problem as the unit counts too, and the larger p stands: a server may be certain of
-other answers than the next one without being worse.
+The server of a request is chosen before the answer is known, so servers of the same model are right equally often
+on each problem. The test holds the numbers of each problem fixed and computes how often chance would leave one
+server this few right answers: exact for few samples, else Cochran, Mantel and Haenszel's. If problems have several
+samples, the test with the problem as the unit also counts, and the larger p is used: a server may be certain of
+different answers than another without being worse.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from healthcheck.stages.probe.statistics.comparison import cochran_mantel_haensz
 from healthcheck.stages.probe.statistics.distributions import normal_quantile
 
 Stratum = tuple[int, int, int, int]
-"""Of one problem, or of all problems of a tier: samples and right ones of a server, samples and right ones of the
-others."""
+"""For one problem, or all problems of a tier: samples and right samples of a server, then of the others."""
 _EXACT_WIDTH = 1000
-"""The exact distribution takes time with the square of this; above it the normal one is exact enough."""
+"""The exact distribution takes quadratic time in this; above it the normal approximation is exact enough."""
 _POWER = 0.8
 
 
@@ -30,8 +29,8 @@ class Against:
     """A server against the others.
 
     Attributes:
-        p: one-sided; small where it is worse. 1 where no stratum has right and wrong answers.
-        detectable: about the loss that is found at `error` in four of five runs; None where no stratum is shared.
+        p: one-sided; small if the server is worse. 1 if no stratum has both right and wrong answers.
+        detectable: about the loss that is detected at `error` in four of five runs; None if no stratum is shared.
     """
 
     p: float
@@ -39,7 +38,7 @@ class Against:
 
 
 def against_others(strata: Sequence[Stratum], *, by_problem: bool, error: float) -> Against:
-    """Test one server; `by_problem` says that each stratum is a problem, and `error` is this server's share."""
+    """Test one server; `by_problem` means that each stratum is a problem, and `error` is this server's share."""
     shared = [each for each in strata if each[0] and each[2]]
     telling = [each for each in shared if 0 < each[1] + each[3] < each[0] + each[2]]
     p = 1.0
@@ -52,7 +51,7 @@ def against_others(strata: Sequence[Stratum], *, by_problem: bool, error: float)
 
 
 def _detectable(strata: Sequence[Stratum], error: float) -> float:
-    """The loss d with d W = q sqrt(V + W d): V from what varies without it, W d from the answers that are lost."""
+    """The loss d with d W = q sqrt(V + W d): V from the variation without a loss, W d from the lost answers."""
     weight = math.fsum(n * m / (n + m) for n, _, m, _ in strata)
     variance = math.fsum(map(_variance, strata))
     quantile = normal_quantile(1 - error) + normal_quantile(_POWER)
@@ -61,7 +60,7 @@ def _detectable(strata: Sequence[Stratum], error: float) -> float:
 
 
 def _exact(strata: Sequence[Stratum]) -> float:
-    """The probability of no more right samples than there are, given the numbers of each stratum."""
+    """The probability of at most as many right samples, given the numbers of each stratum."""
     total = [1.0]
     observed = sum(c for _, c, _, _ in strata)
     least = 0
@@ -84,7 +83,7 @@ def _convolved(a: Sequence[float], b: Sequence[float]) -> list[float]:
 
 
 def _width(strata: Sequence[Stratum]) -> int:
-    """How many values the right samples of the server can have."""
+    """The number of possible values of the server's right samples."""
     return sum(min(n, c + d) - max(0, c + d - m) for n, c, m, d in strata)
 
 

@@ -1,4 +1,4 @@
-"""From a run's matrix to its figures: every metric, overall and per tier, each with its interval."""
+"""Computes the figures of a run from its matrix: every metric, overall and per tier, each with its interval."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from healthcheck.text.messages import msg
 
 ALL = "all"
 MOST_VOTERS = 20
-"""With more samples a problem, counting the votes of all subsets takes too long."""
+"""With more samples per problem, counting the votes of all subsets takes too long."""
 Scores = Sequence[Sequence[float]]
 
 
@@ -27,9 +27,9 @@ def summarize(
     """The figures of a set of problems.
 
     Args:
-        matrix: correctness, problem-major, N × n; rows may differ in length, then k goes to the shortest. Empty
-            rows are refused: a problem without samples is a failure to count, not to drop.
-        scores: soft scores of the same shape, where the task has them; otherwise correctness is the score.
+        matrix: correctness, problem-major, N × n; rows may differ in length, then k goes up to the shortest. Empty
+            rows are refused: a problem without samples has to count as a failure.
+        scores: soft scores of the same shape, if the task has them; else correctness is the score.
         tier: the name of this set.
 
     Raises:
@@ -53,12 +53,12 @@ def summarize(
 
 
 def summarize_scores(scores: Scores) -> Summary:
-    """The figures of soft scores: soft accuracy, and correctness where a score is strictly above one half."""
+    """The figures of soft scores: soft accuracy, and correctness if a score is strictly above one half."""
     return summarize(hard(scores), scores=scores)
 
 
 def per_problem(name: str, values: Sequence[float], interval: Interval, samples: int) -> Estimate:
-    """The estimate of a metric that has one value in [0, 1] for each problem."""
+    """The estimate of a metric with one value in [0, 1] per problem."""
     return Estimate(
         name=name,
         value=math.fsum(values) / len(values),
@@ -75,16 +75,16 @@ def per_problem(name: str, values: Sequence[float], interval: Interval, samples:
 def summarize_votes(
     matrix: Matrix, answers: Sequence[Answers], *, ranks: Scores | None = None
 ) -> tuple[Estimate, ...]:
-    """maj@k, agreement@k and the rate of wrong consensus, from the extracted answers; best@k where ranks are given.
+    """maj@k, agreement@k and the rate of wrong consensus, from the extracted answers; best@k if ranks are given.
 
-    k goes to n, the least number of samples of any problem; with more than MOST_VOTERS samples a problem maj@k and
-    agreement@k are left out. Beside cons@n, maj@n asks less: with two right samples of five and three different
-    wrong ones, cons is 0 and maj is 1.
+    k goes up to n, the least number of samples of any problem; with more than MOST_VOTERS samples per problem,
+    maj@k and agreement@k are omitted. maj@n requires less than cons@n: with two right samples of five and three
+    different wrong ones, cons is 0 and maj is 1.
 
     Args:
         matrix: correctness, problem-major.
         answers: the extracted answers, same shape; None if nothing could be extracted.
-        ranks: what chooses the best sample (grading tier, mean token log-probability); higher is better.
+        ranks: the criterion for the best sample (grading tier, mean token log-probability); higher is better.
     """
     if not matrix:
         return ()
@@ -129,7 +129,7 @@ def _estimates(matrix: Matrix, soft: Scores, repeats: int) -> tuple[Estimate, ..
 
 
 def _again(name: str, values: Sequence[float], repeats: Sequence[int]) -> Estimate:
-    """The same problems sampled again. Problems weigh alike, so unequal n_i count as N² / sum(1/n_i) samples."""
+    """An estimate for the same problems sampled again, with equal weights: unequal n_i count as N² / sum(1/n_i)."""
     trials = len(values) ** 2 / sum(1 / n for n in repeats)
     interval = wilson(math.fsum(values) / len(values) * trials, trials)
     return replace(per_problem(name, values, interval, sum(repeats)), question=THIS_BANK)

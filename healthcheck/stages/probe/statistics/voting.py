@@ -1,6 +1,6 @@
-"""Metrics of one problem that look at the answers themselves: votes, agreement, the best by a score.
+"""Metrics of one problem from the answers themselves: votes, agreement, the best by a score.
 
-An answer that could not be extracted is None: it never votes, and it counts among the n samples.
+An answer that could not be extracted is None: it never votes, but counts among the n samples.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _Classes = tuple[tuple[int, float], ...]
 def maj_at_k(answers: Answers, correct: Sequence[int], k: int) -> float:
     """P(the most frequent answer among k of the n samples is right), ties broken at random, by expectation.
 
-    Over all k-subsets: (number of right modes) / (number of modes), 0 if nothing votes. For each height t of the
-    mode a table over (samples taken, number of modes) counts the subsets, one answer class after another.
+    Over all k-subsets: (number of right modes) / (number of modes), 0 without votes. For each height t of the mode,
+    a table over (samples taken, number of modes) counts the subsets, one answer class after another.
     """
     _check(answers, correct, k)
     return _by_k(_classes(answers, correct), len(answers))[k - 1][0]
 
 
 def agreement_at_k(answers: Answers, k: int) -> float:
-    """The share of the modal answer, right or wrong, among k of the n samples, by expectation."""
+    """The expected share of the modal answer, right or wrong, among k of the n samples."""
     _check(answers, [0] * len(answers), k)
     if k == len(answers):
         return max(Counter(answer for answer in answers if answer is not None).values(), default=0) / k
@@ -33,13 +33,13 @@ def agreement_at_k(answers: Answers, k: int) -> float:
 
 
 def wrong_consensus(answers: Answers, correct: Sequence[int]) -> int:
-    """1 if more than half of the samples give one and the same wrong answer: a systematic error, not noise."""
+    """1 if more than half of the samples give the same wrong answer: a systematic error, not noise."""
     wrong = Counter(a for a, right in zip(answers, correct, strict=True) if a is not None and not right)
     return int(2 * max(wrong.values(), default=0) > len(answers))
 
 
 def best_at_k(ranks: Sequence[float], correct: Sequence[int], k: int) -> float:
-    """P(the sample of the highest rank among k of the n is right), equal ranks broken at random.
+    """P(the highest-ranked sample among k of the n is right), ties broken at random.
 
     A group of g equal ranks with a better samples before it decides C(n-a, k) - C(n-a-g, k) of the C(n, k) subsets.
     """
@@ -60,7 +60,7 @@ def best_at_k(ranks: Sequence[float], correct: Sequence[int], k: int) -> float:
 def _by_k(classes: _Classes, n: int) -> tuple[tuple[float, float], ...]:
     """For k from 1 to n, over all k-subsets: P(the mode is right), and the mean share of the mode.
 
-    A run has many problems and few different ways in which n answers agree.
+    Cached, since a run has many problems but few patterns in which n answers agree.
     """
     silent = n - sum(size for size, _ in classes)
     totals = [[0.0, 0.0] for _ in range(n + 1)]
@@ -74,7 +74,7 @@ def _by_k(classes: _Classes, n: int) -> tuple[tuple[float, float], ...]:
 
 
 def _classes(answers: Answers, correct: Sequence[int]) -> _Classes:
-    """The size of each class of equal answers, and the share of it that was graded correct; sorted."""
+    """The size of each class of equal answers, and the share that was graded correct; sorted."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for answer, right in zip(answers, correct, strict=True):
         if answer is not None:
