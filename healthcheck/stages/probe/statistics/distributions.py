@@ -1,7 +1,7 @@
 """The distribution functions for the intervals, to about 1e-9, without a library.
 
-Regularised incomplete beta by Lentz's continued fraction (DLMF 8.17.22), its quantiles by bisection; Student's t for
-many degrees of freedom by the Cornish-Fisher series (Abramowitz and Stegun 26.7.5).
+Regularised incomplete beta by Lentz's continued fraction (DLMF 8.17.22), its quantiles by bisection; Student's t
+for many degrees of freedom by the Cornish-Fisher series (Abramowitz and Stegun 26.7.5).
 """
 
 from __future__ import annotations
