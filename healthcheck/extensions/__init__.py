@@ -1,4 +1,4 @@
-"""The kit's own extensions, a folder each, as `OWN` of healthcheck/core/extensions.py names them.
+"""The kit's own extensions, one folder each, as listed in `OWN` of healthcheck/core/extensions.py.
 
-The core imports none of them, and works without their folders: an option that needs one says so.
+The core imports none of them and works without their folders: an option that needs a missing one is refused.
 """

@@ -1,1 +1,1 @@
-"""What `verify --deep` does: the real vLLM and vllm-ascend build the configuration of the recorded command."""
+"""The extension of `verify --deep`: the real vLLM and vllm-ascend build the recorded command's configuration."""

@@ -1,4 +1,4 @@
-"""What the core uses of this extension: the judgement of `verify --deep`, and what `doctor` says of it."""
+"""The interface of this extension to the core: the judgement of `verify --deep`, and the lines of `doctor`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["MAKE", "find_python", "judge"]
 
 
 def judge(run: Run, submission: Submission, plan: LaunchPlan, weights: Path) -> None:
-    """Have the real vLLM and vllm-ascend build the configuration from the plan's arguments."""
+    """Let the real vLLM and vllm-ascend build the configuration from the plan's arguments."""
     asked = run.request
     run.progress.update(msg("the real vLLM builds its configuration: a minute or so"))
     question = Question(

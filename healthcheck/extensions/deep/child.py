@@ -1,4 +1,4 @@
-"""Runs a program of `inside` with another Python, bounded in time and output; nothing of it is left afterwards."""
+"""Runs a program of `inside` with another Python, bounded in time and output, and cleans up afterwards."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ QUIET = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What a program answered.
+    """The result of a program.
 
     Attributes:
-        answer: the bytes of its answer, which may be unfinished; empty where it wrote none.
-        trouble: how it ended where that was not well ("no end within 300 s", "ended with status 1: …"), else "".
+        answer: the bytes of its answer, possibly incomplete; empty if it wrote none.
+        trouble: how the program failed ("no end within 300 s", "ended with status 1: …"), else "".
     """
 
     answer: bytes
@@ -54,7 +54,7 @@ def run(
     variables: Mapping[str, str],
     deadline_s: float,
 ) -> Told:
-    """Run the program in an empty folder that is its home, too, with a scrubbed environment."""
+    """Run the program with a scrubbed environment, in an empty folder that is also its home."""
     with tempfile.TemporaryDirectory(prefix=files.prefix(), ignore_cleanup_errors=True) as folder:
         home = Path(folder, "home")
         home.mkdir()
@@ -74,7 +74,7 @@ def run(
 
 
 def _ended(command: list[str], home: Path, environment: Mapping[str, str], deadline_s: float) -> str:
-    """Run to the end or the deadline; "" where it ended well."""
+    """Run until the end or the deadline; returns the failure, or ""."""
     tail: deque[bytes] = deque(maxlen=TAIL_BLOCKS)
 
     def follow(stream: IO[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""Where the real vLLM and vllm-ascend are: the Python of the environment that has them."""
+"""Finds the Python environment with the real vLLM and vllm-ascend."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VERSIONS_S = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interpreter:
-    """A Python, and who named it."""
+    """A Python, and the source of its path."""
 
     path: str
     named_by: str
@@ -39,35 +39,37 @@ class Interpreter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What a Python has: versions by distribution name, "" where it lacks one; `trouble` where it could not say."""
+    """The contents of a Python environment: versions by distribution name, "" for missing ones; `trouble` if
+    unknown.
+    """
 
     python: Interpreter
     versions: Mapping[str, str] = field(default_factory=dict)
     trouble: str = ""
 
     def label(self) -> str:
-        """What it has of the two, in words."""
+        """The versions of the two packages, in words."""
         return joined(
             ", ",
             (msg("{name} {get}", name, self.versions.get(name) or "(none)") for name in ("vllm", "vllm-ascend")),
         )
 
     def differs(self, row: Row) -> bool:
-        """Whether its vLLM or its vllm-ascend is another than the row's."""
+        """Whether its vLLM or its vllm-ascend differs from the row's."""
         vllm, ascend = self.versions.get("vllm", ""), self.versions.get("vllm-ascend", "")
         same_vllm = any(stacks.same_release(vllm, release) for release in row.vllm)
         return not (same_vllm and stacks.same_release(ascend, row.vllm_ascend))
 
     def has_transformers_of(self, row: Row) -> bool:
-        """Whether its transformers is one that the row's vllm-ascend asks for."""
+        """Whether its transformers is in the range of the row's vllm-ascend."""
         return stacks.in_range(self.versions.get("transformers", ""), row.requires.get("transformers", ""))
 
 
 def find_python(named: str = "", clone: Path = CLONE) -> Interpreter | None:
-    """The Python that was named, else that of `make engine-config`, else this one where it has both.
+    """The named Python, else that of `make engine-config`, else this one if it has both packages.
 
     Raises:
-        UsageError: none is where the option or the variable says.
+        UsageError: the option or the variable names no Python.
     """
     for place, source in ((named, OPTION), (os.environ.get(VARIABLE, ""), VARIABLE)):
         if place:
@@ -81,7 +83,7 @@ def find_python(named: str = "", clone: Path = CLONE) -> Interpreter | None:
 
 
 def look(python: Interpreter) -> Environment:
-    """What the environment has, without importing any of it."""
+    """List the versions in the environment, without importing any package."""
     told = child.run(python.path, "list_versions.py", None, {}, VERSIONS_S)
     try:
         versions = json_text.load_as(told.answer, dict[str, str])

@@ -1,4 +1,4 @@
-"""What vLLM's and vllm-ascend's own code makes of the recorded arguments, gathered once in a child process."""
+"""The result of vLLM's and vllm-ascend's own code for the recorded arguments, gathered once in a child process."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ LEAVE_DEEP_OUT = msg("verify without --deep: the launch itself decides this")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raised:
-    """What ended the building.
+    """The error that ended the build.
 
     Attributes:
-        kinds: names of the error's type and of those that it derives from, nearest first.
-        raised_in: file and line as the package names it ("vllm/config/model.py:1191"), "" if unknown.
-        deliberate: a statement that raises stands there, or a declared type was not met.
-        from_stub: a stub of torch_npu was asked for a value that it does not have.
+        kinds: names of the error's type and its base types, nearest first.
+        raised_in: file and line as the package names them ("vllm/config/model.py:1191"), "" if unknown.
+        deliberate: whether that line is a raise statement, or a declared type was not met.
+        from_stub: whether code requested a value that a stub of torch_npu does not have.
     """
 
     kinds: tuple[str, ...]
@@ -45,18 +45,17 @@ class Raised:
 
     @property
     def kind(self) -> str:
-        """The error's own type."""
         return next(iter(self.kinds), msg("an unnamed error"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reset:
-    """An option that the submission gave and that has another value in the configuration.
+    """An option of the submission that has another value in the configuration.
 
     Attributes:
-        option: as it was given.
-        given, now: the two values; `now` is "" where it is unknown.
-        said: vllm-ascend's words, "" if there was no message.
+        option: the option as given.
+        given, now: the two values; `now` is "" if unknown.
+        said: vllm-ascend's message, "" if there was none.
     """
 
     option: str
@@ -67,7 +66,7 @@ class Reset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """How far it came: "begin", "import", "parse", "validate", "build", "layers" or "done"."""
+    """The stage that the build reached: "begin", "import", "parse", "validate", "build", "layers" or "done"."""
 
     stage: str
     error: Raised | None
@@ -77,7 +76,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why there is no answer although there could be one, and what helps."""
+    """Why there is no answer although one is possible, and the repair."""
 
     seen: str
     fix: str = LEAVE_DEEP_OUT
@@ -85,12 +84,12 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineConfig:
-    """What was asked of which environment, and what it answered.
+    """The question, the environment, and its answer.
 
     Attributes:
-        stack: the row that was chosen; "" is the default one.
-        obstacle: why the question does not arise, "" where it does.
-        trouble: why it has no answer; None with an answer.
+        stack: the chosen row; "" is the default.
+        obstacle: why the question does not apply, or "".
+        trouble: why there is no answer; None with an answer.
     """
 
     server: ServerCommand | None
@@ -105,10 +104,10 @@ class EngineConfig:
 
 
 def gather_engine_config(question: Question) -> EngineConfig:
-    """Ask the environment, unless nothing can come of it.
+    """Query the environment, unless that is pointless.
 
     Raises:
-        UsageError: no Python is where one was named.
+        UsageError: the named Python does not exist.
     """
     server = question.plan.server
     row = stacks.row(question.plan.stack or stacks.DEFAULT)
@@ -143,7 +142,7 @@ def gather_engine_config(question: Question) -> EngineConfig:
 
 
 def _unfit(found: EngineConfig) -> Trouble | None:
-    """Why the environment cannot speak for the row."""
+    """Why the environment does not represent the row."""
     environment, row = found.environment, found.row
     if environment is None:
         return None
@@ -166,7 +165,7 @@ def _unfit(found: EngineConfig) -> Trouble | None:
 
 
 def _unread(server: ServerCommand) -> Trouble | None:
-    """Why the arguments are not known whole."""
+    """Why the arguments are not fully known."""
     if not server.unread_config:
         return None
     seen = msg(

@@ -1,4 +1,4 @@
-"""From the recorded command to what the engine is asked: arguments, variables, and the device that is pretended."""
+"""Derives the engine's request from the recorded command: arguments, variables, and the simulated device."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import msg
 
 BUILDS = {Family.A2: ("A2", 220), Family.A3: ("A3", 250), Family.P310: ("_310P", 202), Family.A5: ("A5", 260)}
-"""What vllm-ascend calls a family in its build, and the first of the family's SoC numbers.
+"""vllm-ascend's build name of a family, and the first of its SoC numbers.
 
 Source: vllm_ascend/utils.py of the 0.23.0 release.
 """
@@ -28,9 +28,9 @@ NOT_THE_ENGINES = {
     "--middleware", "--log-config-file", "--ssl-keyfile", "--ssl-certfile", "--ssl-ca-certs", "--api-key",
     "--allowed-local-media-path",
 }  # fmt: skip
-"""Options of the HTTP server that name files, code or keys: no part of the engine's configuration."""
+"""Options of the HTTP server that name files, code or keys: not part of the engine's configuration."""
 OTHER_CONFIGURATIONS = ("hf-config-path", "tokenizer", "speculative-config")
-"""Options that name folders beside the weights, which may bring Python code of their own."""
+"""Options that name other folders, which may contain Python code."""
 CONFIG_BYTES = 4 << 20
 DEADLINE_S = 300.0
 """A case takes 25 to 70 s on two busy cores, most of it imports."""
@@ -42,12 +42,12 @@ KEPT_BACK = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is to be asked.
+    """The question for the engine.
 
     Attributes:
-        root: the submission's own folder; `weights` the folder that MODEL_PATH stands for.
-        engine_python: the Python that has both packages, "" for the one that is found.
-        npu, devices: the kind of NPU that is pretended and how many; "" and 0 where none was named.
+        root: the submission's own folder; `weights` the folder behind MODEL_PATH.
+        engine_python: the Python with both packages, "" to search for one.
+        npu, devices: the kind and number of simulated NPUs; "" and 0 if not named.
     """
 
     plan: LaunchPlan
@@ -60,7 +60,7 @@ class Question:
 
 
 def obstacle(question: Question, npu: Npu) -> str:
-    """Why there is nothing to ask the engine, "" where there is."""
+    """Why there is no question for the engine, or ""."""
     server = question.plan.server
     if server is None or server.engine != "vllm":
         return msg("the server is {engine}, not vLLM", server.engine) if server else msg("no server is started")
@@ -80,7 +80,7 @@ def obstacle(question: Question, npu: Npu) -> str:
 
 
 def _may_bring_code(server: ServerCommand, config: Path) -> bool:
-    """Whether the configuration may be of a class that comes with the model."""
+    """Whether the configuration may use a class that comes with the model."""
     if any(server.option(name) is not None for name in OTHER_CONFIGURATIONS):
         return True
     with config.open("rb") as file:
@@ -89,7 +89,7 @@ def _may_bring_code(server: ServerCommand, config: Path) -> bool:
 
 
 def request(question: Question, server: ServerCommand, npu: Npu, vllm: str) -> dict[str, JsonValue]:
-    """What build_engine_config.py reads."""
+    """The request for build_engine_config.py."""
     release = nearest(vllm)
     words = whole_argv(server, release)
     arguments = parse(words, release).arguments
@@ -100,7 +100,7 @@ def request(question: Question, server: ServerCommand, npu: Npu, vllm: str) -> d
 
 
 def variables(server: ServerCommand, npu: Npu, devices: int) -> dict[str, str]:
-    """The settings that the submission exports, none that names a path, and the pretended NPU."""
+    """The variables that the submission exports, except those that name paths, and the simulated NPU."""
     settings = {
         name: value
         for name, value in server.env.items()
@@ -117,12 +117,12 @@ def variables(server: ServerCommand, npu: Npu, devices: int) -> dict[str, str]:
 
 
 def _span(argument: Argument, words: tuple[str, ...]) -> range:
-    """The places of an option and of its values."""
+    """The indices of an option and its values."""
     return range(argument.at, argument.at + (1 if "=" in words[argument.at] else 1 + len(argument.values)))
 
 
 def _moved(word: str, question: Question, server: ServerCommand) -> str:
-    """The word with the paths of this machine in place of those of the dry run."""
+    """The word with the paths of this machine instead of those of the dry run."""
     plan = question.plan
     for there, here in ((plan.model_path, question.weights), (plan.root, question.root)):
         pattern = rf"(?<![\w/]){re.escape(there)}(?=[/\"',}}]|$)"
@@ -135,7 +135,7 @@ def _moved(word: str, question: Question, server: ServerCommand) -> str:
 
 
 def _given(arguments: tuple[Argument, ...]) -> Iterator[tuple[str, str]]:
-    """The name of each option's variable, or of a key in its JSON, with the option as it was written."""
+    """The name of each option's variable, or of a key in its JSON, with the option as written."""
     for argument in arguments:
         yield from ((key, argument.text) for value in argument.values for key in _keys(value))
         if argument.key:

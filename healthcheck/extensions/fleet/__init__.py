@@ -1,1 +1,1 @@
-"""Many verifications on many machines. A launch on a machine is the kit's own `verify`; distribution is Ray's."""
+"""Many verifications on many machines. A launch on a machine is the kit's own `verify`; Ray distributes them."""

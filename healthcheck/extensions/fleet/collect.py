@@ -1,4 +1,4 @@
-"""One run of what many machines left: `fleet verify` folders of single jobs become the attempts of one."""
+"""Merges `fleet verify` folders of single jobs from many machines into the attempts of one run."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from healthcheck.text.messages import msg
 
 
 def collected(jobs: Sequence[Job], folders: Sequence[Path], out: Path, journal: Journal) -> Fleet:
-    """Bring the attempts of the folders into the run at `out`, in the order in which they began.
+    """Bring the attempts of the folders into the run at `out`, in the order of their start.
 
-    Attempts at other jobs, or at a job that has changed since, are left out. What a machine left is believed as far
-    as what a node of a cluster sends.
+    Attempts at other jobs, or at a job that has changed since, are left out. Files of a machine are trusted no more
+    than those from a node of a cluster.
     """
     by_name = {job.name: job for job in jobs}
     found = sorted(_attempts(folders), key=lambda each: each[0].started)
@@ -40,7 +40,7 @@ def collected(jobs: Sequence[Job], folders: Sequence[Path], out: Path, journal: 
 
 
 def left_below(reports: Path) -> list[Path]:
-    """The folders that `fleet verify` left, at most two levels down.
+    """The folders of `fleet verify`, at most two levels down.
 
     Raises:
         UsageError: there is none.

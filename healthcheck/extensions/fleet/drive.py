@@ -1,4 +1,4 @@
-"""Runs the jobs: who is next, who is tried again, what is kept. Nothing of a submission runs in this process."""
+"""Runs the jobs: order, retries, records. No code of a submission runs in this process."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Drive:
 
     Attributes:
         out: the folder of the run.
-        limit_s: seconds that an attempt may take.
-        retries: how often a job is tried again.
-        network: that of each launch.
+        limit_s: the time limit of an attempt, in seconds.
+        retries: how often a job is retried.
+        network: the network of each launch.
         left_out: the machines that take no jobs, a sentence for each.
-        saved: is called with the state as attempts end, and at the end.
+        saved: called with the state as attempts end, and at the end.
     """
 
     jobs: tuple[Job, ...]
@@ -56,7 +56,7 @@ class Drive:
                 self._note(last)
 
     def run(self) -> Fleet:
-        """Run what has not ended yet. Ctrl-C ends every launch; what has ended is kept."""
+        """Run all jobs that have not ended. Ctrl-C ends every launch; finished attempts are kept."""
         stopped = ""
         try:
             while self._pending() or self._running:
@@ -82,7 +82,7 @@ class Drive:
         return [job for job in self.jobs if job.name not in self._settled and job.name not in self._running]
 
     def _note(self, attempt: Attempt) -> bool:
-        """Whether the job is tried again after this attempt."""
+        """Whether the job is retried after this attempt."""
         if is_final(attempt, self.retries):
             self._settled.add(attempt.job)
         return attempt.job not in self._settled
@@ -128,7 +128,7 @@ class Drive:
         self._unsaved = True
 
     def _save_now_and_then(self) -> None:
-        """The page of a thousand jobs takes a second to write: it may take SAVING_SHARE of the time."""
+        """Writing the page of a thousand jobs takes a second: it may take SAVING_SHARE of the time."""
         began = time.monotonic()
         if not self._unsaved or began < self._save_at:
             return
@@ -142,7 +142,7 @@ def packed(source: Source) -> pack.Packed:
     """The commit of a repository as bytes.
 
     Raises:
-        UsageError: it cannot be read or fetched.
+        UsageError: the repository cannot be read or fetched.
     """
     if not source.is_address:
         commit = git.head(Path(source.place).resolve())

@@ -1,4 +1,4 @@
-"""What a run says beyond its single jobs: which checks failed most, and which nodes misbehave."""
+"""Findings about a whole run: the checks that failed most, and the nodes that misbehave."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from healthcheck.extensions.fleet.records import Attempt, Ending, Fleet, Tone
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frequent:
-    """A check that failed, broke or stayed open, and the jobs in which it did."""
+    """A check that failed, had an error or is unsettled, and the jobs concerned."""
 
     check: str
     tone: Tone
@@ -22,7 +22,7 @@ class Frequent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A machine: its attempts by verdict, how many were lost with it, and seconds of work."""
+    """A machine: its attempts by verdict, those that were lost with it, and its seconds of work."""
 
     name: str
     ready: int
@@ -34,7 +34,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """The same adapter with another verdict on another node."""
+    """One adapter with different verdicts on different nodes."""
 
     jobs: tuple[str, ...]
     verdicts: tuple[tuple[str, Verdict], ...]
@@ -42,14 +42,14 @@ class Disagreement:
 
     @property
     def suspects(self) -> tuple[str, ...]:
-        """The nodes without a verdict where another node had one; all of them where two verdicts contradict."""
+        """The nodes without a verdict if another node had one; all of them if two verdicts contradict."""
         settled = {verdict for _, verdict in self.verdicts if verdict is not Verdict.INCONCLUSIVE}
         odd = (node for node, verdict in self.verdicts if len(settled) > 1 or verdict is Verdict.INCONCLUSIVE)
         return tuple(dict.fromkeys(odd))
 
 
 def frequent(fleet: Fleet) -> tuple[Frequent, ...]:
-    """The checks of the attempts that count, those in most jobs first."""
+    """The failed checks of the last attempts, those in most jobs first."""
     jobs: dict[tuple[str, Tone], list[str]] = {}
     for job in fleet.jobs:
         last = fleet.last(job)
@@ -60,7 +60,7 @@ def frequent(fleet: Fleet) -> tuple[Frequent, ...]:
 
 
 def nodes(attempts: Iterable[Attempt]) -> tuple[Node, ...]:
-    """The machines that attempts ran on, by name."""
+    """The machines of the attempts, by name."""
     ran = sorted((attempt for attempt in attempts if attempt.node), key=lambda attempt: attempt.node)
     found = []
     for name, group in groupby(ran, key=lambda attempt: attempt.node):

@@ -1,4 +1,4 @@
-"""What a node answers first: its version of the kit, and which packages it lacks. It needs none of them."""
+"""A node's first answer: its version of the kit, and the packages that it lacks. It requires none of them."""
 
 from __future__ import annotations
 

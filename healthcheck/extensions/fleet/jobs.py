@@ -1,6 +1,6 @@
-"""The job file: TOML, JSON lines or CSV, one row a job.
+"""The job file: TOML, JSON lines or CSV, one row per job.
 
-TOML has a table `[[job]]` for each job, and `[defaults]` for what all of them have.
+TOML has a table `[[job]]` for each job, and `[defaults]` for all of them.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ _JOB_TABLE = re.compile(rb"[ \t]*\[\[[ \t]*job[ \t]*\]\]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A row of the file as it stands there, and its place (file and line) for messages."""
+    """A row of the file as written, and its place (file and line) for messages."""
 
     values: Mapping[str, object]
     where: str
 
 
 def read(path: Path, verify: Verify, every: Mapping[str, object] | None = None) -> tuple[Job, ...]:
-    """The jobs of a file; `every` is what all of them have besides, and has the last word.
+    """The jobs of a file; `every` has values for all jobs, with precedence over the file.
 
     Raises:
-        UsageError: it cannot be read, or rows of it are wrong; the message names each with file and line.
+        UsageError: the file cannot be read, or rows are wrong; the message names each with file and line.
     """
     readers = {".toml": _toml, ".jsonl": _jsonl, ".csv": _csv}
     reader = readers.get(path.suffix.lower())
@@ -90,7 +90,7 @@ def _jobs(rows: list[Row], folder: Path, verify: Verify) -> tuple[Job, ...]:
 
 
 def _job_or_why(row: Row, folder: Path, verify: Verify) -> Job | str:
-    """The job of a row, or what is wrong with it."""
+    """The job of a row, or the error in it."""
     try:
         return _job(row, folder, verify)
     except UsageError as error:
@@ -233,7 +233,7 @@ def _jsonl(data: bytes, file: str) -> Iterator[Row]:
 
 
 def _csv(data: bytes, file: str) -> Iterator[Row]:
-    """An empty cell is a key that is not given; a cell that begins with [ is a list in JSON."""
+    """An empty cell is a missing key; a cell that begins with [ is a list in JSON."""
     try:
         reader = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
         head = next(reader, [])

@@ -1,4 +1,4 @@
-"""The journal of a run: every attempt as it ended, a line each. What is in it is not done again."""
+"""The journal of a run: one line per finished attempt. Jobs in the journal are not run again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_BYTES = 512 * 2**20
 
 
 class Journal:
-    """The attempts of a run, in the order in which they ended."""
+    """The attempts of a run, in the order of their end."""
 
     def __init__(self, file: int, attempts: Iterable[Attempt]) -> None:
         self._file = file
@@ -30,14 +30,13 @@ class Journal:
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
-        """All of them."""
         return tuple(self._attempts)
 
     def append(self, attempt: Attempt) -> None:
-        """Keep an attempt, on the disk too.
+        """Record an attempt, also on disk.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the attempt cannot be written.
         """
         line = json_text.dump_line(attempt)
         while line:
@@ -46,11 +45,9 @@ class Journal:
         self._keep(attempt)
 
     def of(self, job: Job) -> Sequence[Attempt]:
-        """The attempts at a job."""
         return self._by_job.get(job.name, ())
 
     def next_number(self, job: Job) -> int:
-        """The number of a job's next attempt."""
         return 1 + len(self.of(job))
 
     def _keep(self, attempt: Attempt) -> None:
@@ -60,14 +57,14 @@ class Journal:
 
 @contextmanager
 def opened(folder: Path, jobs: Iterable[Job], *, resume: bool) -> Iterator[Journal]:
-    """The journal of a run, which nobody else may write meanwhile.
+    """The journal of a run, locked against other writers.
 
-    What is left out: attempts at jobs that are not in the job file any more, and those that no machine began, as a
-    machine or a commit may be there now.
+    Leaves out attempts at jobs that are no longer in the job file, and attempts that no machine began, since a
+    machine or a commit may be available now.
 
     Raises:
         UsageError: the folder holds a run and `resume` is False; there is none and it is True; a job has changed
-            since; another process writes to it; or it is damaged.
+            since; another process writes to the journal; or it is damaged.
     """
     path = folder / NAME
     if path.exists() != resume:
@@ -89,7 +86,7 @@ def opened(folder: Path, jobs: Iterable[Job], *, resume: bool) -> Iterator[Journ
 
 
 def _read(path: Path, handle: int) -> list[Attempt]:
-    """The attempts; half a line at the end, of a driver that was killed, is cut off."""
+    """The attempts; an incomplete last line, from a driver that was killed, is cut off."""
     data = files.read_bounded(path, MAX_BYTES)
     whole = data[: data.rfind(b"\n") + 1]
     if whole != data:
@@ -98,10 +95,10 @@ def _read(path: Path, handle: int) -> list[Attempt]:
 
 
 def attempts_in(lines: bytes, path: Path) -> list[Attempt]:
-    """The attempts in whole lines of a journal.
+    """The attempts in complete lines of a journal.
 
     Raises:
-        UsageError: they are damaged.
+        UsageError: the lines are damaged.
     """
     try:
         return [json_text.load_as(line, Attempt) for line in lines.splitlines()]

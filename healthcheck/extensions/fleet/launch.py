@@ -1,4 +1,4 @@
-"""One attempt at a job on this machine: `verify` as a child process, its report folder, what it says.
+"""One attempt at a job on this machine: `verify` as a child process, its report folder, its result.
 
 The checks of the machine itself, `npu-adapter runner`, run in the same way.
 """
@@ -26,7 +26,7 @@ from healthcheck.system import files, programs
 from healthcheck.text.messages import msg
 
 GRACE_S = 120.0
-"""For `verify` to end its launch and to write its report; a server may take a minute to free its devices."""
+"""The time for `verify` to end its launch and write its report; a server may take a minute to free its devices."""
 TICK_S = 0.2
 LOG = "verify.log"
 REPORT = "report"
@@ -36,11 +36,11 @@ _START = (
     "import os, sys; from healthcheck.__main__ import main; os.chdir(sys.argv.pop(1)); "
     "sys.argv[0] = 'npu-adapter'; sys.exit(main())"
 )
-"""The kit is imported before the folder is changed to: a folder of that name there must not be taken for it."""
+"""Imports the kit before changing the folder: a folder of the same name there must not be imported instead."""
 
 
 class Network(enum.Enum):
-    """The network of a launch: the node's, or one of its own, in which port 8000 is always free."""
+    """The network of a launch: the node's, or its own, in which port 8000 is always free."""
 
     NODE = "node"
     OWN = "own"
@@ -48,12 +48,12 @@ class Network(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a machine needs to know for one attempt.
+    """The description of one attempt for a machine.
 
     Attributes:
-        packed: the repository to verify; None has the machine itself looked at.
+        packed: the repository to verify; None to examine the machine itself.
         words: options of `verify`, or of `runner`.
-        folder: what paths in the options are relative to.
+        folder: the base of relative paths in the options.
     """
 
     job: str
@@ -67,16 +67,16 @@ class Order:
 
     @property
     def lost(self) -> Attempt:
-        """The attempt as long as nothing more is known of it."""
+        """The attempt as long as no result is known."""
         commit = self.packed.hash if self.packed else ""
         return Attempt(job=self.job, digest=self.digest, number=self.number, ending=Ending.LOST, commit=commit)
 
 
 def launch(order: Order, place: Path) -> Iterator[str | Attempt]:
-    """Verify, or look at the machine; yields the name of the current stage every TICK_S, and at last the attempt.
+    """Verify, or examine the machine; yields the name of the current stage every TICK_S, and finally the attempt.
 
-    Whatever ends the iteration early (close, an exception, the death of this process) ends the launch, and waits
-    for that where it still can. `place` is the folder of the attempt; it is emptied first.
+    An early end of the iteration (close, an exception, the death of this process) ends the launch, and waits for
+    its end if possible. `place` is the folder of the attempt; it is emptied first.
 
     Raises:
         UsageError: the repository cannot be unpacked here.
@@ -112,7 +112,7 @@ def launch(order: Order, place: Path) -> Iterator[str | Attempt]:
 
 
 def with_report(attempt: Attempt, place: Path) -> Attempt:
-    """The attempt with what its report says, or with the reason why there is none."""
+    """The attempt with the facts of its report, or the reason why there is none."""
     try:
         return replace(attempt, report=readback.facts(place / REPORT))
     except readback.UnreadableError as error:
@@ -121,7 +121,7 @@ def with_report(attempt: Attempt, place: Path) -> Attempt:
 
 
 class Held:
-    """A command on its leash; its outputs go to the log."""
+    """A command on its leash; its output goes to the log."""
 
     def __init__(self, command: Sequence[str], log: Path, network: Network) -> None:
         self.status: int | None = None
@@ -133,7 +133,7 @@ class Held:
         )
 
     def ended(self, wait_s: float) -> bool:
-        """Whether it has ended, waiting a moment for that."""
+        """Whether the command has ended; waits up to `wait_s` seconds."""
         output = self._process.stdout
         if output is None or output.closed:
             return True
@@ -145,13 +145,13 @@ class Held:
         return True
 
     def end(self) -> None:
-        """Have it end, if it has not."""
+        """End the command, if it still runs."""
         if self._process.stdin and not self._process.stdin.closed and not self.ended(0):
             self.was_told_to_end = True
             self._process.stdin.close()
 
     def wait(self) -> None:
-        """Wait until it has ended, or until it must have been killed."""
+        """Wait until the command has ended or must have been killed."""
         end = time.monotonic() + 2 * GRACE_S
         while not self.ended(TICK_S) and time.monotonic() < end:
             pass
@@ -173,7 +173,7 @@ class _Child(Held):
         super().__init__(kit, self._log, order.network)
 
     def stage(self) -> str:
-        """The stage that it says it is in, "" before the first."""
+        """The current stage according to its log, "" before the first."""
         found = _STAGE.findall(readback.tail(self._log))
         self._stage = found[-1] if found else self._stage
         return self._stage

@@ -1,17 +1,15 @@
-"""Runs one `verify`, and ends it when whoever started it is gone.
+"""Runs one `verify`, and ends it when its caller is gone.
 
-It runs as a process of its own, with the standard library only:
+It runs as a separate process, with the standard library only:
 
     python -I -S leash.py GRACE-SECONDS NETWORK LOG COMMAND [ARGUMENT …]
 
-NETWORK is `node` or `own`: the command shares the node's network, or has one of its own, with the loopback alone.
-
-The command runs in a session of its own; both of its outputs go to the log. The standard input is a pipe from
-whoever started it. Its end (kill -9 included) sends SIGINT to the command: `verify` ends its launch and writes its
-report. After the grace period it is killed, and the guardian of its launch ends the server. The exit status of
-the command, negative for a signal, is written to the standard output.
-
-A worker of Ray has its children killed when it ends. So this forks, and its parent ends: it is a child of nobody.
+NETWORK is `node` or `own`: the command shares the node's network, or has its own, with the loopback alone. The
+command runs in its own session; its output goes to the log. The standard input is a pipe from the caller. Its end
+(kill -9 included) sends SIGINT to the command: `verify` ends its launch and writes its report. After the grace
+period the command is killed, and the guardian of its launch ends the server. The exit status of the command,
+negative for a signal, is written to the standard output. Ray kills the children of a worker that ends, so this
+program forks and its parent exits: it is then nobody's child.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ def main() -> None:
     if os.fork():
         os._exit(0)
     os.setsid()
-    # A shell's background job ignores these signals, and a worker of Ray blocks SIGINT; the command must hear them.
+    # A shell's background job ignores these signals, and a worker of Ray blocks SIGINT; the command needs them.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -60,7 +58,7 @@ def main() -> None:
 
 
 def own_network() -> str:
-    """Move this process to a new network, in which only the loopback is there and up; why not, "" if it did."""
+    """Move this process to a new network with only the loopback, up; returns the error, or ""."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNET):
         return os.strerror(ctypes.get_errno())
@@ -70,7 +68,7 @@ def own_network() -> str:
 
 
 def watched(child: subprocess.Popen[bytes], grace_s: float) -> int:
-    """Wait for the command, or end it when the input ends; its exit status."""
+    """Wait for the command, or end it when the input ends; returns its exit status."""
     while child.poll() is None:
         ready, _, _ = select.select([0], [], [], TICK_S)
         if ready and not os.read(0, 4096):
@@ -79,7 +77,7 @@ def watched(child: subprocess.Popen[bytes], grace_s: float) -> int:
 
 
 def ended(child: subprocess.Popen[bytes], grace_s: float) -> int:
-    """End the command: SIGINT, and SIGKILL to its session after the grace period."""
+    """End the command: SIGINT, then SIGKILL to its session after the grace period."""
     child.send_signal(signal.SIGINT)
     try:
         return child.wait(grace_s)

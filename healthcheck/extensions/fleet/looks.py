@@ -1,4 +1,4 @@
-"""Looks at the machines of a fleet by the runner's checks: which may take jobs."""
+"""Examines the machines of a fleet by the runner's checks, to decide which may take jobs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from healthcheck.text.tables import aligned
 FOLDER, JSON = "machines", "machines.json"
 SCHEMA = 1
 Tell = Callable[[str, str], object]
-"""Hears of each look: the machine, and what it came to."""
+"""Called with the machine and the result of each examination."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """How machines are looked at: level and stack as `runner` has them, the network, and seconds for each."""
+    """How to examine machines: level and stack as in `runner`, the network, and a time limit for each."""
 
     level: int
     stack: str = ""
@@ -37,21 +37,21 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """One look at a machine, as an attempt whose job is the name of the machine."""
+    """One examination of a machine, as an attempt whose job is the machine's name."""
 
     machine: Machine
     attempt: Attempt
 
     @property
     def takes_jobs(self) -> bool:
-        """Whether the machine may take jobs: its report says no more than that something could not be settled."""
+        """Whether the machine may take jobs: its report has at most unsettled findings."""
         report = self.attempt.report
         told = {self.attempt.verdict, report.verdict if report else Verdict.NOT_READY}
         return self.attempt.ending is Ending.DONE and Verdict.NOT_READY not in told
 
     @property
     def why(self) -> str:
-        """Why it is not ready, "" if it is."""
+        """Why the machine is not ready, or ""."""
         if self.attempt.verdict is Verdict.READY:
             return ""
         problems = self.attempt.report.problems if self.attempt.report else ()
@@ -65,9 +65,9 @@ def left_out(looks: Iterable[Look]) -> dict[str, str]:
 
 
 def looked_at(machines: Machines, out: Path, terms: Terms, tell: Tell) -> tuple[Look, ...]:
-    """Look at every machine, at all of them at a time; files go below `out`.
+    """Examine all machines at the same time; files go below `out`.
 
-    A machine that does not answer in time is given up: somebody else's tasks may have its NPUs.
+    A machine that does not answer in time is given up: other tasks may use its NPUs.
     """
     asked = {each.name: each for each in machines.machines()}
     for each in asked.values():
@@ -95,7 +95,7 @@ def looked_at(machines: Machines, out: Path, terms: Terms, tell: Tell) -> tuple[
 
 
 def table(looks: Iterable[Look], translation: Translation) -> list[str]:
-    """A line a machine: whether it may take jobs, and why not."""
+    """A line per machine: whether it may take jobs, and why not."""
     return aligned(list(_rows(looks, translation.say)))
 
 

@@ -1,4 +1,4 @@
-"""What runs attempts: this machine, or a cluster (`on_ray`)."""
+"""The machines that run attempts: this one, or a cluster (`on_ray`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from healthcheck.text.messages import msg
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """A sign of life: the stage that a job is in, "" before the first."""
+    """A progress event: the current stage of a job, "" before the first."""
 
     job: str
     stage: str
@@ -24,7 +24,7 @@ class Running:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """A machine: its name, which can name a folder, its NPUs (None: unknown), and their kind, "" if unknown."""
+    """A machine: its name, valid as a folder name, its NPUs (None: unknown), and their kind, "" if unknown."""
 
     name: str
     npus: int | None
@@ -32,38 +32,36 @@ class Machine:
 
 
 class Machines(Protocol):
-    """Where attempts run."""
-
     def machines(self) -> Sequence[Machine]:
-        """All that are there."""
+        """All machines."""
 
     def look(self, machine: Machine, order: Order, place: Path) -> None:
-        """Start a look at a machine, whose files go to the folder `place`; it ends as an attempt."""
+        """Start to examine a machine; its files go to the folder `place`. The result is an attempt."""
 
     def give_up(self, name: str) -> None:
-        """Expect nothing more of the look at a machine of this name."""
+        """Stop waiting for the examination of this machine."""
 
     def leave_out(self, names: Collection[str]) -> None:
-        """Give these machines no jobs."""
+        """Exclude these machines from jobs."""
 
     def refusal(self, job: Job) -> str:
-        """Why no machine can ever take the job, "" if one can."""
+        """Why no machine can ever take the job, or ""."""
 
     def has_room(self, job: Job, avoid: Collection[str]) -> bool:
         """Whether an attempt at the job would start now; nodes of `avoid` only if no other can ever take it."""
 
     def start(self, job: Job, order: Order, place: Path, avoid: Collection[str]) -> None:
-        """Start an attempt, whose files go to the folder `place`."""
+        """Start an attempt; its files go to the folder `place`."""
 
     def events(self) -> Iterator[Running | Attempt]:
-        """What has happened since, after a short wait."""
+        """The events since the last call, after a short wait."""
 
     def close(self) -> None:
-        """End every launch, and wait for that. What `verify` has written by then is kept."""
+        """End every launch, and wait for the end. Files that `verify` has written are kept."""
 
 
 class ThisMachine:
-    """One attempt at a time, without anything but the kit itself."""
+    """One attempt at a time, with the kit alone."""
 
     def __init__(self) -> None:
         self._current: tuple[Order, Iterator[str | Attempt]] | None = None
@@ -84,7 +82,7 @@ class ThisMachine:
         self._left_out = bool(names)
 
     def refusal(self, job: Job) -> str:
-        """It takes every job that `verify` takes here, unless it is left out."""
+        """This machine takes every job that `verify` takes here, unless it is excluded."""
         del job
         return msg("this machine takes no jobs: its runner fails") if self._left_out else ""
 
@@ -118,6 +116,6 @@ class ThisMachine:
 
 
 def npus_in_words(count: int, kind: str) -> str:
-    """NPUs of a kind that are asked for; 0 is any number, "" any kind."""
+    """The requested NPUs in words; 0 is any number, "" any kind."""
     named = f" {kind}" if kind else ""
     return f"{count} NPU{named}" if count else msg("an NPU{kind}", named)

@@ -1,8 +1,8 @@
-"""A cluster of Ray: a task for each attempt, with the NPUs that it takes, on one node at a time.
+"""A cluster of Ray: a task for each attempt, with its NPUs, on one node at a time.
 
-Ray moves the bytes, counts the devices, sets ASCEND_RT_VISIBLE_DEVICES, and ends the workers of a dead driver.
-What is decided here is which free node an attempt goes to: port 8000 is fixed, so a node takes one at a time, but
-several that have a network of their own.
+Ray transfers the bytes, counts the devices, sets ASCEND_RT_VISIBLE_DEVICES, and ends the workers of a dead driver.
+This module decides which free node an attempt gets: port 8000 is fixed, so a node takes one attempt at a time, or
+several that have their own networks.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ WAIT_S = 0.3
 
 
 _SHIPPED = {"py_modules": [str(Path(healthcheck.__file__).parent)], "excludes": ["__pycache__/"]}
-"""The kit as a folder of modules: a wheel would have pip look for the packages that it needs."""
+"""The kit as a folder of modules: for a wheel, pip would look for its dependencies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A node of the cluster; `kind` is the label of its NPUs, "" without one, `address` how others reach it."""
+    """A node of the cluster; `kind` is the label of its NPUs, "" without one, `address` the one for other nodes."""
 
     id: str
     name: str
@@ -59,11 +59,11 @@ class Node:
     address: str
 
     def fits(self, job: Job) -> bool:
-        """Whether the job can ever run there."""
+        """Whether the job can ever run on this node."""
         return self.has(job.npus, job.npu)
 
     def has(self, npus: int, npu: str) -> bool:
-        """Whether it has so many NPUs of a kind, "" for any."""
+        """Whether the node has this many NPUs of a kind, "" for any."""
         return npus <= self.npus and (not npu or same_kind(self.kind, npu))
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class Cluster:
     def __init__(self, address: str, network: Network) -> None:
         """Connect, and greet every node; with a network for each launch, a node takes several at a time.
 
-        Where a node lacks this version of the kit, all nodes get it for the time of the run.
+        If a node lacks this version of the kit, all nodes get it for the duration of the run.
 
         Raises:
             UsageError: there is no cluster at the address.
@@ -120,7 +120,7 @@ class Cluster:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was done about the nodes, for whoever drives: who got the kit, and who is left out."""
+        """Notes for the user: whether nodes got the kit, and which nodes are left out."""
         sent = (
             (msg("not every node has this version of the kit: all get it for this run"),) if self._shipped else ()
         )
@@ -128,14 +128,14 @@ class Cluster:
 
     @property
     def nodes(self) -> Sequence[Node]:
-        """Those that are left."""
+        """The remaining nodes."""
         return self._alive
 
     def machines(self) -> Sequence[Machine]:
         return [Machine(name=node.name, npus=node.npus, kind=node.kind) for node in self._all]
 
     def look(self, machine: Machine, order: Order, place: Path) -> None:
-        """It takes all NPUs of the machine, and waits for those that somebody else's tasks have."""
+        """Take all NPUs of the machine; waits for those that other tasks use."""
         node = next(node for node in self._all if node.name == machine.name)
         self._submit(node, order, node.npus, place)
 
@@ -199,21 +199,21 @@ class Cluster:
         )
 
     def submit(self, task: Any, node: Node, npus: int, name: str, order: object) -> Any:
-        """Run a task on a node, which gets the order and the board; the reference to its result."""
+        """Run a task on a node with the order and the board; returns the reference to its result."""
         options: dict[str, Any] = {"scheduling_strategy": _on(node.id), "name": f"npu-adapter {name}"}
         if npus:
             options["resources"] = {NPU: npus}
         return task.options(**options).remote(order, self._board)
 
     def stages(self) -> dict[str, str]:
-        """What each task said last, by its name."""
+        """The last stage of each task, by its name."""
         try:
             return dict(ray.get(self._board.stages.remote(), timeout=1))
         except RayError:
             return {}
 
     def _free_node(self, job: Job, avoid: Collection[str]) -> Node | None:
-        """The smallest free node that fits; one of `avoid` only if every node that fits is among them."""
+        """The smallest free node that fits; one of `avoid` only if every fitting node is among them."""
         if (job.npus, job.npu) in self._full:
             return None
         fitting = self._fitting(job)
@@ -225,14 +225,14 @@ class Cluster:
         return min(free, key=lambda node: (node.npus, node.name), default=None)
 
     def _fitting(self, job: Job) -> Sequence[Node]:
-        """The nodes that can ever run a job; looked for once for all jobs that want the same."""
+        """The nodes that can ever run a job; cached for all jobs with the same requirements."""
         wanted = (job.npus, job.npu)
         if wanted not in self._fits:
             self._fits[wanted] = [node for node in self._alive if node.fits(job)]
         return self._fits[wanted]
 
     def _takes(self, node: Node, job: Job) -> bool:
-        """Whether a node takes one more now. Ray itself waits for devices that somebody else's tasks have."""
+        """Whether a node takes one more attempt now. Ray itself waits for devices that other tasks use."""
         taken = self._taken[node.id]
         if self._network is Network.NODE:
             return not taken
@@ -244,7 +244,7 @@ class Cluster:
         self._full.clear()
 
     def _look(self) -> None:
-        """See which nodes are left, now and then. Those that join later take no jobs of this run."""
+        """Periodically update the list of living nodes. Nodes that join later take no jobs of this run."""
         if time.monotonic() - self._looked > LOOK_S:
             self._looked = time.monotonic()
             there = {node.id for node in _nodes()}
@@ -256,13 +256,13 @@ class Cluster:
 
 
 def same_kind(label: str, wanted: str) -> bool:
-    """Whether all that a node's label may mean is what a job names: "Ascend910B" may be another 910B."""
+    """Whether a node's label certainly matches the kind of a job: "Ascend910B" may be another 910B."""
     found, asked = hardware.find(label) if label else (), hardware.find(wanted)
     return bool(found) and set(found) <= set(asked)
 
 
 def _refuse_silence(address: str) -> None:
-    """Ray itself waits for minutes, and may end the process, where nothing listens at HOST:PORT or ray://HOST:PORT."""
+    """Refuse a HOST:PORT or ray://HOST:PORT that does not listen; Ray would wait for minutes or end the process."""
     host, _, port = address.removeprefix(CLIENT).rpartition(":")
     if "/" in host or not (host and port.isdecimal()):
         return
@@ -295,7 +295,7 @@ def _connect(address: str, environment: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Greeting:
-    """A node's answer: whether sending it the kit may help, and why it can take no jobs, "" if it can."""
+    """A node's answer: whether sending it the kit may help, and why it can take no jobs, or ""."""
 
     lacks_the_kit: bool = False
     why: str = ""
@@ -350,7 +350,7 @@ def _lost(task: _Task) -> Attempt:
 
 
 def _result(task: _Task) -> Attempt:
-    """What a task came to; its files are written."""
+    """The result of a task; its files are written."""
     lost = _lost(task)
     try:
         message = ray.get(task.ref)
@@ -364,7 +364,7 @@ def _result(task: _Task) -> Attempt:
 
 
 def _attempt(order: Order, board: Any) -> Sent:
-    """Runs in a worker, on the node; cancelling the task raises KeyboardInterrupt here, which ends the launch."""
+    """Runs in a worker on the node; cancelling the task raises KeyboardInterrupt here, which ends the launch."""
     temporary = Path(tempfile.mkdtemp(prefix=files.prefix()))
     try:
         before = ""
@@ -385,5 +385,5 @@ _BOARD = ray.remote(num_cpus=0)(Board)
 
 
 def _on(node_id: str) -> Any:
-    """To be scheduled on this node, or not at all."""
+    """Schedule on this node, or not at all."""
     return NodeAffinitySchedulingStrategy(node_id, soft=False)

@@ -1,4 +1,4 @@
-"""The options of `verify` as keys of a job file, taken from its argument parser: there is one source."""
+"""The options of `verify` as keys of a job file, derived from its argument parser."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from healthcheck.text.messages import msg
 
 
 class Takes(enum.Enum):
-    """What an option takes: nothing (true or false in a job file), one value, or a list of values."""
+    """The value of an option: none (true or false in a job file), one, or a list."""
 
     NOTHING = msg("true or false")
     ONE = msg("a text or a number")
@@ -22,7 +22,7 @@ class Takes(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option; `is_path` marks a path, which a job file writes relative to its own folder."""
+    """One option; `is_path` marks a path, which in a job file is relative to the file's folder."""
 
     key: str
     flag: str
@@ -30,7 +30,7 @@ class Option:
     is_path: bool = False
 
     def words(self, value: object, folder: Path) -> tuple[str, ...]:
-        """The arguments that say this value.
+        """The command line arguments for this value.
 
         Raises:
             UsageError: the option takes another kind of value.
@@ -52,7 +52,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verify:
-    """What `verify` takes.
+    """The arguments of `verify`.
 
     Attributes:
         options: by key.
@@ -64,7 +64,7 @@ class Verify:
 
 
 def options_of(actions: Iterable[argparse.Action], path_type: object) -> dict[str, Option]:
-    """The options of a parser, by key: the flag without its dashes, and with underscores for those inside."""
+    """The options of a parser, by key: the flag without its leading dashes, with underscores inside."""
     found = {}
     for action in actions:
         flag = next((name for name in action.option_strings if name.startswith("--")), "")

@@ -20,7 +20,7 @@ JSON, PAGE, JUNIT = "fleet.json", "fleet.html", "junit.xml"
 
 
 def write(folder: Path, fleet: Fleet, translation: Translation = ENGLISH) -> None:
-    """Write all of them.
+    """Write all files.
 
     Raises:
         KitFailure: the folder cannot be written to.
@@ -31,7 +31,7 @@ def write(folder: Path, fleet: Fleet, translation: Translation = ENGLISH) -> Non
 
 
 def as_json(fleet: Fleet) -> dict[str, JsonValue]:
-    """The run as JSON values. The words of a job, which may hold secrets, are not among them."""
+    """The run as JSON values, without the words of a job, which may hold secrets."""
     return {
         "schema": SCHEMA,
         "exit_status": int(fleet.exit_status),
@@ -68,7 +68,7 @@ def _attempt(attempt: Attempt) -> JsonValue:
 
 
 def junit(fleet: Fleet) -> bytes:
-    """A case a job: a failure is not ready; inconclusive, and without a result, is an error."""
+    """One case per job: not ready is a failure; inconclusive or no result is an error."""
     lasts = [(job, fleet.last(job)) for job in fleet.jobs]
     failures = sum(last is not None and last.verdict is Verdict.NOT_READY for _, last in lasts)
     errors = sum(last is None or last.verdict is Verdict.INCONCLUSIVE for _, last in lasts)

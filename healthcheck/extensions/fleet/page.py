@@ -1,6 +1,7 @@
-"""fleet.html: the matrix of jobs and stages, what failed most, and the nodes. No script; links lead to the reports.
+"""fleet.html: the matrix of jobs and stages, the checks that failed most, and the nodes. No script; links to
+reports.
 
-Everything in it is escaped, and its policy allows nothing but its own style.
+All content is escaped, and its policy allows nothing but its own style.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ MOST_JOBS_NAMED = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """A stage of a job; tone "" where it did not run."""
+    """A stage of a job; tone "" if it did not run."""
 
     tone: str = ""
     text: str = ""
@@ -99,7 +100,7 @@ _ORDER = ("not-ready", "inconclusive", "open", "ready")
 
 
 def headline(fleet: Fleet) -> str:
-    """How many jobs have which verdict."""
+    """The number of jobs for each verdict."""
     lasts = [fleet.last(job) for job in fleet.jobs]
     counts = {words: sum(verdict_words(last) == words for last in lasts) for words in _COUNTED}
     return plural("{n} job: ", "{n} jobs: ", len(lasts), len(lasts)) + joined(
@@ -118,7 +119,7 @@ def verdict_words(last: Attempt | None) -> str:
 
 
 def said(last: Attempt | None) -> str:
-    """Why a job ended as it did, in a line."""
+    """Why a job ended as it did, on one line."""
     if last is None:
         return msg("it did not run, or was interrupted")
     reason = last.said or (last.report.message if last.report else "")
@@ -148,7 +149,7 @@ def _line(fleet: Fleet, job: Job) -> Line:
 
 
 def _disagreement(found: findings.Disagreement) -> tuple[str, str]:
-    """Which jobs contradict each other, and what to look at."""
+    """The jobs that contradict each other, and the nodes to look at."""
     verdicts = joined(", ", (msg("{name}: {value}", node, VERDICTS[verdict]) for node, verdict in found.verdicts))
     return (
         msg("{jobs}: the same adapter, another verdict on another node", joined(", ", found.jobs)),
@@ -157,7 +158,7 @@ def _disagreement(found: findings.Disagreement) -> tuple[str, str]:
 
 
 def _ran_on(fleet: Fleet, job: Job) -> str:
-    """Node, devices and the number of attempts, as far as they say something."""
+    """Node, devices and the number of attempts, if informative."""
     last = fleet.last(job)
     attempts = len(fleet.of(job))
     devices = last.devices if last else ()

@@ -1,7 +1,7 @@
-"""Reads a report of `verify` back. It comes from another machine, where a submission ran: nothing in it is trusted.
+"""Reads a report of `verify` from another machine, where a submission ran: nothing in it is trusted.
 
 Every file, text and number is bounded, every text is plain, and report.html counts only if it begins with this
-kit's policy for it, under which no other script runs.
+kit's policy, under which no other script runs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class UnreadableError(UsageError):
 
 @dataclass(frozen=True, kw_only=True)
 class _Check:
-    """What is read of a check in a report."""
+    """The fields that are read of a check in a report."""
 
     id: str
     stage: Stage
@@ -74,10 +74,10 @@ class _Report:
 
 
 def facts(folder: Path) -> ReportFacts:
-    """What the report in a folder says.
+    """Read the report in a folder.
 
     Raises:
-        UnreadableError: see there.
+        UnreadableError: there is no report, or it cannot be used.
     """
     place = folder / report_folder.JSON
     if not place.exists():
@@ -123,7 +123,7 @@ def _problems(checks: Iterable[_Check]) -> Iterable[Problem]:
 
 
 def _recorded(record: _Report | _Check, name: str, said: str) -> Recorded | None:
-    """The message of a text that is said on one line; None where it does not say just that."""
+    """The message behind a one-line text; None if the message does not render to that text."""
     recorded = record.messages.get(name)
     if recorded and recorded.separator == "\n":
         recorded = replace(recorded, separator=" ")
@@ -137,7 +137,7 @@ def short(text: str) -> str:
 
 
 def page_is_ours(path: Path) -> bool:
-    """Whether a page begins with this kit's policy, which lets no script run but the kit's own."""
+    """Whether a page begins with this kit's policy, which allows only the kit's own script."""
     try:
         head = files.read_bounded(path, MAX_PAGE_BYTES)[:4096].decode("utf-8", "replace")
     except UsageError:
@@ -147,7 +147,7 @@ def page_is_ours(path: Path) -> bool:
 
 
 def tail(log: Path) -> str:
-    """The end of what `verify` wrote, at most MAX_LOG_BYTES of it."""
+    """The end of `verify`'s output, at most MAX_LOG_BYTES."""
     try:
         with log.open("rb") as file:
             file.seek(max(file.seek(0, os.SEEK_END) - MAX_LOG_BYTES, 0))
@@ -157,5 +157,5 @@ def tail(log: Path) -> str:
 
 
 def last_words(log: Path) -> str:
-    """The last line that `verify` wrote, "" if there is none."""
+    """The last line of `verify`'s output, or ""."""
     return next((short(line) for line in reversed(tail(log).splitlines()) if line.strip()), "")

@@ -1,4 +1,4 @@
-"""An attempt from another machine: its files, and what is believed of them. All of it is bounded here."""
+"""Receives an attempt from another machine: bounds its files, and decides what to trust."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIRST = (
     f"{REPORT}/{report_folder.SUMMARY}",
     LOG,
 )
-"""What is sent whatever else there is."""
+"""Files that are always sent."""
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+=-]{0,120}")
 _DEVICE = re.compile(r"\d{1,4}")
 _STARTED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
@@ -34,14 +34,14 @@ _STARTED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """What a machine sends: the attempt, and its files by path relative to the attempt's folder."""
+    """The message of a machine: the attempt, and its files by path relative to the attempt's folder."""
 
     attempt: Attempt
     files: Mapping[str, bytes]
 
 
 def sent(attempt: Attempt, place: Path) -> Sent:
-    """The attempt with the files of its folder: the report first, then what fits. Links are left out."""
+    """The attempt with the files of its folder: the report first, then as many as fit. Links are left out."""
     found: dict[str, bytes] = {}
     size = 0
     for name in (*FIRST, *sorted(_regular(place))):
@@ -53,9 +53,9 @@ def sent(attempt: Attempt, place: Path) -> Sent:
 
 
 def received(message: Sent, asked: Attempt, place: Path) -> Attempt:
-    """Write the files to the folder `place`, emptied first; the attempt as this process sees it.
+    """Write the files to the folder `place`, emptied first; returns the attempt as this process sees it.
 
-    Job, number, commit and node are those that were asked for; what the report says is read from the file.
+    Job, number, commit and node are the requested ones; the facts of the report are read from the file.
     """
     files.remove_tree(str(place))
     place.mkdir(parents=True)
@@ -87,7 +87,7 @@ def _regular(place: Path) -> Iterator[str]:
 
 
 def _content(path: Path) -> bytes:
-    """The bytes of a regular file within the limit, none of anything else."""
+    """The bytes of a regular file within the limit, else b""."""
     try:
         about = path.lstat()
         fits = stat.S_ISREG(about.st_mode) and about.st_size <= MAX_FILE_BYTES

@@ -1,4 +1,4 @@
-"""The records of a fleet: jobs, how each attempt at one ended, and what its report says. Plain data."""
+"""The records of a fleet: jobs, how each attempt ended, and the facts of its report. Plain data."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Ending(enum.Enum):
     """How an attempt at a job ended.
 
     Attributes:
-        DONE: `verify` came to its end.
-        TIME_LIMIT: it was ended at the job's time limit.
+        DONE: `verify` finished.
+        TIME_LIMIT: the job's time limit ran out.
         LOST: its machine or the process that watched it is gone.
         NO_FIT: no machine can ever take the job.
         NO_REPOSITORY: the commit could not be read or fetched.
@@ -32,7 +32,7 @@ class Ending(enum.Enum):
 
 
 class Tone(enum.Enum):
-    """The worst outcome of a stage's checks; OPEN is an outcome that is not settled."""
+    """The worst outcome of a stage's checks; OPEN is an unsettled outcome."""
 
     PASS = "pass"
     WARN = "warn"
@@ -44,12 +44,12 @@ class Tone(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Where a repository is: a folder, or an address with a commit.
+    """The location of a repository: a folder, or an address with a commit.
 
     Attributes:
         shown: the folder or the address without user, password and secrets.
         place: the folder or the whole address; never printed or written.
-        commit: the hash; "" takes the HEAD of a folder.
+        commit: the hash; "" is the HEAD of a folder.
     """
 
     shown: str
@@ -58,7 +58,7 @@ class Source:
 
     @property
     def is_address(self) -> bool:
-        """Whether it has to be fetched."""
+        """Whether the repository has to be fetched."""
         return "://" in self.place
 
 
@@ -69,11 +69,11 @@ class Job:
     Attributes:
         name: unique among the jobs, and the name of its folder.
         weights: a path on the machines that run jobs, "" if `until` is the stage repo.
-        npus: how many devices it takes, 0 for none.
+        npus: the number of devices, 0 for none.
         npu: the kind of NPU, "" for any.
         words: further arguments of `verify`; they may hold secrets (--env), and are never printed or written.
-        digest: changes when the job does; secrets have no part in it.
-        folder: that of the job file, which paths in its options are relative to.
+        digest: changes when the job does; does not depend on secrets.
+        folder: the folder of the job file, the base of relative paths in its options.
         where: file and line of the job file.
     """
 
@@ -101,7 +101,7 @@ class StageFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A check that failed, broke or could not be settled, with its first line, and that line as it was recorded."""
+    """A check that failed, had an error or is unsettled, with its first line, and that line as recorded."""
 
     check: str
     tone: Tone
@@ -110,17 +110,17 @@ class Problem:
 
     @property
     def message(self) -> str:
-        """The line, as a message where it is one."""
+        """The line as a message, if it is one."""
         return read(self.said, self.recorded)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFacts:
-    """What a report of `verify` says, read back within bounds; all texts are plain and short.
+    """The facts of a report of `verify`, read with bounds; all texts are plain and short.
 
     Attributes:
-        simulated: the endpoint was simulated, so that no model was measured.
-        page: report.html is there and is a page of this kit.
+        simulated: whether the endpoint was simulated, so that no model was measured.
+        page: whether report.html exists and is a page of this kit.
         recorded: the headline as a message.
     """
 
@@ -134,7 +134,7 @@ class ReportFacts:
 
     @property
     def message(self) -> str:
-        """The headline, as a message where it is one."""
+        """The headline as a message, if it is one."""
         return read(self.headline, self.recorded)
 
 
@@ -144,9 +144,9 @@ class Attempt:
 
     Attributes:
         number: from 1.
-        commit: the commit that was verified, "" if it is unknown.
+        commit: the verified commit, "" if unknown.
         node: the name of the machine.
-        devices: the devices that were given to it, such as "0", "1"; empty if nobody counted them.
+        devices: the assigned devices, such as "0", "1"; empty if they were not counted.
         started: UTC in ISO 8601.
         seconds: wall time on the machine.
         status: the exit status of `verify`, None if there is none.
@@ -168,7 +168,7 @@ class Attempt:
 
     @property
     def verdict(self) -> Verdict:
-        """Ready only if exit status and report both say so: a wrong pass is the worst mistake."""
+        """Ready only if exit status and report agree: a wrong pass is the worst mistake."""
         told = self.report.verdict if self.report else Verdict.INCONCLUSIVE
         by_status = {int(ExitStatus.READY): Verdict.READY, int(ExitStatus.NOT_READY): Verdict.NOT_READY}
         by_itself = self.ending is Ending.DONE and self.status is not None
@@ -177,7 +177,7 @@ class Attempt:
 
     @property
     def exit_status(self) -> ExitStatus:
-        """That of the verdict; KIT_FAILED if `verify` ended with it."""
+        """The exit status of the verdict; KIT_FAILED if `verify` ended with it."""
         if self.verdict is Verdict.INCONCLUSIVE and self.status == ExitStatus.KIT_FAILED:
             return ExitStatus.KIT_FAILED
         statuses = {Verdict.READY: ExitStatus.READY, Verdict.NOT_READY: ExitStatus.NOT_READY}
@@ -185,17 +185,17 @@ class Attempt:
 
     @property
     def folder(self) -> Path:
-        """Where its files are, relative to the folder of the run."""
+        """The folder of its files, relative to the folder of the run."""
         return Path("jobs", self.job, f"attempt-{self.number}")
 
 
 GRAVEST_FIRST = (ExitStatus.NOT_READY, ExitStatus.KIT_FAILED, ExitStatus.INCONCLUSIVE, ExitStatus.READY)
-"""As verify's: a failure decides; the kit's own failure says why there is no verdict."""
+"""As in verify: a failure decides; the kit's own failure explains a missing verdict."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
-    """A run: its jobs, and the attempts so far in the order in which they ended.
+    """A run: its jobs, and the attempts so far in the order of their end.
 
     Attributes:
         left_out: the machines that take no jobs, a sentence for each.
@@ -207,11 +207,10 @@ class Fleet:
     left_out: tuple[str, ...] = ()
 
     def of(self, job: Job) -> Sequence[Attempt]:
-        """The attempts at a job."""
         return self._by_job.get(job.name, ())
 
     def last(self, job: Job) -> Attempt | None:
-        """The attempt that counts, None for a job without a result yet."""
+        """The last attempt at a job, which counts; None without a result."""
         return next(reversed(self.of(job)), None)
 
     @cached_property
@@ -229,14 +228,14 @@ class Fleet:
 
 
 def worst(statuses: Sequence[ExitStatus]) -> ExitStatus:
-    """The worst of some exit statuses; INCONCLUSIVE for none."""
+    """The worst of several exit statuses; INCONCLUSIVE for none."""
     return min(statuses, key=GRAVEST_FIRST.index, default=ExitStatus.INCONCLUSIVE)
 
 
 def is_final(attempt: Attempt, retries: int) -> bool:
-    """Whether a job is not tried again after this attempt.
+    """Whether a job is not retried after this attempt.
 
-    Not ready is an answer, and a time limit would be reached again; inconclusive, a failure of the kit and a lost
+    Not ready is an answer, and a time limit would run out again; inconclusive, a failure of the kit and a lost
     machine may be due to the machine.
     """
     if attempt.ending is Ending.LOST:

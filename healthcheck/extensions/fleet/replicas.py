@@ -1,7 +1,7 @@
-"""Servers of one adapter on nodes of a cluster of Ray, one a node, for as long as a probe takes.
+"""Servers of one adapter on nodes of a cluster of Ray, one per node, for the duration of a probe.
 
-A server is reached at the address that Ray knows its node by. It is launched by `serving`, in a task that has its
-NPUs; the end of the task, of its worker or of this process ends it.
+A server is reached at the address of its node in Ray. `serving` launches it, in a task that has its NPUs; the end
+of the task, of its worker or of this process ends the server.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from healthcheck.text.messages import joined, msg
 
 REACH_S = 10.0
 SPARE_S = 120.0
-"""Beside the deadline of the launch: for a worker of Ray to start, and the commit to be unpacked."""
+"""In addition to the deadline of the launch: for a worker of Ray to start, and the commit to be unpacked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """What a node sends at the end of its server: why it ended, and the end of the output of deploy.sh."""
+    """The message of a node at the end of its server: why it ended, and the end of the output of deploy.sh."""
 
     said: str
     log: str
@@ -55,17 +55,17 @@ class _Server:
 
     @property
     def url(self) -> str:
-        """Its root, as other machines reach it."""
+        """The server's root URL for other machines."""
         host = f"[{self.node.address}]" if ":" in self.node.address else self.node.address
         return f"http://{host}:{contract.PORT}"
 
 
 @dataclass(slots=True)
 class Replicas:
-    """A context manager: inside it, the servers that became ready run. A server that did not is noted.
+    """A context manager that runs the servers that became ready; the others are noted.
 
     Attributes:
-        cluster: it is closed at the end.
+        cluster: closed at the end.
         logs: the folder for the logs of servers that end by themselves, a file for each node.
     """
 
@@ -79,7 +79,7 @@ class Replicas:
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """The roots of the servers that are ready, at least one inside the context."""
+        """The roots of the ready servers, at least one inside the context."""
         return tuple(server.url for server in self._servers if server.state.phase is Phase.READY)
 
     def __enter__(self) -> Replicas:  # noqa: PYI034 - typing.Self is not in Python 3.10
@@ -100,7 +100,7 @@ class Replicas:
         self.close()
 
     def close(self) -> None:
-        """End every server, and wait for that; of one that had ended before, note why."""
+        """End every server, and wait for the end; notes why a server had already ended."""
         try:
             self._hear()
             refs = [server.ref for server in self._servers if not server.over]
@@ -108,16 +108,18 @@ class Replicas:
                 ray.cancel(ref, recursive=False)
             if refs:
                 self.progress.update(msg("ending the servers on {refs} nodes", len(refs)))
-                with contextlib.suppress(KeyboardInterrupt):  # nobody has to wait: Ray ends the workers of a driver
+                with contextlib.suppress(
+                    KeyboardInterrupt
+                ):  # waiting is optional: Ray ends the workers of a driver
                     ray.wait(refs, num_returns=len(refs), timeout=2 * GRACE_S)
         finally:
             self.cluster.close()
 
     def _settle(self) -> None:
-        """Wait until each is ready or will not be.
+        """Wait until each server is ready or has failed.
 
         Raises:
-            Blocked: none is ready, and within reach.
+            Blocked: none is ready and within reach.
         """
         limit_s = self.adapter.deadline_s + SPARE_S
         end = time.monotonic() + limit_s
@@ -143,7 +145,7 @@ class Replicas:
             raise Blocked(msg("no server is ready: ") + joined("; ", (_told(server) for server in self._servers)))
 
     def _hear(self) -> None:
-        """Take in what the servers say, after a short wait."""
+        """Process the states of the servers, after a short wait."""
         running = {server.ref: server for server in self._servers if not server.over}
         ended = ray.wait(list(running), num_returns=len(running), timeout=WAIT_S)[0] if running else []
         said = self.cluster.stages()
@@ -162,7 +164,7 @@ class Replicas:
             self.progress.note(msg("no server on {told}", _told(server)))
 
     def _result(self, server: _Server) -> str:
-        """Why it ended; its log is written."""
+        """Why the server ended; writes its log."""
         try:
             message = ray.get(server.ref)
         except UsageError as error:
@@ -179,10 +181,10 @@ class Replicas:
 
 
 def chosen(nodes: Sequence[Node], wanted: Wanted) -> Sequence[Node]:
-    """The nodes that take a server: of those that fit, the smallest first, and one for each address.
+    """The nodes for the servers: the smallest fitting ones, one for each address.
 
     Raises:
-        Blocked: there are fewer than are wanted, or none.
+        Blocked: there are fewer than wanted, or none.
     """
     fitting: dict[str, Node] = {}
     for node in sorted(nodes, key=lambda node: (node.npus, node.name)):
@@ -221,13 +223,13 @@ def _out_of_reach(server: _Server) -> str:
 
 
 def _served(order: tuple[str, Packed, Adapter], board: Any) -> Ended:
-    """Runs in a worker, on the node; cancelling the task raises KeyboardInterrupt here, which ends the server."""
+    """Runs in a worker on the node; cancelling the task raises KeyboardInterrupt here, which ends the server."""
     name, packed, adapter = order
     place = Path(tempfile.mkdtemp(prefix=files.prefix()))
     state = State()
     try:
         for now in served(packed, adapter, place):
-            if now != state and now.phase is not Phase.ENDED:  # the end is told by the result, which has the log
+            if now != state and now.phase is not Phase.ENDED:  # the result reports the end, with the log
                 board.say.remote(name, json_text.dump_line(now).decode("utf-8"))
             state = now
         return Ended(said=state.said, log=tail(place / LOG))

@@ -33,10 +33,10 @@ LOGS = "logs/servers"
 def launched(
     options: argparse.Namespace, settings: ProbeSettings, folder: Path, progress: Progress
 ) -> Iterator[Servers]:
-    """Servers of the repository that the options name, a node each; they end with the context.
+    """Servers of the repository in the options, one per node; they end with the context.
 
     Raises:
-        UsageError: the options do not go together, or there is no such repository or cluster.
+        UsageError: the options contradict each other, or there is no such repository or cluster.
         Blocked: no server is ready.
     """
     packed, adapter, wanted = _packed(options), _adapter(options), _wanted(options)
@@ -44,7 +44,7 @@ def launched(
     cluster, _ = connected(options.on, Network.NODE)
     from healthcheck.extensions.fleet.replicas import Replicas  # noqa: PLC0415 - Ray is there, now
 
-    output.end_with_a_report()  # again: Ray has SIGTERM end a driver at once
+    output.end_with_a_report()  # again: Ray lets SIGTERM end a driver at once
     progress.stage(
         Stage.SERVICE, msg("launching {name} on the nodes of {on}", Path(options.url[0]).name, options.on)
     )
@@ -53,7 +53,7 @@ def launched(
 
 
 def _refuse_the_rest(options: argparse.Namespace, settings: ProbeSettings, folder: Path, commit: str) -> None:
-    """Before a launch that takes minutes: what would be refused after it."""
+    """Refuse before a launch of minutes what would be refused after it."""
     if not options.resume:
         refuse_used(folder)
     elif settings.commit and settings.commit != commit:

@@ -1,7 +1,7 @@
-"""One server of an adapter on this machine, for as long as whoever asked for it lives.
+"""One server of an adapter on this machine, for the lifetime of its caller.
 
-`served` runs where the server is asked for, such as a worker of Ray. It has this module run as a process of its
-own, on a leash; that one launches deploy.sh as the stage service does, and writes down what becomes of it.
+`served` runs in the caller, such as a worker of Ray. It runs this module as a separate process, on a leash; that
+process launches deploy.sh as the service stage does, and records its state.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TROUBLE = {Outcome.FAIL, Outcome.ERROR}
 
 
 class Phase(enum.Enum):
-    """How far a server is."""
+    """The phase of a server."""
 
     LAUNCHING = "launching"
     READY = "ready"
@@ -48,7 +48,9 @@ class Phase(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """A server now. `said` is what a launch waits for, why a ready one may be out of reach, or why it ended."""
+    """The current state of a server. `said`: what a launch waits for, why a ready one may be out of reach, or why
+    it ended.
+    """
 
     phase: Phase = Phase.LAUNCHING
     said: str = ""
@@ -56,7 +58,7 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapter:
-    """What is launched.
+    """The settings of a launch.
 
     Attributes:
         weights: a path on the machine of the server.
@@ -71,7 +73,7 @@ class Adapter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """How many servers (None: one on every node that fits), with how many NPUs each, and of which kind."""
+    """The number of servers (None: one on every fitting node), and the number and kind of NPUs for each."""
 
     count: int | None
     npus: int
@@ -79,10 +81,10 @@ class Wanted:
 
 
 def served(packed: pack.Packed, adapter: Adapter, place: Path) -> Iterator[State]:
-    """Have a server run; yields its state every TICK_S, and why it ended at last.
+    """Run a server; yields its state every TICK_S, and finally why it ended.
 
-    Whatever ends the iteration early (close, an exception, the death of this process) ends the server, and waits
-    for that where it still can. `place` is an empty folder of this user alone; LOG is written there.
+    An early end of the iteration (close, an exception, the death of this process) ends the server, and waits for
+    its end if possible. `place` is an empty folder of this user alone; LOG is written there.
 
     Raises:
         UsageError: the repository cannot be unpacked here.
@@ -103,7 +105,7 @@ def served(packed: pack.Packed, adapter: Adapter, place: Path) -> Iterator[State
 
 
 def main() -> None:
-    """Launch the repository as the folder asks, and serve until SIGINT or the end of the server."""
+    """Launch the repository with the settings in the folder, and serve until SIGINT or the end of the server."""
     place, repository = map(Path, sys.argv[1:])
     adapter = json_text.load_as(files.read_bounded(place / _ADAPTER, MAX_BYTES), Adapter)
     notice = _Notice(place / _STATE)
@@ -117,7 +119,7 @@ def main() -> None:
 
 
 def _serve(repository: Path, adapter: Adapter, log: Path, notice: _Notice) -> str:
-    """Launch, and stay until the server ends; why it did, or why there is none."""
+    """Launch, and stay until the server ends; returns why it ended, or why there is none."""
     weights = Path(adapter.weights)
     if not weights.is_dir():
         return msg("there is no folder {weights} on this machine: --weights is a path on the nodes", weights)
@@ -148,7 +150,7 @@ def _serve(repository: Path, adapter: Adapter, log: Path, notice: _Notice) -> st
 
 
 def _trouble(ledger: Ledger) -> str:
-    """The first check that is in the way, with what it saw; "" if there is none."""
+    """The first check that blocks the launch, with its finding; "" if there is none."""
     for result in ledger.results:
         if result.outcome in _TROUBLE or not result.settled:
             grave = (found.seen for found in result.findings if found.level in {Level.FAIL, Level.UNSETTLED})
@@ -157,7 +159,7 @@ def _trouble(ledger: Ledger) -> str:
 
 
 class _Notice(Silent):
-    """Where the state is written down; as a progress, it takes what the launch waits for."""
+    """Records the state; as a progress, it receives what the launch waits for."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

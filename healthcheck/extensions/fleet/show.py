@@ -1,4 +1,4 @@
-"""A run on the terminal: a line for each running job, for what begins and for what ends; a table at the end."""
+"""A run on the terminal: a line for each running job, each start and each end; a table at the end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONGEST_LINE = 160
 
 
 class Show:
-    """What begins and ends, a line each on standard error; on a terminal, also one line for each running job.
+    """Prints a line for each start and end on standard error; on a terminal, also one live line per running job.
 
     It never decides. If it is quiet, it shows nothing.
     """
@@ -45,18 +45,18 @@ class Show:
             self._live.start()
 
     def began(self, job: Job, number: int) -> None:
-        """An attempt starts."""
+        """Show that an attempt starts."""
         self._running[job.name] = (time.monotonic(), "")
         said = msg("attempt {number} begins", number) if number > 1 else msg("the job begins")
         self._say(Text(self._say_in(msg("{name}: {said}", job.name, said)), style="dim"))
 
     def moved(self, running: Running) -> None:
-        """A job is in this stage."""
+        """Show the stage of a job."""
         began, before = self._running.get(running.job, (time.monotonic(), ""))
         self._running[running.job] = (began, running.stage or before)
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
-        """An attempt has ended; `again` says that the job is tried once more."""
+        """Show that an attempt has ended; `again` means that the job is retried."""
         self._running.pop(attempt.job, None)
         if not again:
             self._ended.add(attempt.job)
@@ -71,7 +71,7 @@ class Show:
         self._say(Text.assemble(f"[{len(self._ended)}/{self._total}] ", *parts))
 
     def close(self) -> None:
-        """Take the live lines off the terminal."""
+        """Remove the live lines from the terminal."""
         if self._live:
             self._live.stop()
             self._live = None
@@ -89,7 +89,7 @@ class Show:
 
 
 def table(fleet: Fleet, translation: Translation = ENGLISH) -> list[str]:
-    """The lines of the closing table, a row a job, and the count of the verdicts."""
+    """The lines of the closing table, a row per job, and the count of the verdicts."""
     headline = translation.say(page.headline(fleet))
     return [*aligned(list(_rows(fleet, translation.say))), "", f"{headline[:1].upper()}{headline[1:]}"]
 

@@ -1,4 +1,4 @@
-"""What `npu-adapter fleet` does: its subcommands, and the grammar of the jobs."""
+"""The subcommands of `npu-adapter fleet`, and the grammar of the jobs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
     network, translation = _network(options), translation_of_the_process()
     with journal.opened(out, asked, resume=options.resume) as kept:
         machines, left_out = _machines(options.on, network)
-        output.end_with_a_report()  # after Ray, which has SIGTERM end a driver at once
+        output.end_with_a_report()  # after Ray, which lets SIGTERM end a driver at once
         with closing(machines):
             if options.runner:
                 terms = Terms(level=options.runner, limit_s=DEFAULT_LOOK_S, network=network)
@@ -133,7 +133,7 @@ def _machines(on: str, network: Network) -> tuple[Machines, tuple[str, ...]]:
 
 
 def connected(on: str, network: Network) -> tuple[Cluster, tuple[str, ...]]:
-    """The cluster at an address, and why nodes of it are left out; prints its notes.
+    """The cluster at an address, and why some of its nodes are left out; prints its notes.
 
     Raises:
         UsageError: Ray is not installed here, or no cluster answers.
@@ -170,7 +170,7 @@ def grammar() -> Verify:
 
 
 class _Refusing(Parser):
-    """Raises UsageError where another parser would print and exit."""
+    """Raises UsageError instead of printing and exiting."""
 
     def actions(self) -> list[argparse.Action]:
         """The declared options and arguments."""

@@ -1,4 +1,4 @@
-"""The checks of `verify --deep`: they ask the real vLLM."""
+"""The checks of `verify --deep`, which query the real vLLM."""
 
 from __future__ import annotations
 

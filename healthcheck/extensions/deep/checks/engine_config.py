@@ -1,4 +1,4 @@
-"""plan/engine-config: vLLM and vllm-ascend themselves build a configuration from the recorded arguments."""
+"""plan/engine-config: vLLM and vllm-ascend build a configuration from the recorded arguments."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from healthcheck.text.messages import joined, msg
 
 TEXT_CHARS = 600
 MEANT = {"ValueError", "TypeError", "NotImplementedError", "AssertionError"}
-"""What the configuration code raises about what it was given; an OSError or ImportError is about where it runs."""
+"""Errors about the given arguments; an OSError or ImportError is about the environment."""
 ALSO_MEANT = ("vllm_ascend/ascend_config.py", "vllm_ascend/platform.py", "vllm/reasoning/")
-"""Here a RuntimeError is about the arguments, too."""
+"""In these modules, a RuntimeError is also about the arguments."""
 OF_THE_ENVIRONMENT = re.compile(
     r"not installed|pip install|failed to (?:import|be inspected)|no module named|(?:does not|doesn't|not) exist"
     r"|no such file|unable to find|offline|triton|flashinfer",
     re.IGNORECASE,
 )
 OF_THE_HUB = re.compile(r"Invalid repository ID or local directory specified: '(?![./])[\w.-]+(?:/[\w.-]+)?'")
-"""A model that is named as the hub names one: nothing is downloaded here."""
+"""A model named by its hub id: nothing is downloaded here."""
 RECREATE = msg("recreate the environment: {make}", MAKE)
 UNKNOWN_MODEL = "Transformers does not recognize"
 UNSPEAKING = {"model", "host", "port", "seed"}
-"""Options whose names are words of any message."""
+"""Options whose names occur in any message."""
 _RULED = re.compile(r"^\s*[=\-_*]{5,}\s*$", re.MULTILINE)
 
 
@@ -101,7 +101,7 @@ def _judged(
 
 
 def _excuse(error: Raised, environment: Environment, facts: EngineConfig) -> Trouble | None:
-    """Why the error does not count against the submission, and a repair; None if it counts."""
+    """Why the error does not count against the submission, with a repair; None if it counts."""
     meant = bool(MEANT & set(error.kinds)) or error.kind == "Refused"
     meant |= "RuntimeError" in error.kinds and error.raised_in.startswith(ALSO_MEANT)
     if facts.answer and facts.answer.stage in {"begin", "import"}:
@@ -121,7 +121,7 @@ def _excuse(error: Raised, environment: Environment, facts: EngineConfig) -> Tro
 
 
 def _excuse_of_what_is_there(error: Raised, environment: Environment, row: Row) -> Trouble | None:
-    """Errors caused by the environment (transformers version, missing package), not by the arguments."""
+    """Errors that the environment causes (transformers version, missing package), not the arguments."""
     if UNKNOWN_MODEL in error.text or error.raised_in.startswith("transformers/"):
         version = environment.versions.get("transformers", "")
         other = Trouble(msg("transformers {version} is not the row's", version), RECREATE)
@@ -140,12 +140,12 @@ def _other_release_takes_it(facts: EngineConfig, server: ServerCommand) -> bool:
 
 
 def _words(error: Raised) -> str:
-    """The message on one line, without its ornaments."""
+    """The message on one line, without ornaments."""
     return shortened(_RULED.sub(" ", error.text), TEXT_CHARS) or msg("no words, in {raised_in}", error.raised_in)
 
 
 def _concerned(text: str, server: ServerCommand) -> str:
-    """The option that a message is about: the longest name in it of one that was given."""
+    """The option that a message concerns: the longest given name in its text."""
     said = text.lower()
     for name in sorted(server.options.keys() - UNSPEAKING, key=len, reverse=True):
         forms = (f"--{name}", name.replace("-", "_"), name.replace("-", " "))

@@ -1,5 +1,5 @@
-"""Programs that the Python of another environment runs, and the modules that stand in for torch_npu there.
+"""Programs for the Python of another environment, and stubs for torch_npu in it.
 
-Never imported by the kit. Each takes the path of a file that it writes its answer into, as JSON: what libraries
-print on their own cannot be taken for it.
+The kit never imports them. Each takes the path of a file for its answer in JSON, so that the output of libraries
+cannot be mistaken for the answer.
 """

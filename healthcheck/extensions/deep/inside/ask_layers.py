@@ -1,4 +1,4 @@
-"""Asks the quantization of a built configuration for the method of a layer, as a model does when it is made."""
+"""Requests a layer's method from the quantization of a built configuration, as a model does when it is created."""
 
 import importlib
 import sys
@@ -11,11 +11,11 @@ LAYER = "model.layers.0.self_attn.q_proj"
 
 
 class NoSchemeError(NotImplementedError):
-    """The release has no scheme for a layer of the weights; the text says which."""
+    """The release has no scheme for a layer of the weights; the text names the layer."""
 
 
 def ask(config: Any) -> None:
-    """Ask for one layer of each scheme; experts, whose methods need a group of devices, by the registry alone.
+    """Request one layer of each scheme; experts, whose methods need a group of devices, only through the registry.
 
     Raises:
         NoSchemeError: there is none, or its class reads a key that config.json does not have.
@@ -35,7 +35,7 @@ def ask(config: Any) -> None:
 
 
 def first_of_each(described: dict[str, Any]) -> dict[tuple[str, bool], str]:
-    """The first layer of each scheme of ModelSlim's description, experts and others apart."""
+    """The first layer of each scheme in ModelSlim's description, experts separate from others."""
     found: dict[tuple[str, bool], str] = {}
     for layer, scheme in layers_of(described):
         found.setdefault((scheme, EXPERTS in layer), layer)
@@ -51,7 +51,7 @@ def layers_of(described: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def ask_for_linear(quantization: Any, layer: Any, name: str, hf_config: Any) -> None:
-    """Ask for one; errors because the layer is not a real one, or there is no device, are ignored."""
+    """Request one layer; ignores errors caused by the fake layer or the missing device."""
     try:
         quantization.get_quant_method(layer, name)
     except NotImplementedError as error:

@@ -2,9 +2,9 @@
 
     python build_engine_config.py REQUEST ANSWER
 
-REQUEST has `argv`, `model` (the folder of the weights), `given` (the options that the submission gave, by the name
-of their variable) and `build` (the family of devices that vllm-ascend is to take itself for built for). ANSWER says
-how far it came, what was raised, and which of the given options have another value now. Nothing runs on a device.
+REQUEST has `argv`, `model` (the folder of the weights), `given` (the options of the submission, by the name of
+their variable) and `build` (the device family for which vllm-ascend should consider itself built). ANSWER has the
+stage reached, the error, and the given options that now have another value. Nothing runs on a device.
 """
 
 import ast
@@ -38,11 +38,11 @@ MOST_LINES = 100
 
 
 class Refused(Exception):  # noqa: N818 - what a report shows
-    """The parser would have ended the program, with these words."""
+    """The parser would have ended the program with this message."""
 
 
 class Answer:
-    """What is known so far, on the disk at any time."""
+    """The answer so far, always up to date on disk."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
@@ -56,7 +56,7 @@ class Answer:
 
 
 class Warnings(logging.Handler):
-    """Keeps the lines in which vllm-ascend names a parameter that it sets back."""
+    """Collects the lines in which vllm-ascend names a parameter that it resets."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -69,7 +69,7 @@ class Warnings(logging.Handler):
 
 
 class Launch:
-    """The way of `vllm serve` from its arguments to the configuration, step by step."""
+    """The steps of `vllm serve` from its arguments to the configuration."""
 
     cli: Any
     arguments: Any
@@ -101,7 +101,7 @@ class Launch:
         self.arguments = parser.parse_args(self._request["argv"])
         self.arguments.model = self._request["model"]
         self.arguments.model_tag = None
-        self.arguments.trust_remote_code = False  # nothing that came with a model runs here, however it was asked
+        self.arguments.trust_remote_code = False  # no code of the model runs here, whatever was requested
 
     def validate(self) -> None:
         self.cli.validate_parsed_serve_args(self.arguments)
@@ -142,7 +142,7 @@ def cli_module() -> ModuleType:
 
 
 def resets(given: dict[str, str], launch: Launch) -> list[dict[str, str]]:
-    """The given options whose value is another in the configuration, or which vllm-ascend says it reset."""
+    """The given options with another value in the configuration, or that vllm-ascend reports as reset."""
     said = {line.partition("parameter=")[2].partition(",")[0].strip(): line for line in launch.warnings.lines}
     found = []
     for name, option in given.items():
@@ -156,14 +156,14 @@ def resets(given: dict[str, str], launch: Launch) -> list[dict[str, str]]:
 
 
 def final(config: Any, name: str) -> object:
-    """The value of a field in the first part of the configuration that has it, where it is plain."""
+    """The plain value of a field in the first part of the configuration that has it."""
     parts = (getattr(config, part, None) for part in PARTS)
     holder = next((part for part in parts if name in getattr(type(part), "__dataclass_fields__", {})), None)
     return plain(getattr(holder, name, None))
 
 
 def plain(value: object) -> object:
-    """A number, a switch or a word; None for anything else."""
+    """A number, a boolean or a word; None for anything else."""
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):
@@ -180,7 +180,7 @@ def built(config: Any) -> dict[str, object]:
 
 
 def told(error: BaseException) -> dict[str, object]:
-    """What was raised, as plain facts: judging them is the kit's business."""
+    """The error as plain facts, which the kit judges."""
     inner, text = unwrapped(error)
     frames = traceback.extract_tb(inner.__traceback__, limit=-1)
     file, line = (frames[0].filename, frames[0].lineno or 0) if frames else ("", 0)
@@ -195,7 +195,7 @@ def told(error: BaseException) -> dict[str, object]:
 
 
 def unwrapped(error: Any) -> tuple[BaseException, str]:
-    """The error that a validator raised inside pydantic's, with its text; else pydantic's own words."""
+    """The error that a validator raised inside pydantic's, with its text; else pydantic's own message."""
     if not has_entries(error):
         return error, str(error).strip()
     entries = error.errors(include_url=False)
@@ -206,12 +206,12 @@ def unwrapped(error: Any) -> tuple[BaseException, str]:
 
 
 def has_entries(error: BaseException) -> bool:
-    """Whether it is pydantic's, which compiled code raises for a value that is none of the declared type."""
+    """Whether it is a pydantic error, raised by compiled code for a value of the wrong type."""
     return callable(getattr(error, "errors", None))
 
 
 def causes(error: BaseException | None) -> Iterator[type[BaseException]]:
-    """The types of an error and of what it came from."""
+    """The types of an error and of its causes."""
     for _ in range(20):
         if error is None:
             return
@@ -220,7 +220,7 @@ def causes(error: BaseException | None) -> Iterator[type[BaseException]]:
 
 
 def is_raised(file: str, line: int) -> bool:
-    """Whether a statement that raises stands there: an accident has none."""
+    """Whether the line belongs to a raise or assert statement: an accidental error does not."""
     try:
         tree = ast.parse(Path(file).read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):

@@ -1,4 +1,4 @@
-"""Writes the versions of what this environment has: no package is imported. `list_versions.py ANSWER`."""
+"""Writes the versions of the packages in this environment without importing them. `list_versions.py ANSWER`."""
 
 import json
 import sys

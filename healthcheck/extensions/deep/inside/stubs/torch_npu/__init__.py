@@ -1,8 +1,8 @@
-"""Stub for torch_npu, and for what else needs CANN, so that vllm-ascend's configuration code can be imported.
+"""Stub for torch_npu and other modules of CANN, so that vllm-ascend's configuration code can be imported.
 
-What is known of the NPU that is pretended is answered (NPU_ADAPTER_STUB_NPU, a JSON object). Anything else may be
-named, called and derived from, as importing asks for, but it has no value: whoever asks for one gets an
-Unanswerable, so that no answer is ever made up.
+It returns the known values of the simulated NPU (NPU_ADAPTER_STUB_NPU, a JSON object). Any other name can be
+imported, called and derived from, but has no value: a request for one raises Unanswerable, so that no answer is
+made up.
 """
 
 import importlib.abc
@@ -16,12 +16,12 @@ from typing import Any, NoReturn
 __version__ = "0.0.0+stub"
 ROOTS = frozenset({"acl", "memcache_hybrid", "memfabric_hybrid", "torch_npu", "torchair"})
 IF_MISSING = frozenset({"torchaudio", "torchvision"})
-"""A registry may have them for CUDA only; importing a model of pictures or sound asks for them."""
+"""A registry may have them for CUDA only; importing a vision or audio model requires them."""
 NPU = json.loads(os.environ["NPU_ADAPTER_STUB_NPU"])
 
 
 class Unanswerable(Exception):  # noqa: N818 - its name is what a report shows
-    """A stub was asked for a value."""
+    """Code requested a value from a stub."""
 
 
 def _refuse(self: object, *_: object) -> NoReturn:
@@ -29,7 +29,7 @@ def _refuse(self: object, *_: object) -> NoReturn:
 
 
 class Stub:
-    """Something of torch_npu by name only."""
+    """A name of torch_npu without a value."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -43,7 +43,7 @@ class Stub:
         return Stub(f"{self._name}.{name}")
 
     def __call__(self, *arguments: object, **_: object) -> object:
-        # A bare decorator gives back what it decorates.
+        # A bare decorator returns the decorated object.
         only = len(arguments) == 1 and isinstance(arguments[0], (types.FunctionType, type))
         return arguments[0] if only else Stub(f"{self._name}(…)")
 
@@ -62,7 +62,7 @@ class Stub:
 
 
 class Module(types.ModuleType):
-    """A module that has whatever is imported from it."""
+    """A module that has every name that is imported from it."""
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
@@ -71,7 +71,7 @@ class Module(types.ModuleType):
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds packages of these names, and whatever is below them; torch_npu itself is this module."""
+    """Finds packages of these names and their submodules; torch_npu itself is this module."""
 
     def __init__(self, roots: frozenset[str]) -> None:
         self._roots = roots
@@ -90,7 +90,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def device_module() -> Any:
-    """torch.npu, with the answers of the pretended NPU."""
+    """torch.npu, with the values of the simulated NPU."""
     device: Any = Module("torch.npu")
     device.is_available = lambda: True
     device.is_initialized = lambda: False
