@@ -39,9 +39,7 @@ class Interpreter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """The contents of a Python environment: versions by distribution name, "" for missing ones; `trouble` if
-    unknown.
-    """
+    """A Python environment: versions by distribution name, "" for missing packages; `trouble` if unknown."""
 
     python: Interpreter
     versions: Mapping[str, str] = field(default_factory=dict)

@@ -108,9 +108,7 @@ class Replicas:
                 ray.cancel(ref, recursive=False)
             if refs:
                 self.progress.update(msg("ending the servers on {refs} nodes", len(refs)))
-                with contextlib.suppress(
-                    KeyboardInterrupt
-                ):  # waiting is optional: Ray ends the workers of a driver
+                with contextlib.suppress(KeyboardInterrupt):  # Ray ends the workers of a driver anyway
                     ray.wait(refs, num_returns=len(refs), timeout=2 * GRACE_S)
         finally:
             self.cluster.close()

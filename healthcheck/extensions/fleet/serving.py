@@ -48,9 +48,7 @@ class Phase(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """The current state of a server. `said`: what a launch waits for, why a ready one may be out of reach, or why
-    it ended.
-    """
+    """The state of a server. `said`: what a launch waits for, why a server may be out of reach, or why it ended."""
 
     phase: Phase = Phase.LAUNCHING
     said: str = ""

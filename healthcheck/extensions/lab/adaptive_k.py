@@ -1,7 +1,7 @@
-"""Adaptive k: a problem whose majority is settled is sampled no further, and what that leaves to report.
+"""Adaptive k: a problem with a settled majority is sampled no further; the figures that remain.
 
-The samples of a problem are looked at in the order of its repeats, none missing, so that neither the speed of an
-answer nor the number of requests in flight moves a figure.
+The samples of a problem are evaluated in the order of its repeats, without gaps, so that neither the speed of an
+answer nor the number of requests in flight affects a figure.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ T = TypeVar("T")
 
 
 def stopping(settings: ProbeSettings) -> Stopping:
-    """The rule of a run that has adaptive k."""
+    """The rule of a run with adaptive k."""
     assert settings.adaptive_k is not None
     return Stopping(n=settings.samples, error=settings.adaptive_k)
 
 
 class Majorities:
-    """Takes samples as they come, and knows which problems need no more."""
+    """Receives samples as they come, and knows which problems need no more."""
 
     def __init__(self, rule: Stopping, problems: int) -> None:
-        """`problems` is how many there are."""
+        """`problems` is their number."""
         self._rule = rule
         self._problems = problems
         self._said: dict[int, dict[int, str | None]] = {}
         self._settled: set[int] = set()
 
     def take(self, sample: Sample, grade: Grade) -> None:
-        """One more sample; a failed request votes for nothing."""
+        """Count one more sample; a failed request does not vote."""
         said = self._said.setdefault(sample.problem, {})
         said[sample.repeat] = grade.extracted or None
         if self._rule.stops_at(_unbroken(said)):
@@ -60,10 +60,10 @@ class Majorities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saving:
-    """What adaptive k made of a run.
+    """The effect of adaptive k on a run.
 
     Attributes:
-        rule: when it stops.
+        rule: when sampling stops.
         majority: maj@n, which at the rule's error may differ from that of all samples; None if a problem was
             neither settled nor sampled n times.
         early: problems that stopped before n samples.
@@ -84,7 +84,7 @@ class Saving:
 
     @property
     def told(self) -> Message:
-        """A sentence for people."""
+        """The savings in a sentence."""
         share = f"{100 * self.saved / self.asked:.0f} %"
         how = msg("at an error of {error:g} %", 100 * self.rule.error) if self.rule.error else msg("for certain")
         return msg(
@@ -102,7 +102,7 @@ class Saving:
 
 
 def saving(run: ProbeRun) -> Saving:
-    """What adaptive k made of a run that has it."""
+    """The effect of adaptive k on a run that uses it."""
     rule = stopping(run.settings)
     said: dict[int, dict[int, int]] = {problem: {} for problem in range(len(run.problems))}
     for place, sample in enumerate(run.samples):
@@ -129,5 +129,5 @@ def saving(run: ProbeRun) -> Saving:
 
 
 def _unbroken(by_repeat: dict[int, T]) -> list[T]:
-    """From repeat 0 to before the first that is missing."""
+    """The values from repeat 0 up to the first missing one."""
     return [by_repeat[repeat] for repeat in takewhile(by_repeat.__contains__, count())]

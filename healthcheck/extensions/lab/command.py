@@ -1,4 +1,4 @@
-"""`npu-adapter score` in the list of commands: its options; `score` does the work."""
+"""The command `npu-adapter score` and its options; `score` implements it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""When the grader errs: what the figures would be without its errors.
+"""Corrects figures for known error rates of the grader.
 
-A grader that misses a share `fn` of right answers and passes a share `fp` of wrong ones, independently, turns the
+A grader that rejects a share `fn` of right answers and accepts a share `fp` of wrong ones, independently, turns the
 true share p into p (1 - fn) + (1 - p) fp. No interval shows this: it shifts the figure and narrows it.
 """
 
@@ -15,10 +15,10 @@ from healthcheck.stages.probe.statistics.intervals import LEVEL, plus_two_centre
 
 
 def corrected_avg(estimate: Estimate, fn: float, fp: float) -> Estimate:
-    """An average without the grader's errors: (avg - fp) / (1 - fn - fp), and its interval likewise.
+    """An average without the grader's errors: (avg - fp) / (1 - fn - fp), and likewise its interval.
 
     Raises:
-        ValueError: fn + fp >= 1, a grader that says nothing.
+        ValueError: fn + fp >= 1, a grader without information.
     """
     scale = _signal(fn, fp)
 

@@ -1,4 +1,4 @@
-"""What the probe of the core uses of the laboratory (`stages/probe/laboratory.py` says what it expects)."""
+"""The interface of the laboratory to the core's probe (specified in `stages/probe/laboratory.py`)."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from healthcheck.text.messages import Message, msg
 
 
 def majorities(settings: ProbeSettings, problems: int) -> Majorities:
-    """Adaptive k for a run of so many problems."""
+    """Adaptive k for a run of this many problems."""
     return Majorities(stopping(settings), problems)
 
 
 def rounds(settings: ProbeSettings) -> int:
-    """How many samples every problem has with adaptive k, whatever they say."""
+    """The number of samples that adaptive k takes of every problem in any case."""
     return stopping(settings).least
 
 
 def told(run: ProbeRun) -> Message:
-    """A sentence about what adaptive k saved."""
+    """A sentence about the savings of adaptive k."""
     return saving(run).told
 
 
 def votes(run: ProbeRun, chosen: Grid) -> tuple[Estimate, ...]:
-    """Weighted maj@k by likelihood and by the user's scores, best@k by the latter, where there are those."""
+    """Weighted maj@k by likelihood and by the user's scores, and best@k by scores, if available."""
     right, said = figures.matrix(run, chosen), figures.answers(run, chosen)
     found: tuple[Estimate, ...] = ()
     if likelihoods := figures.likelihoods(run, chosen):
         weights = [[math.exp(value) for value in row] for row in likelihoods]
         weighed = figures_by_score(right, said, weights, name="likelihood")
-        found += tuple(each for each in weighed if each.name.startswith("weighted"))  # its best@k is there already
+        found += tuple(each for each in weighed if each.name.startswith("weighted"))  # its best@k exists already
     scores = user_scores.of_grid(run, chosen)
     return found + (figures_by_score(right, said, scores, name="score") if scores else ())
 
 
 def choices(run: ProbeRun, chosen: Grid) -> tuple[tuple[Estimate, str], ...]:
-    """The answers that adaptive k, likelihood and the user's scores choose, where there are those."""
+    """The answers that adaptive k, likelihood and the user's scores choose, if available."""
     n = chosen.repeats
     names = {
         f"weighted maj@{n} (likelihood)": msg("the answer of the greatest likelihood"),
@@ -62,7 +62,7 @@ def choices(run: ProbeRun, chosen: Grid) -> tuple[tuple[Estimate, str], ...]:
 
 
 def metrics(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
-    """The figures of all choices, what adaptive k saved, figures without grading noise, bootstrap intervals."""
+    """The figures of all choices, the savings of adaptive k, figures without grading noise, bootstrap intervals."""
     source = user_scores.stored(run.folder).source
     return {
         **{estimate.name: as_json(estimate) for estimate, _ in choices(run, chosen)},
@@ -87,7 +87,7 @@ def _saved(found: Saving) -> dict[str, JsonValue]:
 
 
 def _corrected(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
-    """avg@n and pass@n without the grader's errors, where their rates were given."""
+    """avg@n and pass@n without the grader's errors, if their rates were given."""
     fn, fp = run.settings.grading_noise
     average = figures.overall(run).estimate(f"avg@{chosen.repeats}")
     if not (fn or fp) or average is None:
@@ -100,7 +100,7 @@ def _corrected(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
 
 
 def _bootstrapped(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
-    """The headline with percentile bootstrap intervals over problems, if asked for."""
+    """The headline figures with percentile bootstrap intervals over problems, if requested."""
     seed, resamples = run.settings.seed, run.settings.bootstrap
     if not resamples:
         return {}

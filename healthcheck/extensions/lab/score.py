@@ -1,4 +1,4 @@
-"""`npu-adapter score`: the user's own scores of a run's samples, and the answers that they choose."""
+"""`npu-adapter score`: the user's own scores of a run's samples, and the answers that the scores choose."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_REPORT_BYTES = 2**28
 
 
 def run(options: argparse.Namespace) -> int:
-    """Score the samples, keep the scores with the run, and print the figures."""
+    """Score the samples, store the scores with the run, and print the figures."""
     output.refuse_unwritable(options.json)
     probed = load(options.run_folder)
     if not figures.grid(probed).rows:
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refresh_report(run: ProbeRun) -> None:
-    """Update the figures of the report: nothing else in it, of the probe or of other stages, depends on scores."""
+    """Update the figures of the report, the only part that depends on scores."""
     try:
         report = json_text.load(read_bounded(run.folder / REPORT, MAX_REPORT_BYTES))
     except (OSError, KitError):
@@ -65,7 +65,7 @@ def _refresh_report(run: ProbeRun) -> None:
 
 
 def as_json(run: ProbeRun, scores: UserScores) -> dict[str, object]:
-    """The figures as JSON values, from 0 to 1."""
+    """The figures as JSON values between 0 and 1."""
     return {
         "schema": SCHEMA,
         "source": scores.source,

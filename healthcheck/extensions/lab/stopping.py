@@ -1,15 +1,16 @@
-"""When sampling a problem may stop, because the most frequent of n answers is known: adaptive k.
+"""Adaptive k: when sampling of a problem may stop because the most frequent of n answers is known.
 
-Certain: the leader is further ahead than samples remain (curtailed sampling). Settled at an error: the leader a and
-the runner-up b of what was seen lie in a region R. Samples of a problem can be exchanged: of any n answers with A
-in l of them and B in m >= l every order is equally likely, so that A ever leads B within R with probability
+Certain: the leader's margin is larger than the number of remaining samples (curtailed sampling). Settled at an
+error: the votes (a, b) of the leader and the runner-up lie in a region R. Samples of a problem are exchangeable: of
+any n answers with A in l of them and B in m >= l, every order is equally likely, so A ever leads B within R with
+probability
 
     1 - (paths from (0, 0) to (l, m) that avoid R) / C(l + m, l)
 
-A wrong stop needs that for some A against the answer B that is most frequent in the end; the sum over all such A,
-for the worst n answers there can be, is at most the error. R holds the (a, b) that are unlikely, below one level,
-where two answers share all n samples; the level is the highest that keeps the error. There is no model and no prior
-in this, unlike in Adaptive-Consistency (Aggarwal et al. 2023), whose Beta posterior does not bound its errors.
+A wrong stop requires this for some A against the final most frequent answer B; the sum over all such A, for the
+worst possible n answers, is at most the error. R holds the (a, b) whose probability is below one level if two
+answers share all n samples; the level is the highest that keeps the error. There is no model and no prior, unlike
+in Adaptive-Consistency (Aggarwal et al. 2023), whose Beta posterior does not bound its errors.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Stopping:
 
     Attributes:
         n: the samples of a problem that is never settled.
-        error: how often, at most, a problem stops with another answer than the most frequent of its n.
+        error: the greatest share of problems that stop with another answer than the most frequent of n.
     """
 
     n: int
@@ -44,18 +45,18 @@ class Stopping:
 
     @property
     def region(self) -> Region:
-        """Where the leader is settled at the error; empty for an error of 0."""
+        """The region in which the leader is settled at the error; empty for an error of 0."""
         return _region(self.n, self.error)
 
     @property
     def least(self) -> int:
-        """The first number of samples at which any problem can stop: that many every problem has."""
+        """The first number of samples at which any problem can stop; every problem has at least these."""
         return min([self.n // 2 + 1, *(a + b for a, b in self.region)])
 
     def stops_at(self, answers: Answers) -> int | None:
-        """After how many of these samples, in their order, sampling stops; None if they do not suffice.
+        """The number of these samples, in their order, after which sampling stops; None if they do not suffice.
 
-        An answer that could not be extracted is None: it does not vote, and it counts among the n.
+        An answer that could not be extracted is None: it does not vote, but counts among the n.
         """
         region, votes = self.region, Counter[str]()
         for taken, answer in enumerate(answers[: self.n], 1):
@@ -70,9 +71,9 @@ class Stopping:
 
 
 def worst_error(region: Region, n: int) -> float:
-    """The largest sum, over answers that are not the most frequent of n, of their chances to lead in the region.
+    """The largest sum, over answers other than the most frequent of n, of their chances to lead in the region.
 
-    For each number m of the most frequent answer: the worst way in which others share the other n - m samples.
+    For each count m of the most frequent answer: the worst way in which others share the other n - m samples.
     """
     avoiding = _paths_avoiding(region, n)
     worst = 0.0
@@ -90,7 +91,7 @@ def worst_error(region: Region, n: int) -> float:
 
 @lru_cache(maxsize=64)
 def _region(n: int, error: float) -> Region:
-    """The largest region whose worst error is within the error, by halving over its levels."""
+    """The largest region whose worst error is within the error, by bisection over its levels."""
     if not error:
         return frozenset()
     half = n // 2
@@ -114,14 +115,14 @@ def _below(points: dict[tuple[int, int], float], level: float) -> Region:
 
 
 def _chance(half: int, a: int, b: int) -> float:
-    """P(at least a of the first a + b samples are for A), where A and B have half of 2 half samples each."""
+    """P(at least a of the first a + b samples are for A), if A and B have half of 2 half samples each."""
     taken = a + b
     ways = sum(math.comb(half, x) * math.comb(half, taken - x) for x in range(a, min(taken, half) + 1))
     return ways / math.comb(2 * half, taken)
 
 
 def _paths_avoiding(region: Region, n: int) -> Sequence[Sequence[int]]:
-    """By (a, b): in how many orders a and b votes come without a lead within the region on the way."""
+    """By (a, b): the number of orders of a and b votes without a lead within the region on the way."""
     paths = [[0] * (n + 1) for _ in range(n + 1)]
     for a in range(n + 1):
         for b in range(n + 1 - a):

@@ -1,6 +1,6 @@
-"""The user's own scores of a run's samples: from a column of a file, or from a command that judges them.
+"""The user's own scores of a run's samples: from a column of a file, or from a command that scores them.
 
-UserScores order samples (best@k) and weigh their votes (weighted maj@k); they never decide what is right.
+UserScores order samples (best@k) and weight their votes (weighted maj@k); they never decide what is right.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from healthcheck.text.messages import msg
 
 STORED = "results/scores.json"
 SCORED = " (score)"
-"""The end of the name of a figure that rests on the user's scores."""
+"""The suffix of figures that use the user's scores."""
 MAX_FILE_BYTES = 2**28
 MAX_LINE_BYTES = 100
-"""Of what a command prints for one sample."""
+"""For a command's output per sample."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserScores:
-    """What the user's own judge thinks of the samples; higher is better.
+    """The scores of the user's own judge; higher is better.
 
     Attributes:
-        source: where they come from: a file and its column, or a command.
+        source: a file and its column, or a command.
         values: by (problem, repeat).
     """
 
@@ -52,7 +52,7 @@ class _Kept:
 
 
 def stored(folder: Path) -> UserScores:
-    """The scores that were kept with a run; none where there are none.
+    """The scores that are stored with a run; empty if there are none.
 
     Raises:
         UsageError: the file is damaged.
@@ -70,13 +70,13 @@ def stored(folder: Path) -> UserScores:
 
 
 def keep(folder: Path, scores: UserScores) -> None:
-    """Keep scores with their run, in place of earlier ones."""
+    """Store scores with their run, replacing earlier ones."""
     values = tuple((problem, repeat, score) for (problem, repeat), score in sorted(scores.values.items()))
     write_atomically(folder / STORED, json_text.dump_line(_Kept(source=scores.source, scores=values)))
 
 
 def of_grid(run: ProbeRun, chosen: Grid) -> list[list[float]]:
-    """The scores that were kept with a run; none unless each answer has one. A failed request is never the best."""
+    """The stored scores of a run; empty unless each answer has one. A failed request is never the best."""
     rows = [[run.samples[place] for place in row] for row in chosen.rows]
     known = stored(run.folder).values
     if not known or any((s.problem, s.repeat) not in known and not s.error for row in rows for s in row):
@@ -85,10 +85,11 @@ def of_grid(run: ProbeRun, chosen: Grid) -> list[list[float]]:
 
 
 def from_file(run: ProbeRun, path: Path, column: str) -> UserScores:
-    """Scores from JSON lines or CSV: a column, beside `problem` and `repeat` as logs/samples.jsonl has them.
+    """Scores from JSON lines or CSV: a column, plus `problem` and `repeat` as in logs/samples.jsonl.
 
     Raises:
-        UsageError: it cannot be read, a row is not a score, or an answered sample has none; it names the row.
+        UsageError: the file cannot be read, a row is not a score, or an answered sample has none; the message names
+            the row.
     """
     answered = {(sample.problem, sample.repeat) for sample in run.samples if not sample.error}
     asked = {(sample.problem, sample.repeat) for sample in run.samples}
@@ -133,12 +134,13 @@ def from_file(run: ProbeRun, path: Path, column: str) -> UserScores:
 
 
 def from_command(run: ProbeRun, command: str, timeout_s: float) -> UserScores:
-    """Scores from a command of the user: samples go in as JSON lines, one number a line comes out, in their order.
+    """Scores from a command of the user, which reads samples as JSON lines and prints one number per line, in
+    order.
 
-    It runs as any program that the user starts, in no sandbox. What it says on standard error goes to the terminal.
+    It runs like any program that the user starts, without a sandbox. Its standard error goes to the terminal.
 
     Raises:
-        UsageError: it cannot be started, fails, takes too long, or prints something else.
+        UsageError: the command cannot be started, fails, takes too long, or prints something else.
     """
     samples = [place for place, sample in enumerate(run.samples) if not sample.error]
     text = _printed(_words(command), [_record(run, place) for place in samples], timeout_s)
@@ -167,7 +169,7 @@ def _words(command: str) -> list[str]:
 
 
 def _record(run: ProbeRun, place: int) -> Mapping[str, object]:
-    """What the command gets of a sample; the expected answer is not among it."""
+    """The fields of a sample for the command, without the expected answer."""
     sample, problem = run.samples[place], run.problems[run.samples[place].problem]
     return {
         "problem": sample.problem,
@@ -183,20 +185,22 @@ def _record(run: ProbeRun, place: int) -> Mapping[str, object]:
 
 
 def _printed(words: Sequence[str], records: Sequence[Mapping[str, object]], timeout_s: float) -> str:
-    """What a command prints. It reads from a file: one that prints before it has read all would block a pipe."""
+    """The output of a command. Its input is a file: a command that prints before it has read all would block a
+    pipe.
+    """
     program = str(Path(words[0]).absolute()) if os.sep in words[0] else programs.find_or_name(words[0])
     most = MAX_LINE_BYTES * (len(records) + 1)
     kept = bytearray()
 
     def read(stream: IO[bytes]) -> None:
-        """Read to the end, or to more than what scores can be; then the pipe is closed, which ends the command."""
+        """Read to the end, or beyond the maximum for scores; then the pipe is closed, which ends the command."""
         while len(kept) <= most and (block := os.read(stream.fileno(), 65536)):
             kept.extend(block)
 
     with tempfile.TemporaryFile() as given:
         given.writelines(map(json_text.dump_line, records))
         given.seek(0)
-        try:  # the files that the user names are beside the user
+        try:  # files that the user names are relative to the user's folder
             status = processes.ran(
                 (program, *words[1:]), read, deadline_s=timeout_s, cwd=Path.cwd(), env=os.environ, stdin=given,
                 stderr=None,

@@ -1,8 +1,8 @@
-"""Votes that weigh: the answer with the greatest sum of weights, where maj@k takes the one with the most samples.
+"""Weighted votes: the answer with the greatest sum of weights, while maj@k takes the one with the most samples.
 
 With the likelihood of a sample, exp(mean token log-probability), it is the "weighted sum, normalized" of
 Self-Consistency (Wang et al. 2022, table 1); with the score of a verifier it is weighted best-of-N (Li et al. 2022,
-step-aware verifiers). maj@k is the case of equal weights; best@k takes the highest score and counts no votes.
+step-aware verifiers). maj@k is the case of equal weights; best@k takes the highest score without votes.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from healthcheck.stages.probe.statistics.summary import Scores, per_problem
 from healthcheck.stages.probe.statistics.voting import Answers, best_at_k
 
 MOST_SUBSETS = 8
-"""Up to so many samples a problem every k is counted, over all subsets; with more, k = n alone."""
+"""Up to this many samples per problem, every k is counted over all subsets; with more, only k = n."""
 _EQUAL = 1e-9
-"""How near two sums of weights count as a tie, relative to the larger."""
+"""The difference between two sums of weights that counts as a tie, relative to the larger."""
 
 
 def weighted_maj_at_k(answers: Answers, correct: Sequence[int], weights: Sequence[float], k: int) -> float:
     """P(the answer with the greatest sum of weights among k of the n samples is right), ties broken at random.
 
-    Over all k-subsets: (share of right among the answers that lead) / (number of those). An answer whose weights
-    sum to nothing never leads.
+    Over all k-subsets: (share of right among the leading answers) / (number of those). An answer whose weights sum
+    to 0 never leads.
 
     Raises:
         ValueError: the shapes differ, k does not fit, or a weight is negative.
@@ -45,13 +45,13 @@ def weighted_maj_at_k(answers: Answers, correct: Sequence[int], weights: Sequenc
 def figures_by_score(
     matrix: Matrix, answers: Sequence[Answers], scores: Scores, *, name: str
 ) -> tuple[Estimate, ...]:
-    """Weighted maj@k and best@k by a score of each sample; the votes are left out where a score is negative.
+    """Weighted maj@k and best@k by a score of each sample; the votes are omitted if a score is negative.
 
     Args:
         matrix: correctness, problem-major.
         answers: the extracted answers, same shape; None if nothing could be extracted.
-        scores: same shape; higher is better, -inf for what is never chosen before another.
-        name: what the scores are, part of the figures' names.
+        scores: same shape; higher is better, -inf for a sample that loses to every other.
+        name: of the scores, part of the figures' names.
     """
     rows = list(zip(answers, matrix, scores, strict=True))
     if not rows:
@@ -70,7 +70,7 @@ def figures_by_score(
 
 
 def _shares_right(answers: Answers, correct: Sequence[int]) -> dict[str, float]:
-    """Of each answer the share of its samples that was graded right: graders see more than the extracted text."""
+    """The share of each answer's samples that was graded right: graders see more than the extracted text."""
     graded: defaultdict[str, list[int]] = defaultdict(list)
     for answer, right in zip(answers, correct, strict=True):
         if answer is not None:

@@ -1,1 +1,1 @@
-"""Numerics of a server: requests that must give the same log-probabilities, compared."""
+"""Numerics of a server: compares requests that must have the same log-probabilities."""

@@ -1,4 +1,4 @@
-"""Asks a server for readings, and finds out beforehand how it can be asked."""
+"""Requests readings from a server, after finding out which form of request it supports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_IDS = 2**17
 
 
 class Asker:
-    """Asks one server. Every request has a cache salt of its own unless it names one."""
+    """Sends requests to one server. Every request has its own cache salt unless it names one."""
 
     def __init__(self, server: Connections, dialect: Dialect, url: str) -> None:
         self.dialect = dialect
@@ -37,18 +37,20 @@ class Asker:
         self._salts = (f"{run}-{number}" for number in itertools.count())
 
     async def read(self, prompt: Prompt, *, tokens: int, salt: str = "") -> Reading:
-        """One request; what goes wrong on its way is the reading's error."""
+        """Send one request; an error on its way is the reading's error."""
         return (
             await self._post(self.dialect, self.dialect.body([prompt], tokens=tokens, salt=salt or self.salt()))
         )[0]
 
     async def read_stream(self, prompt: Prompt, *, tokens: int) -> Reading:
-        """The same, answered as a stream."""
+        """Like `read`, answered as a stream."""
         body = self.dialect.body([prompt], tokens=tokens, salt=self.salt()) | {"stream": True}
         return (await self._post(self.dialect, body))[0]
 
     async def read_chat(self, prompt: Prompt, *, tokens: int) -> tuple[Reading, TokenIds]:
-        """The text of a prompt as a message, and the tokens that the server made of it; () if it does not say."""
+        """Send the text of a prompt as a message; also returns the server's tokens of it, () if it does not report
+        them.
+        """
         dialect = replace(self.dialect, api=Api.CHAT)
         body = dialect.body([prompt], tokens=tokens, salt=self.salt()) | {"return_token_ids": True}
         reading, data = await self._post(dialect, body)
@@ -63,15 +65,15 @@ class Asker:
         return dialect.read(reply.status, reply.body), reply.body
 
     def salt(self) -> str:
-        """One that no other request has."""
+        """A salt that no other request has."""
         return next(self._salts)
 
 
 async def find(connections: Connections, settings: NumericsSettings) -> tuple[Server, Dialect]:
-    """Find out what the server gives: the first form of request that it answers, with log-probabilities if any is.
+    """Find the first form of request that the server answers, with log-probabilities if it has any.
 
     Raises:
-        Blocked: no server answers, or it answers in none of the forms.
+        Blocked: no server answers, or it answers none of the forms.
     """
     model, context, header = await _model(connections, settings)
     ids = await tokens_of(connections, model, TRIAL)
@@ -103,7 +105,7 @@ async def find(connections: Connections, settings: NumericsSettings) -> tuple[Se
 
 
 async def tokens_of(connections: Connections, model: str, text: str) -> tuple[int, ...]:
-    """The tokens of a text as the server's tokenizer has them; () if it does not say."""
+    """The tokens of a text by the server's tokenizer; () if it does not report them."""
     body = {"model": model, "prompt": text, "add_special_tokens": False}
     try:
         reply = (await connections.post(_TOKENIZE, json_text.dump_line(body))).reply

@@ -1,4 +1,4 @@
-"""`npu-adapter numerics`: its options; what it does is imported when it runs."""
+"""`npu-adapter numerics`: its options; the implementation is imported when it runs."""
 
 from __future__ import annotations
 

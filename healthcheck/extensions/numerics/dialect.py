@@ -1,4 +1,4 @@
-"""Requests for log-probabilities, and the answers to them, in the forms that servers know."""
+"""Requests for log-probabilities, and their answers, in the forms that servers support."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from healthcheck.wire.sse import Decoder
 
 COMPLETIONS_PATH = "/v1/completions"
 MOST_LOGPROBS = (20, 5, 1)
-"""vLLM's own limit (--max-logprobs), that of OpenAI's completions, and the least."""
+"""The limits of vLLM (--max-logprobs) and of OpenAI's completions, and the minimum."""
 WITHOUT = msg("no log-probabilities in the answer")
 _WORD = re.compile(r"\s*\S+|\s+")
 _THOUGHTS = ("reasoning_content", "reasoning")
@@ -25,11 +25,11 @@ _THOUGHTS = ("reasoning_content", "reasoning")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How one server is asked.
+    """The form of requests to a server.
 
     Attributes:
-        logprobs: of how many tokens; 0 asks for text alone.
-        extras: fields beyond OpenAI's that vLLM has; a server that refuses them is asked without.
+        logprobs: the number of tokens with log-probabilities; 0 requests text alone.
+        extras: whether to send vLLM's fields beyond OpenAI's, which some servers refuse.
     """
 
     model: str
@@ -39,7 +39,6 @@ class Dialect:
 
     @property
     def path(self) -> str:
-        """Where requests go."""
         return contract.CHAT_PATH if self.api is Api.CHAT else COMPLETIONS_PATH
 
     def body(self, prompts: Sequence[Prompt], *, tokens: int, salt: str) -> dict[str, JsonValue]:
@@ -82,7 +81,7 @@ class Dialect:
 
 
 def candidates(model: str) -> Sequence[Dialect]:
-    """From what says most to what says least."""
+    """The forms of requests, the most informative first."""
     return [
         Dialect(model=model, api=api, logprobs=logprobs, extras=extras)
         for most in (MOST_LOGPROBS, (0,))
@@ -93,7 +92,7 @@ def candidates(model: str) -> Sequence[Dialect]:
 
 
 def prompt_tokens(data: bytes) -> tuple[int, ...]:
-    """The tokens of the prompt that an answer names (`return_token_ids`); () if it does not."""
+    """The prompt tokens in an answer (`return_token_ids`); () without them."""
     try:
         answer = json_text.load(data)
     except JsonError:
@@ -116,7 +115,7 @@ def _answers(data: bytes) -> Iterator[JsonValue]:
 
 
 def _choice(answer: JsonValue) -> Mapping[str, JsonValue]:
-    """The first choice; {} of an event that has none, such as that of the usage."""
+    """The first choice; {} for an event without one, such as that of the usage."""
     if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list):
         raise TypeError(msg("no choices"))
     choices = _list(answer["choices"])
@@ -127,7 +126,7 @@ def _choice(answer: JsonValue) -> Mapping[str, JsonValue]:
 
 
 def _ends_a_stream(choice: Mapping[str, JsonValue]) -> bool:
-    """Whether it is of an event with finish_reason alone, which may have no log-probabilities."""
+    """Whether the event has only a finish_reason, and so possibly no log-probabilities."""
     delta = choice.get("delta")
     empty = not _said(delta) if isinstance(delta, dict) else not choice.get("text") and "message" not in choice
     return bool(choice.get("finish_reason")) and empty
@@ -145,7 +144,7 @@ def _said(message: Mapping[str, JsonValue]) -> str:
 
 
 def _of_completions(said: Mapping[str, JsonValue]) -> Sequence[Position]:
-    """`tokens` and `top_logprobs` stand side by side."""
+    """The form with parallel lists `tokens` and `top_logprobs`."""
     tokens = _list(said["tokens"])
     tops = said.get("top_logprobs") or [None] * len(tokens)
     own = said.get("token_logprobs") or [None] * len(tokens)
@@ -156,7 +155,7 @@ def _of_completions(said: Mapping[str, JsonValue]) -> Sequence[Position]:
 
 
 def _of_chat(said: Mapping[str, JsonValue]) -> Sequence[Position]:
-    """One object a token; llama.cpp answers completions in this form too."""
+    """The form with one object per token; llama.cpp also answers completions in this form."""
     entries = map(_object, _list(said["content"] or []))
     return [
         _position(
@@ -169,10 +168,10 @@ def _of_chat(said: Mapping[str, JsonValue]) -> Sequence[Position]:
 
 
 def _position(token: str, items: object, own: JsonValue) -> Position:
-    """A place of a completion; of a server that names no other tokens, with the chosen one alone.
+    """A position of a completion; if the server names no other tokens, with the chosen one alone.
 
     Raises:
-        ValueError: no value, or one that is not a number.
+        ValueError: a value is missing or not a number.
     """
     top: dict[str, float] = {}
     for name, value in items or ((token, own),):  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""How far two readings are apart. Only what both name of a distribution is compared: the rest is unknown."""
+"""The distance between two readings. Only tokens that both name are compared: the rest is unknown."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import math
 from healthcheck.extensions.numerics.records import Difference, Position, Reading
 
 LEAST_LOGPROB = math.log(0.02)
-"""Rarer tokens are left out: rounding moves them most, and a completion hardly ever has one."""
+"""Rarer tokens are left out: rounding moves them most, and a completion hardly ever has them."""
 
 
 def difference(one: Reading, other: Reading) -> Difference:
-    """Compare position by position, up to the first that has another token: what follows it has another prompt."""
+    """Compare position by position, up to the first with another token: later positions have another prompt."""
     shift = flip = kl = 0.0
     positions, diverged = 0, False
     for here, there in zip(one.positions, other.positions, strict=False):
@@ -29,7 +29,7 @@ def difference(one: Reading, other: Reading) -> Difference:
 def divergence(here: Position, there: Position) -> float:
     """KL(here || there) in nats. A token that only `here` names has at most the last log-probability of `there`.
 
-    What neither names is one token of its own, so that the value is a lower bound.
+    All tokens that neither names count as one token, so that the value is a lower bound.
     """
     least = min(there.top.values(), default=0.0)
     known = sum(math.exp(logprob) * (logprob - there.top.get(token, least)) for token, logprob in here.top.items())
@@ -53,6 +53,6 @@ def _shift(here: Position, there: Position) -> float:
 
 
 def _lead(here: Position, token: str) -> float:
-    """How much likelier the token of `here` was there than the other one."""
+    """How much likelier the token of `here` was there than the other token."""
     top = max(here.top.values(), default=0.0)
     return top - here.top.get(token, min(here.top.values(), default=top))

@@ -34,23 +34,22 @@ from healthcheck.wire.many import Connections
 
 DECODED, DECODED_ONCE = (1, 4, 7), (4,)
 _SHARE_WITHOUT_SALT = 0.6
-"""Of the comparisons, where each takes prompts of its own, so that a run has no more than 300 requests."""
+"""The share of comparisons if each takes its own prompts, so that a run has at most 300 requests."""
 _FROM_EDGE = 4
 _OF_A_LENGTH = 3
 _MOST_AT_ONCE, _DIGITS = 256, 10
 _TOKENS, _TOKENS_OF_TEXT = 8, 24
-"""Completion tokens that are read of each request; more where answers begin alike, as those of chat do, or words
-are all that can be compared."""
+"""Completion tokens to read per request; more if answers begin alike, as in chat, or only words are compared."""
 
 
 def measure(
     settings: NumericsSettings, progress: Progress, against: Reference | Weights | None = None
 ) -> NumericsRun:
-    """Ask, compare, and ask again where a relation is suspect; then compare with the reference.
+    """Measure all relations, and suspect ones again; then compare with the reference.
 
     Raises:
         Blocked: no server answers, or none of its answers has log-probabilities.
-        UsageError: the URL is none, or the reference is of another model.
+        UsageError: the URL is invalid, or the reference is of another model.
     """
     try:
         run = asyncio.run(_measure(settings, progress, against if isinstance(against, Reference) else None))
@@ -109,7 +108,7 @@ async def _source(connections: Connections, server: Server, pieces: Sequence[str
 
 
 def kinds(server: Server, settings: NumericsSettings) -> Sequence[Kind]:
-    """What is measured on this server, in order; AGAIN first, since it is the noise."""
+    """The measurements for this server, in order; AGAIN first, since it is the noise."""
     sizes = sorted({*relations.BATCHES, settings.max_batch})
     chosen = [
         Kind(relation=Relation.AGAIN, measure=relations.again),
@@ -132,7 +131,7 @@ def kinds(server: Server, settings: NumericsSettings) -> Sequence[Kind]:
 
 
 def largest_batch(options: Mapping[str, str]) -> int:
-    """The largest batch to try on a server that was started with these options of vLLM, at most `_MOST_AT_ONCE`."""
+    """The largest batch to try on a server with these options of vLLM, at most `_MOST_AT_ONCE`."""
     given = options.get("max-num-seqs", "")
     usual = NumericsSettings(url="").max_batch
     return max(2, min(int(given), _MOST_AT_ONCE)) if given.isdecimal() and len(given) < _DIGITS else usual
@@ -155,7 +154,7 @@ async def _rounds(bench: Bench, asked: Sequence[Kind], pairs: int, progress: Pro
 
 
 async def _once_more(bench: Bench, kind: Kind, pairs: int, found: Sequence[Pair]) -> AsyncIterator[Pair]:
-    """New pairs of a suspect relation, until they show a fault: at a wrong length, a few do."""
+    """New pairs of a suspect relation, until they show a fault; at a wrong length, a few suffice."""
     async with aclosing(kind.measure(bench, pairs)) as measured:
         async for pair in measured:
             if pair:
@@ -169,7 +168,7 @@ def _faulty(found: Sequence[Pair]) -> bool:
 
 
 def provenance(run: NumericsRun) -> dict[str, JsonValue]:
-    """What was asked of which server."""
+    """The requests of a run, and the server."""
     asked: dict[str, JsonValue] = {
         "model": run.server.model,
         "version": run.server.version,

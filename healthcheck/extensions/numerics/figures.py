@@ -12,7 +12,7 @@ from healthcheck.text.messages import msg
 
 
 def metrics(run: NumericsRun) -> dict[str, JsonValue]:
-    """What the report keeps of a run."""
+    """The figures of a run for the report."""
     found: dict[str, JsonValue] = {"numerics": _table(run)}
     if run.server.logprobs:
         found["numerics_by_length"] = _by_length(run.pairs)
@@ -22,7 +22,7 @@ def metrics(run: NumericsRun) -> dict[str, JsonValue]:
 
 
 def _table(run: NumericsRun) -> JsonValue:
-    """Every relation and size with what was seen."""
+    """The figures of every relation and size."""
     return [
         {
             "relation": cell.relation.value,
@@ -44,7 +44,7 @@ def _situation(pair: Pair) -> str:
 
 
 def _by_length(pairs: Iterable[Pair]) -> JsonValue:
-    """The largest shift in nats of each relation at each length of the prompt."""
+    """The largest shift in nats, by relation and prompt length."""
     found: dict[tuple[str, int], float] = {}
     for pair in pairs:
         place = _situation(pair), pair.prompt.length

@@ -1,4 +1,4 @@
-"""What the cells of some relations say as findings."""
+"""Findings from the cells of some relations."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from healthcheck.extensions.numerics.reproduction import EVIDENCE, place
 from healthcheck.text.messages import msg
 
 LAUNCH_LINE = msg("the command that launches the server (the vllm serve line of deploy.sh)")
-"""Where an option goes that a repair names."""
+"""The place for an option that a repair names."""
 ALLOWED_APART = 0.25
-"""The share of texts of some twenty tokens that rounding may part, of a small model on an accelerator."""
+"""The share of texts of about twenty tokens that rounding may make diverge, for a small model on an accelerator."""
 _SAME = msg("the same words as of the prompt alone")
 _NEXT = msg("start the engine so that it gives log-probabilities, which show how far apart the tokens are")
 _AGAIN = msg("npu-adapter numerics URL --pairs 40 asks four times as many")
@@ -25,11 +25,11 @@ _SAID_BY = {
     Judgement.DRIFT: (warn, ROUNDING),
     Judgement.OPEN: (unsettled, FAULT),
 }
-"""With the change of a log-probability that none may exceed."""
+"""With the change of a log-probability that is the limit."""
 
 
 def judged(run: NumericsRun, relations: Collection[Relation], *, fix: str) -> Findings:
-    """Findings for each size of the relations; how far all moved as a note.
+    """Findings for each size of the relations; the shift of all as a note.
 
     Raises:
         NotApplicable: no pair of these relations could be compared.
@@ -83,7 +83,7 @@ def _why_none(run: NumericsRun, relations: Collection[Relation]) -> str:
 
 
 def _shortest(run: NumericsRun, cell: Cell) -> str:
-    """The shortest commands that show what is wrong."""
+    """The shortest command that reproduces the fault."""
     limit = FAULT if cell.wrong else ROUNDING
     shown = [
         pair.reproduce
@@ -129,12 +129,11 @@ def _evidence(cell: Cell, reproduce: str) -> dict[str, JsonValue]:
 
 
 def _judged_by_words(run: NumericsRun, relations: Collection[Relation], *, fix: str) -> Findings:
-    """The findings of a server without log-probabilities.
+    """The findings for a server without log-probabilities.
 
-    Rounding makes a greedy text part from itself somewhere: which of two tokens that are about equally likely comes
-    first is chance. So a text that parts late says nothing. Only where more texts than `ALLOWED_APART` part is
-    there something: a fault if they part at the first word already, as no rounding makes them, else an open
-    question.
+    Rounding makes a greedy text diverge from itself somewhere: which of two about equally likely tokens comes first
+    is chance. So a late divergence means nothing. Only if more texts than `ALLOWED_APART` diverge is there a
+    finding: a fault if they diverge at the first word, which rounding does not cause, else unsettled.
     """
     groups: dict[tuple[Relation, int], list[Pair]] = {}
     for pair in run.pairs:

@@ -1,12 +1,12 @@
 """Rounding or fault? Counts comparisons that differ by more than rounding can, cell by cell.
 
-A healthy server's kernels round differently from one batch to another. On real vLLM whose sums have another order
-in each batch (bfloat16), log-probabilities move by up to 0.97 nat, in 9 % of prompts at most by more than 0.25;
+A healthy server's kernels round differently from batch to batch. On real vLLM with another order of summation in
+each batch (bfloat16), log-probabilities move by up to 0.97 nat, in 9 % of prompts at most by more than 0.25;
 faults moved some by 4.9 to 13.9 (docs/numerics.md). So a pair exceeds if it moved by more than a limit, and by more
-than twice what repetition alone moves. A healthy server may exceed in a few pairs, because a mixture of experts
-routes a token elsewhere: up to `ALLOWED` of them is health. The binomial probability of as many as were seen is
+than twice the shift of mere repetition. A healthy server may exceed in a few pairs, because a mixture of experts
+routes a token elsewhere: up to `ALLOWED` of them is healthy. The binomial probability of the observed number is
 compared with `ERROR`, shared among all cells and both rounds.
-The second round ends with the prompt that settles it, so that its test is one that may be looked at after each.
+The second round ends with the prompt that settles it, so its test is valid after each prompt.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from healthcheck.extensions.numerics.records import Pair, Relation
 from healthcheck.text.messages import msg
 
 ROUNDING, FAULT, CERTAIN = 0.5, 1.0, 2.0
-"""Nats: what rounding stays below, what only a fault reaches, what makes an answer another one."""
+"""Nats: above the first is not rounding, above the second only a fault; the third makes another answer."""
 ALLOWED = 0.02
 ERROR = 0.01
 ROUNDS = 2
 
 
 class Judgement(enum.Enum):
-    """What the pairs of a cell show, mildest first."""
+    """The judgement of a cell's pairs, mildest first."""
 
     ROUNDING = msg("differs as rounding does, or not at all")
     OPEN = msg("not settled")
@@ -41,9 +41,9 @@ class Cell:
     """A relation at one size in one round.
 
     Attributes:
-        again: the second round, which asks new prompts of the lengths that were suspect in the first.
-        suspects: lengths of prompts that moved as only a fault moves them.
-        moved: pairs that moved by more than rounding does; `wrong` by as much as only a fault does.
+        again: the second round, with new prompts of the lengths that were suspect in the first.
+        suspects: lengths of prompts whose shift only a fault explains.
+        moved: pairs that moved by more than rounding; `wrong`: as much as only a fault does.
         worst: the pair that moved most.
         shift: median of all pairs, in nats.
     """
@@ -61,14 +61,14 @@ class Cell:
 
     @property
     def asks_again(self) -> bool:
-        """Whether a second round would tell more."""
+        """Whether a second round would help."""
         return bool(self.wrong) and self.judgement is not Judgement.FAULT and not self.again
 
 
 def cells(pairs: Iterable[Pair]) -> list[Cell]:
-    """Every relation and size, judged; AGAIN is the noise that the others are compared with.
+    """Every relation and size, judged; AGAIN is the noise for the comparison with the others.
 
-    What the first round left open is left out where the second one settled it.
+    Omits open cells of the first round that the second round settled.
     """
     groups: dict[tuple[Relation, int, bool], list[Pair]] = {}
     for pair in pairs:
@@ -80,7 +80,7 @@ def cells(pairs: Iterable[Pair]) -> list[Cell]:
 
 
 def judged(group: Sequence[Pair], noise: Sequence[float], groups: int) -> Cell:
-    """One cell. `groups` share the error."""
+    """Judge one cell. `groups` share the error."""
     repeated = _typical(noise) if group[0].relation is not Relation.AGAIN else 0.0
     shifts = [pair.difference.shift for pair in group]
     beyond = [[shift > max(limit, 2 * repeated) for shift in shifts] for limit in (ROUNDING, FAULT)]
@@ -102,20 +102,20 @@ def judged(group: Sequence[Pair], noise: Sequence[float], groups: int) -> Cell:
 
 
 def at_least(seen: int, of: int, share: float) -> float:
-    """The probability of `seen` or more out of `of` where each has the probability `share`."""
+    """The probability of `seen` or more out of `of`, each with the probability `share`."""
     return sum(math.comb(of, k) * share**k * (1 - share) ** (of - k) for k in range(seen, of + 1))
 
 
 def _chance(seen: Sequence[bool]) -> float:
-    """The probability of as many or more on a healthy server."""
+    """The probability of at least as many on a healthy server."""
     return at_least(sum(seen), len(seen), ALLOWED) if any(seen) else 1.0
 
 
 def _chance_so_far(seen: Sequence[bool]) -> float:
-    """The same where asking may have stopped after any of them: one over the largest likelihood ratio on the way.
+    """Like `_chance` if sampling may stop at any time: one over the largest likelihood ratio on the way.
 
-    It is that of a share of which nothing is known (uniform) against `ALLOWED`. A healthy server's exceeds 1 / p
-    with a probability of at most p (Ville's inequality), however often one looks.
+    The ratio is that of an unknown share (uniform) against `ALLOWED`. A healthy server's exceeds 1 / p with a
+    probability of at most p (Ville's inequality), however often it is evaluated.
     """
     most = 1.0
     for count in range(1, len(seen) + 1):
@@ -128,7 +128,7 @@ def _chance_so_far(seen: Sequence[bool]) -> float:
 
 
 def _judge(moved: float, wrong: float, worst: Pair, error: float, suspect: bool) -> Judgement:
-    """`moved` and `wrong` are the chances of what was seen."""
+    """`moved` and `wrong` are the probabilities of the observations."""
     if wrong <= error and max(worst.difference.shift, worst.difference.flip) >= CERTAIN:
         return Judgement.FAULT
     if moved <= error:
@@ -137,5 +137,5 @@ def _judge(moved: float, wrong: float, worst: Pair, error: float, suspect: bool)
 
 
 def _typical(noise: Sequence[float]) -> float:
-    """What repetition moves, but for the most extreme tenth."""
+    """The shift of mere repetition, without the most extreme tenth."""
     return sorted(noise)[(len(noise) * 9) // 10 - (len(noise) % 10 == 0)] if noise else 0.0

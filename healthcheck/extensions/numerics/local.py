@@ -1,7 +1,7 @@
-"""Weights on this machine as a reference: transformers computes them in a child process and its own environment.
+"""Local weights as a reference: transformers computes them in a child process with its own environment.
 
-The tokens are the server's own: behind each prompt that it was asked alone stands what it answered, and the weights
-predict each of those tokens from all before it. So the comparison asks nothing more of the server.
+The tokens are the server's own: each prompt that was requested alone is followed by the server's answer, and the
+weights predict each of those tokens from all previous ones. So the comparison needs no further requests.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OPTION = "--reference-python"
 NEEDS = ("torch", "transformers")
 MOST_CONTEXTS = 60
 ROUNDED = 3
-"""Each third context is computed in bfloat16 as well: what rounding alone does to these weights."""
+"""Every third context is also computed in bfloat16, which shows the effect of rounding alone on these weights."""
 DEADLINE_S = 3 * 3600.0
 _FOLDER = Path(__file__).resolve().parents[3] / ".venv-transformers"
 _INSIDE = Path(__file__).parent / "inside" / "read_weights.py"
@@ -49,7 +49,7 @@ _QUIET = {
 }
 _MARK = b"@npu-adapter "
 Moved = Callable[..., None]
-"""Hears how many contexts are `done`, of which `total`."""
+"""Called with the number of contexts that are `done`, of `total`."""
 
 
 class WeightsUnread(KitError):  # noqa: N818 - what became of the weights
@@ -58,7 +58,7 @@ class WeightsUnread(KitError):  # noqa: N818 - what became of the weights
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What the child says: a reading of each context, and of each third one in bfloat16 too."""
+    """The child's answer: a reading of each context, and of every third one also in bfloat16."""
 
     transformers: str
     number_format: str
@@ -68,15 +68,15 @@ class Answer:
 
 
 def are_weights(folder: Path) -> bool:
-    """Whether the folder holds a model, and not a run."""
+    """Whether the folder holds a model and not a run."""
     return (folder / "config.json").is_file() and any(folder.glob("*.safetensors"))
 
 
 def find_python(named: str) -> str:
-    """The Python that was named, else that of `make .venv-transformers/ready` in a clone, else this one.
+    """The named Python, else that of `make .venv-transformers/ready` in a clone, else this one.
 
     Raises:
-        UsageError: there is none where one was named, or none has torch and transformers.
+        UsageError: the named Python does not exist, or none has torch and transformers.
     """
     if named:
         return str(programs.python_at(named, OPTION))
@@ -95,9 +95,9 @@ def find_python(named: str) -> str:
 
 
 def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
-    """The run with a step for each token that the server chose after a prompt alone.
+    """Add a step for each token that the server chose after a prompt alone.
 
-    What keeps the weights from being computed is noted in the run.
+    If the weights cannot be computed, the reason is noted in the run.
     """
     began, chosen = time.monotonic(), contexts(run.alone)
     if not chosen:
@@ -131,11 +131,11 @@ def _steps(number: int, reading: Reading, exact: Sequence[Position], rough: Sequ
 
 
 Context = tuple[tuple[int, ...], int]
-"""Tokens, and the place from which on they are predicted."""
+"""Tokens, and the index of the first predicted one."""
 
 
 def contexts(alone: Sequence[tuple[Prompt, Reading]]) -> list[tuple[Context, Reading]]:
-    """Prompts of every length, each with the tokens of its completion."""
+    """Prompts of every length, each followed by the tokens of its completion."""
     usable = [
         ((prompt.ids + token_ids(reading), prompt.length), reading)
         for prompt, reading in sorted(alone, key=lambda each: each[0].length)
@@ -146,7 +146,7 @@ def contexts(alone: Sequence[tuple[Prompt, Reading]]) -> list[tuple[Context, Rea
 
 
 def read(weights: Weights, chosen: Sequence[Context], moved: Moved, *, logprobs: int) -> Answer:
-    """What the weights predict, in a child process with nothing of this one's environment.
+    """The predictions of the weights, from a child process with a clean environment.
 
     Raises:
         WeightsUnread: they could not be computed.

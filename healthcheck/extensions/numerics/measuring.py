@@ -1,4 +1,4 @@
-"""What `npu-adapter numerics` and `verify --numerics` do."""
+"""Implements `npu-adapter numerics` and `verify --numerics`."""
 
 from __future__ import annotations
 

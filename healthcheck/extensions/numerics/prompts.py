@@ -12,7 +12,7 @@ from healthcheck.stages.probe.problems import TIERS, generate, prompt
 
 TEXTS = 400
 _STEP = 37
-"""Tokens between two places at which a prompt may begin."""
+"""Tokens between two possible starts of a prompt."""
 _CHARACTERS_A_TOKEN = 3
 FACTORS = (1.0, 1.6, 2.4, 3.4, 4.8, 6.5, 9.0, 12.5, 17.0, 23.0, 32.0, 45.0)
 SHORTEST = 20
@@ -39,9 +39,9 @@ def lengths(longest: int) -> list[int]:
 
 
 def edges(longest: int, context: int | None, tokens: int) -> list[int]:
-    """Lengths on both sides of what engines divide by: blocks, power-of-two graph sizes, the chunk of a prefill.
+    """Lengths on both sides of the sizes in engines: blocks, power-of-two graphs, the chunk of a prefill.
 
-    One is near the end of the context. It may be beyond the longest, where that is no less than a chunk.
+    One is near the end of the context. It may exceed the longest, if that is at least a chunk.
     """
     near = [edge + step for edge in BLOCKS for step in (-1, 0, 1)]
     near += [edge + step for edge in (*GRAPHS, *CHUNKS) for step in (0, 1)]
@@ -54,13 +54,13 @@ def edges(longest: int, context: int | None, tokens: int) -> list[int]:
 LONGEST_END = 16_384
 """Tokens of the longest prompt near the end of a context: its ids fit into one argument of a shell command."""
 GRAPHS = (64, 256, 512)
-"""Tokens of a step for which a graph may have been captured: some of those that vLLM captures."""
+"""Tokens of a step with a captured graph: some of the sizes that vLLM captures."""
 CHUNKS = (2048, 4096, 8192)
-"""Tokens of a step (--max-num-batched-tokens), beyond which a prefill is cut: the defaults of vLLM."""
+"""Tokens of a step (--max-num-batched-tokens), above which a prefill is split: the defaults of vLLM."""
 
 
 class Source(Protocol):
-    """Where prompts come from."""
+    """The source of prompts."""
 
     def prompt(self, length: int) -> Prompt:
         """One of so many tokens that was not given before."""

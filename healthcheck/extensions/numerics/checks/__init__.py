@@ -1,4 +1,4 @@
-"""The checks of the numerics stage in order, each in a module that is named after its id."""
+"""The checks of the numerics stage in order, each in a module named after its id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""numerics/chunked-prefill: a prefill beside decoding requests changes no log-probability."""
+"""numerics/chunked-prefill: a prefill beside decoding requests does not change log-probabilities."""
 
 from __future__ import annotations
 

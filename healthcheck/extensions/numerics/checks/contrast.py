@@ -102,7 +102,7 @@ def _values(reading: Reading) -> str:
 
 
 def _rounded(reading: Reading) -> frozenset[tuple[float, ...]]:
-    """Its log-probabilities, whatever the tokens."""
+    """Its log-probabilities without the tokens."""
     return frozenset(
         tuple(sorted(round(value, _DIGITS) for value in place.top.values())) for place in reading.positions
     )

@@ -1,4 +1,4 @@
-"""numerics/length: no length of a prompt goes wrong."""
+"""numerics/length: prompts of every length are answered correctly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""numerics/prefix-cache: a prefix in the cache changes no log-probability."""
+"""numerics/prefix-cache: a cached prefix does not change log-probabilities."""
 
 from __future__ import annotations
 

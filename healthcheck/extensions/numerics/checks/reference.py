@@ -1,4 +1,4 @@
-"""numerics/reference: log-probabilities are those of the reference."""
+"""numerics/reference: log-probabilities match those of the reference."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def reference(run: NumericsRun) -> Findings:
 
 
 def words(shift: Shift) -> str:
-    """The shift in a sentence, and what such a shift cost where that was measured."""
+    """The shift in a sentence, with the measured cost of such a shift."""
     low, high = shift.kl.low, shift.kl.high
     times = (
         "" if shift.times is None else msg(", {times:.2g} times what bfloat16 does to these weights", shift.times)

@@ -1,1 +1,1 @@
-"""Programs that run in the Python of an environment with torch and transformers."""
+"""Programs for the Python of an environment with torch and transformers."""

@@ -1,8 +1,9 @@
 """Log-probabilities of given tokens by transformers on the CPU. `read_weights.py REQUEST ANSWER`, both JSON.
 
-Runs in the Python of an environment that has torch and transformers, and imports nothing of the kit. The request
+Runs in the Python of an environment with torch and transformers, and imports no module of the kit. The request
 has `folder`, `contexts` (a list of {"ids": [...], "begin": n}: the tokens from n on are predicted, each from all
-before it), `top`, `trial` (a text to tokenize), `rounded` (3: each third context is computed in bfloat16 too) and
+previous ones), `top`, `trial` (a text to tokenize), `rounded` (3: every third context is also computed in bfloat16)
+and
 `remote_code`. A line "@npu-adapter DONE TOTAL" is printed after each context.
 """
 
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 _SPARE = 1.3
-"""Memory beyond the weights: activations, and a second copy while a tensor is converted."""
+"""Memory in addition to the weights: activations, and a second copy while a tensor is converted."""
 
 
 def main() -> None:
@@ -50,7 +51,7 @@ def main() -> None:
 
 
 def number_format(folder: Path) -> str:
-    """float32 where the memory holds it, else bfloat16; weights on disk have two bytes a parameter or more.
+    """float32 if it fits into memory, else bfloat16; weights on disk have at least two bytes per parameter.
 
     Raises:
         MemoryError: neither fits.
