@@ -1,4 +1,4 @@
-"""fleet.html: the matrix of jobs and stages, the most frequent failures, and the nodes. No script; links to reports.
+"""fleet.html: the matrix of jobs and stages, the most frequent failures, and the nodes. It has no script.
 
 All content is escaped, and its policy allows nothing but its own style.
 """

@@ -88,8 +88,7 @@ def from_file(run: ProbeRun, path: Path, column: str) -> UserScores:
     """Scores from JSON lines or CSV: a column, plus `problem` and `repeat` as in logs/samples.jsonl.
 
     Raises:
-        UsageError: the file cannot be read, a row is not a score, or an answered sample has none; the message names
-            the row.
+        UsageError: the file cannot be read, a row is not a score, or an answered sample has none.
     """
     answered = {(sample.problem, sample.repeat) for sample in run.samples if not sample.error}
     asked = {(sample.problem, sample.repeat) for sample in run.samples}
@@ -134,8 +133,7 @@ def from_file(run: ProbeRun, path: Path, column: str) -> UserScores:
 
 
 def from_command(run: ProbeRun, command: str, timeout_s: float) -> UserScores:
-    """Scores from a command of the user, which reads samples as JSON lines and prints one number per line, in
-    order.
+    """Scores from a command of the user, which reads samples as JSON lines and prints a number for each, in order.
 
     It runs like any program that the user starts, without a sandbox. Its standard error goes to the terminal.
 
@@ -185,9 +183,7 @@ def _record(run: ProbeRun, place: int) -> Mapping[str, object]:
 
 
 def _printed(words: Sequence[str], records: Sequence[Mapping[str, object]], timeout_s: float) -> str:
-    """The output of a command. Its input is a file: a command that prints before it has read all would block a
-    pipe.
-    """
+    """The output of a command. Its input is a file: a command that prints before reading all would block a pipe."""
     program = str(Path(words[0]).absolute()) if os.sep in words[0] else programs.find_or_name(words[0])
     most = MAX_LINE_BYTES * (len(records) + 1)
     kept = bytearray()

@@ -48,9 +48,7 @@ class Asker:
         return (await self._post(self.dialect, body))[0]
 
     async def read_chat(self, prompt: Prompt, *, tokens: int) -> tuple[Reading, TokenIds]:
-        """Send the text of a prompt as a message; also returns the server's tokens of it, () if it does not report
-        them.
-        """
+        """Send the text of a prompt as a message; also returns the server's tokens, () if unknown."""
         dialect = replace(self.dialect, api=Api.CHAT)
         body = dialect.body([prompt], tokens=tokens, salt=self.salt()) | {"return_token_ids": True}
         reading, data = await self._post(dialect, body)

@@ -63,11 +63,11 @@ class Source(Protocol):
     """The source of prompts."""
 
     def prompt(self, length: int) -> Prompt:
-        """One of so many tokens that was not given before."""
+        """A prompt of this length that was not returned before."""
 
 
 class TokenSource:
-    """Cuts prompts out of one long text. Two prompts begin at different places, so that they share no prefix."""
+    """Cuts prompts out of one long text. Prompts begin at different places, so that they share no prefix."""
 
     def __init__(self, ids: TokenIds, seed: int) -> None:
         self._ids = ids
@@ -76,23 +76,23 @@ class TokenSource:
         self._starts = itertools.cycle(starts)
 
     def prompt(self, length: int) -> Prompt:
-        """One of so many tokens that was not given before, as long as the text has places for one."""
+        """A prompt of this many tokens, new as long as the text has unused places."""
         start = next(self._starts)
         text = self._ids[start:] + self._ids[:start]
         return Prompt(ids=(text * (length // len(text) + 1))[:length])
 
 
 class TextSource:
-    """The same where only text can be sent, at about three characters a token.
+    """The same if only text can be sent, at about three characters per token.
 
-    Texts are cut: prompts that all end with one instruction are answered alike.
+    Texts are cut: prompts that all end with the same instruction get similar answers.
     """
 
     def __init__(self, pieces: Sequence[str]) -> None:
         self._pieces = itertools.cycle(pieces)
 
     def prompt(self, length: int) -> Prompt:
-        """One of about so many tokens."""
+        """A prompt of about this many tokens."""
         text = next(self._pieces)
         while len(text) < _CHARACTERS_A_TOKEN * length:
             text += "\n\n" + next(self._pieces)

@@ -1,4 +1,4 @@
-"""What the numerics stage asks, reads and finds."""
+"""The records of the numerics stage: requests, readings, results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TokenIds = tuple[int, ...]
 
 
 class Relation(enum.Enum):
-    """What differs between two requests whose log-probabilities must agree. The values are words of a report."""
+    """The difference between two requests whose log-probabilities must agree. The values are words of a report."""
 
     AGAIN = msg("the same request again")
     AFTER_ABORT = msg("after a request that was cancelled")
@@ -30,7 +30,7 @@ class Relation(enum.Enum):
 
 
 class Api(enum.Enum):
-    """How prompts reach the server, most exact first."""
+    """The form of prompts for the server, the most exact first."""
 
     TOKEN_IDS = "token ids to /v1/completions"
     TEXT = "text to /v1/completions"
@@ -38,7 +38,7 @@ class Api(enum.Enum):
 
     @property
     def words(self) -> str:
-        """The value, which a kept reference has, as a message."""
+        """The value as a message; a stored reference has the value itself."""
         return {
             Api.TOKEN_IDS: msg("token ids to /v1/completions"),
             Api.TEXT: msg("text to /v1/completions"),
@@ -48,14 +48,14 @@ class Api(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumericsSettings:
-    """What is asked of the server.
+    """The settings of a run.
 
     Attributes:
         url: the server's root.
-        model: the name that requests use; "" for the first that the server lists.
+        model: the model name of requests; "" for the first that the server lists.
         longest_tokens: no prompt is longer.
-        max_batch: the largest batch that is tried; the server's --max-num-seqs is the one to name.
-        pairs: comparisons of each kind in a first round; a second round asks twice as many where one is suspect.
+        max_batch: the largest batch to try, usually the server's --max-num-seqs.
+        pairs: comparisons of each kind in a first round; a second round has twice as many for a suspect kind.
         seed: of the choice of prompts.
     """
 
@@ -69,11 +69,11 @@ class NumericsSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """What the server can be asked.
+    """The capabilities of the server.
 
     Attributes:
-        logprobs: log-probabilities of a token that it gives; 0 where text is all that can be compared.
-        salted: it takes `cache_salt`, so that a prompt can be asked twice without a hit in the prefix cache.
+        logprobs: the number of log-probabilities per token; 0 if only text can be compared.
+        salted: whether it accepts `cache_salt`, so that a prompt can be repeated without a hit in the prefix cache.
         context: its context length in tokens, None if unknown.
         without: why no log-probabilities are compared, "" if they are.
         version: its answer to /version, "" if there is none.
@@ -92,9 +92,9 @@ class Server:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """The most likely tokens at one place of a completion, with their natural log-probabilities.
+    """The most likely tokens at one position of a completion, with their natural log-probabilities.
 
-    Of a server that gives none, `token` is a word of the text and `top` is empty.
+    If the server sends none, `token` is a word of the text and `top` is empty.
     """
 
     token: str
@@ -103,7 +103,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """A greedy completion with its log-probabilities; `error` says why there is none."""
+    """A greedy completion with its log-probabilities; `error` is the reason if there is none."""
 
     positions: tuple[Position, ...] = ()
     error: str = ""
@@ -111,32 +111,32 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A prompt: its tokens, or a text where the server takes no tokens."""
+    """A prompt: its tokens, or a text if the server accepts no tokens."""
 
     text: str = ""
     ids: TokenIds = ()
 
     @property
     def length(self) -> int:
-        """Tokens, or characters of a text."""
+        """The number of tokens, or of characters of a text."""
         return len(self.ids) or len(self.text)
 
     @property
     def sent(self) -> JsonValue:
-        """As a request has it."""
+        """The value of the request's field."""
         return list(self.ids) or self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Two readings that should agree, compared up to the first token in which they differ.
+    """The comparison of two readings that should agree, up to the first different token.
 
     Attributes:
         shift: the largest change of a log-probability, in nats, among tokens of at least 2 %.
-        flip: the lead in nats that a token had of which the other reading chose another instead; 0.0 if all agree.
-        positions: how many were compared.
-        kl: the largest Kullback-Leibler divergence of them, in nats, over the tokens that both name.
-        diverged: they part at the last of them.
+        flip: the lead in nats of a token for which the other reading chose another; 0.0 if all agree.
+        positions: number of compared positions.
+        kl: the largest Kullback-Leibler divergence among them, in nats, over the tokens that both name.
+        diverged: whether the readings differ at the last position.
     """
 
     shift: float
@@ -148,14 +148,14 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """One comparison: a prompt asked alone, and asked as the relation says.
+    """One comparison: a prompt requested alone, and in the situation of the relation.
 
     Attributes:
-        size: of the batch; for DECODED and AT_EDGE, how many tokens were decoded; else 0.
-        again: it belongs to the second round, in which prompts of suspect lengths were asked.
-        prompt: whose reading was compared.
-        reproduce: shell commands that ask the same and print what must agree, of a pair that differs by more than
-            rounding; else "".
+        size: of the batch; for DECODED and AT_EDGE, the number of decoded tokens; else 0.
+        again: whether it belongs to the second round, with prompts of suspect lengths.
+        prompt: the prompt of the compared reading.
+        reproduce: shell commands that repeat the requests and print what must agree, for a pair that differs by
+            more than rounding; else "".
     """
 
     relation: Relation
@@ -168,10 +168,10 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A run to compare with: what its server answered to prompts that were asked alone.
+    """A run to compare with: its server's answers to prompts that were requested alone.
 
     Attributes:
-        trial: the tokens of a fixed text, to tell another tokenizer.
+        trial: the tokens of a fixed text, to detect another tokenizer.
     """
 
     place: str
@@ -182,11 +182,11 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """Weights on this machine to compare with.
+    """Local weights to compare with.
 
     Attributes:
         python: the Python of an environment with torch and transformers.
-        remote_code: code that comes with the weights may run.
+        remote_code: whether code that comes with the weights may run.
     """
 
     folder: str
@@ -196,15 +196,15 @@ class Weights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One token, predicted by the reference and here from the same tokens before it.
+    """One token, predicted by the reference and by this server from the same previous tokens.
 
     Attributes:
         prompt: number of the prompt.
-        decoded: how many tokens of a completion stand between the prompt and this one.
+        decoded: number of tokens of a completion between the prompt and this token.
         kl: of the reference against this server, in nats.
-        agrees: both have the same most likely token.
+        agrees: whether both have the same most likely token.
         lost: by how much the reference's token is less likely here, in nats.
-        rounding: the divergence of the same weights in bfloat16 from themselves in float32, None where unknown.
+        rounding: the divergence of the same weights in bfloat16 from float32, None if unknown.
     """
 
     prompt: int
@@ -217,17 +217,17 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumericsRun:
-    """All that was measured.
+    """The measurements of a run.
 
     Attributes:
         pairs: the comparisons.
-        alone: each prompt with its reading when it was asked alone: what a later run compares with.
-        broken: readings that did not come, as (prompt length, reason).
-        requests, seconds: what the run took.
-        trial: the tokens of a fixed text, () where the server does not say.
+        alone: each prompt with its reading when requested alone, for a later run to compare with.
+        broken: readings that failed, as (prompt length, reason).
+        requests, seconds: the cost of the run.
+        trial: the tokens of a fixed text, () if the server does not report them.
         steps: the comparison with a reference, token by token.
         reference: its place and version, "" without one.
-        unread: why weights that were named as the reference could not be computed, "" where they could.
+        unread: why the weights of the reference could not be computed, or "".
     """
 
     server: Server

@@ -1,4 +1,4 @@
-"""A reference run: kept in a folder, and compared token by token with another server."""
+"""A reference run: stored in a folder, and compared token by token with another server."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from healthcheck.text.messages import msg
 
 FILE = "numerics.json"
 STEPS = (0, 2, 5)
-"""Tokens of the reference that are prefilled behind the prompt."""
+"""Numbers of the reference's tokens that are prefilled after the prompt."""
 _MOST_BYTES = 64 * 2**20
 
 
 def keep(folder: Path, run: NumericsRun) -> None:
-    """Write what a later run can be compared with."""
+    """Store the readings that a later run can compare with."""
     kept = [(prompt, reading) for prompt, reading in run.alone if prompt.ids and not reading.error]
     made = Reference(
         place="",
@@ -45,10 +45,10 @@ def keep(folder: Path, run: NumericsRun) -> None:
 
 
 def load(folder: Path) -> Reference:
-    """Read a folder that `keep` wrote to.
+    """Read a folder that `keep` wrote.
 
     Raises:
-        UsageError: it is none, or its server took no token ids.
+        UsageError: it is not such a folder, or its server accepted no token ids.
     """
     path = folder / FILE
     if not path.is_file():
@@ -67,10 +67,10 @@ def load(folder: Path) -> Reference:
 
 
 def refuse_unlike(reference: Reference, server: Server, trial: TokenIds) -> None:
-    """Make sure that the tokens of the reference mean the same here.
+    """Make sure that the tokens of the reference mean the same on this server.
 
     Raises:
-        UsageError: they do not, or the server takes no token ids.
+        UsageError: they do not, or the server accepts no token ids.
     """
     if server.api is not Api.TOKEN_IDS:
         raise UsageError(msg("a reference needs token ids, and this server takes {value}", server.api.words))
@@ -83,9 +83,9 @@ def refuse_unlike(reference: Reference, server: Server, trial: TokenIds) -> None
 
 
 async def steps(bench: Bench, reference: Reference, moved: Callable[..., None]) -> list[Step]:
-    """Predict the reference's own tokens here (teacher forcing), each from all tokens before it.
+    """Predict the reference's own tokens on this server (teacher forcing), each from all previous tokens.
 
-    What this server answered to the same prompt serves as far as it chose the same tokens; the rest is prefilled.
+    This server's answer to the same prompt is used as far as it chose the same tokens; the rest is prefilled.
     """
     found = []
     usable = [each for each in reference.readings if len(each[0]) + max(STEPS) <= bench.longest]
@@ -109,7 +109,7 @@ async def steps(bench: Bench, reference: Reference, moved: Callable[..., None]) 
 
 
 def step(there: Position, here: Position, *, prompt: int, decoded: int) -> Step:
-    """The comparison of one token of the reference (`there`) with this server's."""
+    """Compare one token of the reference (`there`) with this server's."""
     least = min(here.top.values(), default=-math.inf)
     return Step(
         prompt=prompt,

@@ -1,6 +1,6 @@
-"""The relations, each as requests that must give the log-probabilities of the prompt alone.
+"""The relations, each as requests that must return the log-probabilities of the prompt alone.
 
-They are metamorphic relations: nothing is known of the right answer, but both requests must have the same one. The
+They are metamorphic relations: the right answer is unknown, but both requests must have the same one. The
 floating-point sums of another batch or kernel may round differently; `judgement` tells rounding from faults.
 """
 
@@ -24,27 +24,26 @@ from healthcheck.extensions.numerics.reproduction import script
 BATCHES = (2, 3, 8)
 _PER_DECODE = 5
 _FAR = 21
-"""Prompts of the pool between two batches: seven lengths of three."""
+"""Prompts of the pool between two batches: seven lengths of three prompts."""
 _BEGINS_S = 0.05
 _ENDS_S = 2.0
-"""Neighbours may end by themselves for so long: a server may go on with a cancelled request beside the next one."""
+"""Neighbours have this long to end by themselves: a server may continue a cancelled request beside the next one."""
 _LONG_DECODE = 160
-"""Tokens that the neighbours of WHILE_DECODING ask for: they are at work when the prompt comes."""
+"""Tokens that the neighbours of WHILE_DECODING request, so that they still run when the prompt comes."""
 _MORE_OF_EACH = 2
-"""More tokens for each prompt of a batch: the first prompt must not end before the last one comes."""
+"""More tokens for each prompt of a batch: the first prompt must not end before the last one arrives."""
 
 
 @dataclass(slots=True)
 class Bench:
-    """What the relations ask with, and the readings of prompts alone, each taken once.
+    """The tools of the relations, and the readings of prompts alone, each taken once.
 
     Attributes:
         source: new prompts.
-        longest: tokens that a prompt may have.
-        pool: prompts that every relation may take, shortest first; empty where the server's cache may hold what was
-            asked before.
+        longest: the most tokens of a prompt.
+        pool: prompts for every relation, shortest first; empty if the server's cache may hold earlier prompts.
         lengths: of ordinary prompts, shortest first.
-        edges: lengths on both sides of what engines divide by.
+        edges: lengths on both sides of the sizes in engines.
         messages: word problems for chat.
         tokens: completion tokens of a reading.
     """
@@ -62,11 +61,11 @@ class Bench:
     _turn: Iterator[int] = field(default_factory=itertools.count)
 
     def prompts(self, count: int) -> list[Prompt]:
-        """Prompts of very different length."""
+        """Prompts of very different lengths."""
         return self._spread(self.pool, self.lengths, count)
 
     def long(self, count: int) -> list[Prompt]:
-        """Prompts of more than a block, without which a cache has nothing to give."""
+        """Prompts of more than a block: a cache has no entries for shorter ones."""
         lengths = [length for length in self.lengths if length > BLOCKS[-1]] or [self.lengths[-1]]
         return self._spread([prompt for prompt in self.pool if prompt.length > BLOCKS[-1]], lengths, count)
 
@@ -78,19 +77,19 @@ class Bench:
         return [self.source.prompt(self.lengths[begin % len(self.lengths)]) for _ in range(count)]
 
     def _spread(self, pool: Sequence[Prompt], lengths: Sequence[int], count: int) -> list[Prompt]:
-        """Some of a pool, far from each other; new ones of these lengths where there is none."""
+        """Some prompts of a pool, far from each other; new ones of these lengths if the pool is empty."""
         if not pool:
             return [self.source.prompt(length) for length in itertools.islice(itertools.cycle(lengths), count)]
         step = next(step for step in (7, 11, 13) if len(pool) % step)
         return [pool[step * next(self._turn) % len(pool)] for _ in range(count)]
 
     def at(self, lengths: Sequence[int], pairs: int) -> Bench:
-        """The same with new prompts, of these lengths alone."""
+        """A copy with new prompts of these lengths only."""
         new = [self.source.prompt(length) for length in lengths for _ in range(-(-pairs // len(lengths)))]
         return replace(self, pool=new if self.pool else (), lengths=lengths, edges=[*lengths])
 
     async def together(self, prompts: Sequence[Prompt]) -> list[Reading]:
-        """The readings of prompts that are asked at once, so that the server answers them in one batch."""
+        """The readings of prompts that are sent at once, so that the server answers them in one batch."""
         exact = self.asker.dialect.logprobs > 0  # words are compared to their end
         most = _MORE_OF_EACH * len(prompts) if exact else 0
         more = [max(0, min(most, self.longest - prompt.length)) for prompt in prompts]
@@ -105,13 +104,13 @@ class Bench:
         return [replace(reading, positions=reading.positions[: self.tokens]) for reading in readings]
 
     async def by_itself(self, prompt: Prompt) -> Reading:
-        """The reading of a prompt alone, with nothing of it in the cache."""
+        """The reading of a prompt alone, with no part of it in the cache."""
         if prompt not in self.alone:
             self.alone[prompt] = self.sound(prompt, await self.asker.read(prompt, tokens=self.tokens))
         return self.alone[prompt]
 
     def sound(self, prompt: Prompt, reading: Reading) -> Reading:
-        """The same reading. If it did not come, that is noted."""
+        """Return the reading, and record it if it failed."""
         if reading.error:
             self.broken.append((prompt.length, reading.error))
         return reading
@@ -126,7 +125,7 @@ class Bench:
         size: int = 0,
         first: tuple[Reading, Callable[[], str]] | None = None,
     ) -> Pair | None:
-        """The comparison of a reading with `first`, which is the prompt alone; None without both.
+        """Compare a reading with `first`, by default the prompt alone; None unless both succeeded.
 
         `how` writes the command for the reading, as the second of `first` does.
         """
@@ -139,17 +138,17 @@ class Bench:
         return Pair(relation=relation, size=size, prompt=prompt, difference=found, reproduce=reproduce)
 
     def asking(self, prompt: Prompt) -> Callable[[], str]:
-        """Writes the command that asks a prompt alone."""
+        """A function that writes the command for a prompt alone."""
         return partial(self.asker.shell.alone, prompt, tokens=self.tokens)
 
 
 Measure = Callable[[Bench, int], AsyncGenerator["Pair | None", None]]
-"""Measures a relation with so many pairs."""
+"""Measures a relation with this many pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A relation at one size (0: it has none), and how it is measured."""
+    """A relation at one size (0 for none), and its measurement."""
 
     relation: Relation
     measure: Measure
@@ -175,17 +174,17 @@ async def streamed(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None
         await bench.by_itself(prompt)
         other = await bench.asker.read_stream(prompt, tokens=bench.tokens)
         if other.error.startswith(WITHOUT):
-            continue  # a proxy may leave them out of streams
+            continue  # a proxy may omit them from streams
         how = partial(bench.asker.shell.streamed, prompt, tokens=bench.tokens)
         yield bench.pair(Relation.STREAMED, prompt, other, how)
 
 
 async def chat(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None]:
-    """Messages by chat, and the tokens that the server made of each as a prompt of its own."""
+    """Messages by chat, and the server's tokens of each as a separate prompt."""
     for message in bench.messages[: -(-pairs // 2)]:
         reading, ids = await bench.asker.read_chat(message, tokens=bench.tokens)
         if reading.error or not ids:
-            continue  # whether chat answers is the endpoint's question
+            continue  # the endpoint stage judges whether chat works
         prompt = Prompt(ids=ids)
         await bench.by_itself(prompt)
         how = partial(bench.asker.shell.by_chat, message, tokens=bench.tokens)
@@ -193,9 +192,9 @@ async def chat(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None]:
 
 
 async def after_abort(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None]:
-    """Each prompt alone, and right after a request that its client left while it was decoded.
+    """Each prompt alone, and right after a request that its client cancelled during decoding.
 
-    A server that takes longer for an ordinary request is given as much longer to begin.
+    A server that is slower for an ordinary request gets equally more time to begin.
     """
     begins_s = _BEGINS_S
     for prompt, left in zip(bench.prompts(pairs), bench.prompts(pairs), strict=True):
@@ -212,14 +211,14 @@ async def after_abort(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, N
 
 
 async def batch(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
-    """Prompts alone, and as many of about one length at once as the size says."""
+    """Prompts alone, and `size` of about one length at once."""
     for _ in range(-(-pairs // size)):
         async for pair in _together(bench, Relation.BATCH, bench.alike(size)):
             yield pair
 
 
 async def mixed_lengths(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
-    """The same with prompts of very different length."""
+    """The same with prompts of very different lengths."""
     for _ in range(max(1, pairs // size)):
         async for pair in _together(bench, Relation.MIXED_LENGTHS, bench.prompts(size)):
             yield pair
@@ -234,7 +233,7 @@ async def _together(
     last = {prompt: place for place, prompt in enumerate(prompts)}
     for place, (prompt, other) in enumerate(zip(prompts, others, strict=True)):
         if last[prompt] != place:
-            continue  # a large batch has a prompt more than once, and the judge counts prompts
+            continue  # a large batch repeats prompts, and the judge counts prompts
         how = partial(bench.asker.shell.batch, prompts, place, tokens=bench.tokens)
         yield bench.pair(relation, prompt, other, how, size=len(prompts))
 
@@ -265,7 +264,7 @@ async def shared_prefix(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None,
 
 
 async def while_decoding(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
-    """Each prompt alone, and while others decode: its prefill shares their steps, and may be cut into chunks."""
+    """Each prompt alone, and while others decode: its prefill shares their steps and may be split into chunks."""
     prompts = bench.long(pairs)
     for prompt in prompts:
         await bench.by_itself(prompt)
@@ -288,13 +287,13 @@ async def while_decoding(bench: Bench, pairs: int, *, size: int) -> AsyncGenerat
 
 
 async def decoded(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
-    """A prompt with the first tokens of its own completion, prefilled, and the same tokens decoded one by one."""
+    """A prompt with the first tokens of its own completion prefilled, and the same tokens decoded one by one."""
     for prompt in bench.prompts(pairs):
         yield await _decoded(bench, Relation.DECODED, prompt, size)
 
 
 async def at_edges(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
-    """The same at lengths on both sides of what engines divide by."""
+    """The same at lengths on both sides of the sizes in engines."""
     for length in bench.edges * max(1, pairs // len(bench.edges)):
         yield await _decoded(bench, Relation.AT_EDGE, bench.source.prompt(length), size)
 
@@ -314,6 +313,6 @@ async def _decoded(bench: Bench, relation: Relation, prompt: Prompt, size: int) 
 
 
 def token_ids(reading: Reading) -> tuple[int, ...]:
-    """The tokens of a completion; up to the first that the server does not give as an id."""
+    """The tokens of a completion, up to the first without an id."""
     ids = [each.token.removeprefix("token_id:") for each in reading.positions]
     return tuple(int(each) for each in itertools.takewhile(str.isdecimal, ids))

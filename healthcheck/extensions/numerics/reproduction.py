@@ -1,7 +1,7 @@
-"""Shell commands that ask again what a comparison asked, and print what must agree.
+"""Shell commands that repeat the requests of a comparison and print what must agree.
 
-The first command asks the prompt alone, the second in the other situation. Each run of them has cache salts of its
-own, so that the prefix cache holds nothing of an earlier one.
+The first command requests the prompt alone, the second in the other situation. Each run of them has its own cache
+salts, so that the prefix cache holds no earlier requests.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Shell:
         return replace(self, dialect=replace(self.dialect, api=Api.CHAT)).alone(prompt, tokens=tokens)
 
     def batch(self, prompts: Sequence[Prompt], place: int, *, tokens: int) -> str:
-        """Several prompts at once; what is shown is of the one at this place."""
+        """Several prompts at once; shows the result of the one at `place`."""
         if self.dialect.api is Api.CHAT:
             others = [each for number, each in enumerate(prompts) if number != place]
             return self._beside(others, prompts[place], tokens, tokens)
@@ -49,15 +49,15 @@ class Shell:
         return f"{self._curl(prompts, tokens)}{self._shown} | sed -n {lines * place + 1},{lines * (place + 1)}p"
 
     def while_decoding(self, near: Sequence[Prompt], prompt: Prompt, *, long: int, tokens: int) -> str:
-        """The prompt while others decode so many tokens."""
+        """The prompt while others decode `long` tokens."""
         return self._beside(near, prompt, long, tokens, f"sleep {_BEGINS_S:g}; ")
 
     def after(self, first: Prompt, prompt: Prompt, *, tokens: int) -> str:
-        """The prompt after another one with the same salt, of which it finds the prefix in the cache."""
+        """The prompt after another one with the same salt, whose prefix is then in the cache."""
         return f"{self._curl([first], 1)} > /dev/null; {self._curl([prompt], tokens)}{self._shown}"
 
     def after_abort(self, left: Prompt, prompt: Prompt, *, long: int, tokens: int) -> str:
-        """The prompt after a request that its client gives up."""
+        """The prompt after a request that its client cancels."""
         given_up = f"timeout {_BEGINS_S:g} {self._curl([left], long, salt='left')} > /dev/null"
         return f"{given_up}; {self._curl([prompt], tokens, salt='after')}{self._shown}"
 
@@ -91,13 +91,13 @@ class Shell:
 
 
 def script(first: str, second: str, then: str) -> str:
-    """Both commands for a shell; `then` says in words what the second is."""
+    """Both commands for a shell; `then` describes the second."""
     fresh = "salt=$RANDOM-$(date +%s)"
     return f"{fresh}-1; echo '# alone'\n{first}\n{fresh}-2; echo '# {then}'\n{second}\n"
 
 
 def place(relation: Relation, size: int) -> str:
-    """Where in the run folder the commands of a finding are."""
+    """The path of a finding's commands in the run folder."""
     name = relation.name.lower().replace("_", "-")
     return f"{FOLDER}/{name}-{size}.sh" if size else f"{FOLDER}/{name}.sh"
 
@@ -106,7 +106,7 @@ def keep(folder: Path, results: Iterable[CheckResult]) -> None:
     """Write the commands of all findings into the run folder.
 
     Raises:
-        OSError: it cannot be written to.
+        OSError: the folder cannot be written to.
     """
     for result in results:
         for finding in result.findings if result.stage is Stage.NUMERICS else ():

@@ -1,4 +1,4 @@
-"""How far a server is from its reference, with intervals over prompts."""
+"""The distance of a server from its reference, with intervals over prompts."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from healthcheck.stages.probe.statistics.intervals import LEVEL, Interval, perce
 from healthcheck.text.messages import msg
 
 SAME_KL, GARBAGE_KL = 0.02, 0.5
-"""Nats. Rounding stays below the first; beyond the second another text is written."""
+"""Nats. Rounding stays below the first; above the second the text is a different one."""
 LEAST_PROMPTS = 8
 LIKE_ROUNDING = 1.5
-"""Times what bfloat16 does to the same weights; a healthy server in bfloat16 is at 1."""
+"""In multiples of the shift of bfloat16 on the same weights; a healthy server in bfloat16 is at 1."""
 _RESAMPLES = 1000
 _CALIBRATION = Path(__file__).with_name("calibration.json")
-"""What shifts cost where that was measured: the table of benchmarks/numerics_calibration.py for the small model of
-examples/tiny_lm. docs/numerics.md has it, and says how far it carries."""
+"""The measured cost of shifts: the table of benchmarks/numerics_calibration.py for the small model of
+examples/tiny_lm. docs/numerics.md shows it, with its limits.
+"""
 _NEAR = 2.0
 """Divergences within this factor count as about the same."""
 Group = Sequence[Step]
@@ -36,9 +37,9 @@ class Shift:
     Attributes:
         kl: mean Kullback-Leibler divergence per token in nats, each prompt with the same weight.
         kl_99: its 99th percentile over tokens.
-        times: mean divergence in multiples of what bfloat16 does to the same weights; None where that is not known.
+        times: mean divergence in multiples of that of bfloat16 on the same weights; None if unknown.
         agreement: share of tokens at which both have the same first choice.
-        perplexity: that of the reference's tokens here, divided by that on the reference.
+        perplexity: of the reference's tokens here, divided by that on the reference.
     """
 
     prompts: int
@@ -53,7 +54,7 @@ class Shift:
 
 
 def shift_of(steps: Sequence[Step], seed: int) -> Shift:
-    """Summarise the steps, of which there is at least one."""
+    """Summarise the steps, at least one."""
     prompts: dict[int, list[Step]] = {}
     for step in steps:
         prompts.setdefault(step.prompt, []).append(step)
@@ -73,7 +74,7 @@ def shift_of(steps: Sequence[Step], seed: int) -> Shift:
 
 
 def figures(shift: Shift) -> dict[str, JsonValue]:
-    """For a report."""
+    """The figures for a report."""
     found: dict[str, JsonValue] = {
         "tokens": shift.tokens,
         "prompts": shift.prompts,
@@ -93,7 +94,7 @@ def figures(shift: Shift) -> dict[str, JsonValue]:
 
 
 def cost(kl: float) -> str:
-    """What a mean divergence of this size cost in accuracy, in words."""
+    """The measured cost of a mean divergence of this size in accuracy, in words."""
     lost = {row["kl"]: row["lost"] for row in json.loads(_CALIBRATION.read_bytes())["rows"]}
     near = [points for of, points in lost.items() if kl / _NEAR <= of <= kl * _NEAR]
     if kl > max(lost):

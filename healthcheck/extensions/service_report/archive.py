@@ -1,7 +1,7 @@
-"""The files of a report that someone downloaded: a zip or a folder, read with bounds, never extracted.
+"""The files of a downloaded report: a zip or a folder, read with bounds, never extracted.
 
-Nothing in it is trusted: entries with absolute or climbing names, links and encrypted entries are passed over and
-named; sizes are those that decompression really gives, not those that a header claims.
+Nothing in it is trusted: entries with absolute or climbing names, links and encrypted entries are skipped and
+named; sizes are those of the real decompression, not the header's.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ EXPECTED = msg(
 MAX_FILES = 5_000
 MAX_ENTRIES = 100_000
 MAX_TOTAL_BYTES = 64 * 2**20
-"""GSM8K with five samples a problem is 34 MB."""
+"""GSM8K with five samples per problem is 34 MB."""
 MAX_LINES = 120_000
-"""MMLU with five samples a problem has 70,000 predictions."""
+"""MMLU with five samples per problem has 70,000 predictions."""
 MAX_DIRECTORY_BYTES = 4 * 2**20
 _CHUNK = 2**20
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Of other methods zipfile unpacks all that a few bytes hold, which may be gigabytes, before it gives any of it."""
+"""For other methods, zipfile unpacks the whole content of a few bytes, possibly gigabytes, before returning any."""
 _READ = frozenset({".json", ".jsonl", ".csv", ".py"})
 
 
@@ -44,9 +44,9 @@ class ReportFiles:
     """One report of an archive.
 
     Attributes:
-        root: the folder inside the archive that has `predictions` and the others, "" for the archive's own.
+        root: the folder inside the archive with `predictions` and the others, "" for the top level.
         files: contents by path below the root, such as "results/MODEL/DATASET.json".
-        passed_over: what was not read, and why.
+        passed_over: files that were not read, and why.
     """
 
     root: str
@@ -58,7 +58,7 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
     """The reports in a zip file or a folder.
 
     Raises:
-        UsageError: it is neither, is damaged as a whole, is too large, or has none of a report's folders.
+        UsageError: the path is neither, is damaged as a whole, is too large, or has none of a report's folders.
     """
     if path.is_dir():
         entries = _of_folder(path)
@@ -79,7 +79,7 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
         total += len(data)
         lines += data.count(b"\n")
         files = by_root.setdefault(root, {})
-        files[below] = data.removeprefix(codecs.BOM_UTF8)  # what editors put there
+        files[below] = data.removeprefix(codecs.BOM_UTF8)  # editors add it
         if total > MAX_TOTAL_BYTES or len(files) > MAX_FILES:
             raise UsageError(
                 msg(
@@ -109,7 +109,7 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
 
 
 def _place(name: str) -> tuple[str, str] | None:
-    """The report's root and the path below it, None for a file that is not of a report."""
+    """The report's root and the path below it, None for a file that belongs to no report."""
     parts = PurePosixPath(name).parts
     at = next((i for i, part in enumerate(parts[:-1]) if part in FOLDERS), None)
     if at is None or PurePosixPath(name).suffix not in _READ:
@@ -118,7 +118,7 @@ def _place(name: str) -> tuple[str, str] | None:
 
 
 def _of_folder(folder: Path) -> Iterator[tuple[str, bytes, str]]:
-    """Name, content and why it was not read, of each file; the one that is too much is longer than what is left."""
+    """Name, content and reason for skipping of each file; a file that exceeds the limit is cut just above it."""
     count, left = 0, MAX_TOTAL_BYTES
     for where, folders, names in os.walk(folder, followlinks=False):
         folders.sort()
@@ -197,7 +197,7 @@ def _unsafe(entry: zipfile.ZipInfo) -> str:
 
 
 def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> tuple[bytes, str]:
-    """What an entry really holds; of a damaged one nothing."""
+    """The real content of an entry; nothing for a damaged one."""
     try:
         with archive.open(entry) as file:
             return _read(file, limit), ""
@@ -214,7 +214,7 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> tup
 
 
 def _read(file: IO[bytes], limit: int) -> bytes:
-    """What a file unpacks to, bit by bit, up to more than the limit."""
+    """The unpacked content of a file, in chunks, up to just above the limit."""
     data = io.BytesIO()
     while data.tell() <= limit and (chunk := file.read(_CHUNK)):
         data.write(chunk)

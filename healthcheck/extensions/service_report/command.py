@@ -1,4 +1,4 @@
-"""`npu-adapter read` in the list of commands: its options; `read` does the work."""
+"""The command `npu-adapter read` and its options; `read` implements it."""
 
 from __future__ import annotations
 

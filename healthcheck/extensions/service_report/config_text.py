@@ -1,7 +1,7 @@
-"""AISBench's configuration files: Python text of `name=dict(...)` assignments. Read without running it.
+"""Reads AISBench's configuration files, Python text of `name=dict(...)` assignments, without running them.
 
-Only literals, lists, tuples, dictionaries and calls of `dict` with keywords are understood; whatever else stands
-there is None.
+Only literals, lists, tuples, dictionaries and calls of `dict` with keywords are supported; anything else becomes
+None.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The records of AISBench's predictions, line by line: what is needed of each, and nothing of one too large."""
+"""The records of AISBench's predictions, line by line: only the necessary fields, and no oversized lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from healthcheck.system.json_text import JsonError
 
 MAX_ID = 100_000
 MAX_LINE_BYTES = 4 * 2**20
-"""A prompt and an answer of 128 thousand tokens each are a quarter of it."""
+"""A prompt and an answer of 128 thousand tokens each take a quarter of it."""
 MAX_VALUES = 200_000
 MAX_GOLD_BYTES = 16 * 1024
 MAX_ERROR_CHARS = 200
@@ -18,7 +18,7 @@ MAX_ERROR_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A record as it is written; the prompt and whatever else there may be is passed over by the parser."""
+    """A record as written; the parser skips the prompt and all other fields."""
 
     id: object = None
     success: object = None
@@ -36,7 +36,7 @@ class Record:
     Attributes:
         success: None if the record does not say.
         utf8: the answer; as a str, one rare character may make it four times as long.
-        gold: the right answer as JSON, text or a list; b"" if there is none, or one beyond all measure.
+        gold: the right answer as JSON, text or a list; b"" if there is none or it is oversized.
     """
 
     id: int
@@ -49,7 +49,7 @@ class Record:
 
 
 def read(data: bytes) -> tuple[list[Record], int]:
-    """The records of JSON lines, and how many lines were unreadable."""
+    """The records of JSON lines, and the number of unreadable lines."""
     found = [_of_line(line) for line in io.BytesIO(data) if line.strip()]
     records = [record for record in found if record]
     return records, len(found) - len(records)

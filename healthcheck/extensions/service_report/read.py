@@ -30,7 +30,7 @@ _LABELS = {Level.FAIL: msg("fault"), Level.UNSETTLED: msg("open"), Level.WARN: m
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read, recompute and print. Returns 0 if figures could be recomputed, 3 if nothing in the report allows it."""
+    """Read, recompute and print. Returns 0 if figures could be recomputed, 3 if the report does not allow it."""
     output.refuse_unwritable(options.json)
     if options.report.suffix == ".json" and options.report.is_file():
         return _show_own(options.report, options)
@@ -143,12 +143,12 @@ def _votes(reading: Reading) -> Iterator[str]:
 
 
 def _printed(reading: Reading) -> dict[str, str]:
-    """The figures of the report itself; of the results file if the summary is missing."""
+    """The figures of the report itself; those of the results file if the summary is missing."""
     return {**printed(reading.task.results or {}), **reading.task.printed}
 
 
 def _column(summary: Summary | None, repeats: int) -> dict[str, str]:
-    """The service's four rows; for fewer than `repeats` samples, only the averages keep their meaning."""
+    """The service's four rows; with fewer than `repeats` samples, only the averages keep their meaning."""
     if summary is None:
         return {}
     n = summary.repeats

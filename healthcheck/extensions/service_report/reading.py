@@ -20,13 +20,13 @@ from healthcheck.stages.probe.statistics.summary import Scores, summarize, summa
 from healthcheck.text.messages import msg
 
 MAX_SAMPLES = 300_000
-"""Of all tasks of a report; those without a prediction are there too."""
+"""For all tasks of a report, including samples without a prediction."""
 _MOST_COUNTED = 2_000_000
-"""Samples from which printed figures are computed again and again, to explain them."""
+"""Samples for which printed figures are computed repeatedly, to explain them."""
 _PRINTED = re.compile(r"\d{1,3}\.\d\d")
 _WHOLE = re.compile(r"-?\d{1,30}")
 _LARGER_BANKS = 2_000
-"""How many problems without any prediction are tried to explain the printed figures."""
+"""The most problems without any prediction to try as an explanation of the printed figures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +35,9 @@ class Graded:
 
     Attributes:
         answered: None if the request has no prediction.
-        score: by the client's own rule; 0 or 1 but for a task with soft scores.
+        score: by the client's own rule; 0 or 1 except for a task with soft scores.
         client_read: what the client extracted, "NULL" for nothing.
-        kit: the kit's grade; None if the answer is not a number that the kit can hold a text against.
+        kit: the kit's grade; None if the answer is not a number that the kit can compare with a text.
     """
 
     answered: Answered | None
@@ -47,7 +47,7 @@ class Graded:
 
     @property
     def client(self) -> bool:
-        """Right by the client's own rule."""
+        """Whether the sample is right by the client's own rule."""
         return self.score > HARD_THRESHOLD
 
 
@@ -57,15 +57,15 @@ class Reading:
 
     Attributes:
         repeats: n.
-        grid: N × n samples, problem-major, in the order of the predictions file; a request without a prediction
-            is there as a wrong sample, as AISBench counts it.
-        emulated: what AISBench prints for these predictions; None if its grader is not known here.
-        truth: the figures of the same correctness with samples grouped by problem.
-        answered: the same without the requests that got no answer.
+        grid: N × n samples, problem-major, in the order of the predictions file; a request without a prediction is
+            a wrong sample, as in AISBench.
+        emulated: AISBench's figures for these predictions; None if its grader is not emulated.
+        truth: the figures for the same correctness with samples grouped by problem.
+        answered: the same without unanswered requests.
         votes: maj@k, agreement@k, wrong consensus.
         regraded: the figures by the kit's grader.
-        problems_implied: problems without any prediction that the printed figures imply, 0 if they follow
-            from the predictions as they are; None if nothing explains them.
+        problems_implied: problems without any prediction that the printed figures imply, 0 if they follow from the
+            predictions alone; None if no number explains them.
     """
 
     task: ClientTask
@@ -80,17 +80,17 @@ class Reading:
 
     @property
     def unanswered(self) -> int:
-        """Requests that have no prediction."""
+        """The number of requests without a prediction."""
         return sum(sample.answered is None for row in self.grid for sample in row)
 
     @property
     def samples(self) -> tuple[Graded, ...]:
-        """The samples that were answered."""
+        """The answered samples."""
         return tuple(sample for row in self.grid for sample in row if sample.answered is not None)
 
 
 Rule = Callable[[Answered], tuple[str, float]]
-"""What the client reads from an answer, and the score that it gives."""
+"""The client's reading of an answer, and its score."""
 _MISSING = Graded(answered=None, score=0.0, client_read=NO_ANSWER, kit=Grade())
 
 
@@ -98,7 +98,7 @@ def read_tasks(tasks: Iterable[ClientTask]) -> tuple[Reading, ...]:
     """Recompute the tasks of a report.
 
     Raises:
-        UsageError: they have more samples than any report.
+        UsageError: the tasks have more samples than any real report.
     """
     tasks = tuple(tasks)
     samples = sum(problems * repeats for problems, repeats in map(_size, tasks))
@@ -110,7 +110,7 @@ def read_tasks(tasks: Iterable[ClientTask]) -> tuple[Reading, ...]:
 
 
 def read_task(task: ClientTask) -> Reading:
-    """Recompute a task. Where its predictions are missing or of an unknown kind, its dumped details are used."""
+    """Recompute a task. Uses its dumped details if its predictions are missing or of an unknown kind."""
     rule = _rule(task)
     grid = _grid(task, rule or _by_number)
     repeats = len(grid[0]) if grid else task.repeats or 0
@@ -153,7 +153,7 @@ def true_matrix(groups: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
 
 
 def _grid(task: ClientTask, rule: Rule) -> tuple[tuple[Graded, ...], ...]:
-    """The N × n samples. AISBench takes the first n of a problem, and fills up with empty ones."""
+    """The N × n samples. Like AISBench, takes the first n of a problem, and fills up with empty ones."""
     problems, repeats = _size(task)
     by_problem: defaultdict[int, list[Answered]] = defaultdict(list)
     for answer in task.answered:
@@ -168,7 +168,7 @@ def _grid(task: ClientTask, rule: Rule) -> tuple[tuple[Graded, ...], ...]:
 
 
 def _size(task: ClientTask) -> tuple[int, int]:
-    """How many problems there are, and samples of each; none where nothing was answered."""
+    """The number of problems, and of samples per problem; 0 without answers."""
     if not task.answered:
         return 0, 0
     answers = Counter(answer.id for answer in task.answered)
@@ -186,7 +186,7 @@ def _graded(answer: Answered | None, problem: Problem | None, rule: Rule) -> Gra
 
 
 def _problem(answered: Answered) -> Problem | None:
-    """The problem as the kit's grader wants it; None if there is no answer to hold a text against."""
+    """The problem for the kit's grader; None without an answer to compare with."""
     answer = client_gold(answered.gold).strip()
     kind = golds.kind_of(answer)
     problem = Problem(id=f"report-{answered.id}", family="report", tier="", question="", answer=answer, kind=kind)
@@ -196,7 +196,7 @@ def _problem(answered: Answered) -> Problem | None:
 
 
 def _rule(task: ClientTask) -> Rule | None:
-    """The client's rule: by the configuration, or where there is none by the answers; None for an unknown one."""
+    """The client's rule by the configuration, or else by the answers; None if unknown."""
     soft = any(answer.references for answer in task.answered)
     if task.without_gold == len(task.answered):
         return None
@@ -222,7 +222,7 @@ def _client_scores(grid: Sequence[Sequence[Graded]]) -> Scores:
 
 
 def _implied(task: ClientTask, scores: Scores) -> int | None:
-    """How many problems without any prediction make the printed figures come out: 0, 1, …; None for no number."""
+    """The number of problems without predictions that reproduces the printed figures; None if no number does."""
     wanted = printed(task.results or {}) or dict(task.printed)
     wanted = {name: figure for name, figure in wanted.items() if _PRINTED.fullmatch(figure)}
     own = printed(client_results(hard(scores), scores))

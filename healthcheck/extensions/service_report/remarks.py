@@ -1,4 +1,4 @@
-"""What a report does not say: failed requests, cut-off reasoning, misread answers, figures that cannot be."""
+"""Remarks on a report: failed requests, truncated reasoning, misread answers, impossible figures."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ MOSTLY_THINKING = 0.5
 _STOCK_MAX_TOKENS = 512
 _AGAIN = msg("download the report again")
 _LOOKED_AT = 400
-"""Texts that the detectors look at, evenly spread: they take milliseconds each."""
+"""Texts for the detectors, evenly spread, since each takes milliseconds."""
 KNOWN = {
     "0ba9da": msg("the stock 4-shot GSM8K chat prompt, AISBench up to March 2026"),
     "f588a9": msg("the stock 4-shot GSM8K chat prompt, AISBench from April 2026"),
 }
-"""Versions of a task, the digest of its prompt."""
+"""Versions of a task: the digest of its prompt."""
 _LOOKS = {
     "constant": msg("are one character again and again"),
     "tail_loop": msg("end in a loop"),
@@ -35,7 +35,7 @@ _LOOKS = {
 
 
 def remarks(reading: Reading) -> tuple[Finding, ...]:
-    """Everything worth knowing about a task that its summary does not show, the most severe first."""
+    """All remarks about a task that its summary does not show, the most severe first."""
     return (
         *_failures(reading),
         *_figures(reading),
@@ -89,7 +89,7 @@ def _failures(reading: Reading) -> Iterator[Finding]:
 
 
 def _counted_as(reading: Reading) -> str:
-    """What became of the requests without a prediction, as far as the report shows it."""
+    """How the requests without a prediction were counted, as far as the report shows."""
     if reading.task.damaged_lines:
         return msg(
             "{damaged_lines} lines of the file cannot be read; “true” counts missing ones as wrong",
@@ -175,7 +175,7 @@ def _reasoning(reading: Reading) -> Iterator[Finding]:
 
 
 def reasoning_cut_off(text: str) -> bool:
-    """Whether the text is reasoning that was opened and never closed: the client grades what it happened to say."""
+    """Whether the text is unclosed reasoning: the client then grades the reasoning."""
     return "<think>" in text.rpartition("</think>")[2]
 
 
@@ -243,7 +243,7 @@ def _grading(reading: Reading) -> Iterator[Finding]:
 
 
 def _ungraded(reading: Reading) -> Finding:
-    """Why nothing could be recomputed from the predictions that are there."""
+    """Why nothing could be recomputed from the existing predictions."""
     if reading.task.without_gold == len(reading.task.answered):
         expected = msg("the right answer beside every prediction")
         seen = msg("no prediction has one (gold): nothing can be recomputed from them")
@@ -307,7 +307,7 @@ def _meaning(reading: Reading) -> Iterator[Finding]:
 
 
 def _starts_twice(text: str) -> bool:
-    """A piece of ten characters or more, and the same again, once: no loop, which would go on."""
+    """Whether a text begins with a piece of at least ten characters that is repeated exactly once: not a loop."""
     again = text.find(text[:REPEATED_START_CHARS], REPEATED_START_CHARS)
     if len(text) < 2 * REPEATED_START_CHARS or again < 0:
         return False

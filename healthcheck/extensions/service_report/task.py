@@ -1,6 +1,6 @@
-"""One model on one data set, as a report has it: predictions, failed requests, results, what was printed.
+"""One model on one data set in a report: predictions, failed requests, results, printed figures.
 
-Read defensively: a damaged line is counted and passed over; a folder that is missing is a None.
+Read defensively: damaged lines are counted and skipped; a missing folder becomes None.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_REPEATS = 128
 """The service uses 5."""
 MAX_REFERENCES = 100
 MAX_GOLDS_BYTES = 16 * 2**20
-"""TextVQA's, with the answers of ten persons to each of 5,000 questions, are a fifth of it."""
+"""The golds of TextVQA, with the answers of ten persons to each of 5,000 questions, take a fifth of it."""
 MAX_RESULTS_BYTES = 16 * 2**20
 MAX_SUMMARY_BYTES = 2**20
 MAX_TASKS = 500
@@ -40,7 +40,7 @@ class Answered:
     """A prediction: the problem's index, the text, the raw answer column.
 
     Attributes:
-        gold: "" if there is none, or where it is not text.
+        gold: "" if there is none or it is not text.
         references: the answer column of TextVQA, several persons' answers; empty for other data sets.
     """
 
@@ -51,26 +51,26 @@ class Answered:
 
     @property
     def text(self) -> str:
-        """The text; as a str, one rare character may make it four times as long."""
+        """The text, decoded on demand: as a str, one rare character may make it four times as long."""
         return self.utf8.decode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientTask:
-    """What a report says about one model on one data set.
+    """The content of a report about one model on one data set.
 
     Attributes:
-        failed: the requests that the report itself calls failed.
-        answered: in the order of the file; of a request that was answered twice, the first. One without a gold
-            answer has that of its problem's other samples.
+        failed: the requests that the report itself marks as failed.
+        answered: in the order of the file; only the first answer to a request. A missing gold answer is taken from
+            the problem's other samples.
         results: the figures of the `results` file, percent; None without the file.
         details: AISBench's dumped groups of correctness, None if they were not dumped.
-        printed: metric to text of the newest summary; "-" in it means that everything failed.
+        printed: metric to text of the newest summary; "-" means that every request failed.
         version: the version column of the newest summary.
-        summaries: how many summaries there are; more than one after a resumed run.
+        summaries: the number of summaries; more than one after a resumed run.
         config: sections of the newest configuration.
         damaged_lines: lines of predictions that could not be read.
-        doubled_lines: lines of predictions that came before.
+        doubled_lines: repeated lines of predictions.
         passed_over: files that were not read, and why.
     """
 
@@ -92,7 +92,7 @@ class ClientTask:
 
     @property
     def repeats(self) -> int | None:
-        """The n of the figures' names, or of the configuration; None if neither says."""
+        """The n in the names of figures, or of the configuration; None if neither has it."""
         for names in (self.results or {}, self.printed):
             found = [int(match[1]) for name in names if (match := _RUNS.fullmatch(name))]
             if found and 0 < max(found) <= MAX_REPEATS:
@@ -104,7 +104,7 @@ class ClientTask:
 
     @property
     def evaluator(self) -> str:
-        """The type that graded this data set, "" if the configuration is not there."""
+        """The evaluator type of this data set, "" without a configuration."""
         listed = self.config.get("datasets")
         for entry in listed if isinstance(listed, list) else ():
             evaluator = _inside(entry, "eval_cfg", "evaluator", "type")
@@ -114,7 +114,7 @@ class ClientTask:
 
     @property
     def without_gold(self) -> int:
-        """The predictions that cannot be graded, because no sample of their problem has its right answer."""
+        """The number of predictions without a gold answer in any sample of their problem."""
         return sum(not (answer.gold or answer.references) for answer in self.answered)
 
     def setting(self, *path: str) -> JsonValue:
@@ -130,7 +130,7 @@ def _inside(value: JsonValue, *path: str) -> JsonValue:
 
 
 def tasks_of(report: ReportFiles) -> tuple[ClientTask, ...]:
-    """The tasks of a report, from whichever of its folders are there."""
+    """The tasks of a report, from the folders that exist."""
     names = {
         PurePosixPath(name).parts[1:3] for name in report.files if name.startswith(("predictions/", "results/"))
     }
@@ -157,7 +157,7 @@ def tasks_of(report: ReportFiles) -> tuple[ClientTask, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Told:
-    """What a report says about all of its tasks together; `attempted` by model."""
+    """The content of a report that concerns all tasks together; `attempted` by model."""
 
     printed: Mapping[tuple[str, str], tuple[str, dict[str, str]]]
     summaries: int
@@ -204,14 +204,14 @@ def _task(report: ReportFiles, model: str, dataset: str, told: _Told) -> ClientT
 
 
 def _attempted(report: ReportFiles, model: str) -> list[Record]:
-    """What AISBench kept of every request while it ran, failed ones included; it stays where any failed."""
+    """AISBench's temporary records of every request, including failed ones; they remain if any failed."""
     folder = f"predictions/{model}/{_UNFINISHED}/"
     files = (data for name, data in report.files.items() if name.startswith(folder))
     return [record for data in files for record in lines.read(data)[0]]
 
 
 def _once(records: list[Record]) -> list[Record]:
-    """Without the lines that are there already."""
+    """The records without repeated ones."""
     seen, kept = set[str](), list[Record]()
     for record in records:
         if record.uuid is None or record.uuid not in seen:
@@ -231,7 +231,7 @@ def _answered(records: list[Record]) -> tuple[Answered, ...]:
 
 
 def _golds(written: set[bytes]) -> dict[bytes, tuple[str, tuple[Reference, ...]]]:
-    """Of right answers as they are written the text, or several persons' answers; once for all samples."""
+    """Golds by their JSON text: the text, or several persons' answers; parsed once for all samples."""
     if sum(map(len, written)) > MAX_GOLDS_BYTES:
         reason = msg(
             "the right answers (gold) of the predictions have more than {max_golds_bytes} bytes", MAX_GOLDS_BYTES
@@ -277,7 +277,7 @@ def _groups(details: JsonValue) -> tuple[tuple[int, ...], ...] | None:
 
 
 def _newest_summary(report: ReportFiles) -> tuple[str, int]:
-    """The newest summary as comma-separated lines, and how many runs have one."""
+    """The newest summary as comma-separated lines, and the number of runs with one."""
     names = sorted(name for name in report.files if _SUMMARY.fullmatch(name))
     return report.files[names[-1]][:MAX_SUMMARY_BYTES].decode("utf-8", "replace") if names else "", len(names)
 

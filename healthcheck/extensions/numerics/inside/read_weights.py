@@ -2,8 +2,7 @@
 
 Runs in the Python of an environment with torch and transformers, and imports no module of the kit. The request
 has `folder`, `contexts` (a list of {"ids": [...], "begin": n}: the tokens from n on are predicted, each from all
-previous ones), `top`, `trial` (a text to tokenize), `rounded` (3: every third context is also computed in bfloat16)
-and
+previous ones), `top`, `trial` (a text to tokenize), `rounded` (3: every third context also in bfloat16) and
 `remote_code`. A line "@npu-adapter DONE TOTAL" is printed after each context.
 """
 
