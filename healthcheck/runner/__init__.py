@@ -1,1 +1,1 @@
-"""Can this machine, or this CI runner, run adapters? Facts about it, checks over them, and recordings of both."""
+"""Checks whether this machine or CI runner can run adapters: facts about it, checks, and recordings of both."""

@@ -1,4 +1,4 @@
-"""What may be asked of a look at a machine."""
+"""The options for examining a machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 
 
 class Depth(enum.IntEnum):
-    """How closely a machine is looked at: the levels of `--level`. A deeper one includes those before it."""
+    """The levels of `--level`. A deeper one includes those before it."""
 
     SECONDS = 1
     MINUTES = 2

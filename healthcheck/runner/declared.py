@@ -1,4 +1,4 @@
-"""How a check of NPUs is declared."""
+"""The decorator for checks of NPUs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def npu_check(
     why: str,
     level: Depth = Depth.SECONDS,
 ) -> Callable[[Judge], Check[RunnerFacts]]:
-    """A check that is skipped on a machine without NPUs, and by a run that did not go down to its level."""
+    """A check that is skipped on a machine without NPUs, and in a run that did not reach its level."""
 
     def declare(judge: Judge) -> Check[RunnerFacts]:
         @functools.wraps(judge)

@@ -11,12 +11,12 @@ SMI_PLACES = ("/usr/local/sbin/npu-smi", "/usr/local/bin/npu-smi", "/usr/local/A
 
 
 def smi_info(machine: Machine, *, expected: bool) -> tuple[str, Output]:
-    """The command for npu-smi here, and its `info`; also searched outside PATH if a device is expected."""
+    """The name of npu-smi, and its `info`; also searched outside PATH if a device is expected."""
     return called(machine, "npu-smi", SMI_PLACES if expected else (), "info")
 
 
 def table_here(machine: Machine) -> Table | None:
-    """The table that npu-smi prints; None if there is no NPU, or it prints none."""
+    """The table of npu-smi; None if there is no NPU, or no table."""
     _, output = smi_info(machine, expected=bool(machine.paths("/dev/davinci[0-9]*")))
     try:
         return npu_smi.parse(output.text)
@@ -25,7 +25,7 @@ def table_here(machine: Machine) -> Table | None:
 
 
 def devices_here(machine: Machine) -> Devices | None:
-    """The devices that npu-smi shows; None if there is no NPU, or one of an unknown kind."""
+    """The devices of npu-smi's table; None if there is no NPU, or one of an unknown kind."""
     table = table_here(machine)
     if table is None:
         return None

@@ -1,8 +1,8 @@
 """Runs and reads Huawei's own diagnosis, `ascend-dmi --dg --se SCENE --fmt json -q`.
 
-Sources: MindCluster ToolBox user guide 7.3.0 and 26.1.0, "one-click diagnosis" (scenes, their items and how long
-they take), "common parameters" and "driver health diagnosis" (results). The guide shows the plain output only;
-the names in the JSON (item_name, item_result, item_info) are those of a public test suite that recorded
+Sources: MindCluster ToolBox user guide 7.3.0 and 26.1.0, "one-click diagnosis" (scenes, their items and durations),
+"common parameters" and "driver health diagnosis" (results). The guide shows the plain output only;
+the names in the JSON (item_name, item_result, item_info) come from a public test suite with recordings of
 ascend-dmi 26.1. Both forms are read.
 """
 
@@ -32,12 +32,12 @@ _PLAIN = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 LIMITS_S = {Scene.HEALTH: 600.0, Scene.PERFORMANCE: 4 * 3600.0, Scene.STRESS: 10 * 3600.0}
-"""The guide says at most 2 minutes, 3 hours, and 9.5 hours."""
+"""The guide gives at most 2 minutes, 3 hours, and 9.5 hours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One item of a diagnosis: its result, and what ascend-dmi says about it."""
+    """One item of a diagnosis: its result and ascend-dmi's comment."""
 
     name: str
     result: str
@@ -46,10 +46,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """What ascend-dmi said about a scene.
+    """The output of ascend-dmi for a scene.
 
     Attributes:
-        trouble: why there is no item, "" if there are some.
+        trouble: why there are no items, or "".
     """
 
     scene: Scene
@@ -59,14 +59,14 @@ class Diagnosis:
 
 
 def installed(machine: Machine) -> tuple[str, ...]:
-    """The words before `--dg`; none if ascend-dmi is not installed."""
+    """The command before `--dg`; () if ascend-dmi is not installed."""
     if machine.paths(ENVIRONMENT):
         return ("bash", "-c", _SOURCED, "bash", ENVIRONMENT)
     return () if machine.run("ascend-dmi", "-v").trouble else ("ascend-dmi",)
 
 
 def diagnose(machine: Machine, command: tuple[str, ...], scene: Scene) -> Diagnosis:
-    """Run one scene; it has the devices for itself while it runs."""
+    """Run one scene, which needs the devices for itself."""
     words = (*command, "--dg", "--se", scene.value, "--fmt", "json", "-q")
     return read(machine.run(*words, timeout_s=LIMITS_S[scene]), scene)
 
@@ -93,7 +93,7 @@ def _from_json(text: str) -> Iterator[Item]:
 
 
 def _items(value: JsonValue, depth: int) -> Iterator[Item]:
-    """Every object with a name and a result, wherever it is: guide and versions differ in what is around them."""
+    """Every object with a name and a result, at any depth: the nesting differs between guide and versions."""
     if depth == 0:
         return
     if isinstance(value, list):
@@ -113,7 +113,7 @@ def _words(value: JsonValue) -> str:
 
 
 def _from_text(text: str) -> Iterator[Item]:
-    """The plain output: the name and a colon, below it the result, below that lines that begin with ***."""
+    """The plain output: the name with a colon, then the result, then lines that begin with ***."""
     for name, result, below in _PLAIN.findall(text.replace("\r\n", "\n")):
         said = joined("; ", (line.strip(" \t*") for line in below.splitlines() if line))
         yield Item(name=name, result=result.upper(), said=said[:600])

@@ -1,8 +1,8 @@
 """Reads the error counters of the memory of a chip: `npu-smi info -t ecc`.
 
-The names of the counters are npu-smi's. Its documentation says of them (HDK, `npu-smi info -t ecc`): Error Count
-is of now, Aggregate Total Err Cnt of the chip's whole life; Isolated Pages are taken out of use; Next-Isolated
-Pages, 0 to 64, wait for a reset of the NPU or a restart of the machine to be taken out.
+The names of the counters are npu-smi's. Its documentation (HDK, `npu-smi info -t ecc`): Error Count is current,
+Aggregate Total Err Cnt covers the chip's whole life; Isolated Pages are out of use; Next-Isolated Pages, 0 to 64,
+will be isolated at a reset of the NPU or a restart of the machine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_CARDS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ecc:
-    """The counters of a chip, by npu-smi's names for them."""
+    """The counters of a chip, by npu-smi's names."""
 
     npu: int
     chip: int
@@ -27,12 +27,12 @@ class Ecc:
 
 
 def before(machine: Machine, command: str, cards: tuple[int, ...]) -> tuple[Ecc, ...]:
-    """The counters of these cards; a card without any is left out."""
+    """The counters of these cards; cards without counters are left out."""
     return _counters(machine, {npu: (command, "info", "-t", "ecc", "-i", str(npu)) for npu in cards})
 
 
 def after(machine: Machine, command: str, cards: tuple[int, ...]) -> tuple[Ecc, ...]:
-    """The counters once more, in other words: a recording keeps one answer for each question."""
+    """The counters again, by a differently worded command: a recording keeps one answer per command."""
     return _counters(machine, {npu: (command, "info", "-i", str(npu), "-t", "ecc") for npu in cards})
 
 
@@ -42,14 +42,14 @@ def _counters(machine: Machine, questions: Mapping[int, tuple[str, ...]]) -> tup
 
 
 def parse(text: str, *, npu: int) -> tuple[Ecc, ...]:
-    """One answer; older ones do not name the chip, which is then chip 0."""
+    """Parse one output; older ones do not name the chip, which is then chip 0."""
     said = npu_smi_queries.fields(text)
     found = {chip: _counts(pairs) for chip, pairs in said.chips.items()} or {0: _counts(said.whole)}
     return tuple(Ecc(npu=npu, chip=chip, counts=counts) for chip, counts in found.items() if counts)
 
 
 def grown(old: tuple[Ecc, ...], new: tuple[Ecc, ...]) -> tuple[tuple[Ecc, str, int], ...]:
-    """The counters that are higher than before: the new record, the name, the old count."""
+    """The counters that have increased: the new record, the name, the old count."""
     known = {(ecc.npu, ecc.chip): ecc.counts for ecc in old}
     return tuple(
         (ecc, name, was)

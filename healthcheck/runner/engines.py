@@ -26,12 +26,12 @@ class Engine:
     """The container engine.
 
     Attributes:
-        sockets: those that are there: an engine runs.
-        configured: whether there is a configuration of Docker.
-        fault: why the configuration cannot be read, "" if it can.
+        sockets: existing sockets; one means that an engine runs.
+        configured: whether Docker has a configuration.
+        fault: why the configuration cannot be read, or "".
         default: the default runtime, "" for Docker's own.
         runtimes: the programs of the added runtimes, by name.
-        missing: those of the runtimes whose program is not there.
+        missing: runtimes whose program does not exist.
         mount_list: whether Ascend's runtime has its list of mounts.
     """
 
@@ -45,7 +45,7 @@ class Engine:
 
 
 def look(machine: Machine) -> Engine:
-    """Look at the files; no engine is asked."""
+    """Look at the files; no engine is queried."""
     found = Engine(
         sockets=tuple(path for path in _SOCKETS if machine.paths(path)),
         runtimes={},

@@ -1,4 +1,4 @@
-"""Gathers the facts of a machine, once: first the cheap ones, then those of the deeper levels."""
+"""Gathers the facts of a machine once: first the cheap ones, then those of the deeper levels."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 DEVICES = ("ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 VARIABLES = (*DEVICES, "MODEL_PATH", *PROXIES, *map(str.upper, PROXIES))
 _ASCEND_ON_PCI = "19e5d"
-"""Vendor Huawei; its NPUs are devices d1xx (310), d5xx (310P) and d8xx (910); nothing else of it begins with d."""
+"""Vendor Huawei; its NPUs are devices d1xx (310), d5xx (310P) and d8xx (910); its other devices have no d."""
 
 
 def gather(machine: Machine, wanted: Wanted, progress: Progress) -> RunnerFacts:
-    """Look at the machine, as closely as is wanted.
+    """Examine the machine at the wanted level.
 
-    After the first level Ctrl-C ends it with what is known then; `stopped` says so.
+    After the first level, Ctrl-C ends it with the facts so far; `stopped` says so.
 
     Raises:
         UsageError: `wanted.stack` is not a version.
@@ -59,7 +59,7 @@ def gather(machine: Machine, wanted: Wanted, progress: Progress) -> RunnerFacts:
 
 
 def _seconds(machine: Machine, wanted: Wanted, progress: Progress) -> RunnerFacts:
-    """What needs no device: files, and questions to the driver."""
+    """The facts that need no device: files, and queries of the driver."""
     asked = stacks.choose(wanted.stack).row if wanted.stack else None
     progress.update(msg("device nodes and npu-smi"))
     nodes = tuple(entry for entry in machine.paths("/dev/davinci[0-9]*") if entry.path[12:].isdigit())
@@ -95,7 +95,7 @@ def _links(machine: Machine, smi: Smi, nodes: tuple[Entry, ...]) -> Links:
 
 
 def versions(software: Software, cann: Cann) -> Mapping[str, str]:
-    """Every version that the matrix has a column for, "" if it is not known."""
+    """Every version with a column in the matrix, "" if unknown."""
     named = {name: software.packages.get(name, "") for name in ("vllm_ascend", "vllm", "torch", "torch_npu")}
     named["triton_ascend"] = software.packages.get("triton_ascend", "")
     return {**named, "python": software.python, "cann": cann.toolkits[0].version if cann.toolkits else ""}

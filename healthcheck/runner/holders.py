@@ -10,7 +10,7 @@ from healthcheck.text.messages import msg
 
 
 def holders_on(chip: Chip, holders: Iterable[Holder]) -> list[Holder]:
-    """The processes on one chip."""
+    """The processes that hold memory on one chip."""
     return [holder for holder in holders if (holder.npu, holder.chip) == (chip.npu, chip.chip)]
 
 

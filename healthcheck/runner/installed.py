@@ -1,7 +1,7 @@
 """Finds the driver and CANN by their files: the folder layouts before and from CANN 8.5.
 
-Before: /usr/local/Ascend/ascend-toolkit/latest/<arch>-linux/ascend_toolkit_install.info. From 8.5 on
-/usr/local/Ascend/cann-<version> with the link /usr/local/Ascend/cann, and ascend-toolkit/latest leads to it.
+Before: /usr/local/Ascend/ascend-toolkit/latest/<arch>-linux/ascend_toolkit_install.info. From 8.5 on:
+/usr/local/Ascend/cann-<version> with the link /usr/local/Ascend/cann, also reached by ascend-toolkit/latest.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _VERSION_FILES = ("version.info", "runtime/version.info", "share/info/runtime/ve
 
 
 def driver(machine: Machine) -> Driver:
-    """The driver at the place that /etc/ascend_install.info gives, else at its usual place."""
+    """The driver at the path in /etc/ascend_install.info, else at its usual path."""
     root = _value(machine.read(INSTALL_INFO) or "", "Driver_Install_Path_Param") or ROOT
     path = f"{root}/driver/version.info"
     text = machine.read(path)
@@ -40,7 +40,7 @@ def driver(machine: Machine) -> Driver:
 
 
 def cann(machine: Machine) -> Cann:
-    """The toolkits and ATB, and whether this process's environment has them."""
+    """The toolkits and ATB, and whether this process's environment contains them."""
     home = machine.variable("ASCEND_HOME_PATH") or machine.variable("ASCEND_TOOLKIT_HOME") or ""
     libraries = machine.variable("LD_LIBRARY_PATH") or ""
     atb_home = machine.variable("ATB_HOME_PATH") or ""
@@ -70,7 +70,7 @@ def _toolkits(machine: Machine, home: str) -> tuple[Toolkit, ...]:
 
 
 def _own(machine: Machine) -> tuple[str, ...]:
-    """The place to which a user without root installs CANN."""
+    """The paths where a user without root installs CANN."""
     home = glob.escape(machine.variable("HOME") or "/root")
     return (f"{home}/Ascend/ascend-toolkit/latest", f"{home}/Ascend/cann")
 
@@ -88,7 +88,7 @@ def _toolkit(machine: Machine, folder: str) -> Toolkit | None:
 
 
 def _scripts(machine: Machine, *, sourced: bool, atb_sourced: bool) -> tuple[str, ...]:
-    """The environment scripts that deploy.sh would have to source, in their order."""
+    """The environment scripts that deploy.sh has to source, in order."""
     found = []
     if not sourced:
         for path in (f"{ROOT}/ascend-toolkit/set_env.sh", f"{ROOT}/cann/set_env.sh"):
@@ -101,6 +101,6 @@ def _scripts(machine: Machine, *, sourced: bool, atb_sourced: bool) -> tuple[str
 
 
 def _value(text: str, name: str) -> str:
-    """From lines of `name=value`; quotes and brackets around the value are taken off."""
+    """The value in lines of `name=value`, without quotes and brackets."""
     found = re.search(rf"^[ \t]*{re.escape(name)}[ \t]*=(.*)$", text, re.MULTILINE)
     return found[1].strip().strip("\"'[]")[:80] if found else ""

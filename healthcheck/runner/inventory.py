@@ -1,4 +1,4 @@
-"""What a report records of the machine: for later runs to compare with, and for its page to draw."""
+"""The report's record of the machine, for later runs to compare with and for the page to draw."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ MAX_DEVICES = 64
 
 
 def inventory(facts: RunnerFacts) -> Snapshot:
-    """The machine as these facts show it."""
+    """The record of the machine in these facts."""
     return Snapshot(facts=_named(facts), counters=_counters(facts), rates=_rates(facts))
 
 
 def soak(seen: Soak) -> dict[str, JsonValue]:
-    """The course of a soak: by device its [seconds, TFLOP/s], by chip its [seconds, °C]."""
+    """The course of a soak: [seconds, TFLOP/s] by device, [seconds, °C] by chip."""
     heat: dict[str, list[JsonValue]] = {}
     for reading in seen.readings:
         if reading.temperature_c is not None:
@@ -30,7 +30,7 @@ def soak(seen: Soak) -> dict[str, JsonValue]:
 
 
 def _named(facts: RunnerFacts) -> dict[str, str]:
-    """Versions, devices and limits. An unknown value is left out."""
+    """Versions, devices and limits, without unknown values."""
     chips, table, around = facts.smi.chips, facts.smi.table, facts.host
     cann, atb = facts.cann.toolkits, facts.cann.atb
     found = {

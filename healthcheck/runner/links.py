@@ -1,4 +1,4 @@
-"""Asks hccn_tool about the network port of each NPU: `-link -g` and `-net_health -g`.
+"""Queries hccn_tool for the network port of each NPU: `-link -g` and `-net_health -g`.
 
 The answers are one line, "link status: UP" and "net health status: Success". Source: MindCluster's fault
 diagnosis guide (collecting NPU environment files) and vllm-ascend's installation guide.
@@ -19,7 +19,7 @@ UP, WELL, UNCONFIGURED = "UP", "Success", "Init"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Port:
-    """The network port of a device; a text is "" where hccn_tool gave no such answer."""
+    """The network port of a device; a text is "" if hccn_tool gave no such answer."""
 
     device: int
     link: str = ""
@@ -28,11 +28,11 @@ class Port:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Links:
-    """What hccn_tool said.
+    """The output of hccn_tool.
 
     Attributes:
-        trouble: why there is no answer at all, "" if there is one.
-        ports: one for each device that was asked about.
+        trouble: why there is no answer at all, or "".
+        ports: one for each device.
     """
 
     trouble: str = ""
@@ -40,7 +40,7 @@ class Links:
 
 
 def ask(machine: Machine, devices: tuple[int, ...]) -> Links:
-    """Ask about each device, by its number in /dev/davinciN."""
+    """Query each device, by its number in /dev/davinciN."""
     if not devices:
         return Links(trouble=msg("there is no device to ask about"))
     command, first = called(machine, "hccn_tool", PLACES, "-i", str(devices[0]), "-link", "-g")

@@ -1,6 +1,6 @@
-"""The interface of a machine. A real machine and a recorded one have the same.
+"""The interface of a machine, real or recorded.
 
-Every answer is plain data, bounded, and never an exception: an unknown value is None, empty, or an Output with the
+Every answer is plain, bounded data and never an exception: an unknown value is None, empty, or an Output with the
 reason.
 """
 
@@ -15,7 +15,7 @@ from healthcheck.system.processes import Listener
 from healthcheck.text.messages import msg
 
 OUTPUT_BYTES = 256 * 1024
-"""The most that is kept of a command's output and of a file; the rest is dropped."""
+"""The most bytes to keep of a command's output or of a file; the rest is dropped."""
 MAX_PATHS = 512
 
 
@@ -36,8 +36,8 @@ class Output:
     """The output of a command.
 
     Attributes:
-        status: its exit status (negative: the signal that ended it); None if it did not run to its end.
-        trouble: why it did not ("no such program", "no end within 20 s"), "" if it did.
+        status: its exit status (negative: the signal that ended it); None if it did not finish.
+        trouble: why it did not ("no such program", "no end within 20 s"), or "".
     """
 
     status: int | None
@@ -52,7 +52,7 @@ class Output:
 
     @property
     def missing(self) -> bool:
-        """There is no such program."""
+        """Whether the program does not exist."""
         return self.trouble == NO_PROGRAM
 
 
@@ -61,7 +61,7 @@ NOT_RECORDED = msg("not in the recording")
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C came while a program ran. It was ended; `output` is what it had printed."""
+    """Ctrl-C came while a program ran. The program was ended; `output` is its output so far."""
 
     def __init__(self, output: Output) -> None:
         super().__init__(msg("interrupted"))
@@ -70,7 +70,7 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A path that is there.
+    """An existing path.
 
     Attributes:
         mode: permission bits, such as 0o660.
@@ -91,7 +91,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Space:
-    """A file system: its bytes, and those that this user may still fill."""
+    """A file system: its size, and the bytes that this user may still fill."""
 
     total_bytes: int
     free_bytes: int
@@ -99,11 +99,11 @@ class Space:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadSpeed:
-    """A brief reading from a disk.
+    """A short read from a disk.
 
     Attributes:
-        of: the file that was read: one of the weights, or one that was written for it.
-        cached: it came through the page cache, because the file system knows no other way.
+        of: the file: one of the weights, or one written for the measurement.
+        cached: whether it came through the page cache, because the file system has no other way.
     """
 
     read_bytes: int
@@ -125,10 +125,10 @@ class Machine(Protocol):
     def python(
         self, child: Child, *arguments: str, sourced: tuple[str, ...] = (), timeout_s: float = 20.0
     ) -> Output:
-        """Run one of `children` in the Python that would serve, after these environment scripts."""
+        """Run one of `children` in the Python that would serve, after sourcing these environment scripts."""
 
     def read(self, path: str) -> str | None:
-        """The text of a regular file or of a file in /proc or /sys; None if there is none that may be read."""
+        """The text of a regular file or of a file in /proc or /sys; None if it cannot be read."""
 
     def paths(self, pattern: str) -> tuple[Entry, ...]:
         """The matches of a glob pattern, by name; at most MAX_PATHS."""
@@ -140,17 +140,17 @@ class Machine(Protocol):
         """The bytes of the files in a folder, without its subfolders; None if it cannot be read."""
 
     def read_speed(self, folder: str) -> ReadSpeed | None:
-        """How fast the folder's disk reads: half a second of it, from its largest file or from one made for it."""
+        """The disk's read speed: half a second of reading the folder's largest file, or one made for it."""
 
     def variable(self, name: str) -> str | None:
-        """One environment variable. One by one, so that a recording has no others."""
+        """One environment variable, so that a recording has no others."""
 
     def port_holders(self, port: int) -> tuple[Listener, ...]:
-        """Who keeps a server from listening on the port."""
+        """The processes that prevent a server from listening on the port."""
 
 
 def called(machine: Machine, name: str, places: Iterable[str], *arguments: str) -> tuple[str, Output]:
-    """A program's answer, and how it was called: by its name, or by the first of these places where it is."""
+    """A program's output, and how it was called: by its name, or by the first existing of these paths."""
     output = machine.run(name, *arguments)
     for place in places if output.missing else ():
         if machine.paths(place):

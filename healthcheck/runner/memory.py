@@ -1,4 +1,4 @@
-"""How much memory of each chip of a machine is in use, and by whom, as npu-smi says it."""
+"""The memory in use on each chip of a machine, and its holders, according to npu-smi."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from healthcheck.stages.service.records import ChipMemory
 
 
 def used_memory(machine: Machine) -> tuple[ChipMemory, ...]:
-    """The chips whose memory npu-smi prints; () if there is no NPU, or npu-smi prints no table."""
+    """The chips with their memory from npu-smi; () if there is no NPU, or no table."""
     table = table_here(machine)
     if table is None:
         return ()

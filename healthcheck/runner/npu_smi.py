@@ -1,10 +1,9 @@
-"""Reads what `npu-smi info` prints, in each of its layouts.
+"""Parses the output of `npu-smi info`, in each of its layouts.
 
-A table has a box drawn around cells. Each chip has two rows: one with its NPU, its name, its health and figures,
-one with its chip number, its bus and its memory. Generations differ in the place of the first two
-(910A and 910B; A3 with a physical id and two dies a card; the wider box of 26.x; 310 and 310P with a device
-number and no HBM; 950 with the NPU's id in a cell of its own), so cells are read by what they hold and not by
-their place on the line.
+A table has boxed cells. Each chip has two rows: one with its NPU, its name, its health and figures, one with its
+chip number, its bus and its memory. Generations differ in the place of the first two (910A and 910B; A3 with a
+physical id and two dies per card; the wider box of 26.x; 310 and 310P with a device number and no HBM; 950 with the
+NPU's id in its own cell), so cells are identified by content and not by place.
 
 Sources: recorded outputs of npu-smi 20.2 to 26.x on 310, 310P, 310B, 910A, 910B1-4, 910C and 950.
 """
@@ -37,13 +36,13 @@ class SmiError(KitError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chip:
-    """One chip, or one die of an A3 card. None is a value that the layout lacks, or has as NA.
+    """One chip, or one die of an A3 card. None is a value that the layout lacks or shows as NA.
 
     Attributes:
-        npu: the host's number of the card; in a container too.
+        npu: the host's number of the card, also in a container.
         chip: its number on the card.
         physical: the number in /dev/davinciN: the Phy-ID or Device column.
-        used_mib, total_mib: of the memory that models use: HBM, or DDR where there is no HBM.
+        used_mib, total_mib: of the memory that models use: HBM, or DDR without HBM.
         other_mib: of the memory in the column beside HBM, which a 910B leaves at 0.
     """
 
@@ -60,14 +59,14 @@ class Chip:
 
     @property
     def kind(self) -> str:
-        """Its name; 910A for what npu-smi 24.1.0 prints as 910B on such a machine."""
+        """The chip's name; 910A for a 910A that npu-smi 24.1.0 shows as 910B."""
         renamed = self.name.removeprefix("Ascend") == "910B" and self.total_mib == _OLD_HBM_MIB and self.other_mib
         return "910A" if renamed else self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """A process that has memory on a chip. `pid` is the host's; names are cut to 15 characters, or blank."""
+    """A process with memory on a chip. `pid` is the host's; names are cut to 15 characters, or blank."""
 
     npu: int
     chip: int
@@ -83,9 +82,9 @@ class Table:
 
     Attributes:
         tool: version of npu-smi, "" if the table has no title.
-        driver: version of the driver that answered, "" likewise.
-        holders: None if there is no table of processes (older versions, or cut off).
-        cut: chips of which only the first row is there.
+        driver: version of the driver, likewise.
+        holders: None without a table of processes (older versions, or truncated output).
+        cut: number of chips without a second row.
     """
 
     tool: str
@@ -96,10 +95,10 @@ class Table:
 
 
 def parse(text: str) -> Table:
-    """Read the table.
+    """Parse the table.
 
     Raises:
-        SmiError: there is no complete row of a chip in it.
+        SmiError: it has no complete row of a chip.
     """
     text = _ESCAPES.sub("", text)
     lines = text.splitlines()
@@ -123,12 +122,12 @@ def parse(text: str) -> Table:
 
 
 def error_codes(text: str) -> tuple[int, ...]:
-    """The codes of the driver's library ("ret is -8005"), in order; npu-smi can exit with 0 beside them."""
+    """The codes of the driver's library ("ret is -8005"), in order; npu-smi may still exit with 0."""
     return tuple(dict.fromkeys(-int(digits) for digits in _CODE.findall(text)))
 
 
 def whole(text: str) -> int | None:
-    """A whole number of a sane size; None for anything else."""
+    """An integer of a plausible size; None for anything else."""
     text = text.strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 12 else None
 
@@ -142,19 +141,19 @@ def decimal(text: str) -> float | None:
 
 
 def value_after(text: str, beginning: str) -> str:
-    """The rest of the first line that begins so, "" if none does."""
+    """The rest of the first line with this beginning, or ""."""
     lines = (line.strip() for line in text.splitlines())
     return next((line.removeprefix(beginning).strip() for line in lines if line.startswith(beginning)), "")
 
 
 def _versions(text: str) -> tuple[str, str]:
-    """From "npu-smi 25.5.1   Version: 25.5.1", boxed or not."""
+    """The versions in "npu-smi 25.5.1   Version: 25.5.1", boxed or not."""
     tool, driver = _TOOL.search(text), _DRIVER.search(text)
     return tool[1] if tool else "", driver[1] if driver else ""
 
 
 def _cells(line: str) -> tuple[str, ...]:
-    """The cells of a whole boxed row; nothing for a border, a line that was cut, or other text."""
+    """The cells of a complete boxed row; () for a border, a truncated line, or other text."""
     line = line.strip()
     if len(line) < 2 or line[0] != "|" or line[-1] != "|":
         return ()
@@ -179,8 +178,8 @@ def _chips(rows: list[tuple[str, ...]]) -> Iterator[Chip | None]:
 def _is_first(cells: tuple[str, ...], above: tuple[str, ...] | None) -> bool:
     """Whether this is the first of a chip's two rows: a number, a name, and a health, any word or none.
 
-    Names may be numbers too (310), and a second row's bus may be NA; such a row is a first one by its health, or
-    where no chip waits for its second row.
+    Names may be numbers too (310), and a second row's bus may be NA; such a row is a first one by its health, or if
+    no chip waits for its second row.
     """
     if len(cells) not in {3, 4} or not cells[0][:1].isdigit():
         return False
@@ -191,7 +190,7 @@ def _is_first(cells: tuple[str, ...], above: tuple[str, ...] | None) -> bool:
 
 
 def _health(text: str) -> str:
-    """A health word as the HDK's documents write it; another word unchanged, and none as "unstated"."""
+    """A health word as in the HDK's documents; other words unchanged, no word as "unstated"."""
     if text in _ABSENT:
         return "unstated"
     return next((health for health in HEALTHS if health.lower() == text.lower()), text)

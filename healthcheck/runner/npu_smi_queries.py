@@ -1,4 +1,4 @@
-"""Reads the narrower queries of npu-smi: `info -m`, `info -t …`, `-v`."""
+"""Parses the narrower queries of npu-smi: `info -m`, `info -t …`, `-v`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COLUMNS = ("NPU ID", "Slot ID", "Chip ID", "Chip Logic ID", "Chip Phy-ID", "Chi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mapped:
-    """One line of `info -m`: a chip and its numbers; `logic` is the one that a process counts from 0."""
+    """One line of `info -m`: a chip and its numbers; `logic` is the number that processes use, from 0."""
 
     npu: int
     chip: int
@@ -28,11 +28,11 @@ class Mapped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
-    """An answer of `name : value` lines.
+    """An output of `name : value` lines.
 
     Attributes:
-        whole: those that belong to the card, or to no chip in particular.
-        chips: by chip number, those of one chip.
+        whole: the fields of the card, or of no particular chip.
+        chips: the fields of each chip, by its number.
     """
 
     whole: Mapping[str, str]
@@ -40,7 +40,7 @@ class Fields:
 
 
 def mapping(text: str) -> tuple[Mapped, ...]:
-    """`info -m`: every chip that computes, without the card's management controller (MCU)."""
+    """Parse `info -m`: every chip that computes, without the card's management controller (MCU)."""
     lines = text.splitlines()
     at = next((i for i, line in enumerate(lines) if "NPU ID" in line and "Chip Name" in line), None)
     if at is None:
@@ -67,9 +67,9 @@ def _mapped(columns: list[str], words: list[str]) -> Mapped | None:
 
 
 def fields(text: str) -> Fields:
-    """The output of `info -t …` and `-v` for the card and for each chip.
+    """Parse the output of `info -t …` and `-v`, for the card and for each chip.
 
-    A chip's lines are those between two empty lines with a "Chip ID" among them, at their head or at their end.
+    A chip's lines are a block between empty lines with a "Chip ID", at its beginning or its end.
     """
     card: dict[str, str] = {}
     chips: dict[int, dict[str, str]] = {}
@@ -84,7 +84,7 @@ def fields(text: str) -> Fields:
 
 
 def process_memory(text: str, *, npu: int, chip: int) -> tuple[Holder, ...]:
-    """`info -t proc-mem -i NPU -c CHIP`: the processes on one chip."""
+    """Parse `info -t proc-mem -i NPU -c CHIP`: the processes on one chip."""
     found = (
         Holder(npu=npu, chip=chip, pid=int(pid), name=name.strip(), memory_mib=whole(memory))
         for pid, name, memory in _PROCESS.findall(text)

@@ -1,6 +1,6 @@
-"""Reads the output of the programs in `children`: one JSON object a step, among other lines of libraries.
+"""Parses the output of the programs in `children`: one JSON object per step, among other lines of libraries.
 
-A step becomes a record with its field names; one of another shape is passed over.
+A step becomes a record by its field names; steps of another shape are skipped.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Shape = TypeVar("Shape")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """A step, as far as it says where a program was, and how many it counted there."""
+    """The fields of a step that show where a program was, and its count."""
 
     step: str = ""
     module: str = ""
@@ -53,7 +53,7 @@ class _Place:
 
     @property
     def said(self) -> str:
-        """It in words."""
+        """The step in words."""
         if self.step == "begin":
             return msg("device {index}", self.index)
         if self.step in {"device", "product"}:
@@ -90,7 +90,7 @@ class _Table:
 
 
 def steps(output: Output) -> tuple[Step, ...]:
-    """The steps in order; lines that are none, or were cut, are passed over."""
+    """The steps in order; skips other lines and truncated ones."""
     return tuple(_steps(output.stdout))
 
 
@@ -104,7 +104,7 @@ def _steps(text: str) -> Iterator[Step]:
 
 
 def has_number_beyond_64_bits(value: JsonValue) -> bool:
-    """Whether a number is in it that no counter of a machine reaches."""
+    """Whether it contains a number that no counter of a machine reaches."""
     if isinstance(value, dict):
         return any(map(has_number_beyond_64_bits, value.values()))
     if isinstance(value, list):
@@ -113,14 +113,14 @@ def has_number_beyond_64_bits(value: JsonValue) -> bool:
 
 
 def software(output: Output) -> Software:
-    """Of `children/versions.py`."""
+    """The result of `children/versions.py`."""
     found = _named(steps(output), "versions", Software)
     trouble = output.trouble or last_line(output) or msg("it printed nothing")
     return found[0] if found else Software(trouble=trouble, packages={})
 
 
 def torch(output: Output) -> Torch:
-    """Of `children/torch_probe.py`."""
+    """The result of `children/torch_probe.py`."""
     said = steps(output)
     last = (_record(said[-1], _Place) or _Place()) if said else _Place(step=msg("its start"))
     counts = _named(said, "count", _Place)
@@ -146,7 +146,7 @@ def _devices(said: Iterable[Step]) -> Iterator[Device]:
 
 
 def hccl(output: Output, world: int) -> Hccl:
-    """Of `children/hccl_probe.py`."""
+    """The result of `children/hccl_probe.py`."""
     said = steps(output)
     ranks = {each.rank: each.right for each in _named(said, "reduced", _Sum)}
     return Hccl(
@@ -159,14 +159,14 @@ def hccl(output: Output, world: int) -> Hccl:
 
 
 def operators(output: Output) -> Operators:
-    """Of `children/operators_probe.py`."""
+    """The result of `children/operators_probe.py`."""
     said = steps(output)
     found, *_ = _named(said, "operators", _Place) or (_Place(),)
     return Operators(output=output, imported=found.module, count=found.count, errors=_errors(said))
 
 
 def pairs(output: Output, world: int) -> Pairs:
-    """Of `children/pairs_probe.py`; each of the two devices reports the pair."""
+    """The result of `children/pairs_probe.py`; each of the two devices reports the pair."""
     said = steps(output)
     sides: dict[tuple[int, int], list[_SideOfPair]] = {}
     for side in _named(said, "pair", _SideOfPair):
@@ -185,14 +185,14 @@ def pairs(output: Output, world: int) -> Pairs:
 
 
 def transfers(output: Output) -> Transfers:
-    """Of `children/transfers_probe.py`."""
+    """The result of `children/transfers_probe.py`."""
     said = steps(output)
     each = tuple(transfer for transfer in _named(said, "transfer", Transfer) if transfer.seconds)
     return Transfers(output=output, at_end=_at_end(said), each=each, errors=_errors(said))
 
 
 def soak(output: Output, *, asked_s: float, count: int) -> Soak:
-    """Of `children/soak_probe.py`."""
+    """The result of `children/soak_probe.py`."""
     said = steps(output)
     begins = _named(said, "begin", _BeginOfSoak)
     return Soak(
@@ -207,7 +207,7 @@ def soak(output: Output, *, asked_s: float, count: int) -> Soak:
 
 
 def _readings(tables: Iterable[_Table]) -> Iterator[Reading]:
-    """From tables of npu-smi, of which the program keeps the rows of chips."""
+    """The readings in tables of npu-smi, of which the program keeps the rows of chips."""
     for each in tables:
         with contextlib.suppress(SmiError):
             for chip in npu_smi.parse("\n".join(each.rows)).chips:
@@ -215,13 +215,13 @@ def _readings(tables: Iterable[_Table]) -> Iterator[Reading]:
 
 
 def last_line(output: Output) -> str:
-    """The last line that says something: of a traceback, the one that names the cause."""
+    """The last non-empty line: in a traceback, the one with the cause."""
     lines = [line.strip() for text in (output.stdout, output.stderr) for line in text.splitlines() if line.strip()]
     return lines[-1][:300] if lines else ""
 
 
 def _named(said: Iterable[Step], name: str, shape: type[Shape]) -> tuple[Shape, ...]:
-    """The steps of this name that have this shape."""
+    """The steps of this name and shape."""
     found = (_record(step, shape) for step in said if step.get("step") == name)
     return tuple(record for record in found if record is not None)
 

@@ -41,8 +41,6 @@ _SOURCE_THEN_RUN = msg('while [ "$1" != -- ]; do source "$1" >/dev/null 2>&1; sh
 
 
 class RealMachine:
-    """The machine that this runs on."""
-
     def run(self, *command: str, timeout_s: float = 20.0) -> Output:
         return _run(command, timeout_s, folder="/", environment={})
 
@@ -109,7 +107,7 @@ class RealMachine:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Opens a pipe without a writer at once, and no directory: `open` would refuse its descriptor, unclosed."""
+    """Open a pipe without waiting for a writer, and no directory: `open` would refuse its descriptor, unclosed."""
     descriptor = os.open(path, flags | os.O_NONBLOCK)
     if stat.S_ISDIR(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -149,7 +147,7 @@ def _run(command: tuple[str, ...], timeout_s: float, *, folder: str, environment
     try:
         for reader in readers:
             reader.start()
-    finally:  # a process that it left would keep a device
+    finally:  # a remaining process would keep a device
         try:
             ended = processes.wait_or_kill(process, timeout_s)
         except KeyboardInterrupt as stop:
@@ -211,7 +209,7 @@ def _sizes(folder: str) -> Iterator[tuple[int, str]]:
 
 
 def _speed(path: str, *, of: str) -> ReadSpeed:
-    """The faster of two readings if the first was delayed by the disk or by a lack of CPU time."""
+    """Read again if the disk or a lack of CPU time delayed the first reading; returns the faster one."""
     first = _timed_reading(path, of=of)
     if first.seconds < 2 * READ_S:
         return first
@@ -219,9 +217,9 @@ def _speed(path: str, *, of: str) -> ReadSpeed:
 
 
 def _timed_reading(path: str, *, of: str) -> ReadSpeed:
-    """Read for at most READ_S past the page cache, so that nothing of the host's cache is dropped or replaced.
+    """Read for at most READ_S past the page cache, so that the host's cache does not change.
 
-    A file system that has no such way is read through its cache.
+    File systems without such a way are read through the cache.
     """
     with contextlib.suppress(OSError):
         return _timed(os.open(path, os.O_RDONLY | os.O_DIRECT), of=of, cached=False)
@@ -229,9 +227,9 @@ def _timed_reading(path: str, *, of: str) -> ReadSpeed:
 
 
 def _timed(descriptor: int, *, of: str, cached: bool) -> ReadSpeed:
-    """Read and close."""
+    """Measure and close."""
     try:
-        with mmap.mmap(-1, BLOCK_BYTES) as buffer:  # whose address is aligned, as O_DIRECT demands
+        with mmap.mmap(-1, BLOCK_BYTES) as buffer:  # its address is aligned, as O_DIRECT requires
             read, began = 0, time.monotonic()
             while read < READ_BYTES and time.monotonic() - began < READ_S:
                 got = os.readv(descriptor, [buffer])

@@ -1,6 +1,6 @@
 """A recorded machine in a file: the queries and their answers.
 
-Texts are kept as lists of lines, so that a person can read, compare and write such a file by hand.
+Texts are stored as lists of lines, so that people can read, compare and write such files.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from healthcheck.text.secret_shapes import REMOVED
 
 SCHEMA = 1
 _PLAIN_HOSTS = {"localhost", "127.0.0.1", "::1", "0.0.0.0", "::", "*", ""}  # noqa: S104 - names of no machine
-# Of /proc/*/cgroup: the ids of containers and pods, which name nothing outside their host.
+# In /proc/*/cgroup: the ids of containers and pods, which are meaningless outside their host.
 _IDS = re.compile(r"[0-9a-f]{8,}(?:[-_][0-9a-f]{4,})*")
-# Of `id`: the names in parentheses, except those that the checks look for.
+# In `id`: the names in parentheses, except those that the checks need.
 _NAMES = re.compile(r"(?<=\()(?!(?:root|HwHiAiUser|docker)\))[^()]*(?=\))")
 MAX_FILE_BYTES = 16 * 2**20
 Answer = TypeVar("Answer")
@@ -35,7 +35,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedOutput:
-    """An Output, its texts as lines."""
+    """An Output with its texts as lines."""
 
     status: int | None = None
     stdout: tuple[str, ...] = ()
@@ -53,14 +53,14 @@ class RecordedOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """A recorded machine. Everything that is not in it is unknown.
+    """A recorded machine. Anything not in it is unknown.
 
     Attributes:
         commands: by their words, separated by spaces.
         children: by their name and arguments, separated by spaces.
-        files: their lines; None for one that was asked for and is not there.
-        variables: None for one that was asked for and is not set.
-        about: what this machine is, in words; for hand-written ones.
+        files: their lines; None for a requested file that does not exist.
+        variables: None for a requested variable that is not set.
+        about: a description of the machine, in hand-written recordings.
     """
 
     schema: int = SCHEMA
@@ -81,7 +81,7 @@ def load(path: Path) -> Recording:
     """Read a recording.
 
     Raises:
-        UsageError: it cannot be read, is too long, or is not a recording.
+        UsageError: the file cannot be read, is too long, or is not a recording.
     """
     try:
         data = read_bounded(path, MAX_FILE_BYTES)
@@ -98,7 +98,7 @@ def load(path: Path) -> Recording:
 
 
 class RecordedMachine:
-    """Answers as the recording does."""
+    """A machine that answers from a recording."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -140,9 +140,9 @@ _UNKNOWN = RecordedOutput(trouble=NOT_RECORDED)
 
 
 class Recorder:
-    """Passes every question on, and keeps the answers, redacted.
+    """Forwards every query, and records the answers, redacted.
 
-    Questions are redacted too. A replay asks for the same paths, because it makes them from the redacted variables
+    Queries are redacted too. A replay requests the same paths, because it derives them from the redacted variables
     and texts of the recording.
     """
 
@@ -155,7 +155,7 @@ class Recorder:
         """Write the recording.
 
         Raises:
-            KitFailure: it cannot be written there.
+            KitFailure: the file cannot be written.
         """
         try:
             write_atomically(path, json_text.dump(self.recording))
@@ -223,7 +223,7 @@ class Recorder:
 
 
 def _without_hosts(name: str, value: str) -> str:
-    """A variable that holds addresses, without those that belong to somebody."""
+    """The value of a variable without private addresses."""
     if name.lower().endswith("no_proxy"):
         return ",".join(map(_host, value.split(",")))
     addresses = name.lower().endswith("_proxy") or name == "KUBERNETES_SERVICE_HOST"

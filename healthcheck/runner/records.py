@@ -32,7 +32,7 @@ MOUNTS = (
     "/usr/local/Ascend/driver/version.info",
     "/etc/ascend_install.info",
 )
-"""What the documented `docker run` mounts beside devices and npu-smi."""
+"""The mounts of the documented `docker run` besides devices and npu-smi."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +40,12 @@ class Wanted:
     """The expectations of the machine.
 
     Attributes:
-        npus: how many devices, None for "all that are there, at least one".
-        allow_none: a machine without any is meant to be one.
+        npus: the number of devices, None for "all that exist, at least one".
+        allow_none: whether a machine without devices is acceptable.
         stack: the vllm-ascend release whose row is compared with, "" for the nearest.
         soak_s: how long all devices compute at the deepest level.
-        scenes: those of ascend-dmi to run, None for the ones of the level.
-        earlier: what an earlier run recorded of this machine.
+        scenes: the scenes of ascend-dmi to run, None for those of the level.
+        earlier: the record of an earlier run.
     """
 
     npus: int | None = None
@@ -66,7 +66,7 @@ class Smi:
         table: None if it printed none; `complaint` is its message instead.
         codes: the error codes in its output, whatever its exit status.
         boards: `info -t board` by NPU.
-        memory_holders: the processes that have memory on a chip.
+        memory_holders: the processes with memory on a chip.
     """
 
     command: str
@@ -101,12 +101,12 @@ class Cann:
     """The installed parts of CANN, and the environment's variables for it.
 
     Attributes:
-        toolkits: those that were found, the one of the environment first.
+        toolkits: the installed ones, that of the environment first.
         home: ASCEND_HOME_PATH or ASCEND_TOOLKIT_HOME, "" if neither is set.
-        home_exists: whether there is such a folder.
+        home_exists: whether that folder exists.
         atb: NNAL's ATB, None if there is none.
-        atb_sourced: whether the environment knows it.
-        scripts: the environment scripts that are there and were not sourced.
+        atb_sourced: whether the environment contains it.
+        scripts: the existing environment scripts that were not sourced.
     """
 
     toolkits: tuple[Toolkit, ...] = ()
@@ -122,7 +122,7 @@ class Driver:
     """The driver by its files.
 
     Attributes:
-        version: the release, "" if no file says it.
+        version: the release, "" if unknown.
         installed_s, booted_s: when its version file was written and when the machine started, since the epoch.
     """
 
@@ -133,7 +133,7 @@ class Driver:
 
     @property
     def newer_than_boot(self) -> bool:
-        """Whether its files were written after the machine started: what runs may be an older driver."""
+        """Whether its files were written after the machine started: an older driver may be running."""
         return self.installed_s is not None and self.booted_s is not None and self.installed_s > self.booted_s
 
 
@@ -152,18 +152,18 @@ class Host:
     """The machine around the NPUs.
 
     Attributes:
-        user: what `id` says.
+        user: the output of `id`.
         container: the kind of container, "" if it does not appear to be one.
-        mounts: those of MOUNTS that are there.
+        mounts: the existing ones of MOUNTS.
         folder: the place of the weights: MODEL_PATH, or the working directory (".").
-        folder_exists: whether it is there.
+        folder_exists: whether it exists.
         open_files: the hard limit; None if unlimited or unknown.
-        variables: those that matter, and are set.
+        variables: the relevant variables that are set.
         accelerators: Ascend NPUs on the PCI bus, as "vendor:device".
         gpus: device nodes of other makers' GPUs.
         locked_bytes: the limit of locked memory; None if there is none.
-        mount: where the weights are mounted; None without a folder of weights.
-        weights_bytes: what the files in the folder of the weights add up to; None without it.
+        mount: the mount of the weights; None without a folder of weights.
+        weights_bytes: the total size of the files in the folder of the weights; None without it.
     """
 
     user: str = ""
@@ -188,7 +188,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosed:
-    """What ascend-dmi said, or why it was not run.
+    """The output of ascend-dmi, or why it was not run.
 
     Attributes:
         trouble: "" if it ran.
@@ -200,12 +200,12 @@ class Diagnosed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerFacts:
-    """Everything that the checks look at. What a deeper level adds has a default.
+    """All facts for the checks. The facts of deeper levels have defaults.
 
     Attributes:
-        reached: the level that was gone through; below the wanted one only if `stopped` says why.
+        reached: the completed level; below the wanted one only if `stopped` says why.
         nodes: /dev/davinciN; `control` the driver's other device nodes.
-        row: the row of the version matrix to compare with, and whether it was asked for (`--stack`).
+        row: the row of the version matrix to compare with, and whether `--stack` selected it.
         neighbours: the devices as `npu-smi info -t topo` shows them.
         ecc_after: the counters after the soak.
     """
@@ -236,7 +236,7 @@ class RunnerFacts:
 
     @property
     def present(self) -> bool:
-        """Whether anything says that there is an NPU.
+        """Whether there is any sign of an NPU.
 
         A container sees the host's PCI bus; if no NPU is wanted, a card outside the container does not count.
         """
@@ -248,7 +248,7 @@ class RunnerFacts:
     def fault(self) -> Callable[..., Finding]:
         """A failure; only a warning if the devices computed correctly, which is the stronger evidence.
 
-        At the first level they were not asked to compute, which leaves it open.
+        Unsettled at the first level, which does not let them compute.
         """
         if self.computed:
             return warn
@@ -274,21 +274,21 @@ class RunnerFacts:
         return self.used(self.smi.chips)
 
     def used(self, devices: tuple[Device, ...]) -> tuple[Device, ...]:
-        """Of all devices those that are visible, and only the first of them if a number is wanted."""
+        """The visible devices, limited to the wanted number."""
         if self.visible is not None:
             devices = tuple(devices[number] for number in self.visible if number < len(devices))
         return devices[: self.wanted.npus]
 
     @property
     def kinds(self) -> tuple[Npu, ...]:
-        """The kinds that the NPU may be of, by torch's name for it or by npu-smi's."""
+        """The possible kinds of the NPU, by torch's name or by npu-smi's."""
         if self.torch.devices and (known := _kinds(self.torch.devices[0].name or "")):
             return known
         return _kinds(_kind_name(self.smi.chips))
 
 
 def _kind_name(chips: tuple[Chip, ...]) -> str:
-    """npu-smi calls the dies of an A3 just Ascend910; unlike a 910A, it has two on a card, with physical ids."""
+    """npu-smi calls the dies of an A3 just Ascend910; unlike a 910A, it has two per card, with physical ids."""
     if not chips:
         return ""
     name = chips[0].name.removeprefix("Ascend")

@@ -24,7 +24,7 @@ _KEPT_USERS = {"root", "HwHiAiUser", "nobody", "daemon"}
 
 
 def redactor() -> Callable[[str], str]:
-    """A function that redacts a text of this machine."""
+    """A function that redacts texts of this machine."""
     host = socket.gethostname()
     names = {host, host.split(".")[0], os.environ.get("HOSTNAME", "")}
     names |= {_user()} - _KEPT_USERS

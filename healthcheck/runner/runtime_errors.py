@@ -1,4 +1,4 @@
-"""Errors of the runtime that say which repair they need."""
+"""Errors of the runtime that imply a specific repair."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ RUNTIME_ERRORS = {
 
 
 def known_repair(text: str, table: Mapping[str, str]) -> str:
-    """The repair of the first error of the table that the text contains, "" if it contains none."""
+    """The repair of the first error of the table in the text, or ""."""
     return next((fix for words, fix in table.items() if words in text), "")

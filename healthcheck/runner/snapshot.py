@@ -1,4 +1,4 @@
-"""What a run records of a machine for later runs, and what changed since."""
+"""The record of a machine for later runs, and the changes since."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_FILE_BYTES = 16 * 2**20
 MAX_ENTRIES = 4096
 TEXT_CHARACTERS = 200
 NAME = "machine"
-"""Under this name the record stands in the report's metrics."""
+"""The key of the record in the report's metrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Snapshot:
     Attributes:
         facts: versions, names and limits; a later run expects the same.
         counters: numbers that only errors raise.
-        rates: repeated measurements of a speed, more is better.
+        rates: repeated measurements of a speed; more is better.
     """
 
     at: str = ""
@@ -38,7 +38,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One thing that is not as it was."""
+    """One value that has changed."""
 
     name: str
     old: str
@@ -75,9 +75,9 @@ def load(path: Path) -> Snapshot:
 
 
 def changes(old: Snapshot, new: Snapshot) -> Iterator[Change]:
-    """Facts that differ, counters that grew, speeds below all that was measured before.
+    """Facts that differ, counters that grew, speeds below all earlier measurements.
 
-    What only one of the two has does not count: that run looked at less.
+    Values that only one of the two has do not count: that run examined less.
     """
     for name, now in new.facts.items():
         if (was := old.facts.get(name, now)) != now:
@@ -92,7 +92,7 @@ def changes(old: Snapshot, new: Snapshot) -> Iterator[Change]:
 
 
 def spread(rates: tuple[float, ...]) -> str:
-    """The median of some speeds in GB/s with the lowest and the highest."""
+    """The median of several speeds in GB/s, with the lowest and the highest."""
     low, middle, high = (value / 1e9 for value in (min(rates), statistics.median(rates), max(rates)))
     return msg("{middle:.3g} GB/s ({low:.3g} to {high:.3g})", middle, low, high)
 

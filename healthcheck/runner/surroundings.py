@@ -1,4 +1,4 @@
-"""The host's memory, processors and limits, and the weights' mount, as the files of the kernel say them."""
+"""The host's memory, processors and limits, and the weights' mount, according to files of the kernel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNLIMITED_BYTES = 2**60
 """A version 1 cgroup without a limit prints the largest number of pages."""
 _LIMITS = ("/sys/fs/cgroup{}/memory.max", "/sys/fs/cgroup/memory{}/memory.limit_in_bytes")
 _LOCKING = 14
-"""CAP_IPC_LOCK: a process that has it may lock as much memory as it wants."""
+"""CAP_IPC_LOCK: a process with it may lock any amount of memory."""
 MAX_DEPTH = 16
 MAX_CPUS = 65536
 
@@ -25,7 +25,7 @@ class HostMemory:
 
     Attributes:
         total_bytes: of the machine.
-        limit_bytes: the lowest limit of this process's control groups, and `limit_file` where it stands.
+        limit_bytes: the lowest limit of this process's control groups, and its file `limit_file`.
     """
 
     total_bytes: int | None = None
@@ -34,7 +34,7 @@ class HostMemory:
 
     @property
     def most_bytes(self) -> int | None:
-        """What programs here may use at most."""
+        """The most memory that programs here may use."""
         known = [size for size in (self.total_bytes, self.limit_bytes) if size is not None]
         return min(known) if known else None
 
@@ -44,9 +44,9 @@ class Processors:
     """The processors.
 
     Attributes:
-        allowed: those that this process may use; empty if unknown.
-        governors: how many processors have which frequency governor.
-        machine: of the instruction set, as uname says it ("aarch64").
+        allowed: the processors that this process may use; empty if unknown.
+        governors: the number of processors for each frequency governor.
+        machine: the instruction set according to uname ("aarch64").
     """
 
     allowed: frozenset[int] = frozenset()
@@ -56,7 +56,7 @@ class Processors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
-    """The file system of a folder: its type ("nfs4", "overlay"), and where it is mounted."""
+    """The file system of a folder: its type ("nfs4", "overlay") and its mount point."""
 
     kind: str
     at: str
@@ -70,7 +70,7 @@ def limits(machine: Machine, name: str) -> tuple[int | None, int | None]:
 
 
 def numbers(text: str) -> frozenset[int]:
-    """The numbers of a list of ranges, such as "0-23,48-71"; empty if it is none."""
+    """The numbers of a list of ranges, such as "0-23,48-71"; empty for other text."""
     found: set[int] = set()
     for part in text.split(","):
         low, _, high = part.strip().partition("-")
@@ -93,7 +93,7 @@ def memory(machine: Machine) -> HostMemory:
 
 
 def _limits(machine: Machine) -> list[tuple[int, str]]:
-    """The limits of this process's control groups, from the root to its own, with their files."""
+    """The limits of this process's control groups, from the root to its own group, with their files."""
     found = []
     for path in _groups(machine):
         for limit_file in _LIMITS:
@@ -115,7 +115,7 @@ def _groups(machine: Machine) -> tuple[str, ...]:
 
 
 def processors(machine: Machine) -> Processors:
-    """Those of the machine, and of this process."""
+    """The processors of the machine and of this process."""
     return Processors(
         allowed=numbers(value_after(machine.read("/proc/self/status") or "", "Cpus_allowed_list:")),
         governors=_governors(machine),
@@ -140,7 +140,7 @@ def locked_bytes(machine: Machine) -> int | None:
 
 
 def mount(machine: Machine, folder: str) -> Mount | None:
-    """The last mount at the longest path above the folder: what is mounted later hides what is below."""
+    """The last mount at the longest path above the folder: later mounts hide earlier ones."""
     places = machine.paths(glob.escape(folder))
     target = (places[0].target if places else "") or folder
     found: Mount | None = None

@@ -1,7 +1,7 @@
-"""Reads `npu-smi info -t topo`: how the devices are linked, and which processors are near to each.
+"""Parses `npu-smi info -t topo`: the links between devices, and the processors near each device.
 
-A line for each device, in the order in which a process counts them, with the processors in its last column.
-vllm-ascend reads the same output (vllm_ascend/cpu_binding.py).
+One line per device, in the order of processes' numbering, with the processors in the last column. vllm-ascend
+parses the same output (vllm_ascend/cpu_binding.py).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Neighbours:
 
 
 def parse(text: str) -> tuple[Neighbours, ...]:
-    """The devices; none in another text."""
+    """The devices; () for other text."""
     lines = [line.split() for line in text.splitlines() if line.strip()]
     head = next((words for words in lines if words[-1] == "Affinity" and len(words) > 2), None)
     if head is None:

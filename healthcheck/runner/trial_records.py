@@ -1,4 +1,4 @@
-"""The results of the programs in `children`, which try the devices. None and empty texts are unknown values."""
+"""The results of the programs in `children`, which try the devices. None and "" are unknown values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from healthcheck.runner.machine import Output
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
-    """A matrix product on a device: how many elements differ from the CPU's, and of how many."""
+    """A matrix product on a device: the number of elements that differ from the CPU's, and of all elements."""
 
     index: int
     kind: str
@@ -31,7 +31,7 @@ class Device:
 
     @property
     def right(self) -> bool:
-        """It computed, and every element was the CPU's."""
+        """Whether it computed, with every element equal to the CPU's."""
         return bool(self.products) and not any(product.wrong for product in self.products)
 
 
@@ -42,8 +42,8 @@ class TrialError:
     Attributes:
         at: what failed, in words.
         text: the error's text.
-        during: what the program was doing, in its own word.
-        device: the index of the device, None if the error is of none.
+        during: the program's step, by its own name.
+        device: the index of the device, None if the error concerns none.
     """
 
     at: str
@@ -54,7 +54,7 @@ class TrialError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What a program printed, and the errors in it."""
+    """The output of a program, and the errors in it."""
 
     output: Output
     errors: tuple[TrialError, ...] = ()
@@ -65,11 +65,11 @@ class Torch:
     """The results of a trial of torch_npu.
 
     Attributes:
-        output: of the child that tried; None if it was not tried, because the package is not there.
-        last: the step at which it ended, in words.
-        last_device: the index of the device that it tried then, None if it tried none.
+        output: of the child; None if it did not run, because the package is not installed.
+        last: the last step, in words.
+        last_device: the index of the device in that step, None without one.
         at_end: whether that step was its regular end.
-        count: devices that it counts.
+        count: number of devices according to torch_npu.
     """
 
     output: Output | None = None
@@ -97,7 +97,7 @@ class Operators(Trial):
 
     Attributes:
         imported: the module that was imported, "" if none was.
-        count: how many operators it registered, None if it does not say.
+        count: number of registered operators, None if unknown.
     """
 
     imported: str = ""
@@ -110,7 +110,7 @@ class Transfer:
 
     Attributes:
         bytes: of one copy.
-        wrong: how many bytes had changed after the last one.
+        wrong: number of wrong bytes after the last one.
     """
 
     index: int
@@ -127,7 +127,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transfers(Trial):
-    """The copies that were timed, and whether the program came to its end."""
+    """The timed copies, and whether the program finished."""
 
     at_end: bool = False
     each: tuple[Transfer, ...] = ()
@@ -151,20 +151,20 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairs(Trial):
-    """The pairs that were tried, of `world` devices."""
+    """The tried pairs, of `world` devices."""
 
     world: int
     each: tuple[Pair, ...] = ()
 
     @property
     def expected(self) -> int:
-        """How many pairs there are."""
+        """The number of all pairs."""
         return self.world * (self.world - 1) // 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Products that a device computed in a part of the soak, which ended `at_s` after its begin."""
+    """A device's products in a part of the soak, which ended `at_s` after its begin."""
 
     index: int
     at_s: float
@@ -188,8 +188,8 @@ class Soak(Trial):
     """The same exact products on all devices at once, for a while.
 
     Attributes:
-        asked_s: how long they were to be computed.
-        count: devices that were to compute.
+        asked_s: the requested duration.
+        count: the number of devices.
         operations: floating-point operations of one product.
     """
 
@@ -209,7 +209,7 @@ class Soak(Trial):
         return max((window.at_s for window in self.windows if window.index == device), default=0.0)
 
     def speeds(self, device: int) -> tuple[tuple[float, float], ...]:
-        """When each window of a device ended, and its TFLOP/s; the first has the compilation of operators in it."""
+        """The end of each window of a device, and its TFLOP/s; the first includes the compilation of operators."""
         return tuple(
             (window.at_s, window.products * self.operations / max(window.seconds, 1e-9) / 1e12)
             for window in self.windows

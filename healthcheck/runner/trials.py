@@ -1,4 +1,4 @@
-"""Gathers what the deeper levels add: trials of the devices, and Huawei's own diagnosis where it is installed."""
+"""Gathers the facts of the deeper levels: trials of the devices, and Huawei's own diagnosis if installed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCENES = {Depth.MINUTES: (Scene.HEALTH,), Depth.SOAK: (Scene.PERFORMANCE, Scene.
 
 
 def minutes(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFacts:
-    """Try torch_npu, collectives and copies. After torch_npu, Ctrl-C keeps what was tried."""
+    """Try torch_npu, collectives and copies. After torch_npu, Ctrl-C keeps the results so far."""
     facts = replace(facts, torch=_torch(machine, facts, progress), reached=Depth.MINUTES)
     try:
         facts = replace(facts, hccl=_hccl(machine, facts, progress))
@@ -38,7 +38,7 @@ def minutes(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerF
 
 
 def soak(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFacts:
-    """Compute on all devices at once for a while. What was measured before Ctrl-C is kept."""
+    """Compute on all devices at once for a while. Ctrl-C keeps the measurements so far."""
     world = working(facts)
     stopped = ""
     if world:
@@ -61,13 +61,13 @@ def soak(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFact
 
 
 def working(facts: RunnerFacts) -> int:
-    """How many of the wanted devices there are, 0 if one of them does not compute right."""
+    """The number of existing wanted devices, 0 if one of them does not compute correctly."""
     devices = facts.torch.devices[: facts.wanted.npus]
     return len(devices) if all(device.right for device in devices) else 0
 
 
 def _torch(machine: Machine, facts: RunnerFacts, progress: Progress) -> Torch:
-    """A trial of torch_npu as deploy.sh would run it: with CANN's environment scripts sourced."""
+    """Try torch_npu as deploy.sh would run it: with CANN's environment scripts sourced."""
     if not facts.software.packages.get("torch_npu"):
         return Torch()
     progress.update(msg("a matrix product on every device"))
@@ -84,7 +84,7 @@ def _hccl(machine: Machine, facts: RunnerFacts, progress: Progress) -> Hccl | No
 
 
 def _pairs(machine: Machine, facts: RunnerFacts, progress: Progress) -> Pairs | None:
-    """With two devices the all-reduce over all of them was the only pair."""
+    """Skipped for two devices: the all-reduce over all of them was the only pair."""
     world = working(facts)
     if world < 3 or facts.hccl is None or len(facts.hccl.right) != world:
         return None
@@ -110,7 +110,7 @@ def _transfers(machine: Machine, facts: RunnerFacts, progress: Progress) -> Tran
 
 
 def _diagnosed(machine: Machine, facts: RunnerFacts, depth: Depth, progress: Progress) -> Diagnosed | None:
-    """Its guide says that every scene disturbs what runs on the devices; so none is run beside a process."""
+    """According to its guide, every scene disturbs work on the devices, so no scene runs beside another process."""
     earlier = facts.diagnosed.scenes if facts.diagnosed else ()
     asked = facts.wanted.scenes
     scenes = [scene for scene in SCENES[depth] if asked is None or scene in asked]

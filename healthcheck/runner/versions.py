@@ -1,4 +1,4 @@
-"""Versions and devices of the machine that a server ran on, for whoever compares two runs. "unknown" is said."""
+"""Versions and devices of the machine of a server, to compare two runs. Missing ones are "unknown"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNKNOWN = "unknown"
 
 
 def versions(machine: Machine) -> dict[str, JsonValue]:
-    """What is installed where the server ran, and its devices."""
+    """The installed versions on the machine of the server, and its devices."""
     software = probes.software(machine.python(Child.VERSIONS))
     cann = installed.cann(machine)
     found: dict[str, JsonValue] = {name: software.packages.get(name) or UNKNOWN for name in PACKAGES}

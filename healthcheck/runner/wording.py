@@ -1,4 +1,4 @@
-"""Words that several checks share."""
+"""Words for several checks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from healthcheck.text.messages import joined, msg
 Made = TypeVar("Made", bound=Trial)
 GB = 10**9
 READY_S = 600
-"""vLLM's VLLM_ENGINE_READY_TIMEOUT_S: an engine that is not ready by then is given up."""
+"""vLLM's VLLM_ENGINE_READY_TIMEOUT_S: an engine that is not ready by then is abandoned."""
 HOT_C = 85.0
-"""An inference: Huawei's documents say no limit; a public guide to operating these servers has its alarm here."""
+"""An inference: Huawei's documents give no limit; a public guide to operating these servers sets its alarm here."""
 RUN_FLAGS = msg(
     "--device /dev/davinci0 (each card) --device /dev/davinci_manager --device /dev/devmm_svm "
     "--device /dev/hisi_hdc -v /usr/local/dcmi:/usr/local/dcmi -v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi "
@@ -32,17 +32,17 @@ IMAGE = msg("use the image quay.io/ascend/vllm-ascend of that release")
 
 
 def needs_npu(facts: RunnerFacts) -> None:
-    """Skip what is about NPUs where there is none.
+    """Skip checks of NPUs on a machine without one.
 
     Raises:
-        NotApplicable: there is none.
+        NotApplicable: there is no NPU.
     """
     if not facts.present:
         raise NotApplicable(msg("there is no NPU on this machine"))
 
 
 def needs_depth(facts: RunnerFacts, depth: Depth) -> None:
-    """Skip what this run did not look at.
+    """Skip checks that need a deeper level.
 
     Raises:
         NotApplicable: the level was not reached.
@@ -55,7 +55,7 @@ def made(facts: RunnerFacts, trial: Made | None, needs: str) -> Made:
     """A trial of the devices.
 
     Raises:
-        NotApplicable: it was not made; `needs` says what it takes.
+        NotApplicable: it was not made; `needs` is what it requires.
     """
     if trial is None:
         raise NotApplicable(facts.stopped or needs)
@@ -71,7 +71,7 @@ def errors(trial: Trial, *, expected: str, fix: str, most: int = 4) -> Iterator[
 
 
 def unanswered(trouble: str) -> Finding:
-    """An inconclusive result: the devices were not asked, or gave no answer."""
+    """An inconclusive result: the devices were not tried, or gave no answer."""
     return unsettled(
         expected=msg("an answer of the devices"),
         seen=trouble,
@@ -85,11 +85,11 @@ def npus(number: int) -> str:
 
 
 def chip_name(chip: Chip) -> str:
-    """A chip as npu-smi numbers it."""
+    """The name of a chip, by npu-smi's numbers."""
     return msg("NPU {npu} chip {chip}", chip.npu, chip.chip)
 
 
 def listed(items: list[str], most: int = 8) -> str:
-    """The first items, and how many there are beside."""
+    """The first items, and the number of further ones."""
     rest = msg(" and {items} more", len(items) - most) if len(items) > most else ""
     return joined(", ", items[:most]) + rest

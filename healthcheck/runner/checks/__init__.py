@@ -1,8 +1,8 @@
-"""The checks of a machine in the order in which a person would look, each in a module that is named after its id.
+"""The checks of a machine in the order in which a person would look, each in a module named after its id.
 
-A correct computation proves more than npu-smi's output, and that more than a device node. So the checks of nodes
-and of npu-smi only warn if every wanted device computed correctly. A check of a deeper level than the run's is
-skipped.
+A correct computation proves more than npu-smi's output, which proves more than a device node. So the checks of
+nodes and of npu-smi only warn if every wanted device computed correctly. Checks of a deeper level than the run's
+are skipped.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ HARDWARE = frozenset({"driver", "device", "hbm", "chipmemory", "hbmstress", "chi
 _NOT_JUDGED = ("threshold failed from configuration file", "not support", "will not diagnose")
 _DISTURBED = "seizing the NPU"
 _ALSO_UNREAD = frozenset({"driver", "device"})
-"""Items whose FAIL also says that the state could not be read, as in a container or by another user than root."""
+"""Items whose FAIL may also mean that the state could not be read, as in a container or without root."""
 
 
 @npu_check(

@@ -1,4 +1,4 @@
-"""runner/bandwidth: copies to and from each device are whole, and as fast as the others'."""
+"""runner/bandwidth: copies to and from each device are intact, and as fast as those of other devices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from healthcheck.runner.wording import errors, made
 from healthcheck.text.messages import msg
 
 SHARE = 0.7
-"""Of the median of all devices: an inference, as no document has a limit."""
+"""Of the median of all devices: an inference, since no document gives a limit."""
 
 
 @npu_check(

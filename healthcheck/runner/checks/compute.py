@@ -1,4 +1,4 @@
-"""runner/compute: every device computes what the CPU computes."""
+"""runner/compute: every device computes the same as the CPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from healthcheck.runner.wording import unanswered
 from healthcheck.text.messages import msg
 
 _MATTERS = frozenset({"set device", "product"})
-"""What the program was doing that a server does too; without a name or the free memory it still computes."""
+"""Steps of the program that a server also needs; without a name or the free memory it still computes."""
 
 
 @npu_check(
@@ -79,7 +79,7 @@ def compute(facts: RunnerFacts) -> Findings:
 
 
 def _spare(facts: RunnerFacts, device: int | None) -> bool:
-    """Whether a device is beyond those that are wanted."""
+    """Whether a device is not among the wanted ones."""
     return device is not None and facts.wanted.npus is not None and device >= facts.wanted.npus
 
 

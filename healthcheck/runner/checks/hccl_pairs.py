@@ -1,4 +1,4 @@
-"""runner/hccl-pairs: HCCL works between each two devices."""
+"""runner/hccl-pairs: HCCL works between any two devices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from healthcheck.runner.wording import errors, listed, made
 from healthcheck.text.messages import msg
 
 SHARE = 0.5
-"""Of the median of all pairs; devices of one machine can be linked in two ways."""
+"""Of the median of all pairs; devices of one machine can have two kinds of links."""
 
 
 @npu_check(

@@ -1,4 +1,4 @@
-"""runner/health: npu-smi says that every chip is well."""
+"""runner/health: npu-smi reports every chip as healthy."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def health(facts: RunnerFacts) -> Findings:
 
 
 def _weight(facts: RunnerFacts, chip: Chip) -> Callable[..., Finding]:
-    """The severity of a documented word is fixed; that of any other depends on what the devices computed."""
+    """The severity of a documented word is fixed; that of other words depends on the computation."""
     if chip.health in HEALTHS:
         return warn if chip.health == HEALTHS[1] else fail
     return warn if facts.computed else unsettled

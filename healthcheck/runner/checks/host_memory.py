@@ -1,4 +1,4 @@
-"""runner/host-memory: the host has memory for the processes of a server."""
+"""runner/host-memory: the host has enough memory for the processes of a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""runner/npu-smi: npu-smi shows the chips that are wanted."""
+"""runner/npu-smi: npu-smi shows the wanted chips."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def npu_smi(facts: RunnerFacts) -> Findings:
 
 
 def _errors(facts: RunnerFacts, where: str) -> Findings:
-    """One finding a code of the driver's library in npu-smi's output."""
+    """One finding per code of the driver's library in npu-smi's output."""
     for code in facts.smi.codes:
         fix: str
         cause, fix = _CAUSES.get(
@@ -132,7 +132,7 @@ def _lacking(facts: RunnerFacts) -> str:
 
 
 def _specific(facts: RunnerFacts, code: int) -> str:
-    """The repair of a code that has several causes, if the machine shows which one it is."""
+    """The repair of a code with several causes, if the machine shows which one applies."""
     if code != -8005:
         return ""
     if facts.driver.newer_than_boot:

@@ -1,4 +1,4 @@
-"""runner/soak: all devices compute right, and as fast as at first, for a while."""
+"""runner/soak: all devices compute correctly for a while, without slowing down."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from healthcheck.runner.wording import HOT_C, errors, made, needs_depth
 from healthcheck.text.messages import msg
 
 SHARE = 0.85
-"""Of the other devices' speed, and of the device's own at first: an inference, as no document has a limit."""
+"""Of the other devices' speed, and of the device's own at first: an inference, since no document gives a limit."""
 WHOLE = 0.97
-"""The share of its time after which a soak counts as whole: a part of it is a fortieth."""
+"""The share of its time after which a soak counts as complete: one part of it is a fortieth."""
 COMPARED_S = 10.0
-"""From which time on speeds are compared: over less, one second of a busy host looks like a slow device."""
+"""The least time for comparing speeds: over less, one second of a busy host looks like a slow device."""
 
 
 @npu_check(
@@ -97,7 +97,7 @@ def _wrong(seen: Soak) -> Iterator[Finding]:
 
 
 def _early(seen: Soak) -> Iterator[Finding]:
-    """Devices that stopped, or never began, without an error that says so."""
+    """Devices that stopped or never began, without an error that explains it."""
     named = {error.device for error in seen.errors}
     for device in range(seen.count):
         at_s = seen.ended_s(device)
@@ -132,7 +132,7 @@ def _speeds(seen: Soak) -> Iterator[Finding]:
 
 
 def _slower(seen: Soak, known: dict[int, float]) -> Iterator[Finding]:
-    """Of the devices that computed for long enough, those slower than the others, or than they were at first."""
+    """Devices that are slower than the others, or than at first, among those that computed long enough."""
     compared = {device: speed for device, speed in known.items() if seen.ended_s(device) >= COMPARED_S}
     middle = statistics.median(compared.values()) if compared else 0.0
     for device, speed in compared.items():

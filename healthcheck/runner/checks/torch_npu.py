@@ -1,4 +1,4 @@
-"""runner/torch-npu: torch_npu imports and counts the devices."""
+"""runner/torch-npu: torch_npu can be imported and counts the devices."""
 
 from __future__ import annotations
 

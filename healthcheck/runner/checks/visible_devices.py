@@ -1,4 +1,4 @@
-"""runner/visible-devices: ASCEND_RT_VISIBLE_DEVICES names devices that are there."""
+"""runner/visible-devices: ASCEND_RT_VISIBLE_DEVICES names existing devices."""
 
 from __future__ import annotations
 

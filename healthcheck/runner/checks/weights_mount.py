@@ -1,4 +1,4 @@
-"""runner/weights-mount: these weights are read in time from where they are mounted."""
+"""runner/weights-mount: the mount of the weights is fast enough to read them in time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Programs that the machine's own Python runs: standard library, `shared`, and what they try. Never imported.
+"""Programs for the machine's own Python: they import the standard library, `shared` and the packages to try.
 
-Each prints lines that begin with MARK (`@npu-adapter `), one JSON object a step, so that a crash or a hang shows
-how far it came.
+The kit never imports them. Each prints lines that begin with MARK (`@npu-adapter `), one JSON object per step, so
+that a crash or a hang shows the last step.
 """

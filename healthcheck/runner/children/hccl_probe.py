@@ -1,6 +1,6 @@
-"""An all-reduce over HCCL: one process a device, each gives its rank plus one, all must get the sum.
+"""An all-reduce over HCCL: one process per device, each contributes its rank plus one, all must get the sum.
 
-Called with the number of devices; it calls itself once a rank.
+Called with the number of devices; it calls itself once per rank.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""An all-reduce over HCCL for each pair of devices, and how long it takes.
+"""Times an all-reduce over HCCL for each pair of devices.
 
-Called with the number of devices; it calls itself once a rank. In each round the pairs are disjoint, as in a
+Called with the number of devices; it calls itself once per rank. In each round the pairs are disjoint, as in a
 tournament.
 """
 
@@ -14,11 +14,11 @@ INIT_S = 300
 VALUES = 4 * 2**20
 REPEATS = 3
 BUFFER_MB = "32"
-"""Of each of the two buffers of a group; HCCL's own 200 MB would add up over the groups."""
+"""For each of the two buffers of a group; HCCL's own 200 MB would add up over the groups."""
 
 
 def rounds(world: int) -> "list[list[tuple[int, int]]]":
-    """Every pair once; with an odd number one device rests in each round."""
+    """The rounds with every pair once; with an odd number, one device rests in each round."""
     places = list(range(world + world % 2))
     found = []
     for _ in range(len(places) - 1):

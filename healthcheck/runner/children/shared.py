@@ -1,4 +1,4 @@
-"""What the programs share. Python has their folder first on its path, as each is run by its file."""
+"""Shared functions of the programs. Their folder is first on Python's path, since each is run by its file."""
 
 import datetime as dt
 import importlib
@@ -14,18 +14,18 @@ GRACE_S = 3
 
 
 def say(step: str, **fields: object) -> None:
-    """One write, with a line end before it: other ranks and libraries write to the same stream."""
+    """Print in one write, beginning with a line end: other ranks and libraries write to the same stream."""
     sys.stdout.write("\n@npu-adapter " + json.dumps({"step": step, **fields}) + "\n")
     sys.stdout.flush()
 
 
 def said(error: BaseException) -> str:
-    """The error in a line."""
+    """The error on one line."""
     return f"{type(error).__name__}: {error}"[:4000]
 
 
 def joined(rank: int, world: int, port: int, limit_s: int) -> "tuple[Any, Any]":
-    """torch, and torch.distributed after all ranks have met over HCCL."""
+    """Join the ranks over HCCL; returns torch and torch.distributed."""
     torch: Any = importlib.import_module("torch")
     importlib.import_module("torch_npu")
     distributed: Any = importlib.import_module("torch.distributed")
@@ -41,9 +41,9 @@ def joined(rank: int, world: int, port: int, limit_s: int) -> "tuple[Any, Any]":
 
 
 def as_ranks(file: str, environment: "dict[str, str] | None" = None) -> None:
-    """Run a program once a device, with the number of devices, the rank and a free port; wait for all.
+    """Run a program once per device, with the number of devices, the rank and a free port; wait for all.
 
-    If one fails, the others never succeed, and are ended after a grace.
+    If one fails, the others never succeed, and are ended after a grace period.
     """
     world = int(sys.argv[1])
     with socket.socket() as free:
@@ -65,5 +65,5 @@ def as_ranks(file: str, environment: "dict[str, str] | None" = None) -> None:
 
 
 def any_runs(programs: "list[Any]") -> bool:
-    """Whether a program has not ended."""
+    """Whether a program still runs."""
     return None in [process.poll() for process in programs]

@@ -1,8 +1,8 @@
-"""Computes the same exact products on all devices at once for a while, and watches npu-smi.
+"""Computes the same exact products on all devices at once for a while, and polls npu-smi.
 
-Called with the seconds, the number of devices, the size of a product and the command for npu-smi; it calls
-itself once a device. The factors are whole numbers from -1 to 1 and TERMS of them are added, so every sum is
-exact in float16 and in bfloat16. The expected product is the CPU's; the device compares each of its own with it.
+Called with the seconds, the number of devices, the size of a product and the command for npu-smi; it calls itself
+once per device. The factors are whole numbers from -1 to 1 and TERMS of them are added, so every sum is
+exact in float16 and in bfloat16. The expected product is the CPU's; the device compares its own products with that.
 """
 
 import importlib
@@ -43,7 +43,7 @@ def device_main(index: int, seconds: float, size: int, ready: int) -> None:
 
 
 def compute(index: int, seconds: float, differing: Any) -> None:
-    """Compute until the end; one line for each part of the time."""
+    """Compute until the end; prints one line for each part of the time."""
     part, began = max(seconds / MOST_PARTS, SHORTEST_S), time.monotonic()
     end = began + seconds
     while (start := time.monotonic()) < end:
@@ -63,7 +63,7 @@ def compute(index: int, seconds: float, differing: Any) -> None:
 
 
 def table(tool: str, began: float) -> None:
-    """The rows of chips that npu-smi prints now, without the spaces between their words."""
+    """Print npu-smi's current rows of chips, with single spaces."""
     try:
         done = subprocess.run([tool, "info"], capture_output=True, text=True, timeout=TOOL_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -96,7 +96,7 @@ def main() -> None:
 
 
 def begin(devices: "list[subprocess.Popen[bytes]]", come: int) -> None:
-    """Let all devices go when each is ready, or has failed."""
+    """Start all devices together when each is ready or has failed."""
     while os.read(come, 64):
         pass
     for process in devices:

@@ -1,7 +1,7 @@
-"""Tries torch_npu on every device that it sees: free memory, number formats, a matrix product against the CPU's.
+"""Tries torch_npu on every device: free memory, number formats, a matrix product compared with the CPU's.
 
-The factors are whole numbers from -1 to 1 and 64 terms are added, so that every product is exact in float16 and in
-bfloat16 alike: a device that computes right gives the very numbers of the CPU.
+The factors are whole numbers from -1 to 1 and 64 terms are added, so that every product is exact in both float16
+and bfloat16: a correct device returns exactly the CPU's numbers.
 """
 
 import importlib
@@ -14,9 +14,9 @@ MOST_DEVICES = 64
 
 
 def attempt(what: str, action: Any, during: str, index: "int | None" = None) -> Any:
-    """The action's value, or None after its error was printed; a device that fails at one action may do another.
+    """The action's value, or None after printing its error; a device that fails at one action may do another.
 
-    `what` is for people; `during` and the device's index decide how much the error matters.
+    `what` is for people; `during` and the device's index decide the severity of the error.
     """
     try:
         return action()
@@ -41,7 +41,7 @@ def device(torch: Any, index: int) -> None:
 
 
 def product(torch: Any, index: int, kind: str) -> int:
-    """How many elements of the product differ from the CPU's."""
+    """The number of elements of the product that differ from the CPU's."""
     left = torch.tensor([[float((3 * i + 7 * j) % 3 - 1) for j in range(SIZE)] for i in range(SIZE)])
     right = torch.tensor([[float((5 * i + 2 * j) % 5 % 3 - 1) for j in range(SIZE)] for i in range(SIZE)])
     expected = (left @ right).tolist()

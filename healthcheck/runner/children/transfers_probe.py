@@ -1,4 +1,4 @@
-"""Times copies to, from and on each device, and compares what came back.
+"""Times copies to, from and on each device, and compares the bytes.
 
 Called with the number of devices. A copy moves SIZE bytes; the first of each kind is not timed.
 """

@@ -1,4 +1,4 @@
-"""Prints the Python that would serve and the versions of its packages; none is imported."""
+"""Prints the Python that would serve and the versions of its packages, without importing them."""
 
 import json
 import platform
