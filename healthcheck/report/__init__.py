@@ -1,1 +1,1 @@
-"""Renderers: a Report in, text out. They only read."""
+"""Renderers: they turn a Report into text, and only read it."""

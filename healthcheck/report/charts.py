@@ -1,7 +1,8 @@
-"""Charts as inline SVG: each takes numbers and gives a drawing. Colours are classes of page.css, so that they
-follow the reader's light or dark scheme; there is no style attribute, which the page's policy would refuse.
+"""Charts as inline SVG: functions from numbers to drawings.
 
-Widths are those of a phone: a chart is laid beside others on a wide screen, never shrunk on a narrow one.
+Colours are classes of page.css, so that they follow the reader's light or dark scheme; there are no style
+attributes, which the page's policy would refuse. Widths are those of a phone: a wide screen shows charts side by
+side, and a narrow one never shrinks them.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ TOP = 10
 ROW = 34
 MOST_DOTS = 2000
 CHARACTER = 6.6
-"""The width of one in a label, about."""
+"""The approximate width of a character in a label."""
 LABEL_CHARACTERS = 9
 PHASE_CHARACTERS = 34
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Markup with a place for a text, which is said in the reader's language and escaped."""
+    """Markup with a place for a text, which is translated and escaped."""
 
     frame: Markup
     text: str
@@ -43,14 +44,14 @@ Part = Markup | Written
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A picture whose texts are messages until it stands on a page."""
+    """A picture whose texts are messages until it is put on a page."""
 
     height: int
     title: str
     parts: tuple[Part, ...]
 
     def said(self, say: Callable[[str], str]) -> Markup:
-        """Its markup in the language of a reader."""
+        """The markup in the reader's language."""
         head = Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">')
         inner = (part.frame.format(say(part.text)) if isinstance(part, Written) else part for part in self.parts)
         return head.format(WIDTH, self.height, say(self.title)) + Markup("").join(inner) + Markup("</svg>")
@@ -78,7 +79,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByK:
-    """One k of `by_k`: pass@k with its interval, and what independent samples would give."""
+    """One k of `by_k`: pass@k with its interval, and the value for independent samples."""
 
     k: int
     value: float
@@ -89,7 +90,7 @@ class ByK:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """One row of `waterfall`: from when to when, in seconds."""
+    """One row of `waterfall`: its begin and end in seconds."""
 
     label: str
     begin_s: float
@@ -121,7 +122,7 @@ def intervals(rows: Sequence[Interval], title: str, *, threshold: float | None =
 
 
 def by_k(points: Sequence[ByK], title: str) -> Drawing:
-    """pass@k over k with its interval as a band, and the bound of independent samples, dashed."""
+    """pass@k over k with its interval as a band, and the bound for independent samples, dashed."""
     height = 210
     across = _Scale(
         low=points[0].k, high=max(points[-1].k, points[0].k + 1), begin=LEFT - 14, end=WIDTH - RIGHT - 8
@@ -145,7 +146,7 @@ def by_k(points: Sequence[ByK], title: str) -> Drawing:
 
 
 def over_run(values: Sequence[tuple[int, float]], title: str, unit: str) -> Drawing:
-    """One dot a sample in dispatch order, and the running median over a tenth of the run."""
+    """One dot per sample in dispatch order, and the running median over a tenth of the run."""
     height = 190
     most = _nice(_upper(tuple(value for _, value in values)))
     last = max(values[-1][0], 1)
@@ -167,7 +168,7 @@ def over_run(values: Sequence[tuple[int, float]], title: str, unit: str) -> Draw
 
 
 def waterfall(spans: Sequence[Span], title: str) -> Drawing:
-    """Phases as bars over time, one below the other; a phase without length is a moment."""
+    """Phases as bars over time, one below the other; a phase without duration is a moment."""
     row = 30
     height = 6 + row * len(spans)
     across = _Scale(low=0, high=max(spans[-1].end_s, 1e-9), begin=2, end=WIDTH - 2)
@@ -194,7 +195,7 @@ def waterfall(spans: Sequence[Span], title: str) -> Drawing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scale:
-    """From values to places in the drawing."""
+    """Maps values to places in the drawing."""
 
     low: float
     high: float
@@ -211,7 +212,7 @@ def _text(x: float, y: float, text: str, name: str, *, anchor: str) -> Written:
 
 
 def _beside(ground: Markup, written: Written) -> Written:
-    """A text behind other markup, which has no braces."""
+    """A text after other markup, which has no braces."""
     return Written(ground + written.frame, written.text)
 
 
@@ -251,7 +252,7 @@ def _spread(things: Sequence[T], most: int) -> Sequence[T]:
 
 
 def _upper(values: Sequence[float]) -> float:
-    """The top of an axis: a few stragglers may lie above it, and are drawn at its edge."""
+    """The top of an axis: a few outliers may exceed it, and are drawn at its edge."""
     ranked = sorted(values)
     return max(ranked[min(math.ceil(0.99 * len(ranked)), len(ranked) - 1)], ranked[len(ranked) // 2] * 1.2)
 

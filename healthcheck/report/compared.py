@@ -10,7 +10,7 @@ from healthcheck.report import words
 from healthcheck.text.messages import Message, msg
 
 LEVELS = ((1.0, "h3"), (0.25, "h2"), (0.05, "h1"), (0.0, "h0"))
-"""From how many nats on a square has which class: a fault's, drift, rounding, next to nothing."""
+"""The least nats of each class of squares: a fault, drift, rounding, almost nothing."""
 LENGTHS = (32, 64, 128, 256, 512, 1024, 2048, 2**30)
 MOST_ROWS = 40
 NAME_CHARACTERS = 40
@@ -39,7 +39,7 @@ class Compared:
 
 
 def compared(metrics: Mapping[str, JsonValue]) -> Compared | None:
-    """What the metrics of numerics say; None where there are none."""
+    """The heat map of the metrics of numerics; None without them."""
     shifts: dict[str, dict[int, float]] = {}
     for relation, length, shift in _shifts(metrics.get("numerics_by_length")):
         of = shifts.setdefault(relation, {})
@@ -73,7 +73,7 @@ def _shifts(value: JsonValue) -> list[tuple[str, int, float]]:
 
 
 def _name(text: str) -> str:
-    """A message is one of the kit's own; anything else comes from a file."""
+    """A relation's name; text that is not one of the kit's messages comes from a file, and is cut."""
     shown = words.plain(text)
     return shown if isinstance(shown, Message) else shown[:NAME_CHARACTERS]
 

@@ -1,4 +1,4 @@
-"""A report.json of this kit, read back: the same report, which can be said in another language."""
+"""Reads a report.json of this kit back, as a report that can be printed in another language."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_VALUES = 2_000_000
 
 
 def load(path: Path) -> Report:
-    """The report in a file, whose texts are messages again where their templates were recorded.
+    """The report in a file; texts with recorded templates become messages again.
 
     Raises:
         UsageError: the file cannot be read, or this kit did not write it.
@@ -64,11 +64,11 @@ def _finding(finding: FindingDocument) -> Finding:
 
 
 def _said(document: ReportDocument | CheckDocument | FindingDocument) -> dict[str, str]:
-    """The texts of a record by name, each a message again where its template was recorded."""
+    """The texts of a record by name; those with recorded templates become messages again."""
     texts = {name: text for name, text in vars(document).items() if isinstance(text, str)}
     return {name: plain(read(text, document.messages.get(name))) for name, text in texts.items()}
 
 
 def _rules() -> Mapping[str, Rule]:
-    """The rules of the service by their quotation; one of another service is left out."""
+    """The rules of the service by their quotation, without those of another service."""
     return {rule.quote(): rule for rule in vars(contract).values() if isinstance(rule, Rule)}

@@ -1,4 +1,4 @@
-"""Texts of others, made fit for the page: bounded together, and without characters that hide or move."""
+"""Excerpts of untrusted texts for the page: with a common budget, and without characters that hide or move text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
-    """A text, or its beginning if it was cut; `whole` is the length of the whole text."""
+    """A text, or its beginning if it was cut; `whole` is the length of the full text."""
 
     text: str
     whole: int
@@ -25,14 +25,14 @@ class Excerpt:
 
 
 def script_json(value: JsonValue) -> str:
-    """JSON for a script element: nothing in it can end the element or a line."""
+    """JSON for a script element: no text in it can end the element or a line."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
 
 
 def excerpts(texts: Sequence[str], budget_bytes: int) -> tuple[Excerpt, ...]:
     """The texts, cut to one common length if together they exceed the budget.
 
-    Short ones stay whole, so that a few endless answers do not cost the others their end. Bytes are those of
+    Short ones stay whole, so that a few endless answers do not truncate the others. Bytes are those of
     `script_json`.
     """
     shown = [words.plain(beginning(text, MOST_CHARACTERS).expandtabs(4)) for text in texts]
@@ -50,7 +50,7 @@ def _bytes(text: str) -> int:
 
 
 def _level(sizes: Sequence[int], budget: int) -> int:
-    """The greatest common bound under which the sizes fit the budget."""
+    """The greatest common bound with which the sizes fit the budget."""
     left = budget
     for place, size in enumerate(sorted(sizes)):
         share = left // (len(sizes) - place)
@@ -61,7 +61,7 @@ def _level(sizes: Sequence[int], budget: int) -> int:
 
 
 def _fitting(text: str, bound_bytes: int) -> str:
-    """The longest beginning of the text whose JSON fits."""
+    """The longest prefix of the text whose JSON fits."""
     if _bytes(text) <= bound_bytes:
         return text
     beyond = bisect_right(range(len(text)), bound_bytes, key=lambda end: _bytes(text[:end]))

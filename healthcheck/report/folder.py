@@ -1,4 +1,4 @@
-"""The report folder: the same report for programs, for a browser and for a merge request."""
+"""The report folder: one report for programs, for a browser and for a merge request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def save(path: Path, data: bytes) -> None:
     """Write one file.
 
     Raises:
-        KitFailure: it cannot be written.
+        KitFailure: the file cannot be written.
     """
     try:
         write_atomically(path, data)

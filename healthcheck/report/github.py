@@ -1,6 +1,6 @@
 """GitHub Actions: findings as annotations of their files, the summary on the job's page.
 
-An annotation is a command on a line of the log, so text of others is escaped: a line end in it would begin another
+An annotation is a command on a line of the log, so untrusted text is escaped: a line end in it would begin another
 command. GitHub reads both output streams; standard error is free if standard output is a report.
 """
 
@@ -44,7 +44,7 @@ def publish(report: Report, translation: Translation = ENGLISH) -> None:
 
 
 def commands(report: Report, translation: Translation = ENGLISH) -> Iterator[str]:
-    """One workflow command a finding, failures first: GitHub shows ten errors and ten warnings of a step."""
+    """One workflow command per finding, failures first: GitHub shows ten errors and ten warnings of a step."""
     yield from _annotations(report, Level.FAIL, translation)
     for result in report.results:
         if result.outcome is Outcome.ERROR or not (result.settled or result.findings):
@@ -71,7 +71,7 @@ def _annotation(command: str, result: CheckResult, finding: Finding, translation
 
 
 def _command(command: str, properties: dict[str, str], text: str) -> str:
-    """A workflow command, escaped as GitHub's own toolkit does it."""
+    """A workflow command, escaped as in GitHub's own toolkit."""
     named = ",".join(
         f"{name}={_escaped(value).replace(':', '%3A').replace(',', '%2C')}" for name, value in properties.items()
     )
@@ -79,6 +79,6 @@ def _command(command: str, properties: dict[str, str], text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A runner also reads an older form of commands, anywhere in a line: a character of no width breaks it."""
+    """Escape a text. A zero-width character breaks the older form of commands, which runners read anywhere in a line."""
     plain = words.plain(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     return plain.replace("##[", "##\u2060[")

@@ -1,7 +1,7 @@
-"""JUnit XML: a suite a stage, a case a check, as CI servers read it.
+"""JUnit XML for CI servers: a suite per stage, a case per check.
 
-Only a pass or a warning is a passed case. A check that could not be settled is an error there, as is the kit's own
-failure: a skipped case would read as harmless.
+Only a pass or a warning is a passed case. An unsettled check is an error, as is the kit's own failure: a skipped
+case would look harmless.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _case(suite: ET.Element, result: CheckResult, translation: Translation) -> N
 
 
 def _kind(result: CheckResult) -> str:
-    """The element that says how a case ended, "" for a passed one."""
+    """The element for the result of a case, "" for a passed one."""
     if result.outcome is Outcome.FAIL:
         return "failure"
     if result.outcome is Outcome.ERROR or not result.settled:

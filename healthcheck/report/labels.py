@@ -1,4 +1,4 @@
-"""What the pages call the keys of report.json. Fields of the API and data, such as models and variables, stay."""
+"""The labels of report.json's keys on the pages. Fields of the API and data, such as models and variables, stay."""
 
 from __future__ import annotations
 
@@ -89,9 +89,9 @@ LABELS: Mapping[str, str] = {
     "weights": msg("weights read from"),
     "weights_fingerprint": msg("fingerprint of the weights"),
 }
-"""By key, or by the last two keys of its path where one key has two meanings.
+"""By key, or by the last two keys of the path if a key has two meanings.
 
-A key that is words already is here for its translation.
+Keys that are already words are listed for their translation.
 """
 
 NUMBERED: Mapping[str, Callable[[str], Message]] = {
@@ -102,7 +102,7 @@ NUMBERED: Mapping[str, Callable[[str], Message]] = {
 
 
 def label(path: Sequence[str]) -> str:
-    """What the key at the end of a path is called."""
+    """The label of the key at the end of a path."""
     words, _, number = path[-1].rpartition(" ")
     if words in NUMBERED:
         return NUMBERED[words](number)
@@ -110,9 +110,9 @@ def label(path: Sequence[str]) -> str:
 
 
 def labelled(fields: Mapping[str, JsonValue], *, below: tuple[str, ...] = ()) -> Iterator[tuple[str, JsonValue]]:
-    """The values of a record, each with its label; a value of an inner record has the labels on the way to it.
+    """The values of a record, each with its label; labels of nested values are joined along their path.
 
-    Empty values are left out. `below`: the keys of the record itself, which no label repeats.
+    Empty values are left out. `below`: the keys of the record itself, which labels do not repeat.
     """
     for path, value in _values(fields, below):
         yield joined(" · ", (label(path[: end + 1]) for end in range(len(below), len(path)))), value
@@ -129,7 +129,7 @@ def _values(fields: Mapping[str, JsonValue], path: tuple[str, ...]) -> Iterator[
 
 
 def text(value: JsonValue) -> str:
-    """A value as the pages show it: a list as the words of a command line."""
+    """A value as text for the pages: a list as the words of a command line."""
     if isinstance(value, list):
         return shlex.join(map(str, value))
     return f"{value:.6g}" if isinstance(value, float) else str(value)

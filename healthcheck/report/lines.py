@@ -1,4 +1,4 @@
-"""Progress and a report without a live line or a table: for --verbose, --quiet, and whatever reads by line."""
+"""Progress and a report without a live line or a table: for --verbose, --quiet, and programs that read by line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from healthcheck.text.redact import without_secrets
 
 
 class LineProgress(Silent):
-    """Every step and every result as a line of its own on standard error."""
+    """Prints every step and every result as a separate line on standard error."""
 
     def __init__(self, translation: Translation = ENGLISH) -> None:
         self._phrases = translation
@@ -45,7 +45,7 @@ class LineProgress(Silent):
 
 
 def brief(report: Report, translation: Translation = ENGLISH) -> Iterator[str]:
-    """What did not pass, a line each with its repair, warnings first, and the verdict."""
+    """The checks that did not pass, a line each with its repair, warnings first, and the verdict."""
     by_line: dict[str, list[str]] = {}
     for result in sorted(filter(words.is_wrong, report.results), key=words.gravity):
         by_line.setdefault(_first_line(result, translation), []).append(result.id)

@@ -1,4 +1,4 @@
-"""The JSON report: the schema that other programs read."""
+"""The JSON report for other programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from healthcheck.text.messages import Message
 
 
 def render(report: Report) -> bytes:
-    """The report as UTF-8 JSON, whose shape `records.SCHEMA` numbers."""
+    """The report as UTF-8 JSON; `records.SCHEMA` is the version of its schema."""
     return json_text.dump(as_json(report))
 
 
@@ -54,7 +54,7 @@ def _finding(finding: Finding) -> dict[str, JsonValue]:
 
 
 def _texts(**texts: str) -> dict[str, JsonValue]:
-    """Texts for every reader, and the templates and values of those that are messages."""
+    """Texts for every reader, and the templates and values of messages among them."""
     recorded: dict[str, JsonValue] = {
         name: record(text) for name, text in texts.items() if isinstance(text, Message)
     }

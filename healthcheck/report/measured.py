@@ -29,7 +29,7 @@ NOTE_CHARACTERS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One of the service's figures in percent: as its client prints it, and the true one."""
+    """One of the service's figures in percent: the client's, and the true one."""
 
     name: str
     client: str
@@ -40,7 +40,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A rule that chooses one answer of a problem's samples, and the share that it gets right, in percent."""
+    """A rule that chooses one answer of a problem's samples, and its accuracy in percent."""
 
     name: str
     said: str
@@ -54,7 +54,7 @@ class Measured:
 
     Attributes:
         said: the amount of data, and what is missing, one sentence each.
-        data: for the page's script: the grid and its texts.
+        data: the grid and its texts for the page's script.
     """
 
     said: tuple[str, ...]
@@ -76,7 +76,7 @@ OUTCOMES = {
 
 
 def measured(run: ProbeRun) -> Measured:
-    """Everything that the page shows of a run."""
+    """The content of the page for a run."""
     outcomes = [outcome(sample, grade) for sample, grade in zip(run.samples, run.grades, strict=True)]
     legend = ((name, said, outcomes.count(name)) for name, said in OUTCOMES.items())
     return Measured(
@@ -313,7 +313,7 @@ def _sample(run: ProbeRun, place: int) -> dict[str, JsonValue]:
 
 
 def _client(problem: Problem, sample: Sample) -> str:
-    """The result that the service's client reads from an answer; "" if its grader is unknown."""
+    """The client's reading of an answer and its grade; "" if its grader is not emulated."""
     reading = None if sample.error else client_reading(problem, sample)
     if reading is None:
         return ""
@@ -328,7 +328,7 @@ def _answer(name: str, excerpt: Excerpt) -> dict[str, JsonValue]:
 
 
 def _note(text: str) -> str:
-    """A short text: without secrets first, since the beginning of one has no shape."""
+    """A short text; secrets are removed before cutting, since the beginning of a secret has no shape."""
     text = without_secrets(mapped(text, lambda quoted: quoted[: 4 * NOTE_CHARACTERS]))
     return words.plain(mapped(text, _cut))
 

@@ -1,7 +1,7 @@
-"""report.html: one file that needs no network, opens from a zip, prints, and runs nothing but its own script.
+"""report.html: one file that needs no network, opens from a zip, prints, and runs only its own script.
 
-Answers, prompts, names and logs come from others. They are in the page as escaped text or as JSON in an element
-that is not a script, and the page's policy allows no script, style or picture but those in it, by their digests.
+Answers, prompts, names and logs are untrusted. In the page they are escaped text, or JSON in an element that is not
+a script, and the page's policy allows only its own scripts, styles and pictures, by their digests.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from healthcheck.text.language import ENGLISH, Translation
 from healthcheck.text.messages import Message, joined, msg
 
 _BEGIN, _END = "<!-- choices -->", "<!-- end of choices -->"
-"""Of choices.html.j2. The page escapes whatever comes from others, so that no answer can have them."""
+"""Markers in choices.html.j2. The page escapes untrusted text, so that no answer can contain them."""
 SAID_BY_SCRIPTS = re.compile(r"\bsay\(\"([^\"]+)\"")
 MARKS = {"ready": "✓", "not-ready": "✗", "inconclusive": "?"}
 CLIENT_NOTE = msg(
@@ -58,13 +58,13 @@ def render(report: Report, run: ProbeRun | None = None, translation: Translation
 
 
 def _data(of: Measured, translation: Translation) -> dict[str, JsonValue]:
-    """The samples, and the words that the page's script says about them."""
+    """The samples, and the messages of the page's script."""
     said: dict[str, JsonValue] = {text: translation.look_up(text) for text in said_by_script()}
     return {name: _said(value, translation) for name, value in of.data.items()} | {"words": said}
 
 
 def _said(value: JsonValue, translation: Translation) -> JsonValue:
-    """JSON with each message in it in the language of the page."""
+    """JSON with its messages in the language of the page."""
     if isinstance(value, dict):
         return {name: _said(inner, translation) for name, inner in value.items()}
     if isinstance(value, list):
@@ -78,7 +78,7 @@ def said_by_script() -> list[str]:
 
 
 def with_choices(text: str, run: ProbeRun, translation: Translation = ENGLISH) -> str:
-    """A page with the choices of a run in place of those that it has; unchanged where it has no place for them."""
+    """A page with its choices replaced by those of a run; unchanged if it has no place for them."""
     if text.count(_BEGIN) != 1 or text.count(_END) != 1 or text.index(_END) < text.index(_BEGIN):
         return text
     before, _, rest = text.partition(_BEGIN)
@@ -96,7 +96,7 @@ def template(name: str, translation: Translation) -> Template:
 
 
 def environment(translation: Translation) -> Environment:
-    """Where templates say each message in the language of the reader, and every text is escaped."""
+    """An environment whose templates translate each message and escape every text."""
 
     def said(value: object) -> object:
         if isinstance(value, charts.Drawing):
@@ -116,7 +116,7 @@ def part(name: str) -> str:
 
 
 def policy() -> str:
-    """What a page of this kit may load and run, as the first line of each says."""
+    """The content security policy of this kit's pages, stated in the first line of each."""
     return _policy(part("page.css"), part("page.js"))
 
 
@@ -128,5 +128,5 @@ def _policy(style: str, script: str) -> str:
 
 
 def digest(text: str) -> str:
-    """A style or script as a content security policy names it."""
+    """The digest of a style or script for a content security policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

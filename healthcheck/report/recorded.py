@@ -1,4 +1,4 @@
-"""Messages in a report: template and values beside a text, so that another machine says it in its language."""
+"""Messages in a report: a template and values beside each text, so that another machine can translate it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from healthcheck.core.records import JsonValue
 from healthcheck.text.messages import Joined, Message, Plural, names
 
 _WIDE = re.compile(r"\{[^{}]*\d{3}[^{}]*\}")
-"""A place in which a short value would take any length; no template of the kit has one."""
+"""A placeholder that would expand a short value to any length; no template of the kit has one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ Value = Union[Recorded, str, int, float, bool, None]  # noqa: UP007 - as above
 
 
 def record(text: object) -> JsonValue:
-    """A message as JSON values; any other value as it is, or its text."""
+    """A message as JSON values; other plain values unchanged, anything else as text."""
     if isinstance(text, Joined):
         return {"separator": text.template, "parts": [record(part) for part in text.values]}
     if isinstance(text, Message):
@@ -52,9 +52,9 @@ def record(text: object) -> JsonValue:
 
 
 def read(text: str, recorded: Recorded | None) -> str:
-    """The message that was recorded beside a text.
+    """The message that was recorded for a text.
 
-    The text itself where there is none, as in an older report, or where it says something else.
+    Returns the text itself without a record, as in an older report, or if the record has another text.
     """
     try:
         found = _message(recorded) if recorded else text

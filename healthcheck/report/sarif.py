@@ -1,6 +1,6 @@
-"""SARIF 2.1.0, as code scanning reads it: a rule a check, a result a finding, at its file and line.
+"""SARIF 2.1.0 for code scanning: a rule per check, a result per finding, at its file and line.
 
-What could not be settled is not a finding about the code, but a notification of the run.
+An unsettled check is not a finding about the code, but a notification of the run.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _result(result: CheckResult, finding: Finding, rule: int, say: Translate) ->
 
 
 def _place(finding: Finding) -> tuple[str, int]:
-    """File and line within the repository; deploy.sh:1 for what lies elsewhere, as in the weights."""
+    """File and line within the repository; deploy.sh:1 for places outside it, as in the weights."""
     found = _PLACE.fullmatch(finding.where)
     file = words.plain(found["file"]) if found else ""
     path = PurePosixPath(file)

@@ -127,7 +127,7 @@ def as_json() -> dict[str, JsonValue]:
 
 
 def _documented(record: type) -> tuple[str, dict[str, str]]:
-    """What the docstring of a record says of it, and of each attribute."""
+    """The description of a record and of each attribute, from its docstring."""
     about, _, attributes = inspect.getdoc(record).partition("\n\nAttributes:\n")  # type: ignore[union-attr]
     found = _ATTRIBUTE.findall(attributes)
     return " ".join(about.split()), {name: " ".join(text.split()) for name, text in found}

@@ -1,4 +1,4 @@
-"""compare's page: two runs side by side, what differs in their environments first, then every problem in pairs."""
+"""compare's page: two runs side by side, first their different environments, then every problem in pairs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_PROBLEMS, MOST_FLIPS, TEXT_BUDGET_BYTES, MOST_VALUE = 2000, 200, 800_000, 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """One problem: the outcomes of its samples in both runs, classes of page.css, and both as words."""
+    """One problem: the outcomes of its samples in both runs, classes of page.css, and both in words."""
 
     problem: str
     tier: str
@@ -75,7 +75,7 @@ def render(
 
 
 def _environment(run: ProbeRun) -> dict[str, str]:
-    """What ran, by name: from the report beside the samples, and the settings of the probe."""
+    """The software and settings of a run, by name: from its report and its probe settings."""
     try:
         read = json_text.load(read_bounded(run.folder / REPORT, REPORT_BYTES))
     except (KitError, OSError):
@@ -88,7 +88,7 @@ def _environment(run: ProbeRun) -> dict[str, str]:
 
 
 def _pairs(runs: tuple[ProbeRun, ProbeRun]) -> list[Pair]:
-    """The problems by tier, those first in which the second run has lost most."""
+    """The problems by tier, the largest losses of the second run first."""
     first, second = map(_outcomes, runs)
     shown = [
         Pair(
@@ -129,7 +129,7 @@ def _share(outcomes: tuple[str, ...]) -> str:
 
 
 def _flips(flips: Sequence[Flip]) -> Iterator[Flip]:
-    """The flips as they are shown: plain text, without secrets, cut where it is long."""
+    """The flips for the page: plain text without secrets, cut if it is long."""
     texts = excerpts(
         [text for flip in flips for text in (flip.question, flip.first_answer, flip.second_answer)],
         TEXT_BUDGET_BYTES,

@@ -1,6 +1,6 @@
 """summary.md: the report for a merge request or a job's summary page, in Markdown.
 
-Text of others appears only as code, in which neither markup nor a mention of a user takes effect.
+Untrusted text appears only as code, so that markup and mentions in it have no effect.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FIGURES = ("value", "low", "high")
 
 
 def render(report: Report, translation: Translation = ENGLISH) -> str:
-    """The verdict, the next step, what did not pass with its repair, and the figures."""
+    """The verdict, the next step, the checks that did not pass with their repairs, and the figures."""
     wanting = [result for result in report.results if result.findings or result.because or not result.settled]
     grave = [r for r in wanting if r.outcome in {Outcome.FAIL, Outcome.ERROR, Outcome.WARN} or not r.settled]
     grave.sort(key=lambda result: (result.outcome is Outcome.WARN, result.outcome is not Outcome.FAIL))
@@ -99,6 +99,6 @@ def _code(text: str) -> list[str]:
 
 
 def _line(text: str) -> str:
-    """One line of text in which no character is markup."""
+    """One line of text without markup."""
     flat = " ".join(words.plain(text).split())
     return re.sub(r"([\\`*_\[\]<>|~#&])", r"\\\1", flat)

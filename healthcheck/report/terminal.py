@@ -1,4 +1,4 @@
-"""The terminal: live progress while a run goes on, the findings and the verdict after it. The one user of rich."""
+"""The terminal: live progress during a run, findings and verdict after it. The only user of rich."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ MARKS = {
 COLOURS = {Verdict.READY: "green", Verdict.NOT_READY: "red", Verdict.INCONCLUSIVE: "yellow"}
 MOST_FINDINGS = 8
 MOST_LINES = 9
-"""Of stages and figures together, so that a good run fits 15 lines."""
+"""For stages and figures together, so that a good run fits 15 lines."""
 LOG_EVERY_S = 15.0
 
 
 class TerminalProgress:
-    """Progress on standard error: one live line on a terminal; in a log, a line now and then once it takes long."""
+    """Progress on standard error: one live line on a terminal; in a log, an occasional line during long steps."""
 
     def __init__(self, translation: Translation = ENGLISH) -> None:
         self._say = translation.say
@@ -85,7 +85,7 @@ class TerminalProgress:
         self.update(msg("{id}: {said}", result.id, words.BY_TONE[result.outcome.value]))
 
     def close(self) -> None:
-        """Take the live line off the terminal."""
+        """Remove the live line from the terminal."""
         if self._live:
             self._live.stop()
             self._live = None
@@ -96,7 +96,7 @@ class TerminalProgress:
 
 @dataclass(frozen=True)
 class _Screen:
-    """Where a report is printed, and in which language."""
+    """The console for a report, and its language."""
 
     console: Console
     translation: Translation
@@ -106,9 +106,9 @@ class _Screen:
 
 
 def show(report: Report, translation: Translation = ENGLISH) -> None:
-    """Print what an author has to know, in the last lines of a screen, on standard output.
+    """Print the essential results in the last lines of a screen, on standard output.
 
-    Passed checks are counted, one line a stage; then come warnings, failures and the verdict.
+    Passed checks are counted, one line per stage; then come warnings, failures and the verdict.
     """
     screen = _Screen(Console(highlight=False, width=_width()), translation)
     stages = tuple(dict.fromkeys(result.stage for result in report.results))
@@ -153,7 +153,7 @@ def _verdict(screen: _Screen, report: Report) -> None:
 
 
 def _with_one_reason(results: Iterable[CheckResult]) -> Iterator[tuple[CheckResult, ...]]:
-    """The results in their order; those skipped for one reason are grouped, at the place of the first."""
+    """The results in order; those skipped for one reason are grouped, at the place of the first."""
     groups: dict[tuple[Outcome, str], list[CheckResult]] = {}
     for result in results:
         reason = result.because if result.because and not result.findings else result.id
@@ -162,7 +162,7 @@ def _with_one_reason(results: Iterable[CheckResult]) -> Iterator[tuple[CheckResu
 
 
 def _print(screen: _Screen, *parts: str | tuple[str, str | Style]) -> None:
-    """Print texts, those in pairs in their style. None is read as markup: a repair has to stay what it is."""
+    """Print texts, those in pairs in their style. Markup is not interpreted: a repair must stay literal."""
     _render(screen, Text.assemble(*parts))
 
 
@@ -172,7 +172,7 @@ def _print_below(screen: _Screen, shown: RenderableType) -> None:
 
 
 def _render(screen: _Screen, shown: RenderableType) -> None:
-    """Print without the blanks that fill the lines up."""
+    """Print without trailing blanks."""
     for line in screen.console.render_lines(shown, pad=False):
         text = Text.assemble(*((segment.text, segment.style or "") for segment in line))
         text.rstrip()
@@ -229,7 +229,7 @@ def _finding(screen: _Screen, result: CheckResult, finding: Finding) -> Table:
 
 
 def _metrics(screen: _Screen, report: Report, most: int) -> None:
-    """The first figures, but for avg@n without soft scores, which is the accuracy."""
+    """The first figures, except avg@n without soft scores, which is the accuracy."""
     shown = (
         f"  {name:<26} {screen.say(_estimate(value))}"
         for name, value in report.metrics.items()

@@ -42,7 +42,7 @@ class FindingView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckView:
-    """A check with its findings, of which there are `more`."""
+    """A check with its findings; `more` of them are not shown."""
 
     result: CheckResult
     tone: str
@@ -134,7 +134,7 @@ def _name(path: JsonValue) -> str:
 
 
 def _checks(report: Report) -> list[CheckView]:
-    """The checks in their order; a reason that skipped several in a row is given once."""
+    """The checks in order; consecutive skips for one reason show the reason once."""
     checks = [_check(result) for result in report.results]
     for place in range(len(checks) - 1, 0, -1):
         if checks[place].because and checks[place].because == checks[place - 1].because:
@@ -241,7 +241,7 @@ def _mapping(value: JsonValue) -> Mapping[str, JsonValue]:
 
 
 def _short(text: str, most: int = MOST_CHARACTERS) -> str:
-    """The text without control characters; of what is long in it, the beginning and the length."""
+    """The text without control characters; long parts are cut to their beginning and their length."""
     shown = mapped(text, lambda quoted: _beginning(quoted, most))
     return words.plain(shown if len(shown) <= 2 * most else _beginning(text, most))
 

@@ -1,4 +1,4 @@
-"""The one place that knows how to say a result; every renderer takes its words from here."""
+"""The words for results; every renderer takes its words from here."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BY_TONE = {
     "error": msg("failed in the kit itself"),
     "open": msg("could not be settled"),
 }
-"""How a check ended, by its tone."""
+"""The end of a check in words, by its tone."""
 _MODES = {"isolated": msg("isolated"), "confined": msg("confined"), "unconfined": msg("unconfined")}
 COUNTED = {**BY_TONE, "open": msg("unsettled")}
 COUNTED_FIRST = ("pass", "warn", "open", "skip", "fail", "error")
@@ -43,7 +43,7 @@ ORDER = (Level.FAIL, Level.UNSETTLED, Level.WARN, Level.NOTE)
 
 
 def plain(text: str) -> str:
-    """The text without what could move a cursor, hide characters or break a line-based format."""
+    """The text without characters that move a cursor, hide text or break a line-based format."""
     return mapped(text, _printable)
 
 
@@ -59,7 +59,7 @@ def findings(result: CheckResult) -> tuple[Finding, ...]:
 
 
 def detail(result: CheckResult) -> str:
-    """The expectation and the observation, one line a finding; for a skip or an error, the reason."""
+    """The expectation and the observation, one line per finding; for a skip or an error, the reason."""
     lines = [sentence(finding) for finding in findings(result)]
     if result.because:
         lines.insert(0, result.because)
@@ -72,14 +72,14 @@ def sentence(finding: Finding) -> str:
 
 
 def observation(finding: Finding) -> str:
-    """What was expected and what was seen."""
+    """The expectation and the observation."""
     return (
         msg("expected {expected}; saw {seen}", finding.expected, finding.seen) if finding.expected else finding.seen
     )
 
 
 def place(finding: Finding) -> str:
-    """Where it was seen, to be put behind it; "" if that is unknown."""
+    """The place of a finding as a suffix; "" if unknown."""
     return f" ({finding.where})" if finding.where else ""
 
 
@@ -89,7 +89,7 @@ def fix(result: CheckResult) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A length of time: "0.2 s", "3 min 7 s"."""
+    """A duration in words: "0.2 s", "3 min 7 s"."""
     if seconds < 99.95:
         return msg("{seconds:.1f} s", max(seconds, 0))
     return msg("{seconds} min {seconds2} s", round(seconds) // 60, round(seconds) % 60)
@@ -104,7 +104,7 @@ def counted(report: Report) -> str:
 
 
 def _mode(report: Report) -> str:
-    """How deploy.sh was kept from the machine in its dry run; "" without one."""
+    """The sandbox mode of the dry run; "" without one."""
     mode = plain(str(report.provenance.get("sandbox") or ""))
     return _MODES.get(mode, mode)
 
@@ -121,7 +121,7 @@ def counted_of(report: Report, stage: Stage) -> str:
 
 
 def named_warnings(report: Report) -> str:
-    """The checks that warned, to be put behind a headline: "; 1 warning: plan/host"; "" if none did."""
+    """The checks that warned, as a suffix of a headline: "; 1 warning: plan/host"; "" if none did."""
     warned = [result.id for result in report.results if result.outcome is Outcome.WARN and not is_summary(result)]
     return (
         plural("; {n} warning: {listed}", "; {n} warnings: {listed}", len(warned), len(warned), _listed(warned))
@@ -131,31 +131,31 @@ def named_warnings(report: Report) -> str:
 
 
 def is_wrong(result: CheckResult) -> bool:
-    """Whether a person has to read a result: neither a pass nor a skip, nor a sum of results that are shown."""
+    """Whether a person has to read a result: neither a pass nor a skip, nor a summary of other results."""
     grave = result.outcome in {Outcome.FAIL, Outcome.ERROR, Outcome.WARN} or not result.settled
     return grave and not is_summary(result)
 
 
 def is_summary(result: CheckResult) -> bool:
-    """Whether all that a result finds is the outcome of other checks."""
+    """Whether a result only sums up the outcomes of other checks."""
     return bool(result.findings) and all("sums_up" in finding.evidence for finding in result.findings)
 
 
 def gravity(result: CheckResult) -> int:
-    """A number to sort by: warnings first, failures last."""
+    """A sort key: warnings first, failures last."""
     if result.outcome is Outcome.WARN:
         return 0
     return 2 if result.outcome in {Outcome.FAIL, Outcome.ERROR} else 1
 
 
 def tone(result: CheckResult) -> str:
-    """The outcome; "open" for a check that came to no end that counts: neither settled nor graver than that."""
+    """The outcome; "open" for an unsettled check that neither failed nor had an error."""
     is_open = not result.settled and result.outcome not in {Outcome.FAIL, Outcome.ERROR}
     return "open" if is_open else result.outcome.value
 
 
 def said(result: CheckResult) -> str:
-    """How a check ended, in words."""
+    """The end of a check, in words."""
     return BY_TONE[tone(result)]
 
 
@@ -193,7 +193,7 @@ def labelled_headline(report: Report) -> tuple[str, str]:
 
 
 def _for_service(report: Report) -> str:
-    """Whose rules judged, if they are not the public page's; "" otherwise."""
+    """The service whose rules apply, unless it is the public page's; "" otherwise."""
     service = report.provenance.get("service")
     if not isinstance(service, dict):
         return ""
@@ -226,7 +226,7 @@ def _inconclusive(report: Report) -> str:
 
 
 def _ready(report: Report) -> str:
-    """For which task, as far as it was asked, and without what was skipped on request."""
+    """The ready verdict with its task, the extent of the run, and the checks skipped on request."""
     if report.asked == Stage.RUNNER.value:
         return msg("ready: this machine can run adapters")
     task = report.provenance.get("task")
@@ -244,7 +244,7 @@ def _ready(report: Report) -> str:
 
 
 def next_step(report: Report) -> str:
-    """The one thing to do next."""
+    """The single next step."""
     for wanted in (Outcome.FAIL, Outcome.ERROR):
         for result in report.results:
             if result.outcome is wanted:
@@ -270,7 +270,7 @@ def _when_ready(report: Report) -> str:
 
 
 def _placed_fix(result: CheckResult) -> str:
-    """The first line of the most severe repair, after its file and line if it has one; "" if there is none."""
+    """The first line of the most severe repair, after its file and line if known; "" without a repair."""
     for finding in findings(result):
         if finding.fix:
             where = finding.where if _PLACE.fullmatch(finding.where) else ""
@@ -279,7 +279,7 @@ def _placed_fix(result: CheckResult) -> str:
 
 
 def _first_line(text: str) -> str:
-    """A message of one line stays one; of several lines, the first one is text."""
+    """A one-line message stays a message; of several lines, the first is plain text."""
     return text.split("\n", maxsplit=1)[0] if "\n" in text else text
 
 
