@@ -79,6 +79,6 @@ def _command(command: str, properties: dict[str, str], text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape a text. A zero-width character breaks the older form of commands, which runners read anywhere in a line."""
+    """Escape a text; a zero-width character breaks the older form of commands, which runners read anywhere."""
     plain = words.plain(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     return plain.replace("##[", "##\u2060[")
