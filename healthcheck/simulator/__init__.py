@@ -1,7 +1,7 @@
-"""A simulated endpoint with a known accuracy and chosen faults, labelled as simulated wherever it shows.
+"""A simulated endpoint with a known accuracy and chosen faults, always labelled as simulated.
 
-It is for tests, for the demonstration without an engine, and for trying things out; it never takes the place of a
-measurement of a model.
+It is for tests, for the demonstration without an engine, and for experiments; it never replaces a measurement of a
+model.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["DEFAULT_ACCURACY", "DIALECTS", "FAULTS", "Behaviour", "Manner", "Sim
 
 
 def __getattr__(name: str) -> type[Simulator]:
-    """The server, imported where it is used: asyncio takes longer than the names that `--help` lists."""
+    """Import the server on first use: importing asyncio is too slow for the names that `--help` lists."""
     if name != "Simulator":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from healthcheck.simulator.server import Simulator  # noqa: PLC0415

@@ -5,14 +5,14 @@ from __future__ import annotations
 from healthcheck.stages.probe.problems import FAMILIES, TIERS, generate
 
 _SEEN = frozenset({"pictures", "signs"})
-"""Families whose questions lie in the pictures: in words, each tier asks a handful."""
+"""Families whose questions are in the pictures: in words, each tier has only a few questions."""
 _ENOUGH_SEEN = 40
 
 
 def known(*, seed: int, count: int, families: tuple[str, ...] = tuple(FAMILIES)) -> dict[str, tuple[str, str]]:
     """Question → (answer, tier) of the first `count` problems of each family and tier.
 
-    No more pictures are drawn than it takes to meet each question about one: they take most of the time.
+    Draws only as many pictures as it takes to meet each of their questions, since drawing takes most of the time.
     """
     return {
         problem.question: (problem.answer, problem.tier)

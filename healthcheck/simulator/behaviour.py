@@ -1,4 +1,4 @@
-"""How a simulated endpoint behaves: a record, nothing more."""
+"""The record of a simulated endpoint's behaviour."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ class Behaviour:
 
     Attributes:
         model: the served model name.
-        dialect: whose habits on the wire (`dialects.DIALECTS`).
-        manner: how the model talks; every manner is honest.
+        dialect: the server whose wire format is used (`dialects.DIALECTS`).
+        manner: the model's style; every manner is honest.
         faults: names of faults (`catalogue.FAULTS`), applied in order.
         seed: two simulators with the same seed give the same answers to the same requests in the same order.
         answers: question → right answer; the question is found as the last user message or within it.
-        labels: question → tier, for `accuracy`; a question without one is of the tier "medium".
+        labels: question → tier, for `accuracy`; the default is "medium".
         accuracy: tier → probability that a sample is right.
-        correlation: of two samples of one problem being right, 0 independent to 1 all alike.
-        solver: one of `solvers.SOLVERS` in place of accuracy and correlation; "" for those.
+        correlation: of two samples of one problem being right, from 0 (independent) to 1 (equal).
+        solver: one of `solvers.SOLVERS`, which replaces accuracy and correlation; "" for none.
         tokens_per_second: pace of each stream; 0 writes an answer in one go.
         first_token_s: seconds before the first token.
-        slots: how many requests are served concurrently, the others wait; 0 serves all.
-        answer_tokens: about how many tokens an answer has.
-        context_tokens: the context length; a longer request is refused with status 400, as vLLM does.
-        competent: repeats a code word of the prompt; otherwise the model answers nonsense to everything.
-        tokenizer: how it counts prompts, limits and the pieces of a stream.
+        slots: the most concurrent requests, the others wait; 0 for no limit.
+        answer_tokens: the approximate number of tokens of an answer.
+        context_tokens: the context length; longer requests are refused with status 400, as in vLLM.
+        competent: whether the model repeats a code word of the prompt; if not, it answers only nonsense.
+        tokenizer: for prompts, limits and the pieces of a stream.
     """
 
     model: str = "simulated"

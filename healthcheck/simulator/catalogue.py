@@ -17,7 +17,7 @@ def _fault(name: str, check: str, text: str, **joints: object) -> Fault:
 
 
 def _kernel(name: str, check: str, text: str, **joints: object) -> Fault:
-    """One that /v1/completions alone has, and `npu-adapter numerics` finds."""
+    """A fault of /v1/completions alone, which `npu-adapter numerics` finds."""
     return Fault(name=name, check=f"numerics/{check}", text=Message(text), **joints)  # type: ignore[arg-type]
 
 
@@ -159,7 +159,7 @@ NUMBERED: dict[str, str] = {
 
 
 def named(name: str) -> Fault | None:
-    """The fault of this name, None if there is none. `NUMBERED` have their number in it."""
+    """The fault of this name, None if there is none. Names in `NUMBERED` contain a number."""
     if name in FAULTS or not (found := _NUMBERED.fullmatch(name)):
         return FAULTS.get(name)
     kind, number = found.group(1), int(found.group(2))

@@ -1,6 +1,6 @@
 """/v1/completions and /tokenize of the simulated endpoint, with honest log-probabilities.
 
-Its model is another one than that of the chat: it continues token ids, and every token before changes what comes.
+The model differs from that of the chat: it continues token ids, and every earlier token changes the result.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_BLOCKS = 200_000
 
 @dataclass(slots=True)
 class _Flight:
-    """A request that is being answered, and the most that were beside it."""
+    """A request in progress, and the largest number of concurrent ones."""
 
     many: bool
     batch: int = 0
@@ -47,7 +47,7 @@ class _Token:
 
 @dataclass(slots=True)
 class Completions:
-    """The model with its prefix cache, and the requests that it serves."""
+    """The model with its prefix cache, and its requests in progress."""
 
     behaviour: Behaviour
     faults: Sequence[Fault]
@@ -61,7 +61,7 @@ class Completions:
     async def answer(self, request: Request, gone: Callable[[], bool]) -> Reply:
         """The whole answer to a request at one of the two paths; a stream is sent in one piece.
 
-        `gone` says whether the client has left, which ends a completion.
+        `gone` tells whether the client has left, which ends a completion.
         """
         body = request.body if request.method == "POST" else None
         if body is None or body.get("model", self.name) != self.name:
@@ -79,7 +79,7 @@ class Completions:
         return reply(200, {"count": len(ids), "max_model_len": self.behaviour.context_tokens, "tokens": ids})
 
     def _problem(self, request: Request) -> str:
-        """Why a request is refused, in vLLM's words; "" if it is not."""
+        """Why a request is refused, in vLLM's words, or ""."""
         most, limit = int(request.number_of("logprobs", 0)), self.behaviour.context_tokens
         if most > MOST_LOGPROBS:
             return f"Requested sample logprobs of {most}, which is greater than max allowed: {MOST_LOGPROBS}"
@@ -126,7 +126,7 @@ class Completions:
 
     @contextmanager
     def _serving(self, prompts: int, tokens: int) -> Iterator[_Flight]:
-        """Register a request while it lasts; all that are served see each other."""
+        """Register a request for its duration; all registered requests count each other."""
         own = [_Flight(many=tokens > _MANY_TOKENS) for _ in range(prompts)]
         self._flights += own
         short = sum(not flight.many for flight in self._flights)
@@ -172,7 +172,7 @@ class Completions:
         )[0]
 
     def _cached(self, prompt: Sequence[int], salt: str) -> int:
-        """Tokens of the prompt that were asked before with this salt, in whole blocks; then all its blocks are."""
+        """The number of cached prompt tokens with this salt, in whole blocks; then caches them all."""
         found, chain, known = 0, hash(salt), True
         for start in range(0, len(prompt) - BLOCK + 1, BLOCK):
             chain = hash((chain, *prompt[start : start + BLOCK]))

@@ -1,7 +1,7 @@
-"""The dialects of real servers: from a generation to the blocks of an event stream, or to a plain body.
+"""The dialects of real servers: convert a generation to the blocks of an event stream, or to a plain body.
 
-Written after the streams that vLLM, SGLang, llama.cpp, transformers serve, TGI, LMDeploy and MindIE send, with the
-differences that a reader could trip over, and after what HTTP and server-sent events allow beside.
+Modelled on the streams of vLLM, SGLang, llama.cpp, transformers serve, TGI, LMDeploy and MindIE, with the
+differences that a reader could trip over, and on further forms that HTTP and server-sent events allow.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from healthcheck.core.records import JsonValue
 from healthcheck.simulator.generation import Generation
 
 MARK = "simulated"
-"""The system fingerprint of everything that is served here."""
+"""The system fingerprint of all responses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """One server's habits.
+    """The wire format of one server.
 
     Attributes:
         prefix: the text before the JSON of an event.
         blank: the blank line that ends an event.
-        role: "first" sends a chunk with the role alone; "every" repeats it in every delta; "joined" puts it
-            into the first delta with text.
-        finish: "chunk" sends finish_reason in a chunk of its own, "last" in the last chunk with text.
+        role: "first" sends a chunk with only the role; "every" repeats it in every delta; "joined" puts it into the
+            first delta with text.
+        finish: "chunk" sends finish_reason in a separate chunk, "last" in the last chunk with text.
         usage: "chunk" after the last choice, "finish" with finish_reason, "every" in every chunk, "none".
-        done: ends with `[DONE]`.
+        done: whether the stream ends with `[DONE]`.
         reasoning: the name of the field that carries reasoning, "" for a model without.
         group: tokens in one event.
         framing: "chunked", or "close" if the end of the connection ends the body.
-        cut: how the bytes of a stream are written: "event" each event, "bytes" a few bytes at a time whatever
-            they are, "packed" many events at once.
-        comments: there is a comment before the first event and between events.
-        any_model: the model name of a request is not looked at.
-        logprobs: log-probabilities are sent on request.
-        takes_zero: temperature 0 is taken; some servers want it strictly positive.
-        completions: there are /v1/completions and /tokenize too.
+        cut: how the bytes of a stream are written: "event" each event, "bytes" a few bytes at a time, "packed" many
+            events at once.
+        comments: whether there are comments before the first event and between events.
+        any_model: whether the model name of a request is ignored.
+        logprobs: whether log-probabilities are sent on request.
+        takes_zero: whether temperature 0 is accepted; some servers require a positive one.
+        completions: whether /v1/completions and /tokenize exist, too.
     """
 
     name: str
@@ -93,7 +93,7 @@ DIALECTS: dict[str, Dialect] = {
 def blocks(
     generation: Generation, dialect: Dialect, *, identity: str, model: str, logprobs: bool = False
 ) -> tuple[list[str], list[str]]:
-    """The events of a streamed answer without their blank lines: those with text, then those after it."""
+    """The events of a streamed answer without their blank lines: those with text, then those after the text."""
 
     def event(*choices: JsonValue) -> dict[str, JsonValue]:
         return {
@@ -121,7 +121,7 @@ def blocks(
 
 
 def _told(generation: Generation, dialect: Dialect, *, logprobs: bool) -> Iterator[dict[str, JsonValue]]:
-    """The choices that carry the text; the last one says why it ended where the dialect has it so."""
+    """The choices with text; the last one has finish_reason if the dialect puts it there."""
     groups = list(_groups(generation, dialect))
     for index, (field, start, tokens) in enumerate(groups):
         role = {"role": "assistant"} if dialect.role == "every" or (dialect.role == "joined" and not index) else {}
@@ -135,7 +135,7 @@ def _told(generation: Generation, dialect: Dialect, *, logprobs: bool) -> Iterat
 def plain(
     generation: Generation, dialect: Dialect, *, identity: str, model: str, logprobs: bool
 ) -> dict[str, JsonValue]:
-    """The body of an answer that was not asked for as a stream."""
+    """The body of a plain answer."""
     message: dict[str, JsonValue] = {"role": "assistant", "content": generation.text}
     if generation.reasoning:
         message[dialect.reasoning or "reasoning_content"] = "".join(generation.reasoning)
@@ -149,7 +149,6 @@ def plain(
 
 
 def usage_of(generation: Generation) -> dict[str, JsonValue]:
-    """The usage object of an answer."""
     completion = generation.completion_tokens
     return {
         "prompt_tokens": generation.prompt_tokens,
@@ -159,7 +158,7 @@ def usage_of(generation: Generation) -> dict[str, JsonValue]:
 
 
 def _groups(generation: Generation, dialect: Dialect) -> Iterator[tuple[str, int, tuple[str, ...]]]:
-    """The tokens of each event: the field that carries them, the number of the first one, and their texts."""
+    """The tokens of each event: their field, the index of the first one, and their texts."""
     before = 0
     for field, tokens in (
         (dialect.reasoning or "reasoning_content", generation.reasoning),

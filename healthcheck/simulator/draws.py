@@ -1,4 +1,4 @@
-"""Draws that are fixed by a key: the simulated model has no other chance."""
+"""Random draws that are fixed by a key, the simulated model's only randomness."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The faults that a simulated endpoint can be given, each with the check that it trips.
+"""The faults of a simulated endpoint, each with the check that it fails.
 
 A fault refuses a request, never answers it, or changes the request, the completion or the bytes of the stream. The
-server knows these five places, and no fault by its name.
+server knows these five hooks, and no fault by its name.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class ServerState:
     """The state that a simulated server keeps between requests. Only faults use it.
 
     Attributes:
-        stuck: no chat request is answered any more.
-        concurrent: how many chat requests are being answered now.
+        stuck: whether chat requests are no longer answered.
+        concurrent: the number of chat requests in progress.
         history: the latest messages of all clients.
         in_progress: the current generations, the oldest first.
         random: for faults that occur at random.
@@ -42,7 +42,7 @@ class ServerState:
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Count one chat request while it lasts."""
+        """Count one chat request for its duration."""
         self.concurrent += 1
         try:
             yield
@@ -51,7 +51,7 @@ class ServerState:
 
     @contextmanager
     def generating(self, generation: Generation) -> Iterator[None]:
-        """Register one generation while it lasts."""
+        """Register one generation for its duration."""
         self.in_progress.append(generation)
         try:
             yield
@@ -76,13 +76,13 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
-    """The blocks of a stream, blank lines included.
+    """The blocks of a stream, including blank lines.
 
     Attributes:
         begun: blocks with text, one after another at the model's pace.
         ended: blocks after the text.
-        burst: everything is held back and sent at the end.
-        broken: the connection is cut instead of the body being ended.
+        burst: whether everything is held back and sent at the end.
+        broken: whether the connection is cut before the end of the body.
     """
 
     begun: tuple[bytes, ...]
@@ -96,22 +96,22 @@ class Fault:
     """A named fault.
 
     Attributes:
-        check: the id of the check that it trips.
+        check: the id of the check that it fails.
         text: what is wrong, in words.
-        warns: the check warns; with the other faults it fails.
+        warns: whether the check only warns.
         pause_s: seconds before the first byte of each answer, so that requests overlap.
         step_s: the least seconds for each token.
-        deaf: nothing is ever answered, on no path.
-        dies_after: how many chat requests are answered before the server ends; None if it does not.
-        sticks_after: "disconnect" or "problem": no chat request is answered after the first of them.
+        deaf: whether no path ever answers.
+        dies_after: the number of answered chat requests after which the server ends; None if it does not.
+        sticks_after: "disconnect" or "problem": after the first of them, no chat request is answered.
         serves: the served model name, if it is not the right one.
         malformed: the status of the answer to a body that is not a chat request.
-        streams: `stream: true` is obeyed.
-        stalls: a stream stops in its middle, and the connection stays open.
-        content_type: of streams, in place of the dialect's.
-        counts_all: usage counts the prompt as it was sent, however it was changed.
-        with_field: the stream is changed only where the request has this field.
-        refuse: the response to a request that is refused.
+        streams: whether `stream: true` is obeyed.
+        stalls: whether a stream stops in its middle, with the connection open.
+        content_type: of streams, instead of the dialect's.
+        counts_all: whether usage counts the prompt as sent, however it was changed.
+        with_field: the stream is changed only if the request has this field.
+        refuse: the response to a refused request.
         hangs: whether a chat request is never answered.
         on_request: changes the request before the model gets it.
         on_generation: changes the completion.
@@ -146,7 +146,7 @@ class Fault:
 
 
 def reply(status: int, body: object = None, **headers: str) -> Reply:
-    """A JSON response, by default what FastAPI says of its status."""
+    """A JSON response, by default FastAPI's body for the status."""
     if body is None:
         body = {"detail": HTTPStatus(status).phrase}
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -159,5 +159,5 @@ def refusal(status: int, message: str) -> Reply:
 
 
 def with_fields(request: Request, **fields: JsonValue) -> Request:
-    """The request with other fields."""
+    """A copy of the request with other fields."""
     return replace(request, body={**(request.body or {}), **fields})

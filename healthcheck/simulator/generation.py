@@ -1,4 +1,4 @@
-"""What the simulated model generates for one request."""
+"""The simulated model's result for one request."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Generation:
 
     @property
     def length(self) -> int:
-        """The number of generated tokens, with those of the reasoning."""
+        """The number of generated tokens, including those of the reasoning."""
         return len(self.reasoning) + len(self.tokens)
 
     @property
@@ -48,7 +48,7 @@ class Generation:
 
 
 def truncated(generation: Generation, limit: int, finish: str) -> Generation:
-    """The first `limit` tokens, those of the reasoning first."""
+    """The first `limit` tokens, starting with those of the reasoning."""
     reasoning = generation.reasoning[:limit]
     return replace(
         generation, reasoning=reasoning, tokens=generation.tokens[: limit - len(reasoning)], finish=finish

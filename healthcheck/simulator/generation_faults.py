@@ -1,4 +1,4 @@
-"""Faults of generations: completions that are cut, spoilt, or mixed with those of other requests."""
+"""Faults of generations: completions that are cut, corrupted, or mixed with those of other requests."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def runs_on(generation: Generation, _: Request) -> Generation:
 
 
 def less_the_prompt(generation: Generation, request: Request) -> Generation:
-    """max_tokens limits prompt and completion together; neither usage nor finish_reason shows it."""
+    """Limit prompt and completion together to max_tokens; neither usage nor finish_reason shows it."""
     room = max(1, request.limit - request.prompt_tokens)
     if generation.length <= room:
         return generation
@@ -61,7 +61,7 @@ def exclaims(generation: Generation, request: Request) -> Generation:
 
 
 def loops(generation: Generation, request: Request) -> Generation:
-    """Some tens of healthy tokens, then one phrase up to the limit."""
+    """A few dozen healthy tokens, then one phrase up to the limit."""
     own = (*generation.reasoning, *generation.tokens)
     sound = _SOUND_TOKENS + hashlib.blake2b("".join(own).encode(), digest_size=1).digest()[0] % _SOUND_TOKENS
     thoughts, text = generation.reasoning[:sound], generation.tokens[: max(0, sound - len(generation.reasoning))]
@@ -84,7 +84,7 @@ def anothers(generation: Generation, state: ServerState) -> Generation:
 
 
 def mixed(generation: Generation, state: ServerState) -> Generation:
-    """Single tokens of another generation are inserted."""
+    """Insert single tokens of another generation."""
     other = state.neighbour(generation)
     source = (*other.reasoning, *other.tokens) if other else ()
 
@@ -96,7 +96,7 @@ def mixed(generation: Generation, state: ServerState) -> Generation:
 
 
 def swapped(generation: Generation, state: ServerState) -> Generation:
-    """Neighbouring tokens change places."""
+    """Swap neighbouring tokens."""
 
     def swap(tokens: list[str]) -> None:
         if len(tokens) > 1:
@@ -107,7 +107,7 @@ def swapped(generation: Generation, state: ServerState) -> Generation:
 
 
 def _struck(generation: Generation, strike: Callable[[list[str]], None]) -> Generation:
-    """Apply `strike` a few times to reasoning and to text; usage counts what the model generated."""
+    """Apply `strike` several times to reasoning and to text; usage counts the original tokens."""
     struck = []
     for tokens in (generation.reasoning, generation.tokens):
         changed = list(tokens)

@@ -1,4 +1,4 @@
-"""Faults of the kernels: log-probabilities that are wrong in one situation, and honest in all others."""
+"""Faults of kernels: log-probabilities that are wrong in one situation, and honest in all others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Logits = Sequence[float]
 
 
 def _garbled(situation: Callable[[Step], object], share: float = 1.0) -> Callable[[Logits, Step], Logits]:
-    """In a situation, logits of which another model has a share."""
+    """Logits that in one situation are mixed with those of another model."""
 
     def garble(values: Logits, step: Step) -> Logits:
         if not situation(step):
@@ -29,19 +29,19 @@ def _garbled(situation: Callable[[Step], object], share: float = 1.0) -> Callabl
 
 
 prefix_cache_garbles = _garbled(lambda step: step.cached)
-"""A prompt of which the cache has a part."""
+"""A prompt that is partly cached."""
 one_batch_size_garbles = _garbled(lambda step: step.batch == BATCH)
 chunked_prefill_garbles = _garbled(lambda step: step.decoding >= _NEIGHBOURS and step.prompt > LONG_PROMPT)
-"""A long prompt that comes while others decode."""
+"""A long prompt that arrives while others decode."""
 one_length_garbles = _garbled(lambda step: step.decoded and step.prompt in LENGTHS)
-"""Tokens that are decoded behind a prompt of one of these lengths."""
+"""Tokens decoded after a prompt of one of these lengths."""
 decode_drifts = _garbled(lambda step: step.decoded, _DRIFT)
-"""Decoded tokens, a little: more than rounding does, less than another answer takes."""
+"""Decoded tokens drift: more than by rounding, less than needed for another answer."""
 never_repeats = _garbled(lambda step: uniform(f"never/{step.request}") < _STRUCK_SHARE)
 """Every other request, at random."""
 streams_garble = _garbled(lambda step: step.streamed)
 
 
 def flat(values: Logits, _: Step) -> Logits:
-    """All tokens are equally likely."""
+    """Make all tokens equally likely."""
     return [0.0 for _ in values]

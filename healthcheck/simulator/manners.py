@@ -1,7 +1,7 @@
-"""Honest manners of models: thoughts before the answer, many words or few, echoes, refusals, another language.
+"""Honest manners of models: reasoning before the answer, many words or few, echoes, refusals, another language.
 
-A manner makes an answer out of what a plain model would say. What a check has learnt from plain models only does
-not hold for these, and every one of them is in order.
+A manner turns a plain model's answer into its own. Assumptions that hold for plain models only fail for these,
+although every one of them is healthy.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SENTENCE_WORDS = 14
 
 
 class Manner(enum.Enum):
-    """How a model talks, whatever the dialect of its server."""
+    """The style of a model, independent of its server's dialect."""
 
     PLAIN = "plain"
     THINKS = "thinks"
@@ -54,7 +54,7 @@ class Manner(enum.Enum):
 INCAPABLE = frozenset({Manner.ECHOES, Manner.REFUSES, Manner.CHINESE, Manner.WEAK})
 """Manners that never repeat a text on request."""
 TOKENWISE = frozenset({Manner.SURE, Manner.ECHOES, Manner.REFUSES, Manner.VERBOSE})
-"""Those of which temperature changes single tokens of what they are certain of."""
+"""Manners in which temperature changes single tokens of certain text."""
 TEXTS = {
     Manner.PLAIN: msg("answers in about thirty tokens, and repeats a text on request"),
     Manner.THINKS: msg("thousands of tokens of thoughts before each answer"),
@@ -71,7 +71,7 @@ TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of an answer, and whether the model is certain of it; every word of the rest is one of dozens."""
+    """A part of an answer, and whether the model is certain of it; other words are drawn from dozens."""
 
     text: str
     certain: bool = False
@@ -79,14 +79,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """The prompt of an answer, as a manner sees it.
+    """The prompt of an answer, prepared for a manner.
 
     Attributes:
-        draw: fixes what is drawn.
+        draw: the key of random draws.
         temperature: 0 for the likeliest tokens.
         last: the last user message.
-        word: the code word that it is asked for, "" for none.
-        result: the answer to a question that it knows, "" for none.
+        word: the requested code word, "" for none.
+        result: the answer to a known question, "" for none.
         copy: a line to repeat, "" for none.
         plain: the answer of a plain model.
     """
@@ -108,7 +108,7 @@ def answer(manner: Manner, turn: Turn) -> tuple[Part, ...]:
 
 
 def thoughts(manner: Manner, draw: str, most: int) -> tuple[Part, ...]:
-    """The reasoning before the answer, about at most `most` words; () for a model without."""
+    """The reasoning before the answer, about `most` words at most; () for a model without."""
     if manner is not Manner.THINKS:
         return ()
     count = min(most, _between(draw + "/thoughts", _THOUGHTS_WORDS))
@@ -123,9 +123,9 @@ def more(manner: Manner, key: str, count: int) -> str:
 
 
 def change(temperature: float) -> float:
-    """The probability that a token of which a model is certain becomes another one.
+    """The probability that a certain token becomes another one.
 
-    37 others share what is left at a distance of 11.6 below the likeliest: one in 3000 at temperature 1, one in
+    37 other tokens share the rest at a distance of 11.6 below the likeliest: one in 3000 at temperature 1, one in
     nine at temperature 2, none near 0.
     """
     if temperature <= 0:
@@ -158,7 +158,7 @@ def _echoes(turn: Turn) -> tuple[Part, ...]:
 
 
 def _refuses(turn: Turn) -> tuple[Part, ...]:
-    """The first refusal at temperature 0, mostly at 1, one of all at 2."""
+    """The first refusal at temperature 0, mostly at 1, any at 2."""
     first = _CANONICAL_SHARE * max(0.0, 2 - turn.temperature) if turn.temperature else 1.0
     first = min(1.0, first)
     place = 0

@@ -1,4 +1,4 @@
-"""The simulated model: from messages and sampling parameters to tokens, deterministic from a seed."""
+"""The simulated model: converts messages and sampling parameters to tokens, deterministic from a seed."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _Tokens = list[tuple[str, float]]
 
 
 class SimulatedModel:
-    """Generates completions. Its only state is how often each prompt came, so that samples differ.
+    """Generates completions. Its only state is the number of times each prompt came, so that samples differ.
 
     Args:
-        behaviour: what it knows and how it samples.
-        apart: reasoning has its own field; otherwise it is part of the text, in <think>…</think>.
+        behaviour: its knowledge and its sampling.
+        apart: whether reasoning has its own field or is part of the text, in <think>…</think>.
     """
 
     def __init__(self, behaviour: Behaviour, *, apart: bool = False) -> None:
@@ -61,7 +61,7 @@ class SimulatedModel:
             tokens += self._more(draw + "/on", room - len(tokens))
         said = self._sampled([*thoughts, *tokens][: request.limit + 1], temperature, draw)
         said = self._diverged(said, request, temperature, draw)
-        tail = 1e-4 * uniform(prompt)  # any change of the prompt shows in the log-probabilities
+        tail = 1e-4 * uniform(prompt)  # any change of the prompt changes the log-probabilities
         generation = Generation(
             reasoning=tuple(text for text, _ in said[: len(thoughts)]) if self._apart else (),
             tokens=tuple(text for text, _ in (said[len(thoughts) :] if self._apart else said)),
@@ -143,7 +143,7 @@ class SimulatedModel:
         return tokens
 
     def _more(self, key: str, count: int) -> _Tokens:
-        """`count` more tokens, as a model that must not stop generates them."""
+        """`count` more tokens of a model that must not stop."""
         words = count
         tokens: _Tokens = []
         while len(tokens) < count:
@@ -152,7 +152,7 @@ class SimulatedModel:
         return tokens[:count]
 
     def _sampled(self, tokens: _Tokens, temperature: float, draw: str) -> _Tokens:
-        """The tokens with some of the certain ones replaced, as the temperature has it."""
+        """The tokens with some certain ones replaced, depending on the temperature."""
         rate = manners.change(temperature)
         if self._behaviour.manner not in TOKENWISE or rate < _LEAST_CHANGE:
             return tokens
@@ -165,7 +165,7 @@ class SimulatedModel:
         ]
 
     def _diverged(self, tokens: _Tokens, request: Request, temperature: float, draw: str) -> _Tokens:
-        """The tokens with other words from some place on, as kernels that depend on the batch produce."""
+        """The tokens with other words from some place on, as from kernels that depend on the batch."""
         key = f"{draw}/beside/{request.concurrent}"
         variant = self._behaviour.manner is Manner.BATCH_VARIANT and temperature == 0 and request.concurrent > 0
         if not variant or not tokens or uniform(key) >= _DIVERGING_SHARE:

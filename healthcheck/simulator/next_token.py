@@ -1,4 +1,4 @@
-"""The simulated model behind /v1/completions: log-probabilities of the next token, from all tokens before it."""
+"""The simulated model of /v1/completions: log-probabilities of the next token, from all previous tokens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from healthcheck.simulator.draws import WORDS
 
 _SPREAD = 8.0
-"""Nats between the likeliest logit and the least likely one, at most."""
+"""The largest difference in nats between the likeliest and the least likely logit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,11 +19,11 @@ class Step:
     """The situation in which one token is computed.
 
     Attributes:
-        ids: all tokens before it; `decoded` of them are of the completion.
-        cached: tokens of the prompt that the prefix cache had.
-        batch: requests of few tokens that are served at the same time, this one included.
-        decoding: requests of many tokens that decode meanwhile.
-        streamed: the answer is a stream.
+        ids: all previous tokens; `decoded` of them belong to the completion.
+        cached: cached tokens of the prompt.
+        batch: concurrent requests of few tokens, including this one.
+        decoding: concurrent requests of many tokens that decode.
+        streamed: whether the answer is a stream.
         request: the number of the request.
     """
 
@@ -37,19 +37,19 @@ class Step:
 
     @property
     def prompt(self) -> int:
-        """Tokens of the prompt."""
+        """The number of prompt tokens."""
         return len(self.ids) - self.decoded
 
 
 class Vocabulary:
-    """Tokens and their ids: the words that the model says, then every piece of text that it was asked."""
+    """Tokens and their ids: the model's words, then every piece of text in requests."""
 
     def __init__(self) -> None:
         self._texts = [f" {word}" for word in WORDS]
         self._ids = {text: place for place, text in enumerate(self._texts)}
 
     def ids(self, pieces: Sequence[str]) -> list[int]:
-        """The ids of pieces of text; a new piece gets the next one."""
+        """The ids of pieces of text; a new piece gets the next id."""
         for piece in pieces:
             if piece not in self._ids:
                 self._ids[piece] = len(self._texts)
@@ -57,19 +57,19 @@ class Vocabulary:
         return [self._ids[piece] for piece in pieces]
 
     def text(self, token: int) -> str:
-        """The text of an id; of one that nobody was given, a replacement character."""
+        """The text of an id; a replacement character for an unassigned one."""
         return self._texts[token] if 0 <= token < len(self._texts) else "�"
 
 
 def logits(ids: Sequence[int], key: str = "") -> list[float]:
-    """A number for each word that the model can say; with a key, those of another model."""
+    """A logit for each of the model's words; with a key, those of another model."""
     seen = array("q", ids).tobytes()
     digest = hashlib.shake_128(key.encode() + seen).digest(len(WORDS))
     return [_SPREAD * (byte / 255) ** 2 for byte in digest]
 
 
 def logprobs(values: Sequence[float]) -> list[float]:
-    """Their log-probabilities at temperature 1."""
+    """The log-probabilities of logits at temperature 1."""
     top = max(values)
     total = top + math.log(sum(math.exp(value - top) for value in values))
     return [value - total for value in values]

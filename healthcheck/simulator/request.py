@@ -1,4 +1,4 @@
-"""A request as the simulated endpoint sees it: its messages, and how the model counts their tokens."""
+"""A request to the simulated endpoint: its messages, and their token counts."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def text_of(message: Mapping[str, JsonValue]) -> str:
 
 
 def with_text(message: Mapping[str, JsonValue], text: str) -> dict[str, JsonValue]:
-    """The message with another text, and with its pictures."""
+    """The message with another text and its own images."""
     content = message.get("content")
     pictures = [p for p in content if isinstance(p, dict) and "text" not in p] if isinstance(content, list) else []
     return {**message, "content": [*pictures, {"type": "text", "text": text}] if pictures else text}
 
 
 def images_of(message: Mapping[str, JsonValue]) -> tuple[str, ...]:
-    """The picture addresses of a message."""
+    """The image URLs of a message."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     urls = (part.get("image_url") for part in parts if isinstance(part, dict))
@@ -48,10 +48,10 @@ class Tokenizer(Protocol):
     """A tokenizer with its chat template. It does not count images: the endpoint does."""
 
     def pieces(self, text: str) -> tuple[str, ...]:
-        """The text in tokens; joined they give the text."""
+        """Split the text into tokens; joined, they are the text."""
 
     def prompt_tokens(self, messages: Sequence[Mapping[str, JsonValue]]) -> int:
-        """Tokens of the templated prompt, the generation prompt included.
+        """The number of tokens of the templated prompt, including the generation prompt.
 
         Raises:
             ValueError: the template refuses the conversation; the server answers 400.
@@ -60,7 +60,7 @@ class Tokenizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Words with the space before them; beyond ASCII, one character is one token. Four tokens around a message."""
+    """Words with the preceding space; beyond ASCII, each character is a token. Each message adds four tokens."""
 
     def pieces(self, text: str) -> tuple[str, ...]:
         return tuple(_TOKEN.findall(text))
@@ -78,9 +78,9 @@ class Request:
 
     Attributes:
         body: the JSON object of a POST; None if the bytes are not a JSON object.
-        number: how many chat requests came before it.
-        concurrent: how many other chat requests are being answered when it arrives.
-        tokenizer: how the model counts tokens.
+        number: the number of earlier chat requests.
+        concurrent: the number of other chat requests in progress at its arrival.
+        tokenizer: the model's tokenizer.
         kept_tokens: the length of a prompt that a fault has cut; None for a whole one.
     """
 
@@ -109,12 +109,12 @@ class Request:
 
     @property
     def limit(self) -> int:
-        """How many tokens the completion may have."""
+        """The most tokens of the completion."""
         return int(self.number_of("max_completion_tokens", self.number_of("max_tokens", DEFAULT_LIMIT)))
 
     @property
     def prompt_tokens(self) -> int:
-        """Tokens of the templated prompt with its pictures."""
+        """The number of tokens of the templated prompt, including images."""
         if self.kept_tokens is not None:
             return self.kept_tokens
         pictures = sum(len(images_of(message)) for message in self.messages)

@@ -1,4 +1,4 @@
-"""Faults of the way in: requests that are refused, and requests that reach the model changed."""
+"""Faults of requests: they are refused, or reach the model changed."""
 
 from __future__ import annotations
 
@@ -15,34 +15,33 @@ MOST_TOKENS = 4096
 
 
 def chat(request: Request) -> bool:
-    """Whether this is a chat request."""
     return request.path.endswith("/chat/completions")
 
 
 def _answered(answer: Reply, asked: Callable[[Request], object]) -> Callable[[Request], Reply | None]:
-    """This response to the requests of which something holds."""
+    """Give this response to requests with a certain property."""
     return lambda request: answer if asked(request) else None
 
 
 def at_chat(status: int, body: object = None, **headers: str) -> Callable[[Request], Reply | None]:
-    """This response to every chat request."""
+    """Give this response to every chat request."""
     return _answered(reply(status, body, **headers), chat)
 
 
 def at_models(status: int, body: object = None) -> Callable[[Request], Reply | None]:
-    """This response to every request for the list of models."""
+    """Give this response to every request for the model list."""
     return _answered(reply(status, body), lambda request: request.path.endswith("/models"))
 
 
 def sets(**fields: JsonValue) -> Callable[[Request, ServerState], Request]:
-    """Every request with these fields instead of its own."""
+    """Replace these fields of every request."""
     return lambda request, _: with_fields(request, **fields)
 
 
 def _with_messages(
     edited: Callable[[Request], list[dict[str, JsonValue]]],
 ) -> Callable[[Request, ServerState], Request]:
-    """Every request with other messages."""
+    """Replace the messages of every request."""
     return lambda request, _: with_fields(request, messages=list[JsonValue](edited(request)))
 
 
@@ -88,18 +87,18 @@ def tail_only(request: Request, _: ServerState) -> Request:
 
 
 def halved(request: Request, _: ServerState) -> Request:
-    """Long prompts keep their last half."""
+    """Keep only the last half of long prompts."""
     whole = request.prompt_tokens
     return _last(request, whole - whole // 2) if whole > LONG_TOKENS else request
 
 
 def last_tokens(request: Request, _: ServerState) -> Request:
-    """At most the last MOST_TOKENS tokens."""
+    """Keep at most the last MOST_TOKENS tokens."""
     return _last(request, MOST_TOKENS) if request.prompt_tokens > MOST_TOKENS else request
 
 
 def without_middle(request: Request, _: ServerState) -> Request:
-    """Long prompts lose their middle third."""
+    """Remove the middle third of long prompts."""
     whole = request.prompt_tokens
     if whole <= LONG_TOKENS:
         return request
@@ -114,7 +113,7 @@ def _last(request: Request, most: int) -> Request:
 
 
 def _keeping(request: Request, kept: Callable[[int], bool], tokens: int) -> Request:
-    """The request with the text of the kept places only; the template's own tokens come before all of it."""
+    """The request with the text of the kept places only; the template's own tokens count as before the text."""
     pieces = [request.tokenizer.pieces(text_of(message)) for message in request.messages]
     place = request.prompt_tokens - sum(map(len, pieces))
     messages: list[JsonValue] = []
@@ -126,7 +125,7 @@ def _keeping(request: Request, kept: Callable[[int], bool], tokens: int) -> Requ
 
 
 def after_everybody(request: Request, state: ServerState) -> Request:
-    """The request with the messages of all earlier requests before its own."""
+    """Prepend the messages of all earlier requests."""
     own = [dict(m) for m in request.messages]
     before = list(state.history)
     state.history.extend(own)
@@ -142,5 +141,5 @@ def hangs_when_stuck(request: Request, state: ServerState) -> bool:
 
 
 def hangs_at(number: int) -> Callable[[Request, ServerState], bool]:
-    """Whether it is the chat request of this number, counted from 1."""
+    """Whether this is the chat request with this number, counted from 1."""
     return lambda request, _: request.number == number - 1

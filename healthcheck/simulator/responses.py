@@ -1,4 +1,4 @@
-"""How the simulated endpoint writes a response: heads, whole bodies, and bodies in pieces."""
+"""Writes the responses of the simulated endpoint: heads, whole bodies, and bodies in pieces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from healthcheck.simulator.faults import Reply
 
 _CUT_BYTES = 7
 _GZIP = 31
-"""zlib's name for its window of 32 KiB in a gzip frame."""
+"""The wbits value of zlib for a window of 32 KiB in a gzip frame."""
 
 
 class BodyWriter:
@@ -32,7 +32,7 @@ class BodyWriter:
         await self._writer.drain()
 
     async def write(self, data: bytes) -> None:
-        """Write some of it, in pieces as small as `cut` says."""
+        """Write a part of the body, in small pieces if `cut` is "bytes"."""
         if self._zip:
             data = self._zip.compress(data) + self._zip.flush(zlib.Z_SYNC_FLUSH)
         if self._cut != "bytes":

@@ -1,4 +1,4 @@
-"""The simulated endpoint: a small HTTP/1.1 server on raw bytes, which can be split, held and cut at will."""
+"""The simulated endpoint: a small HTTP/1.1 server on raw bytes, which faults can split, delay and cut."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FOR_EVER_S = 3600
 
 
 class Simulator:
-    """A simulated endpoint in a thread of its own; a context manager.
+    """A context manager that runs a simulated endpoint in a thread.
 
         with Simulator(Behaviour(model="m")) as simulator:
             requests.get(simulator.url + "/v1/models")
@@ -73,7 +73,7 @@ class Simulator:
 
     @property
     def alive(self) -> bool:
-        """Whether it still serves: a fault can make it die."""
+        """Whether it still serves: a fault can end it."""
         return self._thread.is_alive()
 
     def __enter__(self) -> Simulator:  # noqa: PYI034 - typing.Self is not in Python 3.10
@@ -91,7 +91,7 @@ class Simulator:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self.alive:
-            with contextlib.suppress(RuntimeError):  # it died between the two lines
+            with contextlib.suppress(RuntimeError):  # it ended between the two lines
                 self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
 
@@ -137,7 +137,7 @@ class _Service:
         self._connections: dict[asyncio.Task[None], socket.socket] = {}
 
     def accept(self, listener: socket.socket) -> None:
-        """Take one connection. asyncio's own ways lose what they accept at the moment they are cancelled."""
+        """Accept one connection. asyncio's own functions lose connections if they are cancelled during accept."""
         try:
             accepted, _ = listener.accept()
         except (BlockingIOError, ConnectionError):
@@ -156,7 +156,7 @@ class _Service:
         await asyncio.sleep(0)  # lets the transports close their sockets
 
     async def _connection(self, accepted: socket.socket) -> None:
-        """Answer the requests of one connection, one after another."""
+        """Answer the requests of one connection in turn."""
         reader, writer = await asyncio.open_connection(sock=accepted, limit=MAX_HEAD_BYTES)
         try:
             while request := await self._read(reader, writer):
@@ -198,7 +198,7 @@ class _Service:
         )
 
     async def _answer(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Answer one request; returns whether the connection can be used again."""
+        """Answer one request; returns whether the connection can be reused."""
         if any(fault.deaf for fault in self._faults):
             await asyncio.sleep(_FOR_EVER_S)
         refused = next((r for f in self._faults if f.refuse and (r := f.refuse(request))), None)
@@ -353,7 +353,7 @@ class _Service:
 
 
 def _is_chat(body: Mapping[str, JsonValue]) -> bool:
-    """Whether it has messages, each with a role, as every server wants it."""
+    """Whether the body has messages, each with a role, as every server requires."""
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         return False

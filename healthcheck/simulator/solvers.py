@@ -1,12 +1,12 @@
-"""Four solvers of known behaviour, after "Evaluating pass@k, and what it doesn't tell you".
+"""Four solvers with known behaviour, after "Evaluating pass@k, and what it doesn't tell you".
 
-Each is a pure function of the problem and of the sample's number, so that a whole experiment is fixed by its seed.
+Each is a pure function of the problem and the sample's number, so that the seed determines a whole experiment.
 
 regex   takes the first two numbers and guesses one operation from a keyword: deterministic.
 parser  runs the canonical program; on hard problems it misreads a step in every second sample.
 iid     right with probability .85, .70, .55 on easy, medium, hard: independent samples.
 sticky  the same, but after a wrong sample the next one repeats that answer with probability one half. The text says
-        "if the first sample was wrong"; of both readings only this one gives its printed pass@1.
+        "if the first sample was wrong"; only this reading gives its printed pass@1.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FEWER = re.compile(r"gives away|loses|sells|uses")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """One sample of a problem, with the right answer and the tier of the problem; samples count from 0."""
+    """One sample of a problem, with the problem's right answer and tier; samples count from 0."""
 
     question: str
     right: str
@@ -35,7 +35,7 @@ class Query:
     seed: int
 
     def uniform(self, *what: object) -> float:
-        """A number in [0, 1) that is fixed by the seed, the question and what it is drawn for."""
+        """A number in [0, 1) that depends only on the seed, the question and its purpose."""
         return uniform("/".join(map(str, (self.seed, self.question, *what))))
 
 
@@ -56,7 +56,7 @@ def iid(query: Query) -> str:
 
 
 def sticky(query: Query) -> str:
-    """Retraces the samples before this one: no state, whatever the order of requests."""
+    """Repeats the earlier samples: without state, in any order of requests."""
     said = _drawn(query, 0)
     for sample in range(1, query.sample + 1):
         stays = said != query.right and query.uniform(sample, "stays") < REPEAT

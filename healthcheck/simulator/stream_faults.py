@@ -1,4 +1,4 @@
-"""Faults of the way out: event streams that are broken, cut or spoilt."""
+"""Faults of responses: event streams that are broken, cut or corrupted."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Spoil = Callable[[Stream], Stream]
 
 
 def _blocks(edit: Callable[[bytes], bytes]) -> Spoil:
-    """Every block of the answer edited; those that end the stream stay."""
+    """Edit every block of the answer, except those that end the stream."""
     return lambda stream: replace(stream, begun=tuple(map(edit, stream.begun)))
 
 
 def _events(edit: Callable[[Event], Event]) -> Spoil:
-    """Every JSON event edited."""
+    """Edit every JSON event."""
 
     def in_block(block: bytes) -> bytes:
         body = block.strip()
@@ -36,7 +36,7 @@ def _events(edit: Callable[[Event], Event]) -> Spoil:
 
 
 def _choices(edit: Callable[[Event], None]) -> Spoil:
-    """Every choice of every event changed."""
+    """Change every choice of every event."""
 
     def in_event(event: Event) -> Event:
         choices = event.get("choices")
@@ -49,7 +49,7 @@ def _choices(edit: Callable[[Event], None]) -> Spoil:
 
 
 def _texts(edit: Callable[[str], str]) -> Spoil:
-    """The text of every delta edited."""
+    """Edit the text of every delta."""
 
     def in_choice(choice: Event) -> None:
         delta = choice.get("delta")
@@ -75,7 +75,7 @@ ascii_only = _texts(lambda text: "".join(filter(str.isascii, text)))
 
 
 def _in_two_tokens(char: str) -> bool:
-    """Whether a character is a rare one: emoji, and each third Chinese one."""
+    """Whether a character counts as rare: emoji, and every third Chinese one."""
     return ord(char) > 0xFFFF or (ord(char) > 0x2000 and ord(char) % 3 == 0)
 
 
