@@ -57,6 +57,9 @@ _SHELL_SAYS = re.compile(
     r"unbound variable|readonly variable|parameter (?:not set|null)|is not set|[\w./-]{0,80}\.sh: (?:line )?\d+: "
 )
 """Follows the name of a variable: "HF_TOKEN: unbound variable"."""
+_SHELL_TELLS = re.compile(r"sh: (?:line )?\d+: \Z")
+"""Precedes the name of a variable whose own message follows: "deploy.sh: line 2: HF_TOKEN: set it first"."""
+_SENTENCE = re.compile(r"[A-Za-z]+ [A-Za-z]")
 
 
 def beginning(text: str, limit: int) -> str:
@@ -96,29 +99,37 @@ def _secret_behind(pair: re.Match[str]) -> tuple[int, int]:
     """The span of the secret after a name; (0, 0) if there is none."""
     pattern = _QUOTED[pair["quote"]] if pair["quote"] else _LISTED if pair["list"] else _BARE
     begins = pattern.match(pair.string, pair.end(), pair.end() + _TELLING_BEGINNING)
-    value = pattern.match(pair.string, pair.end()) if begins and _is_given(pair, begins[0]) else None
+    if begins is None or _is_spoken_of(pair, begins[0]):
+        return 0, 0
+    is_assigned = "=" in pair["sep"] and _WORD.fullmatch(pair["name"]) and not _NOTHING.fullmatch(begins[0])
+    value = pattern.match(pair.string, pair.end()) if is_assigned or _is_secret(pair["name"], begins[0]) else None
     return value.span() if value else (0, 0)
 
 
-def _is_given(pair: re.Match[str], word: str) -> bool:
-    """Whether the word after a name is its secret; a sentence or a shell may mention only the name."""
+def _is_spoken_of(pair: re.Match[str], word: str) -> bool:
+    """Whether a sentence or a shell mentions only the name, so that the next word is not its value."""
     name, separator = pair["name"], pair["sep"]
-    if _SHELL_SAYS.match(pair.string, pair.end()) or _NOTHING.fullmatch(word) or not says_secret(name):
-        return False
-    if "=" in separator:
+    if _SHELL_SAYS.match(pair.string, pair.end()):
         return True
-    is_option = name.startswith("-")
-    if is_option and separator.strip() != ":":
-        return not word.startswith("-") and word not in _PREPOSITIONS
-    if separator.isspace():
-        return False
-    return bool(_LIKELY.match(word)) or not (is_option or _WORD.fullmatch(name))
+    before = pair.string[max(0, pair.start() - 24) : pair.start()]
+    if separator.strip() == ":" and _SENTENCE.match(pair.string, pair.end()) and _SHELL_TELLS.search(before):
+        return True
+    if pair.string.endswith("${", 0, pair.start()) and word.startswith("?"):
+        return True
+    if not name.startswith("-"):
+        return separator.isspace()
+    if separator.strip() == ":":
+        return not _LIKELY.match(word)  # no command line has a colon there
+    return "=" not in separator and (word.startswith("-") or word in _PREPOSITIONS)
 
 
 def _is_secret(name: str, value: str) -> bool:
     """Whether the value of a variable or field with this name is a secret."""
-    is_word = _WORD.fullmatch(name) and not _LIKELY.match(value)
-    return says_secret(name) and not is_word and not _NOTHING.fullmatch(value)
+    if _NOTHING.fullmatch(value) or not says_secret(name):
+        return False
+    if name.lower() in {"pwd", "oldpwd"}:
+        return not value.startswith(("/", "~", "."))
+    return not _WORD.fullmatch(name) or _LIKELY.match(value) is not None
 
 
 def says_secret(name: str) -> bool:

@@ -42,11 +42,14 @@ READABLE = (
     "eos_token: <eos>, pad_token: '[PAD]', bos_token=begin_of_text_128000, 'image_token': 151655",
     "eos_token_id=151645 stop_token_ids=[151643]",
     "export HF_TOKEN=$HF_TOKEN OTHER_TOKEN='${HF_TOKEN}'",
-    "${HF_TOKEN:-} ${HF_TOKEN:-$OTHER} ${HF_TOKEN:=}",
+    "${HF_TOKEN:-} ${HF_TOKEN:-$OTHER} ${HF_TOKEN:=} ${HF_TOKEN:?set it}",
     "give it a default: ${HF_TOKEN:-value}",
     "deploy.sh: line 3: HF_TOKEN: unbound variable",
+    "deploy.sh: line 2: HF_TOKEN: Set HF_TOKEN to a token",
+    "/repo/deploy.sh: 2: API_KEY: give one, please",
     "deploy.sh: 3: API_KEY: parameter not set",
     "it needs the environment variable HF_TOKEN: deploy.sh: line 3: HF_TOKEN: is not set",
+    "PWD=/root/adapter1 PATH=/usr/bin pwd: /srv/adapter-22",
     'before: export PYTHONPATH="$PWD", or name its package',
     "api_key=None, token=null, password: ''",
     "Namespace(api_key=None, allow_credentials=False, hf_token=None)",
@@ -183,13 +186,13 @@ def test_only_the_word_after_an_option_is_its_value(words: list[str]) -> None:
 def test_values_inside_are_reached() -> None:
     value = {
         "command": ["vllm", "serve", "--api-key", "x", "--port", "8000", "--env", "A_TOKEN=b"],
-        "env": {"HF_TOKEN": "c", "PORT": "1"},
+        "env": {"HF_TOKEN": "c", "PORT": "1", "PWD": "/x"},
         "api_key": "--api-key",
         "tokens": 3,
     }
     assert redacted(value, without_secrets) == {
         "command": ["vllm", "serve", "--api-key", REMOVED, "--port", "8000", "--env", f"A_TOKEN={REMOVED}"],
-        "env": {"HF_TOKEN": REMOVED, "PORT": "1"},
+        "env": {"HF_TOKEN": REMOVED, "PORT": "1", "PWD": "/x"},
         "api_key": "--api-key",
         "tokens": 3,
     }
