@@ -141,7 +141,7 @@ def __getattr__(name: str) -> object:
 
 
 def places() -> Mapping[str, str]:
-    """What the places of pages, titles, reasons and rules stand for."""
+    """The values of the placeholders in pages, titles, reasons and rules."""
     now = _in_force
     return {
         "port": str(now.port),

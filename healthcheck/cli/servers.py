@@ -37,7 +37,7 @@ def running(
     """The servers to probe; servers that are launched here end with the context.
 
     Raises:
-        UsageError: the options contradict each other, or there is no such repository or cluster.
+        UsageError: the options contradict each other, or the repository or the cluster does not exist.
         Blocked: no server is ready.
     """
     if options.on:

@@ -76,7 +76,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why there is no answer although one is possible, and the repair."""
+    """The reason that the engine gave no answer although it could have, and the repair."""
 
     seen: str
     fix: str = LEAVE_DEEP_OUT
@@ -89,7 +89,7 @@ class EngineConfig:
     Attributes:
         stack: the chosen row; "" is the default.
         obstacle: why the question does not apply, or "".
-        trouble: why there is no answer; None with an answer.
+        trouble: why the engine gave no answer; None if it gave one.
     """
 
     server: ServerCommand | None

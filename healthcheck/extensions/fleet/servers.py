@@ -36,7 +36,7 @@ def launched(
     """Servers of the repository in the options, one per node; they end with the context.
 
     Raises:
-        UsageError: the options contradict each other, or there is no such repository or cluster.
+        UsageError: the options contradict each other, or the repository or the cluster does not exist.
         Blocked: no server is ready.
     """
     packed, adapter, wanted = _packed(options), _adapter(options), _wanted(options)
