@@ -15,6 +15,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from healthcheck.cli.places import new_place
+from healthcheck.core.extensions import NONE, Extra, extra_checks
 from healthcheck.core.progress import Progress, Silent
 from healthcheck.core.records import Report, exit_status
 from healthcheck.errors import ExitStatus, KitFailure, UsageError, reason_of
@@ -49,6 +50,11 @@ def extensions_argument(group: argparse._ActionsContainer) -> None:
         action="store_true",
         help="leave out the checks of other distributions (see `npu-adapter doctor`)",
     )
+
+
+def extension_checks(options: argparse.Namespace, judged: Path | None = None) -> Extra:
+    """The checks of extensions, none with `--no-extensions`; nothing is loaded from the repository `judged`."""
+    return NONE if options.no_extensions else extra_checks(judged)
 
 
 def json_argument(group: argparse._ActionsContainer, what: str) -> None:

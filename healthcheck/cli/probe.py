@@ -8,7 +8,7 @@ from pathlib import Path
 
 from healthcheck.cli import output, sampling, servers
 from healthcheck.cli.places import new_report
-from healthcheck.core.extensions import NONE, Extra, extra_checks
+from healthcheck.core.extensions import Extra
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import Report, Stage, verdict_of
@@ -83,8 +83,7 @@ def _report(
         url, *others = found.urls
         commit = found.commit or settings.commit
         settings = replace(settings, url=url, replicas=tuple(others), commit=commit)
-        extra = NONE if options.no_extensions else extra_checks()
-        report, probed = _measured(settings, before, progress, folder, extra)
+        report, probed = _measured(settings, before, progress, folder, output.extension_checks(options))
     if probed and not options.resume:
         keep(folder, asked)
     return report, probed

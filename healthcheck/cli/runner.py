@@ -9,7 +9,7 @@ from healthcheck import contract
 from healthcheck.ascend import stacks
 from healthcheck.cli import output
 from healthcheck.cli.options.runner import SOAK_MINUTES
-from healthcheck.core.extensions import NONE, Extra, extra_checks
+from healthcheck.core.extensions import NONE, Extra
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import JsonValue, Report, Stage, verdict_of
@@ -40,8 +40,7 @@ def run(options: argparse.Namespace) -> int:
     output.end_with_a_report()
     progress = output.progress(options)
     try:
-        extra = NONE if options.no_extensions else extra_checks()
-        report = judge(recorder or source, wanted, progress, extra)
+        report = judge(recorder or source, wanted, progress, output.extension_checks(options))
     finally:
         progress.close()
     if options.replay:

@@ -16,7 +16,7 @@ from healthcheck.cli import output, sampling
 from healthcheck.cli.options.verify import STAGES
 from healthcheck.cli.places import new_report
 from healthcheck.contract import Service, judging_for
-from healthcheck.core.extensions import NONE, Extra, extra_checks, part
+from healthcheck.core.extensions import Extra, part
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import Stage
 from healthcheck.errors import UsageError
@@ -167,7 +167,7 @@ def requested(options: argparse.Namespace) -> Request:
     settings = _settings(options)
     asked = sampling.asked(options)
     stands_in = _stand_in(options)
-    extra = NONE if options.no_extensions else extra_checks(None if options.url else options.repo or Path())
+    extra = output.extension_checks(options, None if options.url else options.repo or Path())
     _last_stage(options)
     sampling.refuse_what_the_service_lacks(asked)
     if options.weights is None and not options.url and not stands_in and Stage(options.until) is not Stage.REPO:
