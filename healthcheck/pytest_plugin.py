@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from healthcheck.core.extensions import Extra
     from healthcheck.core.records import CheckResult
     from healthcheck.stages.service.facts import Service
     from healthcheck.stages.service.records import Launch
 
 STATIC = ("repo", "plan", "weights")
 RESULTS: pytest.StashKey[dict[str, CheckResult]] = pytest.StashKey()
+EXTRA: pytest.StashKey[Extra] = pytest.StashKey()
 
 
 class CheckFailed(Exception):  # noqa: N818 - it is shown as a failure
@@ -62,7 +64,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
             _folder(config, option)
         stages = STATIC[: STATIC.index(_until(config)) + 1]
         optional = {check.id for check in own_checks()}
-        extra = extra_checks(_folder(config, "--npu-adapter"))
+        config.stash[EXTRA] = extra = extra_checks(_folder(config, "--npu-adapter"))
         names = [page.id for page in catalogue.pages(extra) if page.stage in stages and page.id not in optional]
         items += [CheckItem.from_parent(session, name=name, nodeid=f"npu-adapter::{name}") for name in names]
 
@@ -206,7 +208,6 @@ def _verified(config: pytest.Config) -> dict[str, CheckResult]:
     """The results of the checks by their ids; without weights, an empty folder takes their place."""
     from tempfile import TemporaryDirectory  # noqa: PLC0415
 
-    from healthcheck.core.extensions import extra_checks  # noqa: PLC0415
     from healthcheck.core.progress import Silent  # noqa: PLC0415
     from healthcheck.core.records import Stage  # noqa: PLC0415
     from healthcheck.stages.repo.settings import read_settings  # noqa: PLC0415
@@ -225,7 +226,7 @@ def _verified(config: pytest.Config) -> dict[str, CheckResult]:
             npu=known.npu,
             npus=known.npus,
             waived={check: f"{settings.file}: {reason}" for check, reason in settings.skip.items()},
-            extra=extra_checks(root),
+            extra=config.stash[EXTRA],
             settings=settings.file,
             weights=_folder(config, "--npu-adapter-weights") or Path(folder),
             out=Path(folder, "report"),
