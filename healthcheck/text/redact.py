@@ -7,18 +7,20 @@ values stay readable: token counts, special tokens (<eos>), references ($HF_TOKE
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from healthcheck.text.messages import Message
-from healthcheck.text.secret_shapes import REMOVED, SHAPES
+from healthcheck.text.secret_shapes import REMOVED, SHAPES, TOKEN
 
 Value = TypeVar("Value")
 Redact = Callable[[str], str]
 
 _TELLING_CHARACTERS = 8
 """A shorter value is not searched for by itself: it may be part of any word."""
+_LONGEST_LINE = 1000
+_MOST_IN_A_LINE = 4
 _LONGEST_SECRET = 8000
 """Characters that are read beyond a cut; a private key of 4096 bits has 3,300."""
 _PART = re.compile(r"key|secret|pass|pwd|pat|auth|token|cookie|credential|signature|contrase", re.IGNORECASE)
@@ -135,6 +137,22 @@ def _is_secret(name: str, value: str) -> bool:
 def says_secret(name: str) -> bool:
     """Whether this is a name of secrets: api_key, --token, HF_TOKEN, password."""
     return bool(_NAME.fullmatch(name)) and not _HARMLESS.fullmatch(name)
+
+
+def secret_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines with a likely secret, numbered from 1 and redacted; a placeholder such as hf_xxxx is none."""
+    for number, line in enumerate(text.splitlines(), 1):
+        shown = without_secrets(line) if len(line) <= _LONGEST_LINE else line
+        kept = shown.split(REMOVED)
+        if shown != line and len(kept) <= _MOST_IN_A_LINE:
+            hidden = re.fullmatch("(.+?)".join(map(re.escape, kept)), line)
+            if hidden and any(map(_is_random, hidden.groups())):
+                yield number, shown
+
+
+def _is_random(value: str) -> bool:
+    likely = _LIKELY.fullmatch(value) or TOKEN.match(value)
+    return likely is not None and len(set(value.lower())) >= _TELLING_CHARACTERS
 
 
 def redactor(variables: Mapping[str, str]) -> Redact:

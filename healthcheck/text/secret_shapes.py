@@ -70,5 +70,6 @@ _SOURCES = (
         r"(?:\"[^\"\n]+\"|'[^'\n]+'|(?=\S*[\d!@#%^&*])[^\s\"'$]{4,})"
     ),
 )
+TOKEN = re.compile(_TOKEN)
 SHAPES = tuple(map(re.compile, _SOURCES))
 """The first group of each stays; the rest of the match is the secret."""

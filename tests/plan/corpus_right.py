@@ -196,6 +196,5 @@ KEPT: tuple[Case, ...] = (
             """
         ),
     ),
-    case("restarting", sh('while true; do\n  vllm serve "$MODEL_PATH" --port 8000\n  sleep 1\ndone')),
     case("infinity", sh('vllm serve "$MODEL_PATH" --port 8000 &\nsleep infinity')),
 )

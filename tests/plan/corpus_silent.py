@@ -173,4 +173,21 @@ SAID: tuple[Case, ...] = (
          fix="remove --served-model-name and its value"),
 )  # fmt: skip
 
-SILENT: tuple[Case, ...] = (*NOT_BLAMED, *BLAMED, *OF_THE_MACHINE, *CUDA, *NOT_IN_THE_IMAGE, *SITE, *SAID)
+UNNOTICED: tuple[Case, ...] = (
+    case("changes-weights", sh(f'sed -i s/a/b/ "$MODEL_PATH/config.json"{SERVE}'), {"plan/model-path": "warn"},
+         says="the script went on", fix="upload the changed file"),
+    case("sleeps-first", sh(f"sleep 10m{SERVE}"), {"plan/readiness-poll": "warn"}, says="600 s", fix="line 2"),
+    case("sleeps-a-little", sh(f"sleep 5{SERVE}")),
+    case("restarts", sh('while true; do\n  vllm serve "$MODEL_PATH" --port 8000\n  sleep 5\ndone'),
+         {"plan/foreground": "warn"}, says="starts it again", fix="without the loop"),
+    case("waits-in-a-loop", sh('vllm serve "$MODEL_PATH" --port 8000 &\nwhile kill -0 $!; do sleep 120; done')),
+    case("old-python", sh('exec python3.8 -m vllm.entrypoints.openai.api_server --model "$MODEL_PATH" --port 8000'),
+         {"plan/no-missing-programs": "fail", "plan/self-contained": "fail"}, says="python3.8", fix="write python3"),
+    case("pins-in-the-script", sh(f"pip install transformers==4.51.0{SERVE}"),
+         {"plan/keeps-packages": "warn", "plan/self-contained": "warn"}, says="transformers==4.51.0"),
+    case("index-of-its-own", sh(f"pip install -i https://pypi.example/simple einops==0.8.0{SERVE}"),
+         {"plan/no-downloads": "warn", "plan/self-contained": "warn"}, says="may not be reachable"),
+)  # fmt: skip
+"""What passed in silence once, and what is like it and right."""
+
+SILENT: tuple[Case, ...] = (*UNNOTICED, *NOT_BLAMED, *BLAMED, *OF_THE_MACHINE, *CUDA, *NOT_IN_THE_IMAGE, *SITE, *SAID)

@@ -18,6 +18,7 @@ WRONG = {
     "repo/deploy-sh-present": ({"deploy.sh": "", "scripts/deploy.sh": GOOD_SCRIPT}, Outcome.FAIL),
     "repo/committed": ({}, Outcome.WARN),
     "repo/deploy-sh-syntax": ({"deploy.sh": "#!/bin/sh\nif true; then\n"}, Outcome.FAIL),
+    "repo/no-secrets": ({"serve.sh": "export HF_TOKEN=hf_aZ3kQ9wLxP7rT2vB8nM4cJ6yD1sF5gH0\n"}, Outcome.WARN),
     "repo/settings-parse": ({"adapter.toml": "dtype = \n"}, Outcome.FAIL),
     "repo/requirements-parse": ({"requirements.txt": "einops ==== 1\n"}, Outcome.FAIL),
     "repo/requirements-provided": ({"requirements.txt": "torch==2.1.0\n"}, Outcome.WARN),

@@ -278,6 +278,9 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
     "devices that the service may not have": (
         model, {"plan": plan(devices="6,7", tensor_parallel_size="2")}, {"plan/fits-hardware": WARN},
     ),
+    "devices beyond those that the author named": (
+        model, {"plan": plan(devices="0,1,2,3"), "npus": 2}, {"plan/fits-hardware": FAIL},
+    ),
     "a device of thousands of digits": (model, {"plan": plan(devices="9" * 5_000)}, {"plan/fits-hardware": WARN}),
     "a layer of thousands of digits": (
         lambda f: model(f, tensors={**layers(36), f"model.layers.{'9' * 5_000}.w": ("BF16", (8,))}), {}, SOUND,

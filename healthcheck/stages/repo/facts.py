@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import enum
+import itertools
 import os
 import posixpath
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,11 @@ DEEPEST_SEARCH = 3
 MAX_INCLUDED = 30
 MAX_LINKS = 10
 ANSWERS = ".copier-answers.yml"
+LARGE_FILE_BYTES = 50 * 1024**2
+"""Hosts of repositories warn at this size, and refuse twice of it."""
+MAX_WRITTEN_BYTES = 64 * 1024
+MAX_WRITTEN = 40
+_WRITTEN = (".sh", ".py", ".env", ".toml", ".yaml", ".yml", ".json", ".cfg", ".ini")
 
 
 class Kind(enum.Enum):
@@ -84,6 +90,8 @@ class Submission:
         stack: the chosen row of the version matrix.
         parses: the results of the shells' own parsers for deploy.sh.
         unread_settings: the settings files in the working copy that are not TOML.
+        large: the tree's files of LARGE_FILE_BYTES or more, with their sizes in bytes.
+        written: small scripts and settings files of the root and its folders, at most MAX_WRITTEN.
     """
 
     root: Path
@@ -108,6 +116,8 @@ class Submission:
     stack: str
     card: Card
     unread_settings: tuple[Problem, ...]
+    large: tuple[tuple[str, int], ...]
+    written: tuple[Text, ...]
 
     def text(self, path: str) -> Text | None:
         """One of `texts`, by its path."""
@@ -193,6 +203,8 @@ def _submission(files: _Files, stack: str | None, *, pending: bool = False, stag
         stack=stack or _generated_for(files),
         card=read_card(_entry(files, "README.md").data),
         unread_settings=problems(root),
+        large=tuple((path, size) for path in files.paths if (size := files.size_bytes(path)) >= LARGE_FILE_BYTES),
+        written=tuple(_written(files)),
     )
 
 
@@ -220,6 +232,12 @@ class _Files:
         self.root = root
         self.paths = paths
 
+    def size_bytes(self, path: str) -> int:
+        return os.lstat(self.root / path).st_size
+
+    def provide_all(self, paths: Sequence[str]) -> None:
+        """Make the submission's files at these paths readable below `root`, without the targets of links."""
+
     def provide(self, path: str) -> None:
         """Make the submission's file at a path, or the target of the link there, readable below `root`."""
 
@@ -238,6 +256,12 @@ class _Committed(_Files):
         super().__init__(shadow.commit.root, shadow.tree, tuple(sorted(self._blobs)))
         self.commit = shadow.commit.hash
         self.changes = shadow.changes(MAX_LISTED)
+
+    def size_bytes(self, path: str) -> int:
+        return self._blobs[path].size_bytes
+
+    def provide_all(self, paths: Sequence[str]) -> None:
+        self._shadow.check_out([self._blobs[path] for path in paths], git.MAX_FILE_BYTES)
 
     def provide(self, path: str) -> None:
         for _ in range(MAX_LINKS):
@@ -295,6 +319,19 @@ def _texts(files: _Files) -> Iterator[Text]:
             text = Text(path=path, data=data[:MAX_TEXT_BYTES], truncated=len(data) > MAX_TEXT_BYTES)
             yield text
             waiting += requirements.includes(requirements.read(path, text.data))
+
+
+def _written(files: _Files) -> Iterator[Text]:
+    """The small scripts and settings files, which people write by hand."""
+    near = (path for path in files.paths if path.count("/") < 2 and not path.startswith(("tests/", ".")))
+    named = (path for path in near if path.endswith(_WRITTEN) and files.size_bytes(path) <= MAX_WRITTEN_BYTES)
+    chosen = [*itertools.islice(named, MAX_WRITTEN)]
+    chosen += [path for path in files.paths if path == ".env"]
+    files.provide_all(chosen)
+    for path in chosen:
+        data = read_inside(files.root, path, MAX_WRITTEN_BYTES)
+        if data is not None:
+            yield Text(path=path, data=data)
 
 
 def _generated_for(files: _Files) -> str:

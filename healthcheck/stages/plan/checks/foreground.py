@@ -26,7 +26,8 @@ def foreground(plan: LaunchPlan) -> Findings:
 
     A script that puts the server into the background (`&`, nohup, setsid) and ends leaves no process that
     the service could watch, and in a container everything ends with it. Background and `wait`, a pipe into
-    `tee`, a loop that supervises the server, and best of all `exec` keep it.
+    `tee`, and best of all `exec` keep it. A loop that starts the server again keeps it, too, but hides each
+    crash: a server that cannot load is started for ever, which is a warning.
 
     A limit on its time (`timeout 600 vllm serve …`) ends it in the middle of the evaluation, which loads up to
     {limit} and then asks every problem {repeats} times. How long that takes is unknown, so a limit is a warning.
@@ -56,6 +57,11 @@ def foreground(plan: LaunchPlan) -> Findings:
         expected = msg("the server runs until the evaluation is over, and how long that takes is unknown")
         seen = msg("it is ended after {limit_s:g} s, finished or not: {quoted}", server.limit_s, server.quoted)
         fix = msg("remove the time limit (timeout …, timeout=…) around the server")
+        yield warn(expected=expected, seen=seen, fix=fix, where=server.where)
+    elif deploy_sh.is_repeated(plan.script, server.where):
+        expected = msg("a server that cannot start ends deploy.sh, so that its error is the last line")
+        seen = msg("a loop starts it again, whatever ended it: {quoted}", server.quoted)
+        fix = msg("start the server once, with exec in front and without the loop")
         yield warn(expected=expected, seen=seen, fix=fix, where=server.where)
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from healthcheck import contract
+from healthcheck.ascend import stacks
 from healthcheck.core.check import Findings, check, fail, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand
 from healthcheck.stages.plan.requested import installed_by, is_install
-from healthcheck.stages.repo import packages, pip_words
+from healthcheck.stages.repo import packages, pip_words, requirements
+from healthcheck.stages.repo.conflicts import conflict
 from healthcheck.text.messages import msg
 
 _PROVIDED = re.compile(
@@ -29,7 +32,8 @@ _NEEDED = {"torch", "torch_npu", "vllm", "vllm_ascend"}
 )
 def keeps_packages(plan: LaunchPlan) -> Findings:
     """deploy.sh neither removes nor replaces torch, torch-npu, vllm and vllm-ascend. A package that is removed and
-    installed again is a warning, one that stays removed fails.
+    installed again is a warning, one that stays removed fails. A version that the release excludes is a warning, as
+    in requirements.txt.
 
     Example:
     ```sh
@@ -57,6 +61,10 @@ def keeps_packages(plan: LaunchPlan) -> Findings:
                 seen = msg("{word} is installed: {command_text}", word[:NAME_CHARACTERS], said)
                 fix = msg("leave {word} out", word)
                 yield warn(expected=expected, seen=seen, fix=fix, where=command.where, rule=contract.PROVIDED)
+        asked = requirements.read(contract.ENTRY_POINT, "\n".join(pip_words.operands(words)).encode())
+        for entry in (each for each in asked.entries if not packages.provided_part(each.name)):
+            for finding in conflict(entry, stacks.row(plan.stack)):
+                yield replace(finding, where=command.where)
 
 
 def _as_module(package: str) -> str:

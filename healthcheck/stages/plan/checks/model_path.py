@@ -13,6 +13,7 @@ from healthcheck.stages.plan.commands import QUOTED_CHARACTERS, quoted
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.repairs import own_model_path
 from healthcheck.stages.plan.script import deploy_sh, quotes
+from healthcheck.stages.plan.script.permissions import refused_weights
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.plan.servers.served import STARTED, is_within, line_of, served, unresolved
 from healthcheck.system.processes import shortened
@@ -38,7 +39,7 @@ def model_path(plan: LaunchPlan) -> Findings:
     script makes; where only the second one goes wrong, that is a warning, and a failure if the given path has a
     blank. A fixed path, a name on a model hub, or another variable is missing at the service;
     --load-format dummy invents weights. llama.cpp, and vLLM with --load-format gguf, read one .gguf file, not a
-    folder.
+    folder. A refused change of a file of the weights, which the script does not notice, is a warning.
 
     Repair: write "$MODEL_PATH" (with the quotes) where the model is named, for example
     `vllm serve "$MODEL_PATH"`.
@@ -76,6 +77,12 @@ def model_path(plan: LaunchPlan) -> Findings:
         yield fail(expected=expected, seen=seen, fix=fix, where=line_of(plan, "MODEL_PATH"))
     if not found and server.engine == "vllm":
         yield from _quotes(plan)
+    refusal = next((line for line in plan.run.stderr.splitlines() if refused_weights(plan, line)), "")
+    if refusal:
+        expected = msg("weights that deploy.sh only reads: whether it may change them is not documented")
+        seen = msg("a change was refused, and the script went on: {refusal}", quoted(refusal))
+        fix = msg("upload the changed file with the weights, or change a copy (a folder of links to them)")
+        yield warn(expected=expected, seen=seen, fix=fix, where=line_of(plan, contract.MODEL_PATH_VARIABLE))
 
 
 def _reads_one_file(server: ServerCommand) -> bool:

@@ -11,6 +11,7 @@ from healthcheck.core.records import Finding
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand
+from healthcheck.stages.plan.requested import is_install
 from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.plan.servers.served import option_place
 from healthcheck.text.messages import msg
@@ -18,6 +19,7 @@ from healthcheck.text.messages import msg
 _HUB = re.compile(r"huggingface\.co|hf-mirror|modelscope|modelers\.cn|openmind|gitee\.com|gitcode", re.IGNORECASE)
 _SYSTEM_PACKAGES = {"apt", "apt-get", "yum", "dnf", "apk"}
 _DOWNLOAD_CALLS = ("snapshot_download(", "hf_hub_download(", "model_file_download(")
+_INDEX = ("-i", "--index-url", "--extra-index-url", "--default-index")
 _DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil", "git-lfs"}
 
 
@@ -29,9 +31,9 @@ _DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil"
     requires=("repo/deploy-sh-present",),
 )
 def no_downloads(plan: LaunchPlan) -> Findings:
-    """A download of weights from a hub fails. Other downloads (git clone, wget, apt-get) and names that an engine
-    looks up on a hub are warnings: the network may not be there. They fail for a service whose profile says that it
-    has none, and are none where it has one.
+    """A download of weights from a hub fails. Other downloads (git clone, wget, apt-get, pip with an index of its
+    own) and names that an engine looks up on a hub are warnings: the network may not be there. They fail for a
+    service whose profile says that it has none, and are none where it has one.
 
     Example:
     ```sh
@@ -67,6 +69,10 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
         elif clones or command.program in {"wget", "curl", "aria2c"} or _needs_packages(plan, command):
             fix = msg("commit what is needed")
             yield from needs_network(expected=_expected(), seen=said, fix=fix, where=command.where)
+        elif is_install(command) and any(word.startswith(_INDEX) for word in command.argv):
+            seen = msg("an index of its own, which may not be reachable: {said}", said)
+            fix = msg("name the package in requirements.txt, and remove the index")
+            yield from needs_network(expected=_expected(), seen=seen, fix=fix, where=command.where)
 
 
 def _expected() -> str:

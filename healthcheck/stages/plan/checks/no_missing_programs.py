@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from healthcheck import contract
-from healthcheck.core.check import Findings, check
+from healthcheck.ascend import stacks
+from healthcheck.core.check import Findings, check, fail
 from healthcheck.stages.plan import unmet_needs
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script.stderr import Need
+from healthcheck.text.messages import msg
 
 
 @check(
@@ -18,7 +22,7 @@ from healthcheck.stages.plan.script.stderr import Need
 )
 def no_missing_programs(plan: LaunchPlan) -> Findings:
     """The service runs deploy.sh in a container, as one user, without docker, sudo, conda, a system manager or a
-    cluster.
+    cluster. A Python that the release does not support, such as python3.8, is not there.
 
     Example:
     ```sh
@@ -33,3 +37,10 @@ def no_missing_programs(plan: LaunchPlan) -> Findings:
     ```
     """
     yield from unmet_needs.findings(plan, Need.COMMAND)
+    row = stacks.row(plan.stack)
+    for server in plan.servers[:1]:
+        python = re.match(r"(?:\S*/)?python(3\.\d{1,2})(?= )", server.command)
+        if python and not stacks.in_range(python[1], row.python):
+            expected = msg("python3: vllm-ascend {release} needs Python {python}", row.vllm_ascend, row.python)
+            fix = msg("write python3 in place of {python}", python[0])
+            yield fail(expected=expected, seen=server.quoted, fix=fix, where=server.where)

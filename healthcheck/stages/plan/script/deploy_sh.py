@@ -206,6 +206,28 @@ def ending_lines(text: str, behind: int, status: int) -> tuple[int, ...]:
     return tuple(line for line in (script.line(each.start) for each in exits) if line > behind)
 
 
+def is_repeated(text: str, place: str) -> bool:
+    """Whether the command at a place such as "deploy.sh:7" is in the body of a `while` or `until` loop."""
+    script, line = shell.read(text), place.rpartition(":")[2]
+    at = (node for node in script.of("command") if str(script.line(node.start)) == line)
+    loops = (around for node in at for around in node.around() if around.kind == "do_group")
+    return any(loop.parent is not None and loop.parent.kind == "while_statement" for loop in loops)
+
+
+def early_sleep(text: str, place: str) -> tuple[int, float]:
+    """The longest `sleep` before a place and outside loops: its line, and seconds; (0, 0) if there is none."""
+    script, line = shell.read(text), place.rpartition(":")[2]
+    found = [(0.0, 0)]
+    for command in script.runs("sleep"):
+        number, units = script.line(command.start), {"s": 1, "m": 60, "h": 3600}
+        amount = re.fullmatch(r"(\d{1,6})([smh]?)", command.words[1].value if len(command.words) > 1 else "")
+        before = line.isdigit() and number < int(line)
+        if amount and before and not command.node.inside("do_group", "function_definition"):
+            found.append((float(amount[1]) * units[amount[2] or "s"], number))
+    seconds, number = max(found)
+    return number, seconds
+
+
 def argument_line(text: str) -> int | None:
     """The first line outside functions that uses a positional parameter without a default, or their number."""
     return _line_of(text, (node for node in _arguments(text) if node.name not in {"@", "*"}))

@@ -23,7 +23,8 @@ def committed(submission: Submission) -> Findings:
 
     The check warns if a file of the working copy differs from the commit, or if deploy.sh names a file that is not
     committed: a repair has no effect until it is committed. Commit the changes and verify again, or undo them. Use
-    `git add -f` to commit a file that .gitignore names.
+    `git add -f` to commit a file that .gitignore names. A file of 50 MB or more is a warning, too: each evaluation
+    clones it, and hosts of repositories refuse the largest.
 
     Example:
     ```console
@@ -49,6 +50,10 @@ def committed(submission: Submission) -> Findings:
         seen = msg("changed, not committed: {some}", _some(submission.changed))
         fix = msg("git commit -a, or git stash changes that are not for the service")
         yield warn(expected=expected, seen=seen, fix=fix, evidence={"changed": list(submission.changed)})
+    for path, size in submission.large[:MAX_NAMED]:
+        seen = msg("{path} has {size} MB", path, size // 10**6)
+        fix = msg("git rm --cached {path}, and put data with the weights", shlex.quote(path))
+        yield warn(expected=msg("a commit of code, which is quick to clone"), seen=seen, fix=fix, where=path)
     needed = _named_in_deploy_sh(submission)
     if needed:
         force, paths = "-f " if set(needed) & set(submission.ignored) else "", shlex.join(needed[:MAX_NAMED])

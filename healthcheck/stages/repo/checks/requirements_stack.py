@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.ascend import stacks
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.core.records import Finding, JsonValue
+from healthcheck.core.check import Findings, NotApplicable, check, note, warn
+from healthcheck.core.records import Finding
+from healthcheck.stages.repo.conflicts import conflict
 from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.repo.installs import constrained, entries
 from healthcheck.stages.repo.packages import IMAGE, is_standard, needs_cuda, provided_part
 from healthcheck.stages.repo.requirements import Entry, Form
-from healthcheck.stages.repo.specifiers import satisfiable
 from healthcheck.text.messages import msg
 
 MAX_FINDINGS = 20
@@ -54,7 +54,7 @@ def requirements_stack(submission: Submission) -> Findings:
     if not lines:
         yield note(msg("no package beyond the image is required"))
     for entry in [entry for entry in lines if entry.name not in IMAGE][:MAX_FINDINGS]:
-        yield from _conflict(entry, row, declared)
+        yield from conflict(entry, row, declared)
         if needs_cuda(entry.name):
             expected = msg("packages that work on an NPU")
             seen = msg("“{quoted}” needs CUDA: it fails to build or to load", entry.text)
@@ -72,36 +72,6 @@ def _row(lines: list[Entry], stack: str) -> tuple[stacks.Row, Entry | None]:
                     if any(stacks.same_release(pin, version) for version in named):
                         return row, entry
     return stacks.row(stack), None
-
-
-def _conflict(entry: Entry, row: stacks.Row, declared: Entry | None) -> Iterator[Finding]:
-    if entry.form is not Form.PACKAGE or entry.requirement is None:
-        return
-    asked = str(entry.specifier)
-    said = stacks.statements(row, entry.name)
-    agreed = said if satisfiable([each.specifier for each in said]) else said[:1]
-    against = next((each for each in agreed if not satisfiable([asked, each.specifier])), None)
-    if against is None:
-        return
-    fitting = [each.vllm_ascend for each in stacks.rows() if _fits(entry.name, asked, each)]
-    name = entry.name
-    expected = msg("{name}{specifier}, which {by} requires", name, against.specifier, against.by)
-    fix = msg("remove the line: the image provides {name}; or write {name}{specifier}", name, agreed[0].specifier)
-    evidence: dict[str, JsonValue] = {"package": name, "asked": asked, "row": row.vllm_ascend, "fits": [*fitting]}
-    other = msg("; it fits {fitting}", ", ".join(fitting[:4])) if fitting else msg("; it fits no row of the matrix")
-    say, seen, rule = warn, msg("“{quoted}”{other}", entry.text, other), None
-    if stacks.is_of_the_service(row):
-        say, rule = fail, contract.RELEASE
-    if declared is not None and against.by.split()[0] == declared.name and name != "ray":
-        both = (entry.text, declared.text, declared.where)
-        seen = msg("“{quoted}” beside “{quoted2}” ({where}): no installation has both", *both)
-        say, rule = fail, contract.PROVIDED
-    yield say(expected=expected, seen=seen, fix=fix, where=entry.where, rule=rule, evidence=evidence)
-
-
-def _fits(name: str, asked: str, row: stacks.Row) -> bool:
-    said = [each.specifier for each in stacks.statements(row, name)]
-    return bool(said) and satisfiable([asked, *said])
 
 
 def _unpinned(lines: list[Entry], elsewhere: frozenset[str]) -> Iterator[Finding]:

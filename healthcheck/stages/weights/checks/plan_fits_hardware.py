@@ -9,7 +9,7 @@ from healthcheck import contract
 from healthcheck.ascend import hardware
 from healthcheck.ascend.hardware import GIB, Family, Npu
 from healthcheck.contract import Rule
-from healthcheck.core.check import At, Findings, NotApplicable, by_profile, fail, note, unsettled, warn
+from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unsettled, warn
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.weights import memory
 from healthcheck.stages.weights.demand import Demand, longest_context, read_demand
@@ -150,11 +150,16 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
     elif ids != sorted(set(ids)):
         expected = msg("devices in ascending order, each once (CANN refuses others with error 107001)")
         yield At(facts.where).fail(expected=expected, seen=set_, fix=unset)
-    elif ids and ids[-1] >= (contract.service().npus or len(ids)):
-        yield by_profile(contract.NPUS)(
-            expected=msg("devices that the service has: {npus}", contract.service().npus)
-            if contract.NPUS.is_own
-            else msg("devices that the service has: how many and which ones is not documented"),
+    elif ids and ids[-1] >= (facts.npus or contract.service().npus or len(ids)):
+        say: Callable[..., Finding] = fail
+        if contract.NPUS.is_own:
+            expected = msg("devices that the service has: {npus}", contract.service().npus)
+        elif facts.npus:
+            expected = msg("at most the devices that there are: {npus} (--npus)", facts.npus)
+        else:
+            say, expected = warn, msg("devices that the service has: how many and which ones is not documented")
+        yield say(
+            expected=expected,
             where=facts.where,
             seen=msg(
                 "ASCEND_RT_VISIBLE_DEVICES={listed}, so at least {ids} devices are needed",

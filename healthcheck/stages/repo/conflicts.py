@@ -1,0 +1,47 @@
+"""Compares a requirement with what vllm-ascend and vLLM of a release require."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.ascend import stacks
+from healthcheck.core.check import fail, warn
+from healthcheck.core.records import Finding, JsonValue
+from healthcheck.stages.repo.requirements import Entry, Form
+from healthcheck.stages.repo.specifiers import satisfiable
+from healthcheck.text.messages import msg
+
+
+def conflict(entry: Entry, row: stacks.Row, declared: Entry | None = None) -> Iterator[Finding]:
+    """The finding about a requirement that the release of a row excludes, none if they agree.
+
+    `declared` is the line that names the release; a conflict with it fails, since no image can satisfy both.
+    """
+    if entry.form is not Form.PACKAGE or entry.requirement is None:
+        return
+    asked = str(entry.specifier)
+    said = stacks.statements(row, entry.name)
+    agreed = said if satisfiable([each.specifier for each in said]) else said[:1]
+    against = next((each for each in agreed if not satisfiable([asked, each.specifier])), None)
+    if against is None:
+        return
+    fitting = [each.vllm_ascend for each in stacks.rows() if _fits(entry.name, asked, each)]
+    name = entry.name
+    expected = msg("{name}{specifier}, which {by} requires", name, against.specifier, against.by)
+    fix = msg("leave {name} out, which the image provides; or write {name}{specifier}", name, agreed[0].specifier)
+    evidence: dict[str, JsonValue] = {"package": name, "asked": asked, "row": row.vllm_ascend, "fits": [*fitting]}
+    other = msg("; it fits {fitting}", ", ".join(fitting[:4])) if fitting else msg("; it fits no row of the matrix")
+    say, seen, rule = warn, msg("“{quoted}”{other}", entry.text, other), None
+    if stacks.is_of_the_service(row):
+        say, rule = fail, contract.RELEASE
+    if declared is not None and against.by.split()[0] == declared.name and name != "ray":
+        both = (entry.text, declared.text, declared.where)
+        seen = msg("“{quoted}” beside “{quoted2}” ({where}): no installation has both", *both)
+        say, rule = fail, contract.PROVIDED
+    yield say(expected=expected, seen=seen, fix=fix, where=entry.where, rule=rule, evidence=evidence)
+
+
+def _fits(name: str, asked: str, row: stacks.Row) -> bool:
+    said = [each.specifier for each in stacks.statements(row, name)]
+    return bool(said) and satisfiable([asked, *said])
