@@ -136,7 +136,7 @@ def test_a_stubborn_server_does_not_survive_two_interruptions(tmp_path):
         assert not eventually(lambda: process.poll() is not None, 0.7), "the first one waits for the server to end"
         process.send_signal(signal.SIGINT)
         process.wait(90)
-        assert not with_word(str(port))
+        assert eventually(lambda: not with_word(str(port))), "a guardian outlives an interrupted kit by its grace"
     finally:
         process.kill()
         process.wait()
