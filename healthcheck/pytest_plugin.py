@@ -37,6 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("npu-adapter")
     group.addoption("--npu-adapter", metavar="DIR", help="add one item for each check of this adapter repository")
     group.addoption("--npu-adapter-weights", metavar="DIR", help="the weights; they become MODEL_PATH")
+    group.addoption("--npu-adapter-strict", action="store_true", help="warnings count as failures")
     group.addoption(
         "--npu-adapter-until",
         choices=STATIC,
@@ -209,7 +210,7 @@ def _verified(config: pytest.Config) -> dict[str, CheckResult]:
     from tempfile import TemporaryDirectory  # noqa: PLC0415
 
     from healthcheck.core.progress import Silent  # noqa: PLC0415
-    from healthcheck.core.records import Stage  # noqa: PLC0415
+    from healthcheck.core.records import Stage, strict  # noqa: PLC0415
     from healthcheck.stages.repo.settings import read_settings  # noqa: PLC0415
     from healthcheck.verify import service  # noqa: PLC0415
     from healthcheck.verify.run import Request  # noqa: PLC0415
@@ -232,7 +233,10 @@ def _verified(config: pytest.Config) -> dict[str, CheckResult]:
             out=Path(folder, "report"),
             until=Stage(_until(config)),
         )
-        return {result.id: result for result in Verification(request, Silent()).run().results}
+        report = Verification(request, Silent()).run()
+        if settings.strict or config.getoption("--npu-adapter-strict"):
+            report = strict(report)
+        return {result.id: result for result in report.results}
 
 
 def _text(result: CheckResult) -> str:

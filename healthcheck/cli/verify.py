@@ -18,7 +18,7 @@ from healthcheck.cli.places import new_report
 from healthcheck.contract import Service, judging_for
 from healthcheck.core.extensions import Extra, part
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import Stage
+from healthcheck.core.records import Stage, strict
 from healthcheck.errors import UsageError
 from healthcheck.sandbox.job import CONSENT_VARIABLE
 from healthcheck.stages.probe.records import ProbeSettings
@@ -97,7 +97,7 @@ def _verify(options: argparse.Namespace, request: Request) -> int:
             with contextlib.redirect_stdout(sys.stderr if options.json == output.STDOUT else sys.stdout):
                 request = _repaired(request, progress)
         verification = Verification(request, progress)
-        report = verification.run()
+        report = strict(verification.run()) if options.strict else verification.run()
     finally:
         progress.close()
     published = output.publish(options, report, out, verification.measured)
@@ -276,6 +276,7 @@ def _settings(options: argparse.Namespace) -> Settings:
     options.stack = options.stack or settings.stack
     options.npu = options.npu or settings.npu
     options.npus = options.npus or settings.npus
+    options.strict = options.strict or settings.strict
     return settings
 
 

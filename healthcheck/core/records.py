@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Union
 
 from healthcheck.contract import Rule
@@ -142,6 +142,16 @@ def verdict_of(results: tuple[CheckResult, ...], *, stopped: str = "", uncommitt
     if stopped or not results or any(not result.settled or result.outcome is Outcome.ERROR for result in results):
         return Verdict.INCONCLUSIVE
     return Verdict.READY
+
+
+def strict(report: Report) -> Report:
+    """The report where each check that warns fails; its findings stay warnings, since they rest on inferences."""
+    results = tuple(
+        replace(result, outcome=Outcome.FAIL) if result.outcome is Outcome.WARN else result
+        for result in report.results
+    )
+    verdict = verdict_of(results, stopped=report.stopped, uncommitted=report.uncommitted)
+    return replace(report, results=results, verdict=verdict, provenance={**report.provenance, "strict": True})
 
 
 def exit_status(report: Report) -> ExitStatus:

@@ -177,7 +177,8 @@ def rule(result: CheckResult, finding: Finding) -> Rule | None:
 def headline(report: Report) -> str:
     """The verdict in one line; a simulated endpoint is named before anything else.
 
-    The mode of the sandbox is named unless deploy.sh was isolated, and the service unless it is the public page's.
+    The mode of the sandbox is named unless deploy.sh was isolated, and the service unless it is the public page's;
+    so is --strict.
     """
     return joined("", labelled_headline(report))
 
@@ -189,7 +190,8 @@ def labelled_headline(report: Report) -> tuple[str, str]:
     )
     weaker = report.provenance.get("sandbox") in {"confined", "unconfined"}
     mode = msg("; the dry run was {mode}", _mode(report)) if weaker else ""
-    return label, _headline(report) + _for_service(report) + mode
+    strict = msg("; warnings count as failures (--strict)") if report.provenance.get("strict") else ""
+    return label, _headline(report) + strict + _for_service(report) + mode
 
 
 def _for_service(report: Report) -> str:

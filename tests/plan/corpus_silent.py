@@ -190,4 +190,13 @@ UNNOTICED: tuple[Case, ...] = (
 )  # fmt: skip
 """What passed in silence once, and what is like it and right."""
 
-SILENT: tuple[Case, ...] = (*UNNOTICED, *NOT_BLAMED, *BLAMED, *OF_THE_MACHINE, *CUDA, *NOT_IN_THE_IMAGE, *SITE, *SAID)
+SILENT: tuple[Case, ...] = (
+    *UNNOTICED,
+    *NOT_BLAMED,
+    *BLAMED,
+    *OF_THE_MACHINE,
+    *CUDA,
+    *NOT_IN_THE_IMAGE,
+    *SITE,
+    *SAID,
+)

@@ -51,6 +51,21 @@ def test_a_check_is_left_out_with_its_reason(tmp_path: Path, capsys: pytest.Capt
 
 
 @pytest.mark.process
+@pytest.mark.parametrize("asked", ["option", "settings"])
+def test_warnings_are_failures_if_they_are_asked_to_be(asked: str, tmp_path: Path) -> None:
+    strict = "[tool.npu-adapter]\nstrict = true\n" if asked == "settings" else ""
+    root = repository(
+        tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, "requirements.txt": "einops\n", "pyproject.toml": strict}
+    )
+    words = ["--strict"] if asked == "option" else []
+    status, report = verified(root, tmp_path, "--until", "repo", *words)
+    assert (status, report["verdict"]) == (1, "not-ready")
+    assert "repo/requirements-stack" in report["headline"]
+    assert "--strict" in report["headline"]
+    assert verified(root, tmp_path, "--until", "repo", "--no-settings")[0] == 0
+
+
+@pytest.mark.process
 def test_options_win(tmp_path: Path) -> None:
     root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, "adapter.toml": '[npu-adapter]\nstack = "nine"\n'})
     command = ["verify", str(root), "--weights", str(WEIGHTS), "--until", "repo", "--quiet"]

@@ -32,6 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip", action="append", default=[], metavar="ID", help="skip a check; the report says so"
     )
+    parser.add_argument("--strict", action="store_true", help="warnings count as failures, for CI")
     output.extensions_argument(parser)
     parser.add_argument("--fix", action="store_true", help="make the safe repairs in the working copy first; "
                         "the exit status stays 1 until they are committed")  # fmt: skip

@@ -21,7 +21,7 @@ PLACES = {"pyproject.toml": ("tool", "npu-adapter"), "adapter.toml": ("npu-adapt
 """The files, each with the path of its table."""
 MAX_BYTES = 1024**2
 TEXTS = (msg("task"), "stack", "npu", "service")
-KEYS = (*TEXTS, "npus", "skip")
+KEYS = (*TEXTS, "npus", "strict", "skip")
 _CONFLICT = "<<<<<<<"
 _LINE = re.compile(r"(?:at|in) line (\d+)")
 
@@ -33,6 +33,7 @@ class Settings:
     Attributes:
         file: the name of the file, "" if the repository has no settings.
         service: the repository's file with the profile of its service.
+        strict: warnings count as failures.
         skip: ids of the checks to leave out, each with the reason.
     """
 
@@ -42,6 +43,7 @@ class Settings:
     npu: str = ""
     service: str = ""
     npus: int = 0
+    strict: bool = False
     skip: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -129,6 +131,9 @@ def _settings(file: str, table: object) -> Settings:
     npus = table.get("npus", 0)
     if not isinstance(npus, int) or isinstance(npus, bool) or npus < 0:
         raise UsageError(msg("{where}: npus is {npus}, not a whole number", where, repr(npus)))
+    strict = table.get("strict", False)
+    if not isinstance(strict, bool):
+        raise UsageError(msg("{where}: strict is {strict}, not true or false", where, repr(strict)))
     skip = table.get("skip", {})
     if not isinstance(skip, dict):
         why = msg('{where}: skip is a table of checks with their reasons, such as "plan/host" = "…"', where)
@@ -136,4 +141,4 @@ def _settings(file: str, table: object) -> Settings:
     for check, reason in skip.items():
         if not isinstance(reason, str) or not reason.strip():
             raise UsageError(msg("{where}: {check} is left out without a reason", where, check))
-    return Settings(file=file, **texts, npus=npus, skip=skip)
+    return Settings(file=file, **texts, npus=npus, strict=strict, skip=skip)
