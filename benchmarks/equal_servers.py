@@ -14,7 +14,7 @@ from collections.abc import Callable
 from losses import REPEATS, Runs, Shares, counts, decided_once, judged, sampled
 from measure import Bound, Section, main
 
-from healthcheck.stages.probe.statistics.comparison import LOSS_ERROR, Shift, compare
+from healthcheck.extensions.compare.comparison import LOSS_ERROR, Shift, compare
 from healthcheck.stages.probe.statistics.gate import Decision
 from healthcheck.stages.probe.statistics.no_worse import Question
 

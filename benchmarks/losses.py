@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from measure import Bound, Section, main
 
-from healthcheck.stages.probe.statistics.comparison import Shift, compare
+from healthcheck.extensions.compare.comparison import Shift, compare
 from healthcheck.stages.probe.statistics.counting import Counts
 from healthcheck.stages.probe.statistics.gate import Decision
 from healthcheck.stages.probe.statistics.no_worse import Question, look, settles

@@ -39,7 +39,6 @@ COMMANDS = {
     "update": msg("bring a repository up to date with the template it was made from"),
     "verify": msg("check a repository and its weights before submission"),
     "probe": msg("measure the accuracy of a running server"),
-    "compare": msg("compare two probe runs on the same problems"),
     "diagnose": msg("find the cause of a failed launch in its log"),
     "runner": msg("check that this machine can run adapters"),
     "simulate": msg("serve a simulated endpoint with a known accuracy and chosen faults"),

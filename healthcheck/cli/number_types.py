@@ -48,18 +48,6 @@ port = whole(0, 65535)
 share = number(0, 1)
 
 
-def margin(text: str) -> float:
-    """A loss of accuracy as a share: 0.05, 5% and 5 (points) are the same. A number below 1 is a share."""
-    percent = text.rstrip().endswith("%")
-    value = _finite(text.rstrip().removesuffix("%"))
-    found = value / 100 if percent or value >= 1 else value
-    if not 0 < found < 1:
-        raise argparse.ArgumentTypeError(
-            msg("{text} does not lie between 0 and 100 points: write 5, 5% or 0.05", text)
-        )
-    return found
-
-
 def _finite(text: str) -> float:
     try:
         value = float(text)

@@ -32,6 +32,7 @@ COMMANDS = "npu_adapter.commands"
 PARTS = "parts"
 """Implementations of options of core commands, such as `verify --numerics`; for the kit's own extensions only."""
 OWN: tuple[tuple[str, str, str], ...] = (
+    (COMMANDS, "compare", "healthcheck.extensions.compare.command:COMMAND"),
     (COMMANDS, "fleet", "healthcheck.extensions.fleet.command:COMMAND"),
     (COMMANDS, "numerics", "healthcheck.extensions.numerics.command:COMMAND"),
     (COMMANDS, "read", "healthcheck.extensions.service_report.command:COMMAND"),

@@ -110,9 +110,9 @@ def environment(translation: Translation) -> Environment:
     return made
 
 
-def part(name: str) -> str:
-    """A file of this package."""
-    return (resources.files("healthcheck.report") / name).read_text(encoding="utf-8")
+def part(name: str, package: str = "healthcheck.report") -> str:
+    """A file of a package that has pages."""
+    return (resources.files(package) / name).read_text(encoding="utf-8")
 
 
 def policy() -> str:

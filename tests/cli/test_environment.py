@@ -55,7 +55,6 @@ def test_standard_input_may_be_closed(words: tuple[str, ...], status: int, tmp_p
         ("verify", "--out="),
         ("verify", "--json", ""),
         ("new", ""),
-        ("compare", "a", ""),
         ("probe", "http://h", "--out", ""),
         ("runner", "--replay", ""),
     ],
@@ -75,15 +74,6 @@ def test_a_removed_folder_is_said_and_no_failure_of_the_kit(
     (tmp_path / "gone").rmdir()
     assert main(["verify", "--weights", str(WEIGHTS), "--until", "plan"]) == 2
     assert "the folder that this runs in was removed" in capsys.readouterr().err
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may look everywhere")
-def test_what_may_not_be_looked_at_is_no_failure_of_the_kit(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "closed").mkdir(0)
-    assert main(["compare", str(tmp_path / "closed"), str(tmp_path / "closed")]) == 2
-    assert "Permission denied" in capsys.readouterr().err
 
 
 @pytest.mark.process

@@ -38,19 +38,13 @@ def documented(command: str, capsys: pytest.CaptureFixture[str]) -> set[int]:
 @pytest.mark.process
 @pytest.mark.parametrize("command", sorted(LISTED))
 def test_the_help_names_every_status_and_no_other(
-    command: str, log: Path, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: str, log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tried_below: tuple[str, ...] = ()
     tried: dict[int, tuple[str, ...]] = {2: (command, "--nonsense")}
-    right, wrong = str(runs / "right"), str(runs / "wrong")
     other = tmp_path / "other.log"
     other.write_text("all is well\n")
     tried |= {
-        "compare": {
-            0: ("compare", right, right, "--margin", ".5"),
-            1: ("compare", right, wrong),
-            3: ("compare", right, right, "--margin", ".001"),
-        },
         "completion": {0: ("completion", "bash")},
         "diagnose": {0: ("diagnose", str(log)), 3: ("diagnose", str(other))},
         "doctor": {0: ("doctor",), 1: tried_below},

@@ -152,11 +152,10 @@ def test_standard_error_without_a_reader_changes_no_verdict(adapter: Path) -> No
         ("probe", "--json"),
         ("diagnose", "--json"),
         ("doctor", "--json"),
-        ("compare", "--json"),
     ],
 )
 def test_a_requested_file_that_was_not_written_is_no_success(
-    command: str, option: str, adapter: Path, log: Path, runs: Path, tmp_path: Path
+    command: str, option: str, adapter: Path, log: Path, tmp_path: Path
 ) -> None:
     words = {
         "verify": verify(adapter, "--quiet"),
@@ -164,7 +163,6 @@ def test_a_requested_file_that_was_not_written_is_no_success(
         "probe": ["probe", "http://127.0.0.1:9", "--quiet"],
         "diagnose": ["diagnose", str(log)],
         "doctor": ["doctor"],
-        "compare": ["compare", str(runs / "right"), str(runs / "right"), "--margin", ".5"],
     }[command]
     done = ran(*words, option, FULL, TMPDIR=str(tmp_path), cwd=tmp_path)
     assert done.returncode == 4, done.stderr

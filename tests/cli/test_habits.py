@@ -19,7 +19,6 @@ import pytest
 
 from healthcheck import __version__, cli
 from healthcheck.cli import main
-from healthcheck.cli.compare import points
 from tests.support.commands import ran, started
 from tests.support.port import the_port
 from tests.support.template import ROOT
@@ -66,7 +65,6 @@ def verify(root: Path, *words: str) -> list[str]:
         (["explain", "port"], "did you mean plan/port or service/port-free or runner/port?"),
         (["--verison"], "unrecognized arguments: --verison; did you mean --version?"),
         (["new", "x", "--task", "text"], "did you mean text-generation?"),
-        (["compare", "--margn", "3", "a", "b"], "did you mean --margin?"),
         (["completion", "basch"], "did you mean bash?"),
         (["simulate", "--fault", "no-dne"], "did you mean no-done?"),
         (["verify", "--weights", "x", "--until", "plan", "--task", "text-gen"], "did you mean text-generation?"),
@@ -274,13 +272,6 @@ def test_a_drive_that_is_not_there_is_explained(capsys: pytest.CaptureFixture[st
         main(["diagnose", "Q:\\logs\\deploy.log"])
     assert stop.value.code == 2
     assert "/mnt/q/logs/deploy.log" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("difference", "said"), [(-0.0004, "+0.0"), (0.0, "+0.0"), (-0.0006, "-0.1"), (0.05, "+5.0")]
-)
-def test_a_difference_of_nothing_has_one_sign(difference: float, said: str) -> None:
-    assert points(difference) == said
 
 
 @pytest.mark.parametrize(("text", "said"), [("all is well\n", "(1 line)"), ("all\nis well\n", "(2 lines)")])

@@ -106,7 +106,7 @@ def test_the_option_wins_wherever_it_stands(words: list[str], capsys: pytest.Cap
     assert "unrecognized arguments: --nonsense" in said(words, capsys)[1]
 
 
-@pytest.mark.parametrize("command", ["verify", "probe", "compare", "completion"])
+@pytest.mark.parametrize("command", ["verify", "probe", "completion"])
 def test_the_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, shown = said([command, "--help"], capsys)
     assert status == 0

@@ -2,39 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.cli.number_types import margin
 from healthcheck.stages.probe.options.reading import with_settings
 from healthcheck.stages.probe.options.record import ProbeOptions
-from tests.support.rows import rows
-
-
-@rows(
-    ("text", "share"),
-    [
-        ("0.05", 0.05),
-        (".05", 0.05),
-        ("5", 0.05),
-        ("5%", 0.05),
-        ("5 %", 0.05),
-        ("1", 0.01),
-        ("0.5%", 0.005),
-        ("0.5", 0.5),
-    ],
-)
-def test_a_margin_is_a_share_below_one_and_points_from_there(text: str, share: float) -> None:
-    assert margin(text) == pytest.approx(share)
-
-
-@rows("text", ["0", "-5", "100", "100%", "200", "0%", "five", "nan", "5%%", "inf%"])
-def test_a_margin_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError):
-        margin(text)
 
 
 @pytest.mark.parametrize("text", ["5", "5%", " 5 % "])

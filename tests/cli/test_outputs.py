@@ -122,13 +122,12 @@ def test_the_report_folder_is_made_and_files_may_go_into_it(adapter: Path, tmp_p
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("command", ["compare", "diagnose", "doctor"])
+@pytest.mark.parametrize("command", ["diagnose", "doctor"])
 def test_json_is_the_same_everywhere(
-    command: str, log: Path, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch
+    command: str, log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    right = str(runs / "right")
-    words = {"compare": [right, right], "diagnose": [str(log)], "doctor": []}[command]
+    words = {"diagnose": [str(log)], "doctor": []}[command]
     assert main([command, *words, "--json", "nope/x.json"]) == 2
     said = capsys.readouterr()
     assert (said.out, "there is no folder nope; make it first" in said.err) == ("", True)
@@ -154,14 +153,10 @@ def test_a_probe_without_a_server_leaves_no_folder(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_report_without_samples_is_named_as_one_and_not_compared(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_without_samples_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(tmp_path / "run")
     assert main(["probe", "http://127.0.0.1:9", "--out", folder]) == 3
     assert f"Report: {folder}/report.html" in capsys.readouterr().out
-    assert main(["compare", folder, folder]) == 2
-    assert "nothing was sampled there; its report.json says why" in capsys.readouterr().err
 
 
 @pytest.mark.process

@@ -262,16 +262,6 @@ def test_a_server_need_not_tell_its_version(tmp_path: Path) -> None:
     assert (server["model"], server["version"]) == ("m", "")
 
 
-@pytest.mark.process
-def test_compare_names_options_that_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with Simulator(behaviour()) as server:
-        for name, top_k in (("a", "5"), ("b", "20")):
-            probed(server.url, tmp_path / name, "--set", f"top_k={top_k}")
-    capsys.readouterr()
-    assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 2
-    assert "top_k was 5 and 20, which moves accuracy by itself" in capsys.readouterr().err
-
-
 @contextmanager
 def a_server_that_repeats_what_it_hears(root: str = "", *, tells_version: bool = True) -> Iterator[str]:
     """An endpoint that puts the key which it was sent into everything that it says."""

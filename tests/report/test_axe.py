@@ -11,12 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.cli import main
 from healthcheck.core.records import Outcome, Verdict
 from healthcheck.report import page
 from healthcheck.runner.asked import Depth
 from healthcheck.text.language import VARIABLE, translation_of_the_process
-from tests.probe.conftest import SETTINGS, recorded
 from tests.runner.answers import complete
 from tests.runner.replaying import report as report_on
 from tests.support import reports
@@ -25,7 +23,6 @@ from tests.support.chromium import Browser, Tab
 pytestmark = pytest.mark.slow
 LANGUAGES = {"en": "en", "zh": "zh-CN"}
 """What the pages exist in, with the attribute `lang` of each."""
-FEW = replace(SETTINGS, problems=12)
 BROKEN = (
     "document.querySelector('h1').remove(); document.querySelector('a').style.color = 'rgb(160, 160, 160)';"
     " document.documentElement.lang = ''"
@@ -50,14 +47,7 @@ def runner(_: Path) -> bytes:
     return page.render(checked, translation=translation_of_the_process())
 
 
-def two_runs(folder: Path) -> bytes:
-    first = recorded(folder / "a", 0.9, seed=1, settings=FEW)
-    second = recorded(folder / "b", 0.5, seed=2, settings=FEW)
-    main(["compare", str(first), str(second), "--html", str(folder / "c.html")])
-    return (folder / "c.html").read_bytes()
-
-
-PAGES: dict[str, Callable[[Path], bytes]] = {made.__name__: made for made in (not_ready, ready, runner, two_runs)}
+PAGES: dict[str, Callable[[Path], bytes]] = {made.__name__: made for made in (not_ready, ready, runner)}
 
 
 @cache

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.cli import main
 from healthcheck.report import page
-from tests.probe.conftest import recorded
 from tests.support import reports
 from tests.support.chromium import Browser, Tab
 
@@ -169,21 +167,3 @@ def test_a_report_without_a_measurement_has_no_empty_parts(browser: Browser, tmp
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
     dangling = "[...document.querySelectorAll('nav a')].filter(a => !document.querySelector(a.hash)).length"
     assert tab.evaluate(dangling) == 0
-
-
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", WIDTHS.values())
-def test_the_page_of_two_runs_fits_and_calls_nothing(
-    browser: Browser, tmp_path: Path, width: int, dark: bool
-) -> None:
-    first, second = recorded(tmp_path / "a", 0.9, seed=1), recorded(tmp_path / "b", 0.5, seed=2)
-    path = tmp_path / "c.html"
-    main(["compare", str(first), str(second), "--html", str(path)])
-    tab = browser.open(path, width=width, dark=dark)
-    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert tab.complaints() == []
-    assert tab.requests() == [path.as_uri()]
-    assert tab.evaluate("document.querySelectorAll('.pairs li').length") == 60
-    levels = tab.evaluate("[...document.querySelectorAll('h1, h2, h3')].map(h => Number(h.tagName[1]))")
-    assert levels[0] == 1
-    assert all(after <= before + 1 for before, after in pairwise(levels))

@@ -17,17 +17,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from healthcheck.cli import compare, main
+from healthcheck.cli import main
 from healthcheck.core.check import fail
 from healthcheck.core.records import CheckResult, Finding, Outcome, Report, Verdict
-from healthcheck.report import github, junit, lines, machine, page, sarif, side_by_side, summary, terminal
+from healthcheck.report import github, junit, lines, machine, page, sarif, summary, terminal
 from healthcheck.sandbox.job import EndedBy
 from healthcheck.stages.endpoint.answers import response_of
 from healthcheck.stages.plan.checks.port import port
 from healthcheck.stages.plan.checks.starts_server import starts_server
 from healthcheck.stages.plan.records import LaunchPlan, ShellRun
-from healthcheck.stages.probe.results.two_runs import compare_runs
-from healthcheck.stages.probe.run.folder import load
 from healthcheck.stages.repo.checks.deploy_sh_syntax import deploy_sh_syntax
 from healthcheck.stages.repo.facts import read_submission
 from healthcheck.stages.service.failures import explain
@@ -35,7 +33,6 @@ from healthcheck.stages.service.records import Launch, LaunchOutcome
 from healthcheck.text.language import Language, Translation, translation
 from healthcheck.text.messages import Message, msg, names
 from healthcheck.wire.client import Exchange
-from tests.probe.conftest import recorded, rewritten
 from tests.support.catalogues import translations
 from tests.support.repositories import GOOD_SCRIPT, repository
 
@@ -218,19 +215,3 @@ def test_diagnose_quotes_a_log_as_it_is(
         said = capsys.readouterr().out
         assert line in said
         assert str(log) in said or said.startswith("no known")
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("language", Language)
-def test_a_comparison_quotes_answers_as_they_are(
-    language: Language, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NPU_ADAPTER_LANG", language.value)
-    right, wrong = load(recorded(tmp_path / "a", 1.0)), load(recorded(tmp_path / "b", 0.0))
-    for line in QUOTED:
-        runs = right, rewritten(wrong, lambda sample, line=line: replace(sample, text=line))
-        result = compare_runs(*runs, margin=0.05)
-        shown = html.unescape(side_by_side.render(result, runs, "", [("a",)], translation(language)).decode())
-        said = [translation(language).say(text) for text in compare.lines_of(result)]
-        assert line in shown
-        assert any(text.endswith(line) for text in said)

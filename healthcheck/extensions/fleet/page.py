@@ -6,7 +6,6 @@ All content is escaped, and its policy allows nothing but its own style.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import resources
 
 from markupsafe import Markup
 
@@ -61,12 +60,12 @@ class Line:
 
 def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
     """The page as UTF-8 HTML."""
-    style = _part("healthcheck.report", "page.css") + _part("healthcheck.extensions.fleet", "fleet.css")
+    style = report_page.part("page.css") + report_page.part("fleet.css", __package__)
     lines = [_line(fleet, job) for job in fleet.jobs]
     worst = min((line.verdict for line in lines), key=_ORDER.index, default="inconclusive")
     text = (
         report_page.environment(translation)
-        .from_string(_part("healthcheck.extensions.fleet", "fleet.html.j2"))
+        .from_string(report_page.part("fleet.html.j2", __package__))
         .render(
             headline=headline(fleet),
             verdict=worst,
@@ -175,7 +174,3 @@ def _cell(stage: Stage, facts: StageFacts | None) -> Cell:
     checks = plural("{n} check", "{n} checks", facts.checks, facts.checks)
     said = msg("{outcome}, {checks}, {time}", BY_TONE[facts.tone.value], checks, duration(facts.seconds))
     return Cell(tone=facts.tone.value, text=msg("{name}: {value}", stage.value, said))
-
-
-def _part(package: str, name: str) -> str:
-    return (resources.files(package) / name).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the intervals, the gate and the comparison promise, measured over thousands of replicates."""
+"""What the intervals and the gate promise, measured over thousands of replicates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 
-from healthcheck.stages.probe.statistics.comparison import cochran_mantel_haenszel, compare
 from healthcheck.stages.probe.statistics.counting import cons_at_k, pass_at_k
 from healthcheck.stages.probe.statistics.gate import Decision, Gate
 from healthcheck.stages.probe.statistics.intervals import plus_two_t, wilson
@@ -81,32 +80,3 @@ def test_gate_errors_stay_nominal_whatever_the_clustering(
         sample = stream_of(draw, accuracy, rho)
         decisions = [gate.judge(sample() for _ in range(budget)).decision for _ in range(replicates)]
         assert decisions.count(wrong) / replicates <= error + slack
-
-
-@pytest.mark.parametrize("problems", [40, 120])
-@pytest.mark.parametrize("rho", [0.3, 0.5])
-def test_comparisons_of_the_same_model_are_rarely_called_changed(problems: int, rho: float) -> None:
-    generator = numpy.random.default_rng(11)
-    replicates, changed, beyond, covered = 1500, 0, 0, 0
-    for _ in range(replicates):
-        bank = shares(generator, 0.8, rho, (problems,))
-        first, second = ([(5, int(c)) for c in generator.binomial(5, bank)] for _ in range(2))
-        changed += cochran_mantel_haenszel(first, second).changed_p < 0.05
-        result = compare(first, second, margin=0.1)
-        assert result.difference is not None
-        beyond += result.lower_bound > 0
-        covered += result.difference.low <= 0 <= result.difference.high
-    assert changed / replicates <= 0.065
-    assert beyond / replicates <= 0.065
-    assert covered / replicates >= 0.93
-
-
-def test_a_degradation_at_the_margin_is_rarely_called_no_degradation() -> None:
-    generator = numpy.random.default_rng(5)
-    replicates, passed = 1500, 0
-    for _ in range(replicates):
-        bank = shares(generator, 0.8, 0.5, (120,))
-        first = [(5, int(c)) for c in generator.binomial(5, bank)]
-        second = [(5, int(c)) for c in generator.binomial(5, bank * (1 - 0.05 / 0.8))]
-        passed += compare(first, second, margin=0.05).shift.value == "no worse"
-    assert passed / replicates <= 0.075

@@ -4,7 +4,7 @@ The reference is an accuracy that counts as known, or a run on the same problems
 for the sequence over the first sample of each problem, which may decide after any sample; a quarter for the ends of
 the rounds except the last; one half for the end of the run. A look at the end of a round takes every problem with
 the share of its samples, whatever their correlation: Student's t for "no worse"; for "worse" the test of "nothing
-changed on these problems" (`comparison`) with a reference run, else also t. So each look keeps its share for
+changed on these problems" (`changes`) with a reference run, else also t. So each look keeps its share for
 independent samples as well as for copies, and the sum of the shares bounds the error of the whole path.
 """
 
@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from healthcheck.stages.probe.statistics.comparison import FEW_DIFFER, LEAST_PROBLEMS, loss_p
+from healthcheck.stages.probe.statistics.changes import FEW_DIFFER, LEAST_PROBLEMS, loss_p
 from healthcheck.stages.probe.statistics.counting import Counts
 from healthcheck.stages.probe.statistics.distributions import normal_quantile, sample_variance, t_quantile
 from healthcheck.stages.probe.statistics.gate import Decision, Evidence, Gate, PairedGate

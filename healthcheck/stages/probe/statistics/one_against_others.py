@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from healthcheck.stages.probe.statistics.comparison import cochran_mantel_haenszel, signs_by_problem
+from healthcheck.stages.probe.statistics.changes import cochran_mantel_haenszel, signs_by_problem
 from healthcheck.stages.probe.statistics.distributions import normal_quantile
 
 Stratum = tuple[int, int, int, int]

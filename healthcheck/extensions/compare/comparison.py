@@ -1,10 +1,8 @@
-"""Compares two runs over the same problems: did anything change, and is a loss within the margin?
+"""Compares two runs over the same problems: is a loss within the margin, or is the second run worse?
 
-"Did anything change" is a sign test: without a change, each problem is equally likely to be better in either run.
-The unit is the problem, because its samples may be copies: near temperature 0, one close call that changes looks
-like five lost answers. "No worse" is non-inferiority: the lower bound of the mean difference is above minus the
-margin. A p-value above .05 does not show that nothing changed. A loss is not shown merely because "no worse" is
-not: that needs the same test against a loss, at 1 %, and so at least seven problems that lost.
+"No worse" is non-inferiority: the lower bound of the mean difference is above minus the margin. A loss is not shown
+merely because "no worse" is not: that needs the tests of "nothing changed" (`changes`) against a loss, at 1 %, and
+so at least seven problems that lost.
 """
 
 from __future__ import annotations
@@ -14,31 +12,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from healthcheck.stages.probe.statistics.counting import Counts
-from healthcheck.stages.probe.statistics.distributions import (
-    chi_square_1_upper_tail,
-    normal_quantile,
-    normal_upper_tail,
-    sample_variance,
-    t_quantile,
+from healthcheck.stages.probe.statistics.changes import (
+    FEW_DIFFER,
+    LEAST_PROBLEMS,
+    ChangeTest,
+    change_tests,
+    loss_p,
 )
+from healthcheck.stages.probe.statistics.counting import Counts
+from healthcheck.stages.probe.statistics.distributions import normal_quantile, sample_variance, t_quantile
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, Estimate
 from healthcheck.stages.probe.statistics.intervals import LEVEL
-from healthcheck.text.messages import msg
-
-LEAST_PROBLEMS = 20
-"""With fewer problems the paired t interval has too little coverage (at 8, down to .73)."""
-FEW_DIFFER = 20
-"""With fewer problems that differ, the lost ones say little about how many more there might be.
-
-Of 60 answers at temperature 0, 5 % of which are lost, the plain bound excludes a loss of 5 % in 19 cases of 100.
-"""
-
 
 LOSS_ERROR = 0.01
 """How often a run of a server of equal accuracy is called worse, at most: independent samples or copies."""
-_EXACT_BITS = 2**22
-"""The memory for the exact distribution of the signs; above it the normal approximation is exact enough."""
 
 
 class Shift(enum.Enum):
@@ -47,21 +34,6 @@ class Shift(enum.Enum):
     NO_WORSE = "no worse"
     WORSE = "worse"
     UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeTest:
-    """A test of "nothing changed".
-
-    Attributes:
-        name: the name of the test.
-        changed_p: two-sided.
-        worse_p: one-sided; small if the second run is worse.
-    """
-
-    name: str
-    changed_p: float
-    worse_p: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,76 +133,6 @@ def compare(first: Counts, second: Counts, *, margin: float, tier: str = "all") 
         tests=change_tests(first, second),
         too_few=problems < LEAST_PROBLEMS,
     )
-
-
-def change_tests(first: Counts, second: Counts) -> tuple[ChangeTest, ...]:
-    """The tests of "nothing changed on these problems"; the largest p counts.
-
-    The signs suffice if the runs have equally many samples of each problem. Otherwise an accuracy near 0 or 1 skews
-    the differences, and CMH by problem is needed too.
-    """
-    signs = signs_by_problem(first, second)
-    if all(na == nb for (na, _), (nb, _) in zip(first, second, strict=True)):
-        return (signs,)
-    return signs, cochran_mantel_haenszel(first, second)
-
-
-def loss_p(first: Counts, second: Counts) -> float:
-    """The one-sided p of "nothing changed on these problems" against a loss."""
-    return max(test.worse_p for test in change_tests(first, second))
-
-
-def cochran_mantel_haenszel(first: Counts, second: Counts) -> ChangeTest:
-    """The stratified test of equal probabilities on each problem; one-sided with continuity correction."""
-    excess, variance = _excess(first, second)
-    if not variance:
-        return ChangeTest(name=msg("CMH by problem"), changed_p=1.0, worse_p=1.0)
-    return ChangeTest(
-        name=msg("CMH by problem"),
-        changed_p=chi_square_1_upper_tail(excess**2 / variance),
-        worse_p=normal_upper_tail(-(excess + 0.5) / math.sqrt(variance)),
-    )
-
-
-def signs_by_problem(first: Counts, second: Counts) -> ChangeTest:
-    """The test with the problem as the unit: each is equally likely to be better in either run.
-
-    Exact over all choices of the signs of the differences; McNemar's test if each problem has one sample.
-    """
-    differences = [na * cb - nb * ca for (na, ca), (nb, cb) in zip(first, second, strict=True)]
-    better, worse = _as_large(differences), _as_large([-difference for difference in differences])
-    once = all(n == 1 for n, _ in (*first, *second))
-    return ChangeTest(
-        name=msg("exact McNemar") if once else msg("signs by problem"),
-        changed_p=min(1.0, 2 * min(better, worse)),
-        worse_p=worse,
-    )
-
-
-def _excess(first: Counts, second: Counts) -> tuple[float, float]:
-    """Right samples of the second run above the expectation from the problems' margins, and the variance."""
-    excess = variance = 0.0
-    for (na, ca), (nb, cb) in zip(first, second, strict=True):
-        total, right = na + nb, ca + cb
-        excess += cb - nb * right / total
-        if total > 1:
-            variance += na * nb * right * (total - right) / (total**2 * (total - 1))
-    return excess, variance
-
-
-def _as_large(differences: Sequence[int]) -> float:
-    """The share of all choices of signs in which the positive differences sum up to at least as much."""
-    sizes = [abs(difference) for difference in differences if difference]
-    if not sizes:
-        return 1.0
-    unit, width = math.gcd(*sizes), len(sizes) + 1
-    if sum(sizes) // unit * width > _EXACT_BITS:
-        return normal_upper_tail(sum(differences) / math.hypot(*sizes))
-    ways = 1  # bits from i * width on: the number of choices with the sum i
-    for size in sizes:
-        ways += ways << size // unit * width
-    ways >>= sum(difference for difference in differences if difference > 0) // unit * width
-    return ways % ((1 << width) - 1) / (1 << len(sizes))  # the remainder is the sum of the `width`-bit numbers
 
 
 def _paired_t(differences: Sequence[float], samples: int) -> tuple[Estimate | None, float]:

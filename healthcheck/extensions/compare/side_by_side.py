@@ -9,11 +9,11 @@ from itertools import groupby
 from markupsafe import Markup
 
 from healthcheck.errors import KitError
+from healthcheck.extensions.compare.two_runs import Flip, TwoRuns
 from healthcheck.report import labels, page, words
 from healthcheck.report.excerpts import excerpts
 from healthcheck.report.measured import OUTCOMES, outcome
 from healthcheck.stages.probe.records import ProbeRun, Sample
-from healthcheck.stages.probe.results.two_runs import Flip, TwoRuns
 from healthcheck.system import json_text
 from healthcheck.system.files import read_bounded
 from healthcheck.text.language import ENGLISH, Translation
@@ -46,15 +46,14 @@ def render(
     translation: Translation = ENGLISH,
 ) -> bytes:
     """The page as UTF-8 HTML; `rows` are the table of the tiers, with its heading first."""
-    style = page.part("page.css")
+    style = page.part("page.css") + page.part("compare.css", __package__)
     first, second = map(_environment, runs)
     names = dict.fromkeys((*first, *second))
     differences = [(name, first.get(name, UNKNOWN), second.get(name, UNKNOWN)) for name in names]
     pairs = [(tier, tuple(group)) for tier, group in groupby(_pairs(runs), key=lambda pair: pair.tier)]
-    text = page.template(
-        "compare.html.j2", translation
-    ).render(
-        style=Markup(style),  # noqa: S704 - the kit's own file
+    template = page.environment(translation).from_string(page.part("compare.html.j2", __package__))
+    text = template.render(
+        style=Markup(style),  # noqa: S704 - the kit's own files
         policy=f"default-src 'none'; style-src '{page.digest(style)}'; img-src data:; base-uri 'none'; "
         "form-action 'none'",
         verdict=words.plain(verdict),

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from healthcheck.errors import UsageError
+from healthcheck.extensions.compare.comparison import Comparison, compare
 from healthcheck.stages.probe.records import Grid, ProbeRun, count_of_problems
 from healthcheck.stages.probe.results.figures import grid
 from healthcheck.stages.probe.run.bank import fingerprint
 from healthcheck.stages.probe.run.request import differences
-from healthcheck.stages.probe.statistics.comparison import Comparison, compare
 from healthcheck.stages.probe.statistics.counting import counts_of
 from healthcheck.stages.probe.statistics.summary import ALL
 from healthcheck.text.messages import Message, joined, message, msg

@@ -1,4 +1,4 @@
-"""The options of `npu-adapter compare`."""
+"""The command `npu-adapter compare` and its options; `compare` implements it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,22 @@ import argparse
 from healthcheck.cli import number_types, output
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import new_place, place
+from healthcheck.core.extensions import Command
 from healthcheck.text.messages import msg
 
 MARGIN = 0.05
+
+
+def margin_of(text: str) -> float:
+    """A loss of accuracy as a share: 0.05, 5% and 5 (points) are the same. A number below 1 is a share."""
+    percent = text.rstrip().endswith("%")
+    value = number_types.number()(text.rstrip().removesuffix("%"))
+    found = value / 100 if percent or value >= 1 else value
+    if not 0 < found < 1:
+        raise argparse.ArgumentTypeError(
+            msg("{text} does not lie between 0 and 100 points: write 5, 5% or 0.05", text)
+        )
+    return found
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +40,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "loss of accuracy that does not matter, in points: 5 or 5%% (default); below 1 it is a share: {margin}",
         MARGIN,
     )
-    parser.add_argument("--margin", type=number_types.margin, default=MARGIN, metavar="POINTS", help=margin)
+    parser.add_argument("--margin", type=margin_of, default=MARGIN, metavar="POINTS", help=margin)
     output.json_argument(parser, msg("everything"))
     parser.add_argument("--html", type=new_place, metavar="FILE", help="write a page with both runs side by side")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from healthcheck.extensions.compare import compare  # noqa: PLC0415 - --help reads no run
+
+    return compare.run(options)
+
+
+COMMAND = Command(summary=msg("compare two probe runs on the same problems"), arguments=arguments, run=_run)

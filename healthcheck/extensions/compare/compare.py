@@ -1,4 +1,4 @@
-"""`npu-adapter compare`: two probe runs on the same problems."""
+"""`npu-adapter compare` at work: the verdict, its table and the problems that changed, as lines and as JSON."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pathlib import Path
 from healthcheck.cli import output
 from healthcheck.core.records import SCHEMA
 from healthcheck.errors import ExitStatus
+from healthcheck.extensions.compare.comparison import LOSS_ERROR, Comparison, Shift
+from healthcheck.extensions.compare.two_runs import Flip, TwoRuns, compare_runs
 from healthcheck.report.words import plain
 from healthcheck.stages.probe.records import ProbeRun
-from healthcheck.stages.probe.results.two_runs import Flip, TwoRuns, compare_runs
 from healthcheck.stages.probe.run.folder import load
-from healthcheck.stages.probe.statistics.comparison import LEAST_PROBLEMS, LOSS_ERROR, Comparison, Shift
+from healthcheck.stages.probe.statistics.changes import LEAST_PROBLEMS
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
 
@@ -47,7 +48,8 @@ def _write_page(file: Path, result: TwoRuns, runs: tuple[ProbeRun, ProbeRun]) ->
     Raises:
         KitFailure: the page cannot be written.
     """
-    from healthcheck.report import folder, side_by_side  # noqa: PLC0415 - only a page needs jinja2
+    from healthcheck.extensions.compare import side_by_side  # noqa: PLC0415 - only a page needs jinja2
+    from healthcheck.report import folder  # noqa: PLC0415
 
     rows = [_HEADING, *(_cells(part) for part in result.comparisons)]
     folder.save(

@@ -1,0 +1,1 @@
+from tests.cli.conftest import runs  # noqa: F401 - a fixture
