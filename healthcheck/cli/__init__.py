@@ -22,6 +22,8 @@ from healthcheck.cli.parsing import (
     SERVICE,
     Parser,
     Version,
+    begin_help,
+    help_all_argument,
     language_argument,
     sentence,
     service_argument,
@@ -29,24 +31,25 @@ from healthcheck.cli.parsing import (
     take_language,
 )
 from healthcheck.core import extensions
-from healthcheck.core.extensions import Command
+from healthcheck.core.extensions import Command, Group
 from healthcheck.errors import Blocked, ExitStatus, KitError, KitFailure, UsageError, reason_of
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
 
 COMMANDS = {
-    "new": msg("make a new adapter repository from the template"),
-    "update": msg("bring a repository up to date with the template it was made from"),
-    "verify": msg("check a repository and its weights before submission"),
-    "probe": msg("measure the accuracy of a running server"),
-    "diagnose": msg("find the cause of a failed launch in its log"),
-    "runner": msg("check that this machine can run adapters"),
-    "simulate": msg("serve a simulated endpoint with a known accuracy and chosen faults"),
-    "explain": msg("explain a check"),
-    "service": msg("show the rules that judge, and where each is from"),
-    "doctor": msg("show which optional parts of the kit's own environment are there"),
-    "completion": msg("print a completion script for a shell"),
+    "new": (Group.MAKE, msg("make a new adapter repository from the template")),
+    "update": (Group.MAKE, msg("bring a repository up to date with the template it was made from")),
+    "verify": (Group.CHECK, msg("check a repository and its weights before submission")),
+    "runner": (Group.CHECK, msg("check that this machine can run adapters")),
+    "probe": (Group.MEASURE, msg("measure the accuracy of a running server")),
+    "simulate": (Group.MEASURE, msg("serve a simulated endpoint with a known accuracy and chosen faults")),
+    "explain": (Group.EXPLAIN, msg("explain a check")),
+    "diagnose": (Group.EXPLAIN, msg("find the cause of a failed launch in its log")),
+    "service": (Group.EXPLAIN, msg("show the rules that judge, and where each is from")),
+    "doctor": (Group.EXPLAIN, msg("show which optional parts of the kit's own environment are there")),
+    "completion": (Group.EXPLAIN, msg("print a completion script for a shell")),
 }
+EXAMPLES = ("new my-adapter", "verify my-adapter --weights /data/Qwen3-8B", "explain plan/port")
 EXIT_STATUSES = msg("""\
 exit status:
   0  ready
@@ -91,7 +94,8 @@ def _commanded(arguments: list[str]) -> int:
     if unknown:
         options.parser.unknown(unknown)
     if options.parser is parser:
-        parser.error(msg("the following arguments are required: COMMAND"))
+        parser.print_help(sys.stderr)
+        raise UsageError(msg("the following arguments are required: COMMAND"))
     with _ended_at_once_by_ctrl_c():
         run = added[asked].run if asked in added else importlib.import_module(f"healthcheck.cli.{asked}").run
     try:
@@ -206,15 +210,24 @@ def parser_for(wanted: Collection[str], added: Mapping[str, Command]) -> Parser:
     service_argument(parser)
     parser.add_argument("--version", action=Version, nargs=0, help="show the version, and the commit of a checkout")
     parser.set_defaults(parser=parser)
+    listed = {**COMMANDS, **{name: (each.group, each.summary) for name, each in added.items()}}
+    begin_help(parser, *EXAMPLES, groups=_by_group(listed))
     commands = parser.add_subparsers(title=msg("commands"), metavar="COMMAND")
-    for name, text in {**COMMANDS, **{name: each.summary for name, each in added.items()}}.items():
+    for name, (_, text) in listed.items():
         command = commands.add_parser(name, help=text, description=sentence(text), epilog=EXIT_STATUSES)
         language_argument(command)
         service_argument(command)
+        help_all_argument(command)
         if name in wanted:
             _arguments(name, added)(command)
             command.set_defaults(parser=command)
     return parser
+
+
+def _by_group(listed: Mapping[str, tuple[Group, str]]) -> dict[str, list[str]]:
+    """The names of the commands below the headings of the groups that have some."""
+    groups = {each.value: [name for name, (group, _) in listed.items() if group is each] for each in Group}
+    return {heading: names for heading, names in groups.items() if names}
 
 
 def _arguments(name: str, added: Mapping[str, Command]) -> Callable[[argparse.ArgumentParser], None]:

@@ -6,7 +6,8 @@ import argparse
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,19 +21,34 @@ from healthcheck.text.messages import Capitalised, Message, joined, msg
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _GIT_S = 5.0
-LANGUAGE, SERVICE = "--lang", "--service"
+LANGUAGE, SERVICE, HELP_ALL = "--lang", "--service", "--help-all"
 USAGE = msg("usage: ")
 OF_ARGPARSE = (msg("positional arguments"), msg("options"), msg("show this help message and exit"))
 """argparse's own texts in a help."""
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """The help in the user's language, wrapped by columns."""
+    """The help in the user's language, wrapped by columns; `begin_help` says what it begins with and leaves out."""
 
-    def __init__(self, prog: str) -> None:
+    def __init__(
+        self,
+        prog: str,
+        examples: Sequence[str] = (),
+        everyday: Collection[str] = (),
+        groups: Mapping[str, Collection[str]] | None = None,
+    ) -> None:
         super().__init__(prog)
         self._say = translation_of_the_process().look_up
         self._headings: list[str] = []
+        self._examples = examples
+        self._shown = {"--help", HELP_ALL, *everyday} if everyday else set()
+        self._groups = groups
+
+    def _shows(self, action: argparse.Action) -> bool:
+        names = {*action.option_strings}
+        if names and self._shown:
+            return not names.isdisjoint(self._shown)
+        return HELP_ALL not in names
 
     def add_usage(
         self,
@@ -41,8 +57,24 @@ class Help(argparse.RawDescriptionHelpFormatter):
         groups: Iterable[argparse._MutuallyExclusiveGroup],
         prefix: str | None = None,
     ) -> None:
-        """Add the usage with a translated "usage:"."""
-        super().add_usage(usage, actions, groups, self._say(USAGE) if prefix is None else prefix)
+        """Add the examples, and the usage with a translated "usage:"."""
+        if prefix is None and self._examples:
+            self.add_text(
+                joined("\n", [msg("examples:"), *(f"  {self._prog} {each}".rstrip() for each in self._examples)])
+            )
+        shown = list(filter(self._shows, actions))
+        super().add_usage(usage, shown, groups, self._say(USAGE) if prefix is None else prefix)
+
+    def add_argument(self, action: argparse.Action) -> None:
+        """Add an argument that is shown, or the commands in their groups."""
+        if self._groups and isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - it has no other name
+            commands = {each.dest: each for each in self._iter_indented_subactions(action)}
+            for heading, names in self._groups.items():
+                self.start_section(heading)
+                self.add_arguments(commands[name] for name in names)
+                self.end_section()
+        elif self._shows(action):
+            super().add_argument(action)
 
     def start_section(self, heading: str | None) -> None:
         """Begin a group of options with a translated heading."""
@@ -55,7 +87,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
         """The whole help, with a translated colon after each heading, which argparse writes itself."""
         text = super().format_help()
         for heading in self._headings:
-            text = text.replace(f"\n{heading}:\n", f"\n{self._say(msg('{heading}:', heading))}\n")
+            text = re.sub(f"(?m)^( *){re.escape(heading)}:$", rf"\1{self._say(msg('{heading}:', heading))}", text)
         return text
 
     def add_text(self, text: str | None) -> None:
@@ -67,6 +99,36 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return wrapped(text, width)
+
+
+def begin_help(
+    parser: argparse.ArgumentParser,
+    *examples: str,
+    everyday: Collection[str] = (),
+    groups: Mapping[str, Collection[str]] | None = None,
+) -> None:
+    """Begin a command's help with what a person would type after its name.
+
+    `everyday` are the options that `--help` shows, where it leaves the others to `--help-all`; `groups` are the
+    commands by heading.
+    """
+    parser.formatter_class = partial(Help, examples=examples, everyday=everyday, groups=groups)
+
+
+class WholeHelp(argparse.Action):
+    """`--help-all`: the help with every option."""
+
+    def __call__(self, *given: Any, **_: Any) -> None:
+        parser: Any = given[0]
+        parser.formatter_class = partial(parser.formatter_class, everyday=())
+        parser.print_help()
+        parser.exit()
+
+
+def help_all_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--help-all`, for all commands alike."""
+    parser.add_argument(HELP_ALL, action=WholeHelp, nargs=0, default=argparse.SUPPRESS, dest=argparse.SUPPRESS,
+                        help="show the options that are seldom needed, too")  # fmt: skip
 
 
 class Stored(argparse.Action):

@@ -13,6 +13,7 @@ extension that cannot be loaded becomes a check that ends as an error and names 
 from __future__ import annotations
 
 import argparse
+import enum
 import importlib.util
 import pkgutil
 import re
@@ -50,12 +51,23 @@ RESERVED = frozenset({stage.value for stage in Stage} | {"task", "extension"})
 _ID = re.compile(r"([a-z0-9-]+)/[a-z0-9-]+")
 
 
+class Group(enum.Enum):
+    """What a command is for; the values are headings of `npu-adapter --help`."""
+
+    MAKE = msg("make a repository")
+    CHECK = msg("check a repository or a machine")
+    MEASURE = msg("measure a server")
+    EXPLAIN = msg("explain and look up")
+    ADDED = msg("of other distributions")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """A command of an extension.
 
     Attributes:
         summary: one line for the list of commands.
+        group: where it stands in that list.
         arguments: declares the options.
         run: does the work; returns the exit status.
     """
@@ -63,6 +75,7 @@ class Command:
     summary: str
     arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
+    group: Group = Group.ADDED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -128,7 +128,7 @@ def test_the_npu_job_validates_then_verifies_and_keeps_the_report(repository):
     assert job["steps"][-1]["with"]["path"] in commands[-1]
     for command in commands:  # every option is one that the command has
         options = [word for word in command.split() if word.startswith("--")]
-        shown = run(f"{' '.join(command.split()[:2])} --help", cwd=repository, scratch=repository).stdout
+        shown = run(f"{' '.join(command.split()[:2])} --help-all", cwd=repository, scratch=repository).stdout
         assert [option for option in options if option not in shown] == []
 
 

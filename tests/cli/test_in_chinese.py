@@ -36,7 +36,6 @@ def said(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[object, 
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        ([], "缺少必需的参数：COMMAND"),
         (["verfy"], "是否想写 verify？"),
         (["verify", "--wieghts", "x"], "无法识别的参数：--wieghts"),
         (["verify", "--weights"], "参数 --weights：需要一个值"),
@@ -106,10 +105,18 @@ def test_the_option_wins_wherever_it_stands(words: list[str], capsys: pytest.Cap
     assert "unrecognized arguments: --nonsense" in said(words, capsys)[1]
 
 
-@pytest.mark.parametrize("command", ["verify", "probe", "completion"])
-def test_the_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    status, shown = said([command, "--help"], capsys)
-    assert status == 0
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["--help"], 0),
+        ([], 2),
+        *(([command, option], 0) for command in ("verify", "probe") for option in ("--help", "--help-all")),
+        (["completion", "--help"], 0),
+    ],
+)
+def test_the_help(words: list[str], status: int, capsys: pytest.CaptureFixture[str]) -> None:
+    ended, shown = said(words, capsys)
+    assert ended == status
     assert not ENGLISH.search(re.sub(r"`[^`]*`|（not ready）|\[--?[^]]*\]|--[\w-]+", "", shown)), shown
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from healthcheck.cli import whole_parser
 from healthcheck.core import extensions
+from tests.cli.test_help import examples
 from tests.support.commands import Ended, ran
 from tests.support.template import ROOT
 from tests.test_architecture import HEAVY, imported_by
@@ -25,6 +28,18 @@ def test_its_help_fits_80_columns(command: str) -> None:
     ended = ran(command, "--help", COLUMNS="80")
     assert ended.returncode == 0
     assert [line for line in ended.stdout.splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_its_help_begins_with_commands_that_are_right(command: str) -> None:
+    found = examples(ran(command, "--help").stdout)
+    assert len(found) == 2
+    for example in found:
+        assert whole_parser().parse_args(shlex.split(example)[1:]).parser.prog.startswith(f"npu-adapter {command}")
+
+
+def test_no_own_command_stands_with_those_of_other_distributions() -> None:
+    assert "of other distributions" not in ran("--help").stdout
 
 
 @pytest.mark.smoke

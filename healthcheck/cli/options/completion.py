@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from healthcheck.cli.parsing import exit_statuses
+from healthcheck.cli.parsing import begin_help, exit_statuses
 from healthcheck.text.messages import joined, msg
 
 SHELLS = ("bash", "zsh", "fish")
@@ -19,5 +19,6 @@ for every shell: write its output to
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    begin_help(parser, "bash", "fish")
     parser.add_argument("shell", choices=SHELLS)
     parser.epilog = joined("\n\n", [INSTALL, exit_statuses({0: msg("printed"), 2: msg("wrong usage")})])

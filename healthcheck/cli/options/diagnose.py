@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 
 from healthcheck.cli import output
-from healthcheck.cli.parsing import exit_statuses
+from healthcheck.cli.parsing import begin_help, exit_statuses
 from healthcheck.cli.places import place
 from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    begin_help(parser, "deploy.log", "deploy.log --json -")
     parser.description = msg(
         "Find the cause of a failed launch in its log: a failure that the kit knows and\n"
         "that the last error shows, with the lines, the cause, the fix and the source.\n"

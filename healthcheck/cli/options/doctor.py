@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 
 from healthcheck.cli import output
-from healthcheck.cli.parsing import exit_statuses
+from healthcheck.cli.parsing import begin_help, exit_statuses
 from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    begin_help(parser, "", "--json -")
     parser.epilog = exit_statuses(
         {
             0: msg("everything that the kit needs is there"),

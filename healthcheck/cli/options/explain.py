@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from healthcheck.cli.parsing import exit_statuses
+from healthcheck.cli.parsing import begin_help, exit_statuses
 from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    begin_help(parser, "", "plan/port")
     parser.epilog = exit_statuses({0: msg("printed"), 2: msg("there is no such check")})
     parser.add_argument("id", nargs="?", metavar="CHECK-ID", help="such as plan/port; without it, all are listed")

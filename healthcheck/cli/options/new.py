@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 
 from healthcheck import contract
-from healthcheck.cli.parsing import exit_statuses
+from healthcheck.cli.parsing import begin_help, exit_statuses
 from healthcheck.cli.places import new_place
 from healthcheck.scaffold import KIT_FOLDER
 from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    begin_help(parser, "my-adapter", "my-adapter --task image-text-to-text --defaults", "--here")
     parser.epilog = exit_statuses({0: msg("made"), 2: msg("wrong usage; nothing was made")})
     parser.add_argument(
         "destination", metavar="DEST", nargs="?", type=new_place,

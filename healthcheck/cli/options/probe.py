@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import argparse
 
+from healthcheck import contract
 from healthcheck.cli import output, sampling
 from healthcheck.cli.options import servers
+from healthcheck.cli.parsing import begin_help
 from healthcheck.cli.places import new_place, place
+
+EVERYDAY = (
+    "--config", "--dataset", "--problems", "--samples", "--temperature", "--max-tokens", "--model", "--concurrency",
+    "--reference", "--margin", "--threshold", "--out", "--resume", "--json", "--quiet",
+)  # fmt: skip
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    begin_help(
+        parser,
+        f"http://127.0.0.1:{contract.PORT}",
+        f"http://127.0.0.1:{contract.PORT} --reference gpu-run --out npu-run",
+        f"http://127.0.0.1:{contract.PORT} --resume npu-run",
+        everyday=EVERYDAY,
+    )
     servers.arguments(parser)
     sampling.files(parser)
     sampling.arguments(parser)

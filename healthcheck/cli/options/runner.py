@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from healthcheck.cli import number_types, output
+from healthcheck.cli.parsing import begin_help
 from healthcheck.cli.places import new_place, place
 from healthcheck.runner.asked import Depth, Scene
 from healthcheck.text.messages import msg
@@ -13,6 +14,7 @@ SOAK_MINUTES = 20
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    begin_help(parser, "", "--npus 8 --level 3 --out machine")
     parser.add_argument(
         "--npus", type=number_types.integer, metavar="N", help="how many NPU devices there must be (default: any)"
     )

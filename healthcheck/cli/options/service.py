@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 
 from healthcheck.cli import output
-from healthcheck.cli.parsing import exit_statuses, sentence
+from healthcheck.cli.parsing import begin_help, exit_statuses, sentence
 from healthcheck.cli.places import place
 from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    begin_help(parser, "", "my-adapter", "--toml")
     parser.description = sentence(
         msg(
             "show the rules that judge, and where each is from: the public page's, those of\n"

@@ -6,7 +6,7 @@ import argparse
 
 from healthcheck import contract
 from healthcheck.cli import number_types
-from healthcheck.cli.parsing import exit_statuses
+from healthcheck.cli.parsing import begin_help, exit_statuses
 from healthcheck.simulator import DIALECTS
 from healthcheck.simulator.manners import Manner
 from healthcheck.simulator.solvers import SOLVERS
@@ -14,6 +14,7 @@ from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    begin_help(parser, "", "--port 9000 --accuracy easy=.9,medium=.7,hard=.5", "--fault no-done")
     parser.epilog = exit_statuses(
         {
             0: msg("it served until a signal came"),

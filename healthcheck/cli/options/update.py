@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from healthcheck.cli.parsing import exit_statuses
+from healthcheck.cli.parsing import begin_help, exit_statuses
 from healthcheck.cli.places import place
 from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    begin_help(parser, "", "my-adapter")
     parser.epilog = exit_statuses(
         {
             0: msg("merged, or up to date already"),

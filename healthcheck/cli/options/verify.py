@@ -7,15 +7,27 @@ import argparse
 from healthcheck import contract
 from healthcheck.cli import number_types, output, sampling
 from healthcheck.cli.options.servers import DEFAULT_DEADLINE_S
+from healthcheck.cli.parsing import begin_help
 from healthcheck.cli.places import new_place, place
 from healthcheck.core.records import STAGES as ALWAYS
 from healthcheck.sandbox.job import CONSENT_OPTION, CONSENT_VARIABLE
 from healthcheck.text.messages import msg
 
 STAGES = [stage.value for stage in ALWAYS]
+EVERYDAY = (
+    "--weights", "--weights-config", "--model-id", "--task", "--until", "--skip", "--fix", "--stack", "--npu",
+    "--npus", "--url", "--out", "--json", "--quiet", "--verbose",
+)  # fmt: skip
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    begin_help(
+        parser,
+        "my-adapter --weights /data/Qwen3-8B",
+        "my-adapter --model-id Qwen/Qwen3-8B --npu 910B4 --npus 2",
+        f"--url http://127.0.0.1:{contract.PORT}",
+        everyday=EVERYDAY,
+    )
     parser.add_argument("repo", nargs="?", type=place, help="the repository (default: this folder)")
     parser.add_argument("--weights", type=place, metavar="DIR", help="the weights; MODEL_PATH will be this folder")
     parser.add_argument(

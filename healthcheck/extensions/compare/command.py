@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from healthcheck.cli import number_types, output
-from healthcheck.cli.parsing import exit_statuses
+from healthcheck.cli.parsing import begin_help, exit_statuses
 from healthcheck.cli.places import new_place, place
-from healthcheck.core.extensions import Command
+from healthcheck.core.extensions import Command, Group
 from healthcheck.text.messages import msg
 
 MARGIN = 0.05
@@ -26,6 +26,7 @@ def margin_of(text: str) -> float:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    begin_help(parser, "gpu-run npu-run", "gpu-run npu-run --margin 2 --html compared.html")
     parser.add_argument("first", type=place, metavar="RUN_A", help="run folder of the reference, such as the GPU")
     parser.add_argument("second", type=place, metavar="RUN_B", help="run folder to compare with it")
     parser.epilog = exit_statuses(
@@ -51,4 +52,6 @@ def _run(options: argparse.Namespace) -> int:
     return compare.run(options)
 
 
-COMMAND = Command(summary=msg("compare two probe runs on the same problems"), arguments=arguments, run=_run)
+COMMAND = Command(
+    summary=msg("compare two probe runs on the same problems"), arguments=arguments, run=_run, group=Group.MEASURE
+)

@@ -6,9 +6,9 @@ import argparse
 import importlib
 
 from healthcheck.cli import number_types
-from healthcheck.cli.parsing import language_argument, sentence
+from healthcheck.cli.parsing import begin_help, language_argument, sentence
 from healthcheck.cli.places import new_place, place
-from healthcheck.core.extensions import Command
+from healthcheck.core.extensions import Command, Group
 from healthcheck.text.messages import msg
 
 LOCAL = "local"
@@ -19,8 +19,15 @@ DEFAULT_LEVEL = 2
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
+    begin_help(parser, "verify jobs.toml --out fleet", "runner --on auto --out machines")
     commands = parser.add_subparsers(title=msg("subcommands"), dest="subcommand", metavar="COMMAND", required=True)
     verify = _subcommand(commands, "verify", msg("verify the adapters of a job file"), parser)
+    begin_help(
+        verify,
+        "jobs.toml --out fleet",
+        "jobs.toml --out fleet --on auto --runner",
+        "jobs.toml --out fleet --resume",
+    )
     _jobs_argument(verify)
     verify.add_argument("--out", type=new_place, metavar="DIR", required=True,
                         help="where reports, fleet.html, fleet.json and junit.xml go")  # fmt: skip
@@ -35,8 +42,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     verify.add_argument("--time-limit", type=number_types.positive, default=DEFAULT_LIMIT_S, metavar="S",
                         help="seconds that an attempt may take (default: %(default)g)")  # fmt: skip
     verify.add_argument("--quiet", action="store_true", help="no progress; only the closing table")
-    _runner_arguments(_subcommand(commands, "runner", msg("look at every machine: which may take jobs"), parser))
+    runner = _subcommand(commands, "runner", msg("look at every machine: which may take jobs"), parser)
+    begin_help(runner, "--out machines", "--on auto --level 1 --out machines")
+    _runner_arguments(runner)
     collect = _subcommand(commands, "collect", msg("make one run of what many machines left"), parser)
+    begin_help(collect, "jobs.toml --from left --out fleet")
     _jobs_argument(collect)
     collect.add_argument("--from", dest="reports", type=place, metavar="DIR", required=True,
                          help="the folder with the folders that `fleet verify` left")  # fmt: skip
@@ -88,4 +98,6 @@ def _run(options: argparse.Namespace) -> int:
     return status
 
 
-COMMAND = Command(summary=msg("verify many adapters on many machines"), arguments=_arguments, run=_run)
+COMMAND = Command(
+    summary=msg("verify many adapters on many machines"), arguments=_arguments, run=_run, group=Group.CHECK
+)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 
 from healthcheck.cli import number_types, output
-from healthcheck.cli.parsing import exit_statuses
+from healthcheck.cli.parsing import begin_help, exit_statuses
 from healthcheck.cli.places import place
-from healthcheck.core.extensions import Command
+from healthcheck.core.extensions import Command, Group
 from healthcheck.text.messages import msg
 
 TIMEOUT_S = 600.0
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    begin_help(parser, "npu-run --scores scored.jsonl", "npu-run --command 'python3 judge.py'")
     parser.epilog = exit_statuses({0: msg("scored"), 2: msg("wrong usage, or scores that do not fit the run")})
     parser.add_argument("run_folder", type=place, metavar="RUN", help="run folder of a probe")
     source = parser.add_mutually_exclusive_group(required=True)
@@ -39,5 +40,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 COMMAND = Command(
-    summary=msg("weigh and rank the samples of a probe run by scores of your own"), arguments=arguments, run=_run
+    summary=msg("weigh and rank the samples of a probe run by scores of your own"),
+    arguments=arguments,
+    run=_run,
+    group=Group.MEASURE,
 )

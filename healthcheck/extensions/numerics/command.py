@@ -8,8 +8,9 @@ import importlib
 from healthcheck import contract
 from healthcheck.cli import output
 from healthcheck.cli.number_types import whole
+from healthcheck.cli.parsing import begin_help
 from healthcheck.cli.places import new_place, place
-from healthcheck.core.extensions import Command
+from healthcheck.core.extensions import Command, Group
 from healthcheck.extensions.numerics.records import NumericsSettings
 from healthcheck.text.messages import msg
 
@@ -17,6 +18,11 @@ _DEFAULT = NumericsSettings(url="")
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
+    begin_help(
+        parser,
+        f"http://127.0.0.1:{contract.PORT} --out gpu-numerics",
+        f"http://127.0.0.1:{contract.PORT} --reference gpu-numerics",
+    )
     parser.add_argument(
         "url", metavar="URL", help=msg("the server's root, such as http://127.0.0.1:{port}", contract.PORT)
     )
@@ -48,5 +54,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 COMMAND = Command(
-    summary=msg("check that a running server computes the same in every situation"), arguments=_arguments, run=_run
+    summary=msg("check that a running server computes the same in every situation"),
+    arguments=_arguments,
+    run=_run,
+    group=Group.MEASURE,
 )

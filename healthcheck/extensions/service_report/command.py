@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 
 from healthcheck.cli import output
-from healthcheck.cli.parsing import exit_statuses
+from healthcheck.cli.parsing import begin_help, exit_statuses
 from healthcheck.cli.places import place
-from healthcheck.core.extensions import Command
+from healthcheck.core.extensions import Command, Group
 from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    begin_help(parser, "report.zip", "report.zip --json -")
     parser.epilog = exit_statuses(
         {
             0: msg("figures could be recomputed; for a report.json: its run was ready"),
@@ -35,4 +36,6 @@ def _run(options: argparse.Namespace) -> int:
     return read.run(options)
 
 
-COMMAND = Command(summary=msg("read a report of the service and recompute it"), arguments=arguments, run=_run)
+COMMAND = Command(
+    summary=msg("read a report of the service and recompute it"), arguments=arguments, run=_run, group=Group.EXPLAIN
+)

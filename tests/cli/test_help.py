@@ -1,0 +1,80 @@
+"""The help of the commands: examples first, the options of every day, all of them on request."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from healthcheck import cli
+from healthcheck.cli.options import probe, verify
+from tests.support.commands import ran
+
+EVERYDAY = {"verify": verify.EVERYDAY, "probe": probe.EVERYDAY}
+
+
+def examples(shown: str) -> list[str]:
+    """The commands with which a help begins."""
+    assert shown.startswith("examples:\n  npu-adapter")
+    return [line.strip() for line in shown.partition("\n\n")[0].splitlines()[1:]]
+
+
+def options(shown: str) -> list[str]:
+    """The options that a help lists."""
+    return re.findall(r"^  (?:-h, )?(--[\w-]+)", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", ["", *cli.COMMANDS])
+def test_a_help_begins_with_commands_that_are_right(command: str) -> None:
+    shown = ran(*filter(None, [command]), "--help").stdout
+    found = examples(shown)
+    assert 2 <= len(found) <= 3
+    parser = cli.whole_parser()
+    for example in found:
+        words = shlex.split(example)
+        assert words[1] == command or not command
+        parser.parse_args(words[1:])
+
+
+@pytest.mark.parametrize("command", EVERYDAY)
+def test_the_short_help_has_fifteen_options_and_the_other_one_all(command: str) -> None:
+    short, whole = (options(ran(command, option).stdout) for option in ("--help", "--help-all"))
+    assert sorted(short) == sorted(["--help", "--help-all", *EVERYDAY[command]])
+    assert len(EVERYDAY[command]) == 15
+    assert {*whole} > {*EVERYDAY[command], "--service", "--lang", "--seed", "--gate", "--sarif"}
+    usage = ran(command, "--help").stdout.partition("usage:")[2].partition("\n\n")[0]
+    assert "--weights DIR" in usage or command == "probe"
+    assert "--gate" not in usage
+
+
+def test_an_option_that_the_short_help_leaves_out_is_taken() -> None:
+    done = ran("verify", "--url", "http://h", "--until", "plan", "--bootstrap", "9", "--lang", "en")
+    assert "--url looks at a running server only" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["explain", "simulate"])
+def test_a_help_without_layers_is_the_whole(command: str) -> None:
+    short, whole = (ran(command, option) for option in ("--help", "--help-all"))
+    assert (whole.returncode, short.stdout) == (0, whole.stdout)
+    assert "--help-all" not in whole.stdout
+
+
+def test_the_commands_stand_in_groups() -> None:
+    listed = ran("--help").stdout.partition("\ncommands:\n")[2].partition("\nexit status:")[0]
+    heading, groups = "", {}
+    for line in listed.splitlines():
+        if found := re.fullmatch(r"  (\S.*):", line):
+            heading = found[1]
+        elif found := re.match(r"    (\w+) ", line):
+            groups[found[1]] = heading
+    assert groups.keys() >= cli.COMMANDS.keys()
+    assert (groups["new"], groups["verify"]) == ("make a repository", "check a repository or a machine")
+    assert (groups["probe"], groups["explain"]) == ("measure a server", "explain and look up")
+
+
+def test_without_a_command_the_help_is_printed() -> None:
+    alone = ran()
+    assert (alone.returncode, alone.stdout) == (2, "")
+    assert alone.stderr.startswith(ran("--help").stdout)
+    assert alone.stderr.endswith("npu-adapter: the following arguments are required: COMMAND\n")
