@@ -6,5 +6,6 @@ experts      the part of it that copies share
 plan         all decisions, from: precision (dtype, quantisation), parallel (devices, copies), memory (cache),
              serving (context, sequences, inputs), models (graphs and needs of single models),
              environment (variables), nodes (several machines)
+script       the plan as lines for a deploy.sh that decides nothing itself
 sourced      CANN's environment scripts       ready      whether the server answers yet
 """

@@ -7,12 +7,14 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from adapter import environment, nodes
 from adapter.decision import Decision, Refusal
 from adapter.device import LocalSystem, Machine, described_machine, find_machine
 from adapter.plan import Plan, make_plan
+from adapter.script import USUAL, script
 from adapter.settings import SettingsError, read_settings, unknown_variables
 from adapter.weights import Weights, read_weights
 
@@ -28,13 +30,15 @@ def main() -> int:
         folder = _model_path()
         settings = read_settings(os.environ, SETTINGS_FILE)
         group = nodes.group_of(settings)
-        machine = _described(options) if options.npu else find_machine(LocalSystem())
         weights = read_weights(folder)
-        plan = make_plan(weights, machine, settings)
+        planned = [(machine, make_plan(weights, machine, settings)) for machine in _machines(options)]
     except (SettingsError, Refusal) as error:
         print(f"adapter: {error}", file=sys.stderr)
         return 2
-    if options.print:
+    machine, plan = planned[0]
+    if options.script:
+        text = script(weights, planned)
+    elif options.print:
         text = _table(weights, machine, plan)
     elif options.nodes:
         text = (
@@ -56,21 +60,28 @@ def _parser() -> argparse.ArgumentParser:
     shown.add_argument("--print", action="store_true", help="show every decision with its reason and source")
     shown.add_argument("--env", action="store_true", help="print environment variables that are absent, to be set")
     shown.add_argument("--nodes", action="store_true", help="print the commands for each of several machines")
+    shown.add_argument(
+        "--script", action="store_true",
+        help="print the launch as lines of a shell script with reasons, for a 910B and an A3 without --npu",
+    )  # fmt: skip
     parser.add_argument("--npu", metavar="CHIP", help="plan for a machine with this chip (910B4, A3, none, …)")
     parser.add_argument("--npus", metavar="N", type=int, help="and so many of them (default: 1; dies, on an A3)")
+    parser.add_argument("--release", metavar="RELEASE", default="", help="of vllm-ascend on the machine of --npu")
     return parser
 
 
 def _ignored(options: argparse.Namespace) -> Iterator[str]:
     """Remarks on options that have no effect."""
-    if options.npus is not None and not options.npu:
+    if options.npus is not None and not options.npu and not options.script:
         yield f"--npus {options.npus}, without --npu CHIP"
     for name in unknown_variables(os.environ):
         yield f"{name}, no setting is called so"
 
 
-def _described(options: argparse.Namespace) -> Machine:
-    return described_machine(options.npu, 1 if options.npus is None else options.npus)
+def _machines(options: argparse.Namespace) -> list[Machine]:
+    kinds = [options.npu] if options.npu else USUAL if options.script else ()
+    described = (described_machine(kind, 1 if options.npus is None else options.npus) for kind in kinds)
+    return [replace(each, release=options.release) for each in described] or [find_machine(LocalSystem())]
 
 
 def _model_path() -> Path:
