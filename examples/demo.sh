@@ -43,7 +43,7 @@ simulated)
 esac
 
 rm -rf "$demo"
-"$kit" new "$demo/my-adapter" --defaults
+"$kit" new "$demo/my-adapter" --template planned --defaults
 status=0
 PATH="$engine_bin:$PATH" "$kit" verify "$demo/my-adapter" --weights "$weights" --out "$demo/report" \
     --env VLLM_CPU_KVCACHE_SPACE=1 --env HF_HUB_OFFLINE=1 --env VLLM_NO_USAGE_STATS=1 || status=$?

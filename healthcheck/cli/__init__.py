@@ -38,6 +38,10 @@ from healthcheck.text.messages import msg
 
 COMMANDS = {
     "new": (Group.MAKE, msg("make a new adapter repository from the template")),
+    "plan": (
+        Group.MAKE,
+        msg("print the launch line for weights and a machine, with a reason for each option"),
+    ),
     "update": (Group.MAKE, msg("bring a repository up to date with the template it was made from")),
     "verify": (Group.CHECK, msg("check a repository and its weights before submission")),
     "runner": (Group.CHECK, msg("check that this machine can run adapters")),

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from healthcheck.errors import UsageError
-from healthcheck.scaffold import KIT_FOLDER, kit, template
+from healthcheck.scaffold import planner, template
 from healthcheck.scaffold.create import Adoption, adopt, create, order
 from healthcheck.scaffold.render import Order
 from healthcheck.text.language import of_the_user, translation_of_the_process
@@ -29,18 +29,19 @@ def run(options: argparse.Namespace) -> int:
     made = create(destination, wanted)
     say = translation_of_the_process().say
     print(say(msg("{destination} is a git repository with its first commit. Next:", destination)))
-    plan, found = say(msg("the launch plan, with reasons")), say(msg("what the service would find"))
-    print(f"""
-  cd {place}
-  MODEL_PATH=/folder/of/the/weights python3 -m adapter --print    # {plan}
-  npu-adapter verify . --weights /folder/of/the/weights           # {found}""")
-    if made and made.given.get("kit") == kit.VENDORED and not options.vendor_kit:
+    print(f"\n  cd {place}")
+    if (destination / "adapter").is_dir():
+        plan = say(msg("the launch plan, with reasons"))
+        print(f"  MODEL_PATH=/folder/of/the/weights python3 -m adapter --print    # {plan}")
+    found = say(msg("what the service would find"))
+    print(f"  npu-adapter verify . --weights /folder/of/the/weights           # {found}")
+    if made and made.given.get("kit") == "":
         print()
         print(
             say(
                 msg(
-                    "No git address of this kit is known: its wheel is in {kit_folder}/, for the workflows.",
-                    KIT_FOLDER,
+                    "No git address of this kit is known: the workflow waits for its variable NPU_ADAPTER_KIT. "
+                    "--vendor-kit puts the kit into the repository."
                 )
             )
         )
@@ -49,14 +50,17 @@ def run(options: argparse.Namespace) -> int:
 
 def _order(options: argparse.Namespace, destination: Path) -> Order:
     answers = _answers(options.data, options.task)
+    source = options.template
+    if source in template.FORMS:
+        answers["form"], source = source, None
     if options.vendor_kit and "kit" in answers:
         raise UsageError(msg("--vendor-kit and --data kit=… say two things: leave one away"))
-    if options.template is None:
+    if source is None:
         template.check_answers(answers)
         answers.setdefault("language", of_the_user(os.environ).value)
-    wanted = order(
-        destination, answers, template=options.template, ask=not options.defaults, vendored=options.vendor_kit
-    )
+    if answers.get("form") != template.PLANNED:
+        answers.setdefault("launch", planner.lines(planner.target(options, answers.get("stack", ""))))
+    wanted = order(destination, answers, template=source, ask=not options.defaults, vendored=options.vendor_kit)
     if wanted.ask and not sys.stdin.isatty():
         missing = [question.name for question in template.questions() if question.name not in wanted.given]
         raise UsageError(

@@ -24,14 +24,14 @@ _NOT_IN_A_TITLE = re.compile(r"[^\w .,()+-]+|\A[^\w]+")
 
 
 def order(destination: Path, given: Mapping[str, str], *, template: str | None, ask: bool, vendored: bool) -> Order:
-    """What to render for a folder. The title is the folder's name; the kit has an address or is vendored.
+    """What to render for a folder. The title is the folder's name; the kit has an address, or none.
 
     `template` is a git address or a folder, None for the kit's own.
     """
     title = _NOT_IN_A_TITLE.sub(" ", destination.resolve().name).lstrip(" .,()+-").strip()
-    defaults = {"kit": kit.address() or kit.VENDORED} | ({"name": title} if title else {})
+    defaults = {"kit": kit.address()} | ({"name": title} if title else {})
     # Known answers are not asked for.
-    known = {"kit": defaults["kit"]} if template is None and defaults["kit"] != kit.VENDORED else {}
+    known = {"kit": defaults["kit"]} if template is None and defaults["kit"] else {}
     known |= {"kit": kit.VENDORED} if vendored else {}
     source = str(Path(template).resolve()) if template and Path(template).exists() else template
     return Order(source=source, given=known | dict(given), defaults=defaults, ask=ask)
@@ -169,6 +169,6 @@ def given_on(answer: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     now = dict(answer)
     if str(answer.get("kit", "")).endswith(".whl"):
         now["kit"] = kit.VENDORED
-    elif answer.get("kit") and kit.address():
+    elif str(answer.get("kit", "")).startswith("git+") and kit.address():
         now["kit"] = kit.address()
     return now

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck import __version__
+from healthcheck.core.records import JsonValue
 from healthcheck.errors import KitFailure, UsageError
 from healthcheck.system import yaml_text
 from healthcheck.text.did_you_mean import hint
@@ -21,6 +22,11 @@ KEPT = Path(__file__).resolve().with_name("kept")
 """One archive for each released version, named after it; scripts/keep_template.py writes them."""
 NAME = "npu-adapter-kit"
 """The template's name in a repository's answers, wherever the kit was."""
+PLANNED = "planned"
+FORMS = ("plain", PLANNED)
+"""The forms of a repository, answers to the question `form`."""
+OF_EARLIER: Mapping[str, JsonValue] = {"form": PLANNED, "ci": "both"}
+"""What every repository was before these questions: the answers of one that was not asked."""
 _FILES = ("copier.yml", "deploy.sh")
 _JUNK = re.compile(r"__pycache__|.*\.pyc|\..*_cache")
 

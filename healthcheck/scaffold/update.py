@@ -11,7 +11,7 @@ from pathlib import Path
 from healthcheck import __version__
 from healthcheck.core.records import JsonValue
 from healthcheck.errors import KitError, UsageError
-from healthcheck.scaffold import KIT_FOLDER, answers, earlier, git, kit
+from healthcheck.scaffold import KIT_FOLDER, answers, earlier, git, kit, template
 from healthcheck.scaffold.answers import ANSWERS_FILE, Answers
 from healthcheck.scaffold.create import given_on
 from healthcheck.scaffold.render import Order, render
@@ -166,7 +166,8 @@ class _Merge:
 
     def _order(self, version: str, given: Mapping[str, JsonValue]) -> Order:
         source = None if self._made.own else self._made.source
-        return Order(source=source, version=version, given=given, defaults={"kit": kit.address() or kit.VENDORED})
+        defaults = {"kit": kit.address(), **template.OF_EARLIER}
+        return Order(source=source, version=version, given=given, defaults=defaults)
 
 
 def _by_hand(repository: Path, made: Answers) -> str:

@@ -36,6 +36,10 @@ def generated(folder: Path, task: str) -> Path:
         "--task",
         task,
         "--data",
+        "form=planned",
+        "--data",
+        "ci=both",
+        "--data",
         f"kit={KIT}",
     ]
     assert cli.main(command) == 0
@@ -221,7 +225,16 @@ def fresh_python(tmp_path: Path) -> Path:
 
 def test_the_first_push_is_green_with_the_kit_from_its_own_origin(published, tmp_path):
     checkout, rewriting = published
-    command = [sys.executable, "-m", "healthcheck", "new", str(tmp_path / "made"), "--defaults"]
+    command = [
+        sys.executable,
+        "-m",
+        "healthcheck",
+        "new",
+        str(tmp_path / "made"),
+        "--template",
+        "planned",
+        "--defaults",
+    ]
     subprocess.run(command, cwd=checkout, check=True, capture_output=True)
     clone = pushed(tmp_path / "made", tmp_path)
     workflow = clone / GITHUB
@@ -235,7 +248,7 @@ def test_the_first_push_is_green_with_the_kit_from_its_own_origin(published, tmp
 
 
 def test_the_first_push_is_green_with_a_vendored_kit(tmp_path):
-    assert cli.main(["new", str(tmp_path / "made"), "--defaults", "--vendor-kit"]) == 0
+    assert cli.main(["new", str(tmp_path / "made"), "--defaults", "--vendor-kit", "--data", "ci=gitcode"]) == 0
     clone = pushed(tmp_path / "made", tmp_path)
     job = load((clone / GITCODE).read_bytes())["jobs"]["cpu"]
     fresh_python(tmp_path)

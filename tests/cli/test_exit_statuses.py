@@ -50,6 +50,7 @@ def test_the_help_names_every_status_and_no_other(
         "doctor": {0: ("doctor",), 1: tried_below},
         "explain": {0: ("explain", "plan/port"), 2: ("explain", "no/such")},
         "new": {0: ("new", str(tmp_path / "new"), "--task", "text-generation", "--defaults")},
+        "plan": {0: ("plan",), 2: ("plan", "--npu", "H100")},
         "service": {0: ("service",), 2: ("service", "--service", str(tmp_path / "none.toml"))},
         "simulate": {0: tried_below, 3: tried_below},
         "update": {0: tried_below, 1: tried_below, 2: ("update", str(tmp_path))},

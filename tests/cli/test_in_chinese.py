@@ -125,4 +125,4 @@ def test_what_a_new_repository_is_told(tmp_path: Path, capsys: pytest.CaptureFix
     status, shown = said(["new", str(tmp_path / "my-adapter"), "--defaults"], capsys)
     assert status == 0
     assert "已建成 git 仓库" in shown
-    assert "# 启动计划及理由" in shown
+    assert "# 评测服务会发现的问题" in shown

@@ -53,6 +53,11 @@ def test_a_new_repository_is_ready_and_up_to_date(room: Path) -> None:
     assert (status, said.startswith("already up to date")) == (0, True), said
 
 
+def test_a_launch_is_planned(room: Path) -> None:
+    status, said = ran(room, "plan", "--weights", str(WEIGHTS), "--npu", "A3")
+    assert (status, 'exec vllm serve "$MODEL_PATH"' in said) == (0, True), said
+
+
 def test_a_server_is_measured(room: Path, url: str) -> None:
     status, said = ran(room, "probe", url, "--problems", "30", "--samples", "2", "--out", "run")
     assert status == 0, said

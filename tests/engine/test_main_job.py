@@ -23,7 +23,7 @@ def start(tmp_path: Path, engine_environment: dict[str, str]) -> Callable[..., s
     """Starts `npu-adapter verify` of a fresh adapter from the template."""
     adapter = tmp_path / "my-adapter"
     kit = [sys.executable, "-m", "healthcheck"]
-    subprocess.run([*kit, "new", adapter, "--defaults"], check=True, capture_output=True)
+    subprocess.run([*kit, "new", adapter, "--template", "planned", "--defaults"], check=True, capture_output=True)
     variables = [word for name, value in engine_environment.items() for word in ("--env", f"{name}={value}")]
 
     def run(weights: Path, *more: str) -> subprocess.Popen[str]:

@@ -83,7 +83,8 @@ def start(tmp_path: Path, engine_environment: dict[str, str]) -> Callable[..., s
     def run(weights: Path, *more: str) -> subprocess.CompletedProcess[str]:
         kit = [sys.executable, "-m", "healthcheck"]
         adapter, task = tmp_path / "my-adapter", PICTURES.value
-        subprocess.run([*kit, "new", adapter, "--defaults", "--task", task], check=True, capture_output=True)
+        new = [*kit, "new", adapter, "--template", "planned", "--defaults", "--task", task]
+        subprocess.run(new, check=True, capture_output=True)
         variables = [word for name, value in engine_environment.items() for word in ("--env", f"{name}={value}")]
         command = [*kit, "verify", adapter, "--weights", weights, "--out", tmp_path / "out", *variables, *more]
         return subprocess.run(

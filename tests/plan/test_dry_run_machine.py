@@ -184,7 +184,7 @@ def test_only_a_number_is_that_many_of_the_assumed_kind() -> None:
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The template's repository as `npu-adapter new` makes it."""
     destination = tmp_path_factory.mktemp("template") / "my-adapter"
-    command = [sys.executable, "-m", "healthcheck", "new", destination, "--defaults"]
+    command = [sys.executable, "-m", "healthcheck", "new", destination, "--template", "planned", "--defaults"]
     subprocess.run(command, check=True, capture_output=True)
     return destination
 

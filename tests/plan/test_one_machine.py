@@ -194,7 +194,7 @@ def test_a_repository_without_server_and_settings_is_skipped(tmp_path, weights):
 
 def test_the_template_with_its_settings_for_several_machines_fails(tmp_path, weights):
     adapter = tmp_path / "adapter"
-    assert ran("new", str(adapter), "--defaults").returncode == 0
+    assert ran("new", str(adapter), "--template", "planned", "--defaults").returncode == 0
     assert judged(adapter, weights).outcome is Outcome.PASS
     settings = adapter / "adapter.toml"
     settings.write_text(settings.read_text("utf-8") + TOML.format(style="data-parallel"), encoding="utf-8")

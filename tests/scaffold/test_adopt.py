@@ -31,7 +31,7 @@ def adopt(tmp_path, capsys):
     template = template_in(tmp_path / "template")
 
     def run(*words):
-        given = ("--template", str(template), "--defaults", "--data", f"kit={KIT}")
+        given = ("--template", str(template), "--defaults", "--data", "form=planned", "--data", f"kit={KIT}")
         return cli.main(["new", "--here", *map(str, words), *given]), capsys.readouterr()
 
     return run

@@ -1,4 +1,4 @@
-"""`npu-adapter new` and what it makes, with the real copier, git and shells."""
+"""`npu-adapter new` and what its planned form is, with the real copier, git and shells."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def anonymous(monkeypatch, tmp_path):
 def new(template, tmp_path, capsys):
     def make(*arguments, destination="adapter-of-mine"):
         place = tmp_path / destination
-        status = cli.main(["new", str(place), "--template", str(template), "--data", f"kit={KIT}", *arguments])
+        given = ("--template", str(template), "--data", "form=planned", "--data", f"kit={KIT}")
+        status = cli.main(["new", str(place), *given, *arguments])
         return status, place, capsys.readouterr().err
 
     return make
@@ -83,7 +84,7 @@ def test_nothing_of_the_template_runs_code():
 
 
 def test_nothing_exists_twice():
-    repository = ROOT / "templates" / "repository"
+    repository = ROOT / "templates" / "planned"
     linked = [name for name in SHARED_BY_DESIGN if (repository / name).is_symlink()]
     assert linked == ["requirements.txt", "adapter.toml", "adapter"]
     assert (repository / "deploy.sh.jinja").read_text() == '{% include "deploy.sh" %}'
@@ -215,7 +216,20 @@ def test_the_readme_is_in_the_language_of_its_author(tmp_path, monkeypatch):
     commands = {}
     for language, heading in (("en", "## Run it"), ("zh", "## 运行")):
         monkeypatch.setenv("NPU_ADAPTER_LANG", language)
-        assert cli.main(["new", str(tmp_path / language / "x"), "--defaults", "--data", f"kit={KIT}"]) == 0
+        assert (
+            cli.main(
+                [
+                    "new",
+                    str(tmp_path / language / "x"),
+                    "--template",
+                    "planned",
+                    "--defaults",
+                    "--data",
+                    f"kit={KIT}",
+                ]
+            )
+            == 0
+        )
         readme = (tmp_path / language / "x" / "README.md").read_text(encoding="utf-8")
         assert heading in readme
         commands[language] = [line.partition("#")[0] for line in readme.splitlines() if line.startswith(COMMANDS)]
@@ -246,11 +260,13 @@ def test_a_folder_in_use_is_refused_and_left_alone(new, tmp_path):
         (["--task", "text-classification"], "text-generation, image-text-to-text, any-to-any"),
         (["--data", "stack=1.0"], "0.23.0, 0.18.0"),
         (["--data", "licence"], "has no '='"),
-        (["--data", "color=red"], "name, task, model_name, licence, stack, language, dockerfile, kit"),
+        (
+            ["--data", "color=red"],
+            "name, form, task, model_name, licence, stack, language, ci, dockerfile, kit, launch",
+        ),
         (["--data", "name=../evil"], "name is '../evil': letters"),
         (["--data", "model_name=bad name"], "model_name is 'bad name': a name such as Qwen/Qwen3-8B\n"),
         (["--data", "kit=npu-adapter-kit"], "kit is 'npu-adapter-kit': git+URL@COMMIT"),
-        (["--data", "kit="], "kit is '': git+URL@COMMIT"),
         (["--data", f"kit={KIT}", "--vendor-kit"], "two things"),
     ],
 )

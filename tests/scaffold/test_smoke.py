@@ -29,6 +29,8 @@ def repository(tmp_path_factory):
                 "--task",
                 "any-to-any",
                 "--data",
+                "form=planned",
+                "--data",
                 f"kit={KIT}",
             ]
         )

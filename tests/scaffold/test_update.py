@@ -49,7 +49,22 @@ def template(tmp_path):
 @pytest.fixture
 def made(template, tmp_path):
     place = tmp_path / "mine"
-    assert cli.main(["new", str(place), "--template", str(template), "--defaults", "--data", f"kit={KIT}"]) == 0
+    assert (
+        cli.main(
+            [
+                "new",
+                str(place),
+                "--template",
+                str(template),
+                "--defaults",
+                "--data",
+                "form=planned",
+                "--data",
+                f"kit={KIT}",
+            ]
+        )
+        == 0
+    )
     return place
 
 
@@ -118,7 +133,17 @@ def test_uncommitted_changes_are_not_touched(made, capsys):
 def test_a_template_without_tags_is_followed_by_its_commits(template, tmp_path, capsys):
     git(template, "tag", "-d", "1.0.0")
     place = tmp_path / "mine"
-    command = ["new", str(place), "--template", str(template), "--defaults", "--data", f"kit={KIT}"]
+    command = [
+        "new",
+        str(place),
+        "--template",
+        str(template),
+        "--defaults",
+        "--data",
+        "form=planned",
+        "--data",
+        f"kit={KIT}",
+    ]
     assert cli.main(command) == 0
     before = git(template, "rev-parse", "--short", "HEAD").strip()
     (template / "requirements.txt").write_text("# nothing\n")
@@ -133,7 +158,17 @@ def test_a_template_without_tags_is_followed_by_its_commits(template, tmp_path, 
 def from_a_folder(tmp_path):
     folder = template_in(tmp_path / "plain")
     place = tmp_path / "mine"
-    command = ["new", str(place), "--template", str(folder), "--defaults", "--data", f"kit={KIT}"]
+    command = [
+        "new",
+        str(place),
+        "--template",
+        str(folder),
+        "--defaults",
+        "--data",
+        "form=planned",
+        "--data",
+        f"kit={KIT}",
+    ]
     assert cli.main(command) == 0
     return folder, place
 
@@ -209,7 +244,7 @@ def both_changes_are_there(place):
 def test_a_kept_template_outlives_the_history_of_the_repository(kit, tmp_path):
     place = tmp_path / "mine"
     kit.keep()
-    assert kit("new", place, "--defaults", "--data", f"kit={KIT}").returncode == 0
+    assert kit("new", place, "--defaults", "--data", "form=planned", "--data", f"kit={KIT}").returncode == 0
     assert str(tmp_path) not in (place / ".copier-answers.yml").read_text()
     shutil.rmtree(place / ".git")
     author_and_template_change(kit, place)
@@ -231,7 +266,7 @@ def test_each_kept_template_is_the_version_that_its_name_says(tmp_path):
 @pytest.mark.slow
 def test_a_vendored_kit_brings_the_template_that_it_had_and_is_renewed(kit, tmp_path):
     place = tmp_path / "mine"
-    assert kit("new", place, "--defaults", "--vendor-kit").returncode == 0
+    assert kit("new", place, "--template", "planned", "--defaults", "--vendor-kit").returncode == 0
     shutil.rmtree(place / ".git")
     author_and_template_change(kit, place)
     done = kit("update", place)
@@ -248,7 +283,7 @@ def test_a_vendored_kit_brings_the_template_that_it_had_and_is_renewed(kit, tmp_
 def test_an_older_kit_does_not_take_a_repository_back(kit, tmp_path):
     place = tmp_path / "mine"
     edit(kit.folder / "healthcheck/__init__.py", '__version__ = "', '__version__ = "9.')
-    assert kit("new", place, "--defaults", "--data", f"kit={KIT}").returncode == 0
+    assert kit("new", place, "--defaults", "--data", "form=planned", "--data", f"kit={KIT}").returncode == 0
     done = subprocess.run(
         [sys.executable, "-m", "healthcheck", "update", place],
         cwd=ROOT,

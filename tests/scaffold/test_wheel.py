@@ -49,7 +49,7 @@ def test_new_from_an_installed_wheel(installed, tmp_path):
     place = tmp_path / "made"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        [installed, "new", place, "--defaults"], cwd=tmp_path, env=environment, capture_output=True, text=True,
+        [installed, "new", place, "--template", "planned", "--defaults"], cwd=tmp_path, env=environment, capture_output=True, text=True,
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -59,3 +59,15 @@ def test_new_from_an_installed_wheel(installed, tmp_path):
     assert os.access(place / "deploy.sh", os.X_OK)
     assert not list(place.rglob("__pycache__"))
     assert Path(place, ".git").is_dir()
+    plain = subprocess.run(
+        [installed, "new", tmp_path / "plain", "--defaults", "--data", "dockerfile=true", "--data", "ci=both"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert plain.returncode == 0, plain.stderr
+    assert "exec vllm serve" in (tmp_path / "plain" / "deploy.sh").read_text("utf-8")
+    names = {
+        str(path.relative_to(tmp_path / "plain")) for path in (tmp_path / "plain").rglob("*") if path.is_file()
+    }
+    workflows = {".github/workflows/adapter.yml", ".gitcode/workflows/adapter.yml"}
+    files = {".copier-answers.yml", ".gitattributes", ".gitignore", "Dockerfile", "README.md", "deploy.sh"}
+    assert {name for name in names if not name.startswith(".git/")} == files | workflows | {"requirements.txt"}

@@ -53,7 +53,7 @@ def simulated_path() -> dict[str, str]:
 @pytest.fixture(scope="session")
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     destination = tmp_path_factory.mktemp("pristine") / "my-adapter"
-    subprocess.run(kit("new", destination, "--defaults"), check=True, capture_output=True)
+    subprocess.run(kit("new", destination, "--template", "planned", "--defaults"), check=True, capture_output=True)
     return destination
 
 

@@ -424,8 +424,8 @@ def test_the_probe_asks_as_the_service_does() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["deploy.sh", "adapter/ready.py", "templates/repository/README.md.jinja",
-     "templates/repository/tests/test_smoke.py.jinja"],
+    ["deploy.sh", "adapter/ready.py", "adapter/script.py", "templates/planned/README.md.jinja",
+     "templates/planned/tests/test_smoke.py.jinja"],
 )  # fmt: skip
 def test_the_adapter_which_travels_alone_has_the_port_of_the_public_page(name: str) -> None:
     assert str(PUBLIC.port) in (ROOT / name).read_text(encoding="utf-8")

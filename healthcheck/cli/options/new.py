@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from healthcheck import contract
+from healthcheck.cli.options.plan import machine_arguments
 from healthcheck.cli.parsing import begin_help, exit_statuses
 from healthcheck.cli.places import new_place
 from healthcheck.scaffold import KIT_FOLDER
@@ -35,5 +36,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     parser.add_argument(
-        "--template", metavar="SOURCE", help="a git address or folder instead of the kit's template"
-    )
+        "--template", metavar="FORM",
+        help="plain: deploy.sh has the launch line (default); planned: an adapter plans it at each start; or a git "
+        "address or folder with another template",
+    )  # fmt: skip
+    machine_arguments(parser.add_argument_group("what a plain deploy.sh is planned for"))
