@@ -64,8 +64,8 @@ def problems() -> list[Any]:
 
 def steps(right: Any, wrong: Any) -> Iterator[Step]:
     for number, (ours, theirs) in enumerate(zip(right, wrong, strict=True)):
-        for at, (there, here) in enumerate(zip(ours, theirs, strict=True)):
-            yield step(Position(**there), Position(**here), prompt=number, decoded=at)
+        for there, here in zip(ours, theirs, strict=True):
+            yield step(Position(**there), Position(**here), prompt=number)
 
 
 def shares(answers: Sequence[str]) -> list[float]:

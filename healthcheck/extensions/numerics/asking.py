@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from dataclasses import replace
 
-from healthcheck.contract import MODELS_PATH
+from healthcheck import contract
 from healthcheck.core.records import JsonValue
 from healthcheck.errors import Blocked
-from healthcheck.extensions.numerics.dialect import Dialect, candidates, prompt_tokens
-from healthcheck.extensions.numerics.records import Api, NumericsSettings, Prompt, Reading, Server, TokenIds
+from healthcheck.extensions.numerics.dialect import COMPLETIONS_PATH, MOST_LOGPROBS, Dialect, prompt_tokens, read
+from healthcheck.extensions.numerics.records import NumericsSettings, Prompt, Reading, Server, TokenIds
 from healthcheck.extensions.numerics.reproduction import Shell
 from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError
@@ -38,29 +37,27 @@ class Asker:
 
     async def read(self, prompt: Prompt, *, tokens: int, salt: str = "") -> Reading:
         """Send one request; an error on its way is the reading's error."""
-        return (
-            await self._post(self.dialect, self.dialect.body([prompt], tokens=tokens, salt=salt or self.salt()))
-        )[0]
+        body = self.dialect.body([prompt], tokens=tokens, salt=salt or self.salt())
+        return (await self._post(COMPLETIONS_PATH, body))[0]
 
     async def read_stream(self, prompt: Prompt, *, tokens: int) -> Reading:
         """Like `read`, answered as a stream."""
         body = self.dialect.body([prompt], tokens=tokens, salt=self.salt()) | {"stream": True}
-        return (await self._post(self.dialect, body))[0]
+        return (await self._post(COMPLETIONS_PATH, body))[0]
 
     async def read_chat(self, prompt: Prompt, *, tokens: int) -> tuple[Reading, TokenIds]:
         """Send the text of a prompt as a message; also returns the server's tokens, () if unknown."""
-        dialect = replace(self.dialect, api=Api.CHAT)
-        body = dialect.body([prompt], tokens=tokens, salt=self.salt()) | {"return_token_ids": True}
-        reading, data = await self._post(dialect, body)
+        body = self.dialect.chat_body(prompt, tokens=tokens, salt=self.salt())
+        reading, data = await self._post(contract.CHAT_PATH, body)
         return reading, prompt_tokens(data)
 
-    async def _post(self, dialect: Dialect, body: dict[str, JsonValue]) -> tuple[Reading, bytes]:
+    async def _post(self, path: str, body: dict[str, JsonValue]) -> tuple[Reading, bytes]:
         self.requests += 1
         try:
-            reply = (await self._server.post(dialect.path, json_text.dump_line(body))).reply
+            reply = (await self._server.post(path, json_text.dump_line(body))).reply
         except (OSError, TooLargeError) as error:
             return Reading(error=f"{type(error).__name__}: {error}"), b""
-        return dialect.read(reply.status, reply.body), reply.body
+        return read(reply.status, reply.body), reply.body
 
     def salt(self) -> str:
         """A salt that no other request has."""
@@ -68,37 +65,31 @@ class Asker:
 
 
 async def find(connections: Connections, settings: NumericsSettings) -> tuple[Server, Dialect]:
-    """Find the first form of request that the server answers, with log-probabilities if it has any.
+    """Find out what the server can be asked: by token ids or by text, for how many log-probabilities.
 
     Raises:
-        Blocked: no server answers, or it answers none of the forms.
+        Blocked: no server answers, or it gives no log-probabilities.
     """
     model, context, header = await _model(connections, settings)
     ids = await tokens_of(connections, model, TRIAL)
-    refused: dict[tuple[Api, bool], str] = {}
-    for dialect in candidates(model):
-        if dialect.api is Api.TOKEN_IDS and not ids:
-            continue
-        prompt = Prompt(ids=ids) if dialect.api is Api.TOKEN_IDS else Prompt(text=TRIAL)
+    forms = [*([Prompt(ids=ids)] if ids else []), Prompt(text=TRIAL)]
+    refused = []
+    for prompt, logprobs in itertools.product(forms, MOST_LOGPROBS):
+        dialect = Dialect(model=model, logprobs=logprobs)
         reading = await Asker(connections, dialect, "").read(prompt, tokens=2)
-        form = dialect.api, dialect.extras
-        if reading.error:
-            refused[form] = reading.error
-        else:
+        if not reading.error:
             server = Server(
                 model=model,
-                api=dialect.api,
+                takes_ids=bool(prompt.ids),
                 logprobs=max(len(each.top) for each in reading.positions),
-                salted=dialect.extras,
                 context=context,
-                without="" if dialect.logprobs else refused.get(form, ""),
                 version=await version_of(connections, WAITS.connect_s),
                 header=header,
             )
             return server, dialect
-    reason = next(iter(refused.values()), "")
+        refused.append(reading.error)
     raise Blocked(
-        msg("the server answers no request for a completion, so that nothing can be compared: {reason}", reason)
+        msg("the server gives no log-probabilities, so that nothing can be compared: {reason}", refused[0])
     )
 
 
@@ -118,7 +109,7 @@ async def tokens_of(connections: Connections, model: str, text: str) -> tuple[in
 
 async def _model(connections: Connections, settings: NumericsSettings) -> tuple[str, int | None, str]:
     try:
-        reply = (await connections.get(MODELS_PATH)).reply
+        reply = (await connections.get(contract.MODELS_PATH)).reply
     except (OSError, TooLargeError) as error:
         raise Blocked(msg("no server answers at {url} ({error}): start it first", settings.url, error)) from error
     for each in model_cards(reply.body):

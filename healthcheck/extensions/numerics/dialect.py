@@ -1,15 +1,13 @@
-"""Requests for log-probabilities, and their answers, in the forms that servers support."""
+"""Requests for log-probabilities in vLLM's form, and their answers, which may be streams."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from healthcheck import contract
 from healthcheck.core.records import JsonValue
-from healthcheck.extensions.numerics.records import Api, Position, Prompt, Reading
+from healthcheck.extensions.numerics.records import Position, Prompt, Reading
 from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import msg
@@ -19,76 +17,44 @@ COMPLETIONS_PATH = "/v1/completions"
 MOST_LOGPROBS = (20, 5, 1)
 """The limits of vLLM (--max-logprobs) and of OpenAI's completions, and the minimum."""
 WITHOUT = msg("no log-probabilities in the answer")
-_WORD = re.compile(r"\s*\S+|\s+")
-_THOUGHTS = ("reasoning_content", "reasoning")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """The form of requests to a server.
-
-    Attributes:
-        logprobs: the number of tokens with log-probabilities; 0 requests text alone.
-        extras: whether to send vLLM's fields beyond OpenAI's, which some servers refuse.
-    """
+    """Greedy requests to a server for this model, with `logprobs` log-probabilities per token."""
 
     model: str
-    api: Api
     logprobs: int
-    extras: bool
-
-    @property
-    def path(self) -> str:
-        return contract.CHAT_PATH if self.api is Api.CHAT else COMPLETIONS_PATH
 
     def body(self, prompts: Sequence[Prompt], *, tokens: int, salt: str) -> dict[str, JsonValue]:
-        """A greedy request for one completion of each prompt; chat takes one prompt."""
-        body: dict[str, JsonValue] = {"model": self.model, "max_tokens": tokens, "temperature": 0}
-        if self.api is Api.CHAT:
-            body["messages"] = [{"role": "user", "content": prompts[0].text}]
-            body |= {"logprobs": True, "top_logprobs": self.logprobs} if self.logprobs else {}
-        else:
-            body["prompt"] = prompts[0].sent if len(prompts) == 1 else [prompt.sent for prompt in prompts]
-            body |= {"logprobs": self.logprobs} if self.logprobs else {}
-        if self.extras:
-            body |= {"cache_salt": salt, "ignore_eos": True, "return_tokens_as_token_ids": True}
-        return body
+        """A request for one completion of each prompt."""
+        prompt = prompts[0].sent if len(prompts) == 1 else [each.sent for each in prompts]
+        return {"prompt": prompt, "logprobs": self.logprobs, **self._common(tokens, salt)}
 
-    def read(self, status: int, data: bytes) -> Reading:
-        """The reading in an answer, which may be a stream."""
-        if status != 200:
-            return Reading(error=f"HTTP {status}: {data[:300].decode('utf-8', 'replace')}")
-        try:
-            choices = [_choice(each) for each in _answers(data)]
-            positions = [place for choice in choices if choice for place in self._positions(choice)]
-        except (JsonError, KeyError, TypeError, ValueError, IndexError) as error:
-            return Reading(error=msg("{without} ({error})", WITHOUT, f"{type(error).__name__}: {error}"))
-        if not self.logprobs:
-            words = _WORD.findall("".join(place.token for place in positions))
-            positions = [Position(token=word, top={}) for word in words or [""]]
-        wrong = [value for each in positions for value in each.top.values() if not value <= 1e-3]
-        if wrong:
-            return Reading(error=msg("{wrong} is given as a log-probability", wrong[0]))
-        return Reading(positions=tuple(positions)) if positions else Reading(error=msg("an answer without a token"))
+    def chat_body(self, prompt: Prompt, *, tokens: int, salt: str) -> dict[str, JsonValue]:
+        """A request for the answer to a message with the text of the prompt."""
+        message: JsonValue = {"role": "user", "content": prompt.text}
+        asked: dict[str, JsonValue] = {"logprobs": True, "top_logprobs": self.logprobs, "return_token_ids": True}
+        return {"messages": [message], **asked, **self._common(tokens, salt)}
 
-    def _positions(self, choice: Mapping[str, JsonValue]) -> Sequence[Position]:
-        if not self.logprobs:
-            return [Position(token=_text(choice), top={})]
-        if choice.get("logprobs") is None and _ends_a_stream(choice):
-            return ()
-        fields = _object(choice["logprobs"])
-        return _of_chat(fields) if "content" in fields else _of_completions(fields)
+    def _common(self, tokens: int, salt: str) -> dict[str, JsonValue]:
+        greedy: dict[str, JsonValue] = {"model": self.model, "max_tokens": tokens, "temperature": 0}
+        return greedy | {"cache_salt": salt, "ignore_eos": True, "return_tokens_as_token_ids": True}
 
 
-def candidates(model: str) -> Sequence[Dialect]:
-    """The forms of requests, the most informative first."""
-    return [
-        Dialect(model=model, api=api, logprobs=logprobs, extras=extras)
-        for most in (MOST_LOGPROBS, (0,))
-        for api in Api
-        for extras in (True, False)
-        for logprobs in most
-    ]
+def read(status: int, data: bytes) -> Reading:
+    """The reading in an answer, which may be a stream."""
+    if status != 200:
+        return Reading(error=f"HTTP {status}: {data[:300].decode('utf-8', 'replace')}")
+    try:
+        choices = [_choice(each) for each in _answers(data)]
+        positions = [place for choice in choices if choice for place in _positions(choice)]
+    except (JsonError, KeyError, TypeError, ValueError, IndexError) as error:
+        return Reading(error=msg("{without} ({error})", WITHOUT, f"{type(error).__name__}: {error}"))
+    wrong = [value for each in positions for value in each.top.values() if not value <= 1e-3]
+    if wrong:
+        return Reading(error=msg("{wrong} is given as a log-probability", wrong[0]))
+    return Reading(positions=tuple(positions)) if positions else Reading(error=msg("an answer without a token"))
 
 
 def prompt_tokens(data: bytes) -> tuple[int, ...]:
@@ -115,32 +81,18 @@ def _answers(data: bytes) -> Iterator[JsonValue]:
 
 
 def _choice(answer: JsonValue) -> Mapping[str, JsonValue]:
-    """The first choice; {} for an event without one, such as that of the usage."""
+    """The first choice; {} for an event without tokens, such as that of the usage or the end of a stream."""
     if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list):
         raise TypeError(msg("no choices"))
     choices = _list(answer["choices"])
     choice = _object(choices[0]) if choices else {}
-    delta = choice.get("delta")
-    opening = isinstance(delta, dict) and not _said(delta) and choice.get("logprobs") is None
-    return {} if opening and not choice.get("finish_reason") else choice
+    ends_a_stream = choice.get("finish_reason") and not choice.get("text") and "message" not in choice
+    return {} if ends_a_stream and choice.get("logprobs") is None else choice
 
 
-def _ends_a_stream(choice: Mapping[str, JsonValue]) -> bool:
-    """Whether the event has only a finish_reason, and so possibly no log-probabilities."""
-    delta = choice.get("delta")
-    empty = not _said(delta) if isinstance(delta, dict) else not choice.get("text") and "message" not in choice
-    return bool(choice.get("finish_reason")) and empty
-
-
-def _text(choice: Mapping[str, JsonValue]) -> str:
-    message = choice.get("message", choice.get("delta"))
-    if isinstance(message, dict):
-        return _said(message)
-    return "" if _ends_a_stream(choice) else str(choice["text"])
-
-
-def _said(message: Mapping[str, JsonValue]) -> str:
-    return "".join(str(message[name]) for name in (*_THOUGHTS, "content") if message.get(name))
+def _positions(choice: Mapping[str, JsonValue]) -> Sequence[Position]:
+    fields = _object(choice["logprobs"])
+    return _of_chat(fields) if "content" in fields else _of_completions(fields)
 
 
 def _of_completions(said: Mapping[str, JsonValue]) -> Sequence[Position]:
@@ -155,7 +107,7 @@ def _of_completions(said: Mapping[str, JsonValue]) -> Sequence[Position]:
 
 
 def _of_chat(said: Mapping[str, JsonValue]) -> Sequence[Position]:
-    """The form with one object per token; llama.cpp also answers completions in this form."""
+    """The form with one object per token."""
     entries = map(_object, _list(said["content"] or []))
     return [
         _position(

@@ -13,9 +13,8 @@ LEAST_LOGPROB = math.log(0.02)
 def difference(one: Reading, other: Reading) -> Difference:
     """Compare position by position, up to the first with another token: later positions have another prompt."""
     shift = flip = kl = 0.0
-    positions, diverged = 0, False
+    diverged = False
     for here, there in zip(one.positions, other.positions, strict=False):
-        positions += 1
         shift = max(shift, _shift(here, there), _shift(there, here))
         kl = max(kl, divergence(here, there))
         if here.token != there.token:
@@ -23,7 +22,7 @@ def difference(one: Reading, other: Reading) -> Difference:
             break
     else:
         diverged = len(one.positions) != len(other.positions)
-    return Difference(shift=shift, flip=flip, positions=positions, kl=kl, diverged=diverged)
+    return Difference(shift=shift, flip=flip, kl=kl, diverged=diverged)
 
 
 def divergence(here: Position, there: Position) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
@@ -18,7 +17,6 @@ from healthcheck.extensions.numerics.asking import TRIAL, WAITS, Asker, find, to
 from healthcheck.extensions.numerics.judgement import Judgement, cells
 from healthcheck.extensions.numerics.prompts import Source, TextSource, TokenSource, edges, lengths, messages, texts
 from healthcheck.extensions.numerics.records import (
-    Api,
     NumericsRun,
     NumericsSettings,
     Pair,
@@ -26,20 +24,19 @@ from healthcheck.extensions.numerics.records import (
     Relation,
     Server,
     Weights,
+    asked_by,
 )
 from healthcheck.extensions.numerics.reference import refuse_unlike, steps
 from healthcheck.extensions.numerics.relations import Bench, Kind, sized
 from healthcheck.text.messages import msg
 from healthcheck.wire.many import Connections
 
-DECODED, DECODED_ONCE = (1, 4, 7), (4,)
-_SHARE_WITHOUT_SALT = 0.6
-"""The share of comparisons if each takes its own prompts, so that a run has at most 300 requests."""
+DECODED = (1, 4, 7)
 _FROM_EDGE = 4
 _OF_A_LENGTH = 3
 _MOST_AT_ONCE, _DIGITS = 256, 10
-_TOKENS, _TOKENS_OF_TEXT = 8, 24
-"""Completion tokens to read per request; more if answers begin alike, as in chat, or only words are compared."""
+_TOKENS = 8
+"""Completion tokens to read per request."""
 
 
 def measure(
@@ -67,24 +64,21 @@ async def _measure(settings: NumericsSettings, progress: Progress, reference: Re
         trial = await tokens_of(connections, server.model, TRIAL)
         if reference:
             refuse_unlike(reference, server, trial)
-        spare = _TOKENS if server.logprobs and server.api is not Api.CHAT else _TOKENS_OF_TEXT
-        longest = min(settings.longest_tokens, (server.context or 2048) - spare - 1)
+        longest = min(settings.longest_tokens, (server.context or 2048) - _TOKENS - 1)
         pieces = texts(settings.seed)
         source, usual = await _source(connections, server, pieces, settings.seed), lengths(longest)
         bench = Bench(
             asker=Asker(connections, dialect, settings.url),
             source=source,
             longest=longest,
-            pool=[source.prompt(length) for length in usual for _ in range(server.salted * _OF_A_LENGTH)],
-            lengths=usual,
-            edges=edges(longest, server.context, spare),
+            pool=[source.prompt(length) for length in usual for _ in range(_OF_A_LENGTH)],
+            edges=edges(longest, server.context, _TOKENS),
             messages=messages(settings.seed),
-            tokens=spare,
+            tokens=_TOKENS,
             alone={},
             broken=[],
         )
-        each = settings.pairs if server.salted else math.ceil(_SHARE_WITHOUT_SALT * settings.pairs)
-        pairs = await _rounds(bench, kinds(server, settings), each, progress)
+        pairs = await _rounds(bench, kinds(server, settings), settings.pairs, progress)
         moved = partial(progress.update, msg("the tokens of the reference"))
         taken = await steps(bench, reference, moved) if reference else []
     return NumericsRun(
@@ -102,7 +96,7 @@ async def _measure(settings: NumericsSettings, progress: Progress, reference: Re
 
 
 async def _source(connections: Connections, server: Server, pieces: Sequence[str], seed: int) -> Source:
-    if server.api is not Api.TOKEN_IDS:
+    if not server.takes_ids:
         return TextSource(pieces)
     return TokenSource(await tokens_of(connections, server.model, "\n\n".join(pieces)), seed)
 
@@ -120,14 +114,14 @@ def kinds(server: Server, settings: NumericsSettings) -> Sequence[Kind]:
         sized(Relation.WHILE_DECODING, 4, relations.while_decoding),
         Kind(relation=Relation.STREAMED, measure=relations.streamed),
     ]
-    if server.api is not Api.TOKEN_IDS:
+    if not server.takes_ids:
         return chosen
-    chosen.append(Kind(relation=Relation.CHAT, measure=relations.chat))
-    if server.logprobs:  # with them a completion is known as token ids
-        decoded = DECODED if server.salted else DECODED_ONCE
-        chosen += [sized(Relation.DECODED, size, relations.decoded) for size in decoded]
-        chosen.append(sized(Relation.AT_EDGE, _FROM_EDGE, relations.at_edges))
-    return chosen
+    return [
+        *chosen,
+        Kind(relation=Relation.CHAT, measure=relations.chat),
+        *(sized(Relation.DECODED, size, relations.decoded) for size in DECODED),
+        sized(Relation.AT_EDGE, _FROM_EDGE, relations.at_edges),
+    ]
 
 
 def largest_batch(options: Mapping[str, str]) -> int:
@@ -172,10 +166,8 @@ def provenance(run: NumericsRun) -> dict[str, JsonValue]:
     asked: dict[str, JsonValue] = {
         "model": run.server.model,
         "version": run.server.version,
-        "asked by": run.server.api.words,
+        "asked by": asked_by(run.server),
         "log-probabilities a token": run.server.logprobs,
-        "compared as text, because": run.server.without,
-        "cache salt": run.server.salted,
         "requests": run.requests,
         "seconds": run.seconds,
         "seed": run.settings.seed,

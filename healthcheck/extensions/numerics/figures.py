@@ -13,9 +13,7 @@ from healthcheck.text.messages import msg
 
 def metrics(run: NumericsRun) -> dict[str, JsonValue]:
     """The figures of a run for the report."""
-    found: dict[str, JsonValue] = {"numerics": _table(run)}
-    if run.server.logprobs:
-        found["numerics_by_length"] = _by_length(run.pairs)
+    found: dict[str, JsonValue] = {"numerics": _table(run), "numerics_by_length": _by_length(run.pairs)}
     if run.steps:
         found["numerics_reference"] = shift.figures(shift.shift_of(run.steps, run.settings.seed))
     return found

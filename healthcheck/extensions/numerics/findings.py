@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from healthcheck.core.check import Findings, NotApplicable, fail, note, unsettled, warn
 from healthcheck.core.records import JsonValue
-from healthcheck.extensions.numerics.judgement import ERROR, FAULT, ROUNDING, Cell, Judgement, at_least, cells
-from healthcheck.extensions.numerics.records import Api, NumericsRun, Pair, Relation
+from healthcheck.extensions.numerics.judgement import FAULT, ROUNDING, Cell, Judgement, cells
+from healthcheck.extensions.numerics.records import NumericsRun, Relation, asked_by
 from healthcheck.extensions.numerics.reproduction import EVIDENCE, place
 from healthcheck.text.messages import msg
 
 LAUNCH_LINE = msg("the command that launches the server (the vllm serve line of deploy.sh)")
 """The place for an option that a repair names."""
-ALLOWED_APART = 0.25
-"""The share of texts of about twenty tokens that rounding may make diverge, for a small model on an accelerator."""
-_SAME = msg("the same words as of the prompt alone")
-_NEXT = msg("start the engine so that it gives log-probabilities, which show how far apart the tokens are")
 _AGAIN = msg("npu-adapter numerics URL --pairs 40 asks four times as many")
 
 
@@ -38,9 +34,6 @@ def judged(run: NumericsRun, relations: Collection[Relation], *, fix: str) -> Fi
     chosen = [cell for cell in found if cell.relation in relations]
     if not chosen:
         raise NotApplicable(_why_none(run, relations))
-    if not run.server.logprobs:
-        yield from _judged_by_words(run, relations, fix=fix)
-        return
     noise = max((c.worst.difference.shift for c in found if c.relation is Relation.AGAIN), default=0.0)
     for cell in chosen:
         if cell.judgement is Judgement.ROUNDING:
@@ -75,10 +68,8 @@ def name(cell: Cell) -> str:
 def _why_none(run: NumericsRun, relations: Collection[Relation]) -> str:
     if Relation.STREAMED in relations:
         return msg("the server's streams have no log-probabilities")
-    if run.server.api is not Api.TOKEN_IDS:
-        return msg("this compares token ids, and the server takes {value}", run.server.api.words)
-    if not run.server.logprobs:
-        return msg("this compares log-probabilities, and the server gives none")
+    if not run.server.takes_ids:
+        return msg("this compares token ids, and the server takes {value}", asked_by(run.server))
     return msg("no answers to compare")
 
 
@@ -126,52 +117,3 @@ def _evidence(cell: Cell, reproduce: str) -> dict[str, JsonValue]:
         "KL": round(cell.worst.difference.kl, 4),
         EVIDENCE: reproduce,
     }
-
-
-def _judged_by_words(run: NumericsRun, relations: Collection[Relation], *, fix: str) -> Findings:
-    """The findings for a server without log-probabilities.
-
-    Rounding makes a greedy text diverge from itself somewhere: which of two about equally likely tokens comes first
-    is chance. So a late divergence means nothing. Only if more texts than `ALLOWED_APART` diverge is there a
-    finding: a fault if they diverge at the first word, which rounding does not cause, else unsettled.
-    """
-    groups: dict[tuple[Relation, int], list[Pair]] = {}
-    for pair in run.pairs:
-        groups.setdefault((pair.relation, pair.size), []).append(pair)
-    chosen = {key: group for key, group in groups.items() if key[0] in relations}
-    for (relation, size), group in chosen.items():
-        apart = [pair for pair in group if pair.difference.diverged]
-        at_once = [pair for pair in apart if pair.difference.positions <= 1]
-        error = ERROR / len(groups)
-        seen = _seen_of_words(relation, size, group, apart, at_once)
-        shown = min(apart, key=lambda pair: len(pair.reproduce)).reproduce if apart else ""
-        evidence: dict[str, JsonValue] = {"relation": relation.value, "size": size, EVIDENCE: shown}
-        where = place(relation, size)
-        if relation is not Relation.AGAIN and at_least(len(at_once), len(group), ALLOWED_APART) <= error:
-            yield fail(expected=_SAME, seen=seen, fix=fix, where=where, evidence=evidence)
-        elif at_least(len(apart), len(group), ALLOWED_APART) <= error:
-            yield unsettled(expected=_SAME, seen=seen, fix=_NEXT, where=where, evidence=evidence)
-    pairs = [pair for group in chosen.values() for pair in group]
-    parted = sum(pair.difference.diverged for pair in pairs)
-    yield note(
-        msg(
-            "{pairs} texts compared, {parted} part somewhere; words alone, since: {without:.120}",
-            len(pairs),
-            parted,
-            run.server.without,
-        )
-    )
-
-
-def _seen_of_words(
-    relation: Relation, size: int, group: Sequence[Pair], apart: Sequence[Pair], at_once: Sequence[Pair]
-) -> str:
-    sized = msg(" of {size}", size) if relation in {Relation.BATCH, Relation.MIXED_LENGTHS} else ""
-    return msg(
-        "{value}{sized}: {apart} of {group} texts part from those of the prompt alone, {at_once} at the first word",
-        relation.value,
-        sized,
-        len(apart),
-        len(group),
-        len(at_once),
-    )

@@ -20,7 +20,7 @@ from typing import IO
 from healthcheck.errors import KitError, UsageError, reason_of
 from healthcheck.extensions.numerics.asking import TRIAL
 from healthcheck.extensions.numerics.distance import divergence
-from healthcheck.extensions.numerics.records import NumericsRun, Position, Prompt, Reading, Step, Weights
+from healthcheck.extensions.numerics.records import NumericsRun, Position, Prompt, Reading, Step, Weights, asked_by
 from healthcheck.extensions.numerics.reference import step
 from healthcheck.extensions.numerics.relations import token_ids
 from healthcheck.system import files, json_text, programs
@@ -104,7 +104,7 @@ def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
         return replace(
             run,
             unread=msg(
-                "{folder}: it needs token ids, and this server takes {value}", weights.folder, run.server.api.words
+                "{folder}: it needs token ids, and this server takes {value}", weights.folder, asked_by(run.server)
             ),
         )
     try:
@@ -126,7 +126,7 @@ def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
 
 def _steps(number: int, reading: Reading, exact: Sequence[Position], rough: Sequence[Position]) -> Iterator[Step]:
     for at, (there, here) in enumerate(zip(exact, reading.positions, strict=False)):
-        found = step(there, here, prompt=number, decoded=at)
+        found = step(there, here, prompt=number)
         yield replace(found, rounding=divergence(there, rough[at])) if at < len(rough) else found
 
 
@@ -139,7 +139,7 @@ def contexts(alone: Sequence[tuple[Prompt, Reading]]) -> list[tuple[Context, Rea
     usable = [
         ((prompt.ids + token_ids(reading), prompt.length), reading)
         for prompt, reading in sorted(alone, key=lambda each: each[0].length)
-        if prompt.ids and not reading.error and token_ids(reading) and all(here.top for here in reading.positions)
+        if prompt.ids and not reading.error and token_ids(reading)
     ]
     room = min(MOST_CONTEXTS, len(usable))
     return [usable[place * len(usable) // room] for place in range(room)]

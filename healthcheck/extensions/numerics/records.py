@@ -6,7 +6,6 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from healthcheck import contract
 from healthcheck.core.records import JsonValue
 from healthcheck.text.messages import msg
 
@@ -27,23 +26,6 @@ class Relation(enum.Enum):
     AT_EDGE = msg("decoded from the edge of a block or of a graph size on")
     STREAMED = msg("as a stream")
     CHAT = msg("by chat, and its tokens to /v1/completions")
-
-
-class Api(enum.Enum):
-    """The form of prompts for the server, the most exact first."""
-
-    TOKEN_IDS = "token ids to /v1/completions"
-    TEXT = "text to /v1/completions"
-    CHAT = "messages to /v1/chat/completions"
-
-    @property
-    def words(self) -> str:
-        """The value as a message; a stored reference has the value itself."""
-        return {
-            Api.TOKEN_IDS: msg("token ids to /v1/completions"),
-            Api.TEXT: msg("text to /v1/completions"),
-            Api.CHAT: msg("messages to {chat_path}", contract.CHAT_PATH),
-        }[self]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,30 +54,29 @@ class Server:
     """The capabilities of the server.
 
     Attributes:
-        logprobs: the number of log-probabilities per token; 0 if only text can be compared.
-        salted: whether it accepts `cache_salt`, so that a prompt can be repeated without a hit in the prefix cache.
+        takes_ids: whether it takes prompts as token ids; if not, as text.
+        logprobs: the number of log-probabilities per token.
         context: its context length in tokens, None if unknown.
-        without: why no log-probabilities are compared, "" if they are.
         version: its answer to /version, "" if there is none.
         header: its Server header, "" if there is none.
     """
 
     model: str
-    api: Api
     logprobs: int
-    salted: bool
     context: int | None
-    without: str = ""
+    takes_ids: bool = True
     version: str = ""
     header: str = ""
 
 
+def asked_by(server: Server) -> str:
+    """The form of prompts for the server, in words."""
+    return msg("token ids to /v1/completions") if server.takes_ids else msg("text to /v1/completions")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """The most likely tokens at one position of a completion, with their natural log-probabilities.
-
-    If the server sends none, `token` is a word of the text and `top` is empty.
-    """
+    """The most likely tokens at one position of a completion, with their natural log-probabilities."""
 
     token: str
     top: Mapping[str, float]
@@ -134,14 +115,12 @@ class Difference:
     Attributes:
         shift: the largest change of a log-probability, in nats, among tokens of at least 2 %.
         flip: the lead in nats of a token for which the other reading chose another; 0.0 if all agree.
-        positions: number of compared positions.
         kl: the largest Kullback-Leibler divergence among them, in nats, over the tokens that both name.
         diverged: whether the readings differ at the last position.
     """
 
     shift: float
     flip: float
-    positions: int
     kl: float = 0.0
     diverged: bool = False
 
@@ -200,7 +179,6 @@ class Step:
 
     Attributes:
         prompt: number of the prompt.
-        decoded: number of tokens of a completion between the prompt and this token.
         kl: of the reference against this server, in nats.
         agrees: whether both have the same most likely token.
         lost: by how much the reference's token is less likely here, in nats.
@@ -208,7 +186,6 @@ class Step:
     """
 
     prompt: int
-    decoded: int
     kl: float
     agrees: bool
     lost: float

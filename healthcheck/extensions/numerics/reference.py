@@ -11,7 +11,6 @@ from pathlib import Path
 from healthcheck.errors import UsageError
 from healthcheck.extensions.numerics.distance import divergence
 from healthcheck.extensions.numerics.records import (
-    Api,
     NumericsRun,
     Position,
     Prompt,
@@ -20,6 +19,7 @@ from healthcheck.extensions.numerics.records import (
     Server,
     Step,
     TokenIds,
+    asked_by,
 )
 from healthcheck.extensions.numerics.relations import Bench, token_ids
 from healthcheck.system import files, json_text
@@ -59,7 +59,7 @@ def load(folder: Path) -> Reference:
         kept = json_text.load_as(files.read_bounded(path, _MOST_BYTES), Reference)
     except (OSError, JsonError, ValueError) as error:
         raise UsageError(msg("cannot read {path}: {error}", path, error)) from error
-    if kept.server.api is not Api.TOKEN_IDS or not kept.readings:
+    if not kept.readings:
         raise UsageError(
             msg("{folder} is not a reference: its server took no token ids, or gave no answers", folder)
         )
@@ -72,10 +72,8 @@ def refuse_unlike(reference: Reference, server: Server, trial: TokenIds) -> None
     Raises:
         UsageError: they do not, or the server accepts no token ids.
     """
-    if server.api is not Api.TOKEN_IDS:
-        raise UsageError(msg("a reference needs token ids, and this server takes {value}", server.api.words))
-    if not server.logprobs:
-        raise UsageError(msg("a reference needs log-probabilities, and this server gives none"))
+    if not server.takes_ids:
+        raise UsageError(msg("a reference needs token ids, and this server takes {value}", asked_by(server)))
     if reference.trial != trial:
         raise UsageError(
             msg("{place} is not a reference for this model: its tokenizer is another one", reference.place)
@@ -104,16 +102,15 @@ async def steps(bench: Bench, reference: Reference, moved: Callable[..., None]) 
             if forced.error:
                 continue
             here = forced.positions[0]
-        found.append(step(reading.positions[at], here, prompt=number, decoded=at))
+        found.append(step(reading.positions[at], here, prompt=number))
     return found
 
 
-def step(there: Position, here: Position, *, prompt: int, decoded: int) -> Step:
+def step(there: Position, here: Position, *, prompt: int) -> Step:
     """Compare one token of the reference (`there`) with this server's."""
     least = min(here.top.values(), default=-math.inf)
     return Step(
         prompt=prompt,
-        decoded=decoded,
         kl=divergence(there, here),
         agrees=here.token == there.token,
         lost=there.top.get(there.token, 0.0) - here.top.get(there.token, least),

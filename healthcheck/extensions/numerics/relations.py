@@ -41,8 +41,7 @@ class Bench:
     Attributes:
         source: new prompts.
         longest: the most tokens of a prompt.
-        pool: prompts for every relation, shortest first; empty if the server's cache may hold earlier prompts.
-        lengths: of ordinary prompts, shortest first.
+        pool: prompts for every relation, shortest first.
         edges: lengths on both sides of the sizes in engines.
         messages: word problems for chat.
         tokens: completion tokens of a reading.
@@ -52,7 +51,6 @@ class Bench:
     source: Source
     longest: int
     pool: Sequence[Prompt]
-    lengths: Sequence[int]
     edges: list[int]
     messages: Sequence[Prompt]
     tokens: int
@@ -62,36 +60,31 @@ class Bench:
 
     def prompts(self, count: int) -> list[Prompt]:
         """Prompts of very different lengths."""
-        return self._spread(self.pool, self.lengths, count)
+        return self._spread(self.pool, count)
 
     def long(self, count: int) -> list[Prompt]:
         """Prompts of more than a block: a cache has no entries for shorter ones."""
-        lengths = [length for length in self.lengths if length > BLOCKS[-1]] or [self.lengths[-1]]
-        return self._spread([prompt for prompt in self.pool if prompt.length > BLOCKS[-1]], lengths, count)
+        long = [prompt for prompt in self.pool if prompt.length > BLOCKS[-1]]
+        return self._spread(long or self.pool[-1:], count)
 
     def alike(self, count: int) -> list[Prompt]:
         """Prompts of about one length."""
         begin = _FAR * next(self._turn)
-        if self.pool:
-            return [self.pool[place % len(self.pool)] for place in range(begin, begin + count)]
-        return [self.source.prompt(self.lengths[begin % len(self.lengths)]) for _ in range(count)]
+        return [self.pool[place % len(self.pool)] for place in range(begin, begin + count)]
 
-    def _spread(self, pool: Sequence[Prompt], lengths: Sequence[int], count: int) -> list[Prompt]:
-        """Some prompts of a pool, far from each other; new ones of these lengths if the pool is empty."""
-        if not pool:
-            return [self.source.prompt(length) for length in itertools.islice(itertools.cycle(lengths), count)]
+    def _spread(self, pool: Sequence[Prompt], count: int) -> list[Prompt]:
+        """Some prompts of a pool, far from each other."""
         step = next(step for step in (7, 11, 13) if len(pool) % step)
         return [pool[step * next(self._turn) % len(pool)] for _ in range(count)]
 
     def at(self, lengths: Sequence[int], pairs: int) -> Bench:
         """A copy with new prompts of these lengths only."""
         new = [self.source.prompt(length) for length in lengths for _ in range(-(-pairs // len(lengths)))]
-        return replace(self, pool=new if self.pool else (), lengths=lengths, edges=[*lengths])
+        return replace(self, pool=new, edges=[*lengths])
 
     async def together(self, prompts: Sequence[Prompt]) -> list[Reading]:
         """The readings of prompts that are sent at once, so that the server answers them in one batch."""
-        exact = self.asker.dialect.logprobs > 0  # words are compared to their end
-        most = _MORE_OF_EACH * len(prompts) if exact else 0
+        most = _MORE_OF_EACH * len(prompts)
         more = [max(0, min(most, self.longest - prompt.length)) for prompt in prompts]
         readings = await asyncio.gather(
             *(
@@ -99,8 +92,6 @@ class Bench:
                 for prompt, beyond in zip(prompts, more, strict=True)
             )
         )
-        if not exact:
-            return readings
         return [replace(reading, positions=reading.positions[: self.tokens]) for reading in readings]
 
     async def by_itself(self, prompt: Prompt) -> Reading:

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
+from healthcheck import contract
 from healthcheck.core.records import CheckResult, JsonValue, Stage
-from healthcheck.extensions.numerics.dialect import Dialect
-from healthcheck.extensions.numerics.records import Api, Prompt, Relation
+from healthcheck.extensions.numerics.dialect import COMPLETIONS_PATH, Dialect
+from healthcheck.extensions.numerics.records import Prompt, Relation
 from healthcheck.system import files, json_text
 
 _SALT = "@salt@"
 _BEGINS_S = 0.5
+_SHOWN = r""" | grep -oE '"(tokens|token_logprobs)": *\[[^]]*\]'"""
+_SHOWN_OF_CHAT = r""" | grep -oE '"top_logprobs": *\[[^]]*\]'"""
 FOLDER, EVIDENCE = "reproduce", "reproduce"
 
 
@@ -30,43 +33,36 @@ class Shell:
 
     def alone(self, prompt: Prompt, *, tokens: int) -> str:
         """The prompt by itself."""
-        return f"{self._curl([prompt], tokens)}{self._shown}"
+        return f"{self._curl([prompt], tokens)}{_SHOWN}"
 
     def streamed(self, prompt: Prompt, *, tokens: int) -> str:
         """The same as a stream."""
-        return f"{self._curl([prompt], tokens, {'stream': True})}{self._shown}"
+        return f"{self._curl([prompt], tokens, {'stream': True})}{_SHOWN}"
 
     def by_chat(self, prompt: Prompt, *, tokens: int) -> str:
         """The text of the prompt as a message."""
-        return replace(self, dialect=replace(self.dialect, api=Api.CHAT)).alone(prompt, tokens=tokens)
+        body = self.dialect.chat_body(prompt, tokens=tokens, salt=_SALT)
+        return f"{self._posted(contract.CHAT_PATH, body)}{_SHOWN_OF_CHAT}"
 
     def batch(self, prompts: Sequence[Prompt], place: int, *, tokens: int) -> str:
         """Several prompts at once; shows the result of the one at `place`."""
-        if self.dialect.api is Api.CHAT:
-            others = [each for number, each in enumerate(prompts) if number != place]
-            return self._beside(others, prompts[place], tokens, tokens)
-        lines = 2 if self.dialect.logprobs else 1
-        return f"{self._curl(prompts, tokens)}{self._shown} | sed -n {lines * place + 1},{lines * (place + 1)}p"
+        return f"{self._curl(prompts, tokens)}{_SHOWN} | sed -n {2 * place + 1},{2 * place + 2}p"
 
     def while_decoding(self, near: Sequence[Prompt], prompt: Prompt, *, long: int, tokens: int) -> str:
         """The prompt while others decode `long` tokens."""
-        return self._beside(near, prompt, long, tokens, f"sleep {_BEGINS_S:g}; ")
+        beside = "".join(
+            f"{self._curl([each], long, salt=f'beside{number}')} > /dev/null & " for number, each in enumerate(near)
+        )
+        return f"{beside}sleep {_BEGINS_S:g}; {self._curl([prompt], tokens, salt='then')}{_SHOWN}; wait"
 
     def after(self, first: Prompt, prompt: Prompt, *, tokens: int) -> str:
         """The prompt after another one with the same salt, whose prefix is then in the cache."""
-        return f"{self._curl([first], 1)} > /dev/null; {self._curl([prompt], tokens)}{self._shown}"
+        return f"{self._curl([first], 1)} > /dev/null; {self._curl([prompt], tokens)}{_SHOWN}"
 
     def after_abort(self, left: Prompt, prompt: Prompt, *, long: int, tokens: int) -> str:
         """The prompt after a request that its client cancels."""
         given_up = f"timeout {_BEGINS_S:g} {self._curl([left], long, salt='left')} > /dev/null"
-        return f"{given_up}; {self._curl([prompt], tokens, salt='after')}{self._shown}"
-
-    def _beside(self, others: Sequence[Prompt], prompt: Prompt, long: int, tokens: int, begun: str = "") -> str:
-        near = "".join(
-            f"{self._curl([each], long, salt=f'beside{number}')} > /dev/null & "
-            for number, each in enumerate(others)
-        )
-        return f"{near}{begun}{self._curl([prompt], tokens, salt='then')}{self._shown}; wait"
+        return f"{given_up}; {self._curl([prompt], tokens, salt='after')}{_SHOWN}"
 
     def _curl(
         self,
@@ -77,17 +73,11 @@ class Shell:
         salt: str = "",
     ) -> str:
         body = self.dialect.body(prompts, tokens=tokens, salt=_SALT + salt) | {**(more or {})}
-        text = shlex.quote(json_text.dump_line(body).decode().strip()).replace(_SALT, "'\"$salt\"'")
-        return f"curl -s {self.url}{self.dialect.path} -H 'content-type: application/json' -d {text}"
+        return self._posted(COMPLETIONS_PATH, body)
 
-    @property
-    def _shown(self) -> str:
-        chat = self.dialect.api is Api.CHAT
-        if not self.dialect.logprobs:
-            pattern = r'"content": *"[^"]*"' if chat else r'"text": *"[^"]*"'
-        else:
-            pattern = r'"top_logprobs": *\[[^]]*\]' if chat else r'"(tokens|token_logprobs)": *\[[^]]*\]'
-        return f" | grep -oE {shlex.quote(pattern)}"
+    def _posted(self, path: str, body: Mapping[str, JsonValue]) -> str:
+        text = shlex.quote(json_text.dump_line(body).decode().strip()).replace(_SALT, "'\"$salt\"'")
+        return f"curl -s {self.url}{path} -H 'content-type: application/json' -d {text}"
 
 
 def script(first: str, second: str, then: str) -> str:

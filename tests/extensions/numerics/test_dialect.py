@@ -1,4 +1,4 @@
-"""Answers in the forms of several servers, whole and as streams."""
+"""Requests, and answers of completions and of chat, whole and as streams."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import json
 import pytest
 
 from healthcheck.core.records import JsonValue
-from healthcheck.extensions.numerics.dialect import Dialect
-from healthcheck.extensions.numerics.records import Api, Prompt
+from healthcheck.extensions.numerics.dialect import Dialect, read
+from healthcheck.extensions.numerics.records import Prompt
 from tests.support.rows import rows
 
-COMPLETIONS = Dialect(model="m", api=Api.TOKEN_IDS, logprobs=2, extras=True)
-CHAT = Dialect(model="m", api=Api.CHAT, logprobs=2, extras=False)
-WORDS = Dialect(model="m", api=Api.CHAT, logprobs=0, extras=False)
+DIALECT = Dialect(model="m", logprobs=2)
 OF_COMPLETIONS = {"tokens": ["a"], "token_logprobs": [-0.1], "top_logprobs": [{"a": -0.1, "b": -2.5}]}
 OF_CHAT = {"content": [{"token": "a", "logprob": -0.1, "top_logprobs": [
     {"token": "a", "logprob": -0.1}, {"token": "b", "logprob": -2.5}]}]}  # fmt: skip
@@ -33,24 +31,17 @@ def stream(*choices: dict[str, JsonValue]) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("dialect", "data"),
+    "data",
     [
-        (COMPLETIONS, whole(text="a", logprobs=OF_COMPLETIONS)),
-        (COMPLETIONS, whole(text="a", logprobs=OF_CHAT)),  # as llama.cpp's server answers
-        (COMPLETIONS, stream({"text": "a", "logprobs": OF_COMPLETIONS}, {"text": "", "finish_reason": "length"})),
-        (CHAT, whole(message={"content": "a"}, logprobs=OF_CHAT)),
-        (
-            CHAT,
-            stream(
-                {"delta": {"role": "assistant", "content": ""}, "logprobs": None},
-                {"delta": {"content": "a"}, "logprobs": OF_CHAT},
-                {"delta": {}, "finish_reason": "length"},
-            ),
-        ),
+        whole(text="a", logprobs=OF_COMPLETIONS),
+        whole(text="a", logprobs=OF_CHAT),  # as llama.cpp's server answers
+        stream({"text": "a", "logprobs": OF_COMPLETIONS}, {"text": "", "finish_reason": "length"}),
+        stream({"text": "a", "logprobs": OF_COMPLETIONS}, {"finish_reason": "length"}),
+        whole(message={"content": "a"}, logprobs=OF_CHAT),
     ],
 )
-def test_the_same_is_read_in_every_form(dialect: Dialect, data: bytes) -> None:
-    (place,) = dialect.read(200, data).positions
+def test_the_same_is_read_in_every_form(data: bytes) -> None:
+    (place,) = read(200, data).positions
     assert (place.token, dict(place.top)) == ("a", {"a": -0.1, "b": -2.5})
 
 
@@ -62,7 +53,7 @@ def test_the_same_is_read_in_every_form(dialect: Dialect, data: bytes) -> None:
     ],
 )
 def test_a_server_may_give_the_chosen_token_alone(said: JsonValue) -> None:
-    (place,) = COMPLETIONS.read(200, whole(text="a", logprobs=said)).positions
+    (place,) = read(200, whole(text="a", logprobs=said)).positions
     assert dict(place.top) == {"a": -0.1}
 
 
@@ -80,26 +71,10 @@ def test_a_server_may_give_the_chosen_token_alone(said: JsonValue) -> None:
     ],
 )
 def test_an_answer_without_sound_log_probabilities_is_no_reading(data: bytes) -> None:
-    assert COMPLETIONS.read(200, data).error
-
-
-def test_without_log_probabilities_words_are_read_thoughts_first() -> None:
-    message = {"reasoning_content": "Let me see. ", "content": "It is 7."}
-    words = [place.token for place in WORDS.read(200, whole(message=message)).positions]
-    assert words == ["Let", " me", " see.", " It", " is", " 7."]
-    events = stream(
-        {"delta": {"content": "It"}}, {"delta": {"content": " is 7."}}, {"delta": {}, "finish_reason": "stop"}
-    )
-    assert [place.token for place in WORDS.read(200, events).positions] == ["It", " is", " 7."]
-    events = stream({"text": "It"}, {"text": " is 7."}, {"finish_reason": "length"})  # as LiteLLM's proxy streams
-    assert [place.token for place in WORDS.read(200, events).positions] == ["It", " is", " 7."]
-
-
-def test_a_text_may_be_empty() -> None:
-    assert [place.token for place in WORDS.read(200, whole(message={"content": ""})).positions] == [""]
+    assert read(200, data).error
 
 
 def test_several_prompts_are_one_request() -> None:
-    body = COMPLETIONS.body([Prompt(ids=(1, 2)), Prompt(ids=(3,))], tokens=1, salt="s")
+    body = DIALECT.body([Prompt(ids=(1, 2)), Prompt(ids=(3,))], tokens=1, salt="s")
     assert body["prompt"] == [[1, 2], [3]]
-    assert COMPLETIONS.body([Prompt(ids=(1, 2))], tokens=1, salt="s")["prompt"] == [1, 2]
+    assert DIALECT.body([Prompt(ids=(1, 2))], tokens=1, salt="s")["prompt"] == [1, 2]

@@ -17,7 +17,7 @@ def pairs(shifts: list[float], relation: Relation = Relation.AT_EDGE, *, again: 
             relation=relation,
             size=0,
             prompt=prompt,
-            difference=Difference(shift=shift, flip=shift, positions=8),
+            difference=Difference(shift=shift, flip=shift),
             again=again,
         )
         for shift in shifts

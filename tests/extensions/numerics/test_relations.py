@@ -15,7 +15,7 @@ from healthcheck.core.records import CheckResult, Outcome, Verdict, verdict_of
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.extensions.numerics import facts, reference
 from healthcheck.extensions.numerics.checks import CHECKS
-from healthcheck.extensions.numerics.records import Api, NumericsRun, NumericsSettings, Reference, Relation
+from healthcheck.extensions.numerics.records import NumericsRun, NumericsSettings, Reference, Relation
 from healthcheck.simulator import Behaviour, Simulator
 from tests.extensions.numerics.toy import Toy, serving
 
@@ -47,12 +47,8 @@ def failed(run: NumericsRun) -> set[str]:
     [
         pytest.param({}, id="exact"),
         pytest.param({"noise": 0.05}, id="rounding"),
-        pytest.param({"salted": False}, id="without-salt", marks=pytest.mark.slow),
         pytest.param({"most_logprobs": 5}, id="five-logprobs", marks=pytest.mark.slow),
         pytest.param({"token_ids": False}, id="text"),
-        pytest.param({"token_ids": False, "text": False, "salted": False}, id="chat"),
-        pytest.param({"logprobs": False}, id="words", marks=pytest.mark.slow),
-        pytest.param({"logprobs": False, "token_ids": False, "text": False, "salted": False}, id="words-of-chat"),
     ],
 )
 def test_a_healthy_server_passes_whatever_it_can_be_asked(toy: dict[str, Any]) -> None:
@@ -63,9 +59,8 @@ def test_a_healthy_server_passes_whatever_it_can_be_asked(toy: dict[str, Any]) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("salted", [True, False])
-def test_a_run_of_the_usual_size_needs_no_more_than_300_requests(salted: bool) -> None:
-    run = measure(Toy(salted=salted, context=4096), settings=NumericsSettings(url=""))
+def test_a_run_of_the_usual_size_needs_no_more_than_300_requests() -> None:
+    run = measure(Toy(context=4096), settings=NumericsSettings(url=""))
     assert run.requests <= 300
     assert {pair.relation for pair in run.pairs} == set(Relation)
     assert 4096 - 9 in {prompt.length for prompt, _ in run.alone}
@@ -155,36 +150,16 @@ def test_drift_is_a_warning_and_noise_of_repetition_is_not_blamed_on_batches() -
 
 
 @pytest.mark.process
-def test_words_are_compared_for_a_reason_of_the_form_that_is_used() -> None:
-    server = measure(Toy(logprobs=False, salted=False)).server
-    assert server.without.startswith("no log-probabilities")  # that vLLM's own fields are refused is not the reason
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("fault", "check"), [("batch", "batch"), ("prefix", "prefix-cache")])
-def test_without_log_probabilities_a_fault_shows_in_the_words(fault: str, check: str) -> None:
-    toy = Toy(logprobs=False, fault=fault, begins_s=0.05)
-    assert failed(measure(toy, settings=replace(FEW, pairs=10))) == {check}
-
-
-@pytest.mark.slow
-def test_words_that_part_late_leave_the_question_open() -> None:
-    toy = Toy(logprobs=False, fault="late", begins_s=0.05)
-    results = judged(measure(toy, settings=replace(FEW, pairs=10)))
-    assert {name for name, result in results.items() if not result.settled} == {"batch"}
-    assert "log-probabilities" in results["batch"].findings[0].fix
+@pytest.mark.parametrize("toy", [{"most_logprobs": -1}, {"logprobs": False}, {"salted": False}])
+def test_a_server_without_log_probabilities_or_a_cache_salt_is_not_judged(toy: dict[str, Any]) -> None:
+    with pytest.raises(Blocked, match="no log-probabilities, so that nothing can be compared"):
+        measure(Toy(**toy))
 
 
 @pytest.mark.process
-def test_a_server_that_answers_nothing_is_not_judged() -> None:
-    with pytest.raises(Blocked, match="answers no request"):
-        measure(Toy(most_logprobs=-1))
-
-
-@pytest.mark.process
-@pytest.mark.parametrize(("toy", "api"), [({}, Api.TOKEN_IDS), ({"token_ids": False}, Api.TEXT)])
-def test_the_most_exact_form_is_used(toy: dict[str, Any], api: Api) -> None:
-    assert measured(**toy).server.api is api
+@pytest.mark.parametrize("takes_ids", [True, False])
+def test_the_most_exact_form_is_used(takes_ids: bool) -> None:
+    assert measured(token_ids=takes_ids).server.takes_ids is takes_ids
 
 
 def kept(tmp_path: Path) -> Reference:

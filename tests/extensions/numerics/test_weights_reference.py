@@ -65,9 +65,9 @@ def weights(tmp_path: Path) -> Callable[..., Weights]:
 
 
 @lru_cache(maxsize=8)
-def measured(noise: float = 0.0, scale: float = 1.0, logprobs: bool = True) -> NumericsRun:
+def measured(noise: float = 0.0, scale: float = 1.0, token_ids: bool = True) -> NumericsRun:
     """A run without a reference: comparing with weights asks the server nothing more."""
-    with serving(Toy(noise=noise, scale=scale, logprobs=logprobs)) as url:
+    with serving(Toy(noise=noise, scale=scale, token_ids=token_ids)) as url:
         return facts.measure(replace(FEW, url=url), Silent())
 
 
@@ -129,8 +129,8 @@ def test_weights_that_cannot_be_computed_settle_nothing(
 
 
 @pytest.mark.process
-def test_a_server_without_log_probabilities_is_not_compared(weights: Callable[..., Weights]) -> None:
-    result = judged(compared(measured(logprobs=False), weights()))
+def test_a_server_that_takes_text_alone_is_not_compared(weights: Callable[..., Weights]) -> None:
+    result = judged(compared(measured(token_ids=False), weights()))
     assert not result.settled
 
 

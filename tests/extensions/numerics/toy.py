@@ -44,7 +44,6 @@ class Toy:
     most_logprobs: int = 20
     salted: bool = True
     token_ids: bool = True
-    text: bool = True
     logprobs: bool = True
     vocabulary: str = ""
     context: int = 512
@@ -72,8 +71,6 @@ class Toy:
                 return (salt, hash(tuple(ids[:30]))) in self.cache
             case "decode":
                 return decoded > 0
-            case "late":
-                return beside > 1 and decoded == 6
             case "edge":
                 return decoded > 0 and 126 <= len(ids) - decoded <= 129
             case "neighbours":
@@ -148,7 +145,6 @@ class _Handler(BaseHTTPRequestHandler):
         refused = (
             ("cache_salt" in body and not toy.salted)
             or (isinstance(prompt, list) and not toy.token_ids)
-            or (not chat and not toy.text and isinstance(prompt, str))
             or (most or 0) > toy.most_logprobs
         )
         if refused:

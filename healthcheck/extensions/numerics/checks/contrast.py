@@ -53,7 +53,7 @@ def contrast(run: NumericsRun) -> Findings:
     found = [difference(one, other) for one, other in itertools.pairwise(readings)]
     apart = sum(each.shift > FAULT if run.server.logprobs > 1 else each.diverged for each in found)
     same_tokens = _alike(tuple(place.token for place in reading.positions) for reading in readings)
-    same_values = bool(run.server.logprobs) and _alike(map(_rounded, readings))
+    same_values = _alike(map(_rounded, readings))
     fix = msg("ask the engine itself, without what stands before it")
     if len(readings) < _LEAST_PROMPTS:
         reason = msg(": {text}", run.broken[0][1]) if run.broken else ""
@@ -64,7 +64,7 @@ def contrast(run: NumericsRun) -> Findings:
             ),
             fix=msg("look for the requests in the server's log"),
         )
-    elif same_tokens and (same_values or not run.server.logprobs):
+    elif same_tokens and same_values:
         yield fail(
             expected=msg("answers that depend on the prompt"),
             seen=msg("the same answer to {prompts} prompts{values}", len(readings), _values(readings[0])),
@@ -98,7 +98,7 @@ def _values(reading: Reading) -> str:
     """The log-probabilities of its first token."""
     top = sorted(reading.positions[0].top.values(), reverse=True)
     values = " ".join(f"{value:.2f}" for value in top[:5])
-    return msg(", of the log-probabilities {values}", values) if values else ""
+    return msg(", of the log-probabilities {values}", values)
 
 
 def _rounded(reading: Reading) -> frozenset[tuple[float, ...]]:

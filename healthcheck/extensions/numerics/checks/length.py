@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from healthcheck.core.check import Findings, check, fail, unsettled
 from healthcheck.core.records import Finding, Stage
 from healthcheck.extensions.numerics.findings import LAUNCH_LINE, judged
-from healthcheck.extensions.numerics.records import Api, NumericsRun, Relation
+from healthcheck.extensions.numerics.records import NumericsRun, Relation
 from healthcheck.text.messages import msg
 
 
@@ -63,7 +63,7 @@ def _broken(run: NumericsRun) -> Iterator[Finding]:
         refused = "context" in reason or not reason.startswith(("HTTP", "nan", "inf"))
         found.setdefault(not refused, (tokens, reason))
     for faulty, (tokens, reason) in found.items():
-        unit = "tokens" if run.server.api is Api.TOKEN_IDS else "characters"
+        unit = "tokens" if run.server.takes_ids else "characters"
         seen = msg(
             "prompt of {tokens} {unit}: {reason} ({broken} of {requests} requests)",
             tokens,
