@@ -32,22 +32,6 @@ class Node:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disagreement:
-    """One adapter with different verdicts on different nodes."""
-
-    jobs: tuple[str, ...]
-    verdicts: tuple[tuple[str, Verdict], ...]
-    """Node and verdict, in the order of the attempts."""
-
-    @property
-    def suspects(self) -> tuple[str, ...]:
-        """The nodes without a verdict if another node had one; all of them if two verdicts contradict."""
-        settled = {verdict for _, verdict in self.verdicts if verdict is not Verdict.INCONCLUSIVE}
-        odd = (node for node, verdict in self.verdicts if len(settled) > 1 or verdict is Verdict.INCONCLUSIVE)
-        return tuple(dict.fromkeys(odd))
-
-
 def frequent(fleet: Fleet) -> tuple[Frequent, ...]:
     """The failed checks of the last attempts, those in most jobs first."""
     jobs: dict[tuple[str, Tone], list[str]] = {}
@@ -76,19 +60,4 @@ def nodes(attempts: Iterable[Attempt]) -> tuple[Node, ...]:
                 seconds=sum(attempt.seconds for attempt in of_node),
             )
         )
-    return tuple(found)
-
-
-def disagreements(attempts: Iterable[Attempt]) -> tuple[Disagreement, ...]:
-    """The adapters (same commit, weights and options) whose verdicts differ between nodes."""
-    by_adapter: dict[tuple[str, str], list[Attempt]] = {}
-    for attempt in attempts:
-        if attempt.node and attempt.ending in {Ending.DONE, Ending.LOST}:
-            by_adapter.setdefault((attempt.digest, attempt.commit), []).append(attempt)
-    found = []
-    for group in by_adapter.values():
-        verdicts = tuple(dict.fromkeys((attempt.node, attempt.verdict) for attempt in group))
-        if len({node for node, _ in verdicts}) > 1 and len({verdict for _, verdict in verdicts}) > 1:
-            jobs = tuple(dict.fromkeys(attempt.job for attempt in group))
-            found.append(Disagreement(jobs=jobs, verdicts=verdicts))
     return tuple(found)

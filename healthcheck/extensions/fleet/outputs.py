@@ -40,7 +40,6 @@ def as_json(fleet: Fleet) -> dict[str, JsonValue]:
         "jobs": [_job(fleet, job) for job in fleet.jobs],
         "frequent": json_text.plain(findings.frequent(fleet)),
         "nodes": json_text.plain(findings.nodes(fleet.attempts)),
-        "disagreements": json_text.plain(findings.disagreements(fleet.attempts)),
     }
 
 

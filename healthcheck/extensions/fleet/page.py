@@ -79,7 +79,6 @@ def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
             most_named=MOST_JOBS_NAMED,
             nodes=findings.nodes(fleet.attempts),
             left_out=[plain(without_secrets(text)) for text in fleet.left_out],
-            disagreements=[_disagreement(each) for each in findings.disagreements(fleet.attempts)],
             legend=joined(
                 ", ", (msg("{name} {value}", report_page.TONES[tone], word) for tone, word in BY_TONE.items())
             ),
@@ -143,15 +142,6 @@ def _line(fleet: Fleet, job: Job) -> Line:
         ran_on=_ran_on(fleet, job),
         said=said(last),
         simulated=bool(report and report.simulated),
-    )
-
-
-def _disagreement(found: findings.Disagreement) -> tuple[str, str]:
-    """The jobs that contradict each other, and the nodes to look at."""
-    verdicts = joined(", ", (msg("{name}: {value}", node, VERDICTS[verdict]) for node, verdict in found.verdicts))
-    return (
-        msg("{jobs}: the same adapter, another verdict on another node", joined(", ", found.jobs)),
-        msg("{verdicts}. Look at {suspects}.", verdicts, joined(", ", found.suspects)),
     )
 
 
