@@ -66,7 +66,7 @@ class Reset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The stage that the build reached: "begin", "import", "parse", "validate", "build", "layers" or "done"."""
+    """The stage that the build reached: "begin", "import", "parse", "validate", "build" or "done"."""
 
     stage: str
     error: Raised | None

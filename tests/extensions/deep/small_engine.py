@@ -52,10 +52,6 @@ def validate_parsed_serve_args(arguments):
     if arguments.enable_auto_tool_choice and not arguments.tool_call_parser:
         raise TypeError("Error: --enable-auto-tool-choice requires --tool-call-parser")
 """,
-    "vllm/config.py": "import contextlib\nset_current_vllm_config = contextlib.nullcontext\n",
-    "vllm/model_executor/__init__.py": "",
-    "vllm/model_executor/layers/__init__.py": "",
-    "vllm/model_executor/layers/linear.py": "class LinearBase: ...",
     "vllm/usage/__init__.py": "",
     "vllm/usage/usage_lib.py": "class UsageContext: OPENAI_API_SERVER = 'api'",
     "vllm/engine/__init__.py": "",
@@ -64,26 +60,13 @@ import dataclasses, json, logging, os, signal, subprocess, sys, time
 import torch, torch_npu, vllm_ascend._build_info
 
 @dataclasses.dataclass
-class Model: max_model_len: int; dtype: str; quantization: str; disable_cascade_attn: bool; hf_config: object = None
+class Model: max_model_len: int; dtype: str; quantization: str; disable_cascade_attn: bool
 @dataclasses.dataclass
 class Cache: block_size: int
 @dataclasses.dataclass
 class Parallel: tensor_parallel_size: int; distributed_executor_backend: str = "mp"
 @dataclasses.dataclass
-class Config: model_config: Model; cache_config: Cache; parallel_config: Parallel; quant_config: object = None
-
-class HfConfig: ...
-REGISTRY = {("W8A8", "linear"), ("W8A8_DYNAMIC", "moe")}
-def get_scheme_class(scheme, layer): return object if (scheme, layer) in REGISTRY else None
-class Quantization:
-    def __init__(self, description): self.quant_description = description
-    def get_quant_method(self, layer, prefix):
-        scheme = self.quant_description[prefix + ".weight"]
-        if scheme == "READS": HfConfig().o_groups
-        if scheme == "DEVICE": layer.weight
-        if scheme == "GROUP": raise AssertionError("no group of devices")
-        if scheme.startswith("W") and not get_scheme_class(scheme, "linear"):
-            raise NotImplementedError(f"quant_type={scheme}, layer_type=linear")
+class Config: model_config: Model; cache_config: Cache; parallel_config: Parallel
 
 class Invalid(ValueError):
     def errors(self, include_url): return [{"loc": ("block_size",), "msg": "Input should be 16 or 128"}]
@@ -125,10 +108,8 @@ class AsyncEngineArgs:
         if asked.disable_cascade_attn:
             logging.getLogger("vllm_ascend").warning("Not on Ascend. parameter=disable_cascade_attn, action: resetting to False.")
         logging.getLogger("vllm").warning("Not on Ascend. parameter=not_given, action: resetting to None.")
-        description = asked.model + "/quant_model_description.json"
-        quantization = Quantization(json.load(open(description))) if os.path.exists(description) else None
         longest = asked.max_model_len if asked.max_model_len != -1 else 4096
-        return Config(Model(longest, "bfloat16", asked.quantization, False, HfConfig()), Cache(128), Parallel(size), quantization)
+        return Config(Model(longest, "bfloat16", asked.quantization, False), Cache(128), Parallel(size))
 """,
     "vllm_ascend/__init__.py": "",
     "vllm_ascend/_build_info.py": "__device_type__ = 'A2'",

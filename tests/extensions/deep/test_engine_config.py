@@ -159,30 +159,6 @@ def test_only_options_that_were_given_are_said_to_be_reset(ask: Ask):
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    ("scheme", "outcome", "words"),
-    [
-        ({"model.layers.0.q_proj.weight": "W8A8", "model.layers.0.mlp.experts.0.w.weight": "W8A8_DYNAMIC"}, Outcome.PASS, ""),
-        ({"model.layers.0.q_proj.weight": "W2A2"}, Outcome.FAIL, "model.layers.0.q_proj: quant_type=W2A2"),
-        ({"model.layers.0.mlp.experts.0.w.weight": "W8A8"}, Outcome.FAIL, "no scheme W8A8 for routed experts"),
-        ({"model.layers.0.q_proj.weight": "READS"}, Outcome.FAIL, "'HfConfig' object has no attribute 'o_groups'"),
-        ({"model.layers.0.q_proj.weight": "DEVICE"}, Outcome.PASS, ""),
-        ({"model.layers.0.q_proj.weight": "GROUP"}, Outcome.PASS, ""),
-        ({"lm_head.weight": "FLOAT", "model.norm.weight": "W2A2", "mtp.0.q_proj.weight": "W2A2"}, Outcome.PASS, ""),
-    ],
-)  # fmt: skip
-def test_the_registry_is_asked_for_each_scheme_of_the_weights(
-    ask: Ask, weights: Path, scheme: dict, outcome: Outcome, words: str
-):
-    (weights / "quant_model_description.json").write_text(json.dumps(scheme))
-    result = ask.result()
-    assert result.outcome is outcome
-    assert words in result.findings[0].seen
-    if outcome is Outcome.FAIL:
-        assert result.findings[0].evidence["raised_in"].startswith("ask_layers.py:")
-
-
-@pytest.mark.process
-@pytest.mark.parametrize(
     ("fault", "words"),
     [
         ("accident", "unexpected error in vllm/engine/arg_utils.py"),

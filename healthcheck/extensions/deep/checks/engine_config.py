@@ -46,12 +46,11 @@ def engine_config(facts: EngineConfig) -> Findings:
     process of their own, with stubs for torch_npu: no NPU is needed, and nothing is computed.
 
     What they refuse fails, in their own words: a tensor parallel size that does not divide the attention heads, an
-    option that needs another, --quantization ascend for weights without quant_model_description.json, weights with
-    a quantization scheme that the release does not register. An option of the submission that they set to another
-    value warns. A failure of the environment or of the stubs says nothing about the submission and leaves the check
-    unsettled. No Python code of a model or of the submission runs: --trust-remote-code is not passed on, and the
-    question is left out where such code may be wanted (an "auto_map" in config.json, or --hf-config-path,
-    --tokenizer or --speculative-config beside that option).
+    option that needs another, --quantization ascend for weights without quant_model_description.json. An option of
+    the submission that they set to another value warns. A failure of the environment or of the stubs says nothing
+    about the submission and leaves the check unsettled. No Python code of a model or of the submission runs:
+    --trust-remote-code is not passed on, and the question is left out where such code may be wanted (an "auto_map"
+    in config.json, or --hf-config-path, --tokenizer or --speculative-config beside that option).
 
     `make engine-config` in a clone of the kit makes the environment, .venv-engine-config. Another Python that has
     both packages, such as that of an NPU image, is named with --engine-python or NPU_ADAPTER_ENGINE_PYTHON. --npu

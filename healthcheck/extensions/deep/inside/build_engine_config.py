@@ -31,7 +31,6 @@ BUILT = {
     "parallel_config": ("tensor_parallel_size", "distributed_executor_backend"),
 }
 SAME = {"half": "float16", "float": "float32"}
-OWN = f"{Path(__file__).parent}/"
 FILE_BYTES = 64 << 20
 TEXT_CHARS = 4000
 MOST_LINES = 100
@@ -111,10 +110,6 @@ class Launch:
         usage = importlib.import_module("vllm.usage.usage_lib").UsageContext.OPENAI_API_SERVER
         self.config = engine.create_engine_config(usage_context=usage)
 
-    def ask(self) -> None:
-        if getattr(self.config, "quant_config", None) is not None:
-            importlib.import_module("ask_layers").ask(self.config)
-
 
 def run(request: dict[str, Any], answer: Answer) -> None:
     launch = Launch(request)
@@ -123,7 +118,6 @@ def run(request: dict[str, Any], answer: Answer) -> None:
         "parse": launch.parse,
         "validate": launch.validate,
         "build": launch.build,
-        "layers": launch.ask,
     }
     try:
         for stage, step in steps.items():
@@ -188,7 +182,7 @@ def told(error: BaseException) -> dict[str, object]:
     return {
         "kinds": [kind.__name__ for kind in type(inner).__mro__],
         "text": text[:TEXT_CHARS],
-        "raised_in": f"{file.rpartition('site-packages/')[2].removeprefix(OWN)}:{line}" if file else "",
+        "raised_in": f"{file.rpartition('site-packages/')[2]}:{line}" if file else "",
         "deliberate": isinstance(inner, Refused) or has_entries(inner) or is_raised(file, line),
         "from_stub": unanswered or "stub of" in str(error),
     }
