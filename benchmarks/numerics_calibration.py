@@ -1,7 +1,7 @@
 """Divergence against accuracy lost: the small weights made worse by noise, rounding and pruning in ten steps each.
 
 Divergences are measured as `npu-adapter numerics --reference` measures them, accuracies as the probe does, both
-without a server. Writes healthcheck/extensions/numerics/calibration.json; docs/numerics.md shows its figures.
+without a server. Writes numerics_calibration.json beside it; docs/numerics.md shows its figures.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from healthcheck.stages.probe.grading import grade
 from healthcheck.stages.probe.problems import TIERS, generate, prompt
 
 PYTHON = ROOT / ".venv-vllm/bin/python"
-KEPT = ROOT / "healthcheck/extensions/numerics/calibration.json"
+KEPT = ROOT / "benchmarks/numerics_calibration.json"
 SIZES = {
     "noise": (0.01, 0.02, 0.04, 0.06, 0.08, 0.12, 0.16, 0.22, 0.3, 0.4),
     "rounding": (255, 127, 63, 31, 20, 14, 10, 7, 5, 3),

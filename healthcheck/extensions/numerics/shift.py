@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 
 from healthcheck.core.records import JsonValue
 from healthcheck.extensions.numerics.records import Step
 from healthcheck.stages.probe.statistics.intervals import LEVEL, Interval, percentile
-from healthcheck.text.messages import msg
 
 SAME_KL, GARBAGE_KL = 0.02, 0.5
 """Nats. Rounding stays below the first; above the second the text is a different one."""
@@ -21,12 +18,6 @@ LEAST_PROMPTS = 8
 LIKE_ROUNDING = 1.5
 """In multiples of the shift of bfloat16 on the same weights; a healthy server in bfloat16 is at 1."""
 _RESAMPLES = 1000
-_CALIBRATION = Path(__file__).with_name("calibration.json")
-"""The measured cost of shifts: the table of benchmarks/numerics_calibration.py for the small model of
-examples/tiny_lm. docs/numerics.md shows it, with its limits.
-"""
-_NEAR = 2.0
-"""Divergences within this factor count as about the same."""
 Group = Sequence[Step]
 
 
@@ -91,17 +82,6 @@ def figures(shift: Shift) -> dict[str, JsonValue]:
             round(shift.times_interval.high, 2),
         ]
     return found
-
-
-def cost(kl: float) -> str:
-    """The measured cost of a mean divergence of this size in accuracy, in words."""
-    lost = {row["kl"]: row["lost"] for row in json.loads(_CALIBRATION.read_bytes())["rows"]}
-    near = [points for of, points in lost.items() if kl / _NEAR <= of <= kl * _NEAR]
-    if kl > max(lost):
-        return msg("{lost:.0f} points or more", lost[max(lost)])
-    if kl < min(lost) or max(near, default=0.0) < 1:
-        return msg("less than 1 point")
-    return msg("{near:.0f} to {near2:.0f} points", max(min(near), 0), max(near))
 
 
 def _bootstrap(groups: Sequence[Group], value: Callable[[Sequence[Group]], float], seed: int) -> Interval:

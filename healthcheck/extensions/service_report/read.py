@@ -122,24 +122,7 @@ def _table(reading: Reading) -> Iterator[str]:
         again = reading.truth.estimate(average, THIS_BANK)
         if again:
             yield msg("{average} for {this_bank}: {percent}", average, THIS_BANK, _percent(again))
-    yield from _votes(reading)
     yield ""
-
-
-def _votes(reading: Reading) -> Iterator[str]:
-    """The figures that the service does not have, each with its meaning."""
-    n = reading.repeats
-    meanings = {
-        f"maj@{n}": msg("the most frequent answer is right; cons@{n}: more than half of the {n} are", n),
-        f"agreement@{n}": msg("the share of the most frequent answer, right or wrong"),
-        msg("wrong consensus"): msg("more than half of the {n} give the same wrong answer", n),
-    }
-    values = {e.name: _percent(e) for e in reading.votes if e.name in meanings and n > 1}
-    say = translation_of_the_process().say
-    rows = [
-        (say(msg("{name}: {figure}", name, figure)), f"({say(meanings[name])})") for name, figure in values.items()
-    ]
-    yield from aligned(rows) if rows else ()
 
 
 def _printed(reading: Reading) -> dict[str, str]:
@@ -182,7 +165,6 @@ def _task_json(reading: Reading) -> dict[str, object]:
         "true": reading.truth and reading.truth.estimates,
         "answered_only": reading.answered and reading.answered.estimates,
         "regraded": reading.regraded and reading.regraded.estimates,
-        "votes": reading.votes,
         "remarks": [
             {"level": r.level.value, "expected": r.expected, "seen": plain(r.seen), "fix": r.fix}
             for r in remarks(reading)

@@ -15,8 +15,8 @@ from healthcheck.stages.probe.aisbench.textvqa import client_soft
 from healthcheck.stages.probe.grading import Grade, golds, grade
 from healthcheck.stages.probe.problems import AnswerKind, Problem
 from healthcheck.stages.probe.statistics.counting import HARD_THRESHOLD, hard
-from healthcheck.stages.probe.statistics.estimates import Estimate, Summary
-from healthcheck.stages.probe.statistics.summary import Scores, summarize, summarize_scores, summarize_votes
+from healthcheck.stages.probe.statistics.estimates import Summary
+from healthcheck.stages.probe.statistics.summary import Scores, summarize, summarize_scores
 from healthcheck.text.messages import msg
 
 MAX_SAMPLES = 300_000
@@ -62,7 +62,6 @@ class Reading:
         emulated: AISBench's figures for these predictions; None if its grader is not emulated.
         truth: the figures for the same correctness with samples grouped by problem.
         answered: the same without unanswered requests.
-        votes: maj@k, agreement@k, wrong consensus.
         regraded: the figures by the kit's grader.
         problems_implied: problems without any prediction that the printed figures imply, 0 if they follow from the
             predictions alone; None if no number explains them.
@@ -74,7 +73,6 @@ class Reading:
     emulated: dict[str, str] | None
     truth: Summary | None
     answered: Summary | None
-    votes: tuple[Estimate, ...]
     regraded: Summary | None
     problems_implied: int | None
 
@@ -122,7 +120,6 @@ def read_task(task: ClientTask) -> Reading:
             emulated=None,
             truth=summarize(true_matrix(task.details)) if task.details else None,
             answered=None,
-            votes=(),
             regraded=_regraded(grid),
             problems_implied=0,
         )
@@ -130,7 +127,6 @@ def read_task(task: ClientTask) -> Reading:
     grid += ((_MISSING,) * repeats,) * (implied or 0)
     scores = _client_scores(grid)
     matrix = hard(scores)
-    said = [[None if s.client_read == NO_ANSWER else s.client_read for s in row] for row in grid]
     answered = [[s.score for s in row if s.answered] for row in grid]
     return Reading(
         task=task,
@@ -139,7 +135,6 @@ def read_task(task: ClientTask) -> Reading:
         emulated=printed(client_results(matrix, scores)),
         truth=summarize_scores(scores),
         answered=summarize_scores([row for row in answered if row]),
-        votes=summarize_votes(matrix, said),
         regraded=_regraded(grid),
         problems_implied=implied,
     )

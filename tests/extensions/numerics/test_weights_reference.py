@@ -17,7 +17,7 @@ from healthcheck.errors import UsageError
 from healthcheck.extensions.numerics import facts, local
 from healthcheck.extensions.numerics.checks.reference import reference
 from healthcheck.extensions.numerics.records import NumericsRun, NumericsSettings, Weights
-from healthcheck.extensions.numerics.shift import cost, shift_of
+from healthcheck.extensions.numerics.shift import shift_of
 from tests.extensions.numerics.toy import Toy, serving
 
 ROOT = Path(__file__).parents[3]
@@ -96,7 +96,6 @@ def test_a_server_that_rounds_as_its_weights_do_passes(weights: Callable[..., We
 def test_other_weights_are_named(weights: Callable[..., Weights], scale: float, outcome: Outcome) -> None:
     result = judged(compared(measured(scale=scale), weights()))
     assert result.outcome is outcome
-    assert "points" in result.findings[0].seen
     assert "KL, 99th percentile" in result.findings[0].evidence
 
 
@@ -150,8 +149,3 @@ def test_the_command_takes_weights_where_a_run_is_named(
         assert "mean divergence" in capsys.readouterr().out
         assert main(["numerics", url, "--reference-python", made.python, "--out", str(tmp_path / "other")]) == 2
     assert "for --reference with a folder of weights" in capsys.readouterr().err
-
-
-def test_a_larger_shift_costs_more() -> None:
-    assert cost(1e-7) == "less than 1 point"
-    assert cost(5.0).endswith("or more")

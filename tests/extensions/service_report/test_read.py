@@ -119,19 +119,6 @@ def test_dumped_groups_give_the_truth_of_data_that_cannot_be_regraded() -> None:
     assert passed.value == 0.5
 
 
-def test_the_figures_that_the_service_does_not_have_say_what_they_are(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    texts = [[RIGHT, RIGHT, "so 3", "so 4", "so 5"]] * 20
-    assert main(["read", str(zipped(tmp_path / "r.zip", made(texts)))]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    (row,) = (line for line in lines if line.startswith("cons@5"))
-    (voted,) = (line for line in lines if line.startswith("maj@5"))
-    assert " 0.00 [" in row
-    assert "100.00 [" in voted
-    assert "the most frequent answer is right; cons@5: more than half" in voted
-
-
 matrices = st.integers(1, 6).flatmap(
     lambda n: st.lists(st.lists(st.integers(0, 1), min_size=n, max_size=n), min_size=1, max_size=12)
 )

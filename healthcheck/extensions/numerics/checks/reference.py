@@ -11,7 +11,6 @@ from healthcheck.extensions.numerics.shift import (
     LIKE_ROUNDING,
     SAME_KL,
     Shift,
-    cost,
     figures,
     shift_of,
 )
@@ -85,7 +84,7 @@ def reference(run: NumericsRun) -> Findings:
 
 
 def words(shift: Shift) -> str:
-    """The shift in a sentence, with the measured cost of such a shift."""
+    """The shift in a sentence."""
     low, high = shift.kl.low, shift.kl.high
     times = (
         "" if shift.times is None else msg(", {times:.2g} times what bfloat16 does to these weights", shift.times)
@@ -93,8 +92,7 @@ def words(shift: Shift) -> str:
     return msg(
         "mean divergence {mean_kl:.2g} nats (95 % interval {low:.2g} to {high:.2g}{times}; 99th "
         "percentile {kl_99:.2g}) over {tokens} tokens of {prompts} prompts; first choices agree in "
-        "{agreement:.1f} %; perplexity {perplexity:.3f} times the reference's; on the kit's small "
-        "model such a shift cost {cost} of accuracy",
+        "{agreement:.1f} %; perplexity {perplexity:.3f} times the reference's",
         shift.mean_kl,
         low,
         high,
@@ -104,5 +102,4 @@ def words(shift: Shift) -> str:
         shift.prompts,
         100 * shift.agreement,
         shift.perplexity,
-        cost(shift.mean_kl),
     )
