@@ -13,7 +13,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import ray
@@ -62,7 +61,7 @@ class _Server:
 
 @dataclass(slots=True)
 class Replicas:
-    """A context manager that runs the servers that became ready; the others are noted.
+    """The servers that became ready; the others are noted.
 
     Attributes:
         cluster: closed at the end.
@@ -79,25 +78,20 @@ class Replicas:
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """The roots of the ready servers, at least one inside the context."""
+        """The roots of the ready servers."""
         return tuple(server.url for server in self._servers if server.state.phase is Phase.READY)
 
-    def __enter__(self) -> Replicas:  # noqa: PYI034 - typing.Self is not in Python 3.10
-        try:
-            for node in chosen(self.cluster.nodes, self.wanted):
-                order = (node.name, self.packed, self.adapter)
-                ref = self.cluster.submit(_SERVED, node, self.wanted.npus, node.name, order)
-                self._servers.append(_Server(node=node, ref=ref, state=State()))
-            self._settle()
-        except BaseException:
-            self.close()
-            raise
-        return self
+    def launch(self) -> None:
+        """Launch the servers, and wait until each is ready or has failed.
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        Raises:
+            Blocked: none is ready and within reach.
+        """
+        for node in chosen(self.cluster.nodes, self.wanted):
+            order = (node.name, self.packed, self.adapter)
+            ref = self.cluster.submit(_SERVED, node, self.wanted.npus, node.name, order)
+            self._servers.append(_Server(node=node, ref=ref, state=State()))
+        self._settle()
 
     def close(self) -> None:
         """End every server, and wait for the end; notes why a server had already ended."""
@@ -114,11 +108,7 @@ class Replicas:
             self.cluster.close()
 
     def _settle(self) -> None:
-        """Wait until each server is ready or has failed.
-
-        Raises:
-            Blocked: none is ready and within reach.
-        """
+        """Wait until each server is ready or has failed."""
         limit_s = self.adapter.deadline_s + SPARE_S
         end = time.monotonic() + limit_s
         while waiting := [server for server in self._servers if server.state.phase is Phase.LAUNCHING]:

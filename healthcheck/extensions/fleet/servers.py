@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from healthcheck import contract
@@ -48,7 +48,8 @@ def launched(
     progress.stage(
         Stage.SERVICE, msg("launching {name} on the nodes of {on}", Path(options.url[0]).name, options.on)
     )
-    with Replicas(cluster, packed, adapter, wanted, logs=folder / LOGS, progress=progress) as replicas:
+    with closing(Replicas(cluster, packed, adapter, wanted, logs=folder / LOGS, progress=progress)) as replicas:
+        replicas.launch()
         yield Servers(urls=replicas.urls, commit=packed.hash)
 
 
