@@ -19,12 +19,11 @@ from healthcheck import __version__
 from healthcheck.core.records import JsonValue, Report
 from healthcheck.report import charts, view, words
 from healthcheck.report.excerpts import script_json
-from healthcheck.report.measured import Measured, measured
+from healthcheck.report.measured import Measured
 from healthcheck.stages.probe.records import ProbeRun
 from healthcheck.text.language import ENGLISH, Translation
 from healthcheck.text.messages import Message, joined, msg
 
-_BEGIN, _END = "<!-- choices -->", "<!-- end of choices -->"
 """Markers in choices.html.j2. The page escapes untrusted text, so that no answer can contain them."""
 SAID_BY_SCRIPTS = re.compile(r"\bsay\(\"([^\"]+)\"")
 MARKS = {"ready": "✓", "not-ready": "✗", "inconclusive": "?"}
@@ -75,14 +74,6 @@ def _said(value: JsonValue, translation: Translation) -> JsonValue:
 def said_by_script() -> list[str]:
     """The messages of the page's script, with `{}` for each value."""
     return SAID_BY_SCRIPTS.findall(part("page.js"))
-
-
-def with_choices(text: str, run: ProbeRun, translation: Translation = ENGLISH) -> str:
-    """A page with its choices replaced by those of a run; unchanged if it has no place for them."""
-    if text.count(_BEGIN) != 1 or text.count(_END) != 1 or text.index(_END) < text.index(_BEGIN):
-        return text
-    before, _, rest = text.partition(_BEGIN)
-    return before + _choices(measured(run), translation) + rest.partition(_END)[2]
 
 
 def _choices(of: Measured, translation: Translation) -> str:

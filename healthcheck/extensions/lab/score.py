@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import os
 from collections.abc import Iterator
 
 from healthcheck.cli import output
 from healthcheck.core.records import SCHEMA
-from healthcheck.errors import KitError, UsageError
+from healthcheck.errors import UsageError
 from healthcheck.extensions.lab import user_scores
-from healthcheck.extensions.lab.user_scores import SCORED, UserScores
-from healthcheck.report.folder import JSON, PAGE, save
-from healthcheck.report.page import with_choices
+from healthcheck.extensions.lab.user_scores import UserScores
 from healthcheck.report.words import plain
 from healthcheck.stages.probe.records import ProbeRun
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.results.metrics import compute_metrics
-from healthcheck.stages.probe.run import folder
 from healthcheck.stages.probe.run.folder import load, write_metrics
-from healthcheck.stages.probe.run.layout import METRICS, REPORT
-from healthcheck.system import json_text
-from healthcheck.system.files import read_bounded
-from healthcheck.text.language import translation_of_the_process
+from healthcheck.stages.probe.run.layout import METRICS
 from healthcheck.text.messages import msg
-from healthcheck.text.redact import redacted, redactor
-
-MAX_REPORT_BYTES = 2**28
 
 
 def run(options: argparse.Namespace) -> int:
@@ -42,26 +31,8 @@ def run(options: argparse.Namespace) -> int:
         scores = user_scores.from_file(probed, options.scores, options.column)
     user_scores.keep(options.run_folder, scores)
     write_metrics(probed, compute_metrics(probed))
-    _refresh_report(probed)
     output.show(lines_of(probed, scores), options.json, lambda: as_json(probed, scores))
     return 0
-
-
-def _refresh_report(run: ProbeRun) -> None:
-    """Update the figures of the report, the only part that depends on scores."""
-    try:
-        report = json_text.load(read_bounded(run.folder / REPORT, MAX_REPORT_BYTES))
-    except (OSError, KitError):
-        return
-    before = report.get("metrics") if isinstance(report, dict) else None
-    now = redacted(folder.read_metrics(run.folder), redactor(os.environ))
-    if not isinstance(report, dict) or not isinstance(before, dict) or not isinstance(now, dict):
-        return
-    without = {name: value for name, value in before.items() if not name.endswith(SCORED)}
-    save(run.folder / JSON, json_text.dump({**report, "metrics": {**without, **now}}))
-    with contextlib.suppress(OSError, KitError):
-        page = read_bounded(run.folder / PAGE, MAX_REPORT_BYTES).decode()
-        save(run.folder / PAGE, with_choices(page, run, translation_of_the_process()).encode())
 
 
 def as_json(run: ProbeRun, scores: UserScores) -> dict[str, object]:
@@ -69,14 +40,14 @@ def as_json(run: ProbeRun, scores: UserScores) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "source": scores.source,
-        "samples": len(scores.values),
+        "samples": len(scores.scores),
         "figures": [estimate for estimate, _ in figures.choices(run)],
     }
 
 
 def lines_of(run: ProbeRun, scores: UserScores) -> Iterator[str]:
     grid = figures.grid(run)
-    yield plain(msg("{values} scores from {source}", len(scores.values), scores.source))
+    yield plain(msg("{values} scores from {source}", len(scores.scores), scores.source))
     yield msg(
         "{rows} problems × {repeats} samples; one answer is chosen for each problem", len(grid.rows), grid.repeats
     )
@@ -87,7 +58,7 @@ def lines_of(run: ProbeRun, scores: UserScores) -> Iterator[str]:
         yield msg(
             "{value:>9.2f}  {interval:<15} {said} ({name})", 100 * estimate.value, interval, said, estimate.name
         )
-    if any(score < 0 for score in scores.values.values()):
+    if any(score < 0 for _, _, score in scores.scores):
         yield msg("note: a negative score has no weight in a vote, so that scores only rank here")
     yield ""
     yield plain(

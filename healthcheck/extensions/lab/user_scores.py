@@ -10,7 +10,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -36,19 +36,11 @@ class UserScores:
 
     Attributes:
         source: a file and its column, or a command.
-        values: by (problem, repeat).
+        scores: (problem, repeat, score) of each answered sample.
     """
 
     source: str = ""
-    values: Mapping[tuple[int, int], float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Kept:
-    """The file of scores: (problem, repeat, score) of each sample."""
-
-    source: str
-    scores: tuple[tuple[int, int, float], ...]
+    scores: tuple[tuple[int, int, float], ...] = ()
 
 
 def stored(folder: Path) -> UserScores:
@@ -61,24 +53,20 @@ def stored(folder: Path) -> UserScores:
     if not path.is_file():
         return UserScores()
     try:
-        kept = json_text.load_as(read_bounded(path, MAX_FILE_BYTES), _Kept)
+        return json_text.load_as(read_bounded(path, MAX_FILE_BYTES), UserScores)
     except JsonError as error:
         raise UsageError(msg("{folder} is damaged: {error}", folder, error)) from error
-    return UserScores(
-        source=kept.source, values={(problem, repeat): score for problem, repeat, score in kept.scores}
-    )
 
 
 def keep(folder: Path, scores: UserScores) -> None:
     """Store scores with their run, replacing earlier ones."""
-    values = tuple((problem, repeat, score) for (problem, repeat), score in sorted(scores.values.items()))
-    write_atomically(folder / STORED, json_text.dump_line(_Kept(source=scores.source, scores=values)))
+    write_atomically(folder / STORED, json_text.dump_line(scores))
 
 
 def of_grid(run: ProbeRun, chosen: Grid) -> list[list[float]]:
     """The stored scores of a run; empty unless each answer has one. A failed request is never the best."""
     rows = [[run.samples[place] for place in row] for row in chosen.rows]
-    known = stored(run.folder).values
+    known = {(problem, repeat): score for problem, repeat, score in stored(run.folder).scores}
     if not known or any((s.problem, s.repeat) not in known and not s.error for row in rows for s in row):
         return []
     return [[known.get((s.problem, s.repeat), -math.inf) for s in row] for row in rows]
@@ -129,7 +117,9 @@ def from_file(run: ProbeRun, path: Path, column: str) -> UserScores:
                 repeat,
             )
         )
-    return UserScores(source=f"column {column} of {path.name}", values=values)
+    return UserScores(
+        source=f"column {column} of {path.name}", scores=tuple((*key, values[key]) for key in sorted(values))
+    )
 
 
 def from_command(run: ProbeRun, command: str, timeout_s: float) -> UserScores:
@@ -147,13 +137,12 @@ def from_command(run: ProbeRun, command: str, timeout_s: float) -> UserScores:
         raise UsageError(
             msg("the scoring command printed {lines} lines for {samples} samples", len(lines), len(samples))
         )
-    values = {}
+    scores = []
     for line, (place, said) in enumerate(zip(samples, lines, strict=True), 1):
         sample = run.samples[place]
-        values[sample.problem, sample.repeat] = _number(
-            said.strip(), msg("line {line} of the scoring command", line)
-        )
-    return UserScores(source=msg("command {program}", Path(_words(command)[0]).name), values=values)
+        score = _number(said.strip(), msg("line {line} of the scoring command", line))
+        scores.append((sample.problem, sample.repeat, score))
+    return UserScores(source=msg("command {program}", Path(_words(command)[0]).name), scores=tuple(sorted(scores)))
 
 
 def _words(command: str) -> list[str]:

@@ -92,11 +92,6 @@ def test_a_command_that_knows_chooses_a_right_answer_wherever_there_is_one(
         *(f"weighted maj@{k} (score)" for k in range(1, 5)),
         *(f"best@{k} (score)" for k in range(1, 5)),
     ]
-    assert "the sample of the highest score (best@4 (score))" in (run / "report.html").read_text("utf-8")
-    report = json.loads((run / "report.json").read_text())
-    assert report["asked"].startswith("probe of ")
-    assert report["metrics"]["best@4 (score)"]["value"] == pytest.approx(solved)
-    assert any(check["id"] == "probe/completes" for check in report["checks"])
 
 
 def test_a_column_of_a_file_scores_too_and_a_negative_one_does_not_vote(
@@ -178,27 +173,7 @@ def test_samples_that_came_after_the_scores_leave_them_out(run: Path, oracle: st
     assert not any("(score)" in name for name in compute_metrics(load(run)))
 
 
-def test_a_report_of_further_stages_gets_the_figures_and_keeps_the_rest(run: Path, oracle: str) -> None:
-    report = json.loads((run / "report.json").read_text())
-    report["checks"].append({"id": "repo/git", "stage": "repo"})
-    (run / "report.json").write_text(json.dumps(report))
-    page = (run / "report.html").read_text("utf-8")
+def test_the_report_of_the_run_stays_as_it_was(run: Path, oracle: str) -> None:
+    before = {name: (run / name).read_bytes() for name in ("report.json", "report.html")}
     assert main(["score", str(run), "--command", oracle]) == 0
-    assert main(["score", str(run), "--command", oracle]) == 0  # in place of the first scores
-    after = json.loads((run / "report.json").read_text())
-    assert {**after, "metrics": report["metrics"]} == report
-    assert after["metrics"]["weighted maj@4 (score)"]["value"] == value(run, "weighted maj@4 (score)")
-    shown = (run / "report.html").read_text("utf-8")
-    row = '<tr><th scope="row">the answer of the greatest score (weighted maj@4 (score))</th>'
-    assert shown.count(row) == 1
-    assert [line for line in page.splitlines() if line not in shown.splitlines()] == []
-    assert len(shown.splitlines()) == len(page.splitlines()) + 2  # one for each figure of the scores
-
-
-def test_scores_leave_a_page_without_a_place_for_them_alone(run: Path, oracle: str) -> None:
-    report = json.loads((run / "report.json").read_text())
-    report["checks"].append({"id": "repo/git", "stage": "repo"})
-    (run / "report.json").write_text(json.dumps(report))
-    (run / "report.html").write_text("<p>of an earlier release</p>")
-    assert main(["score", str(run), "--command", oracle]) == 0
-    assert (run / "report.html").read_text() == "<p>of an earlier release</p>"
+    assert {name: (run / name).read_bytes() for name in before} == before
