@@ -1,11 +1,9 @@
-"""A node's first answer: its version of the kit, and the packages that it lacks. It requires none of them."""
+"""A node's first answer: the packages of the kit that it lacks. It requires none of them."""
 
 from __future__ import annotations
 
 import importlib
 import sys
-
-from healthcheck import __version__
 
 NEEDED = {
     "httptools": "httptools",
@@ -24,9 +22,9 @@ NEEDED = {
 """The modules that the kit imports, with the names of their packages."""
 
 
-def greet() -> dict[str, str]:
-    """The version of the kit as "version", and as "missing" the packages that cannot be imported."""
-    return {"version": __version__, "missing": " ".join(NEEDED[name] for name in NEEDED if not _is_there(name))}
+def missing() -> str:
+    """The packages that cannot be imported, with blanks between them."""
+    return " ".join(package for name, package in NEEDED.items() if not _is_there(name))
 
 
 def _is_there(name: str) -> bool:

@@ -25,7 +25,7 @@ from healthcheck import __version__
 from healthcheck.ascend import hardware
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.extensions.fleet.board import Board
-from healthcheck.extensions.fleet.greeting import greet
+from healthcheck.extensions.fleet.greeting import missing
 from healthcheck.extensions.fleet.jobs import NAME
 from healthcheck.extensions.fleet.launch import GRACE_S, Network, Order, launch
 from healthcheck.extensions.fleet.machines import Machine, Running, npus_in_words
@@ -84,16 +84,16 @@ class Cluster:
     """A running cluster of Ray."""
 
     def __init__(self, address: str, network: Network) -> None:
-        """Connect, and greet every node; with a network for each launch, a node takes several at a time.
+        """Connect, give every node this kit for the duration of the run, and ask it for what it lacks.
 
-        If a node lacks this version of the kit, all nodes get it for the duration of the run.
+        With a network for each launch, a node takes several at a time.
 
         Raises:
             UsageError: there is no cluster at the address.
             Blocked: no node can run the kit.
         """
         _refuse_silence(address)
-        _connect(address, {})
+        _connect(address)
         self._network = network
         self._tasks: dict[str, _Task] = {}
         self._taken: Counter[str] = Counter()
@@ -101,30 +101,15 @@ class Cluster:
         self._full: set[tuple[int, str]] = set()
         self._looked = 0.0
         self._all = _nodes()
-        greetings = _greeted(self._all)
-        self._shipped = any(greeting.lacks_the_kit for greeting in greetings.values())
-        if self._shipped:
-            ray.shutdown()
-            _connect(address, _SHIPPED)
-            self._all = _nodes()
-            greetings = _greeted(self._all)
-        self.strange = tuple(greetings[node].why for node in self._all if greetings[node].why)
-        self._all = tuple(node for node in self._all if not greetings[node].why)
-        self._alive = self._all
+        why_not = _why_not(self._all)
+        self.strange = tuple(why for why in why_not.values() if why)
+        self._alive = self._all = tuple(node for node, why in why_not.items() if not why)
         if not self._all:
             ray.shutdown()
             raise Blocked(msg("no node can run jobs: {strange}", joined("; ", self.strange)))
         here = ray.get_runtime_context().get_node_id()
         home = next((node for node in self._all if node.id == here), self._all[0])
         self._board = _BOARD.options(scheduling_strategy=_on(home.id)).remote()
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes for the user: whether nodes got the kit, and which nodes are left out."""
-        sent = (
-            (msg("not every node has this version of the kit: all get it for this run"),) if self._shipped else ()
-        )
-        return (*sent, *(msg("left out: {why}", why) for why in self.strange))
 
     @property
     def nodes(self) -> Sequence[Node]:
@@ -276,14 +261,14 @@ def _refuse_silence(address: str) -> None:
         ) from error
 
 
-def _connect(address: str, environment: Mapping[str, Any]) -> None:
+def _connect(address: str) -> None:
     try:
         ray.init(
             address=address,
             log_to_driver=False,
             logging_level="ERROR",
             configure_logging=False,
-            runtime_env=dict(environment) or None,
+            runtime_env=_SHIPPED,
         )
     except ImportError as error:
         raise UsageError(
@@ -293,39 +278,20 @@ def _connect(address: str, environment: Mapping[str, Any]) -> None:
         raise UsageError(f"--on {address}: {short(str(error))}") from error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Greeting:
-    """A node's answer: whether sending it the kit may help, and why it can take no jobs, or ""."""
-
-    lacks_the_kit: bool = False
-    why: str = ""
-
-
-def _greeted(nodes: Sequence[Node]) -> Mapping[Node, _Greeting]:
-    refs = {node: _HELLO.options(scheduling_strategy=_on(node.id)).remote() for node in nodes}
+def _why_not(nodes: Sequence[Node]) -> Mapping[Node, str]:
+    """Why each node can take no jobs, or ""."""
+    refs = {node: _MISSING.options(scheduling_strategy=_on(node.id)).remote() for node in nodes}
     ray.wait(list(refs.values()), num_returns=len(refs), timeout=GREETING_S)
     return {node: _greeting(node.name, ref) for node, ref in refs.items()}
 
 
-def _greeting(name: str, ref: Any) -> _Greeting:
+def _greeting(name: str, ref: Any) -> str:
     try:
-        said = ray.get(ref, timeout=0)
+        lacking = short(str(ray.get(ref, timeout=0)))
     except (RayError, ImportError) as error:
         last = short(str(error).strip().rpartition("\n")[2] or type(error).__name__)
-        return _Greeting(
-            lacks_the_kit="healthcheck" in last,
-            why=msg("{name} has no npu-adapter-kit {version}: {last}", name, __version__, last),
-        )
-    if not isinstance(said, dict) or said.get("version") != __version__:
-        other = short(str(said.get("version"))) if isinstance(said, dict) else msg("an answer of another form")
-        return _Greeting(
-            lacks_the_kit=True,
-            why=msg("{name} has no npu-adapter-kit {version}: {other}", name, __version__, other),
-        )
-    missing = short(str(said.get("missing", "")))
-    return _Greeting(
-        why=msg("{name} lacks packages that npu-adapter-kit needs: {missing}", name, missing) if missing else ""
-    )
+        return msg("{name} has no npu-adapter-kit {version}: {last}", name, __version__, last)
+    return msg("{name} lacks packages that npu-adapter-kit needs: {missing}", name, lacking) if lacking else ""
 
 
 def _nodes() -> tuple[Node, ...]:
@@ -379,7 +345,7 @@ def _attempt(order: Order, board: Any) -> Sent:
     raise AssertionError(msg("a launch ends with an attempt"))
 
 
-_HELLO = ray.remote(num_cpus=0, max_retries=0)(greet)
+_MISSING = ray.remote(num_cpus=0, max_retries=0)(missing)
 _ATTEMPT = ray.remote(num_cpus=0, max_retries=0)(_attempt)
 _BOARD = ray.remote(num_cpus=0)(Board)
 

@@ -133,7 +133,7 @@ def _machines(on: str, network: Network) -> tuple[Machines, tuple[str, ...]]:
 
 
 def connected(on: str, network: Network) -> tuple[Cluster, tuple[str, ...]]:
-    """The cluster at an address, and why some of its nodes are left out; prints its notes.
+    """The cluster at an address, and why some of its nodes are left out; prints these.
 
     Raises:
         UsageError: Ray is not installed here, or no cluster answers.
@@ -147,8 +147,8 @@ def connected(on: str, network: Network) -> tuple[Cluster, tuple[str, ...]]:
         ) from error
     cluster = Cluster(on, network)
     say = translation_of_the_process().say
-    for note in cluster.notes:
-        print(f"npu-adapter: {say(note)}", file=sys.stderr)
+    for why in cluster.strange:
+        print(f"npu-adapter: {say(msg('left out: {why}', why))}", file=sys.stderr)
     return cluster, cluster.strange
 
 
