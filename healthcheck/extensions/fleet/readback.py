@@ -9,17 +9,18 @@ from __future__ import annotations
 import html
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from healthcheck.core.records import SIMULATOR, Outcome, Stage, Verdict
+from healthcheck.core.records import SIMULATOR, Outcome, Stage
 from healthcheck.errors import UsageError
 from healthcheck.extensions.fleet.records import Problem, ReportFacts, StageFacts, Tone
 from healthcheck.report import folder as report_folder
 from healthcheck.report import page
+from healthcheck.report.document import MOST_VALUES
 from healthcheck.report.recorded import Recorded, read
+from healthcheck.report.schema import CheckDocument, ReportDocument
 from healthcheck.report.words import plain
 from healthcheck.system import files, json_text
 from healthcheck.system.json_text import JsonError
@@ -45,34 +46,6 @@ class UnreadableError(UsageError):
     """There is no report, or it is not one of this kit; the message says why."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Check:
-    """The fields that are read of a check in a report."""
-
-    id: str
-    stage: Stage
-    outcome: Outcome
-    settled: bool = False
-    seconds: float = 0.0
-    detail: str = ""
-    title: str = ""
-    messages: Mapping[str, Recorded] = field(default_factory=dict)
-
-    @property
-    def tone(self) -> Tone:
-        is_open = not self.settled and self.outcome not in {Outcome.FAIL, Outcome.ERROR}
-        return Tone.OPEN if is_open else Tone(self.outcome.value)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Report:
-    verdict: Verdict
-    headline: str
-    checks: tuple[_Check, ...]
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    messages: Mapping[str, Recorded] = field(default_factory=dict)
-
-
 def facts(folder: Path) -> ReportFacts:
     """Read the report in a folder.
 
@@ -83,7 +56,7 @@ def facts(folder: Path) -> ReportFacts:
     if not place.exists():
         raise UnreadableError(msg("there is no report"))
     try:
-        report = json_text.load_as(files.read_bounded(place, MAX_REPORT_BYTES), _Report)
+        report = json_text.load_few(files.read_bounded(place, MAX_REPORT_BYTES), ReportDocument, MOST_VALUES)
     except (UsageError, JsonError) as error:
         raise UnreadableError(msg("the report cannot be read: {error}", short(str(error)))) from error
     if wrong := _impossible(report.checks):
@@ -100,29 +73,34 @@ def facts(folder: Path) -> ReportFacts:
     )
 
 
-def _impossible(checks: Sequence[_Check]) -> str:
+def _impossible(checks: Sequence[CheckDocument]) -> str:
     if len(checks) > MAX_CHECKS:
         return msg("more than {max_checks} checks", MAX_CHECKS)
     return "" if all(_ID.fullmatch(check.id) for check in checks) else msg("a check with an impossible name")
 
 
-def _stages(checks: Iterable[_Check]) -> Iterable[StageFacts]:
+def _stages(checks: Iterable[CheckDocument]) -> Iterable[StageFacts]:
     for stage in Stage:
         if of_stage := [check for check in checks if check.stage is stage]:
-            worst = min((check.tone for check in of_stage), key=_GRAVEST.index)
+            worst = min(map(_tone, of_stage), key=_GRAVEST.index)
             seconds = sum(check.seconds for check in of_stage if 0 <= check.seconds < MAX_SECONDS)
             yield StageFacts(stage=stage, tone=worst, checks=len(of_stage), seconds=seconds)
 
 
-def _problems(checks: Iterable[_Check]) -> Iterable[Problem]:
+def _problems(checks: Iterable[CheckDocument]) -> Iterable[Problem]:
     for check in checks:
-        if check.tone in {Tone.FAIL, Tone.ERROR, Tone.OPEN}:
+        if (tone := _tone(check)) in {Tone.FAIL, Tone.ERROR, Tone.OPEN}:
             said = short(check.detail or check.title)
             recorded = _recorded(check, "detail" if check.detail else "title", said)
-            yield Problem(check=check.id, tone=check.tone, said=said, recorded=recorded)
+            yield Problem(check=check.id, tone=tone, said=said, recorded=recorded)
 
 
-def _recorded(record: _Report | _Check, name: str, said: str) -> Recorded | None:
+def _tone(check: CheckDocument) -> Tone:
+    is_open = not check.settled and check.outcome not in {Outcome.FAIL, Outcome.ERROR}
+    return Tone.OPEN if is_open else Tone(check.outcome.value)
+
+
+def _recorded(record: ReportDocument | CheckDocument, name: str, said: str) -> Recorded | None:
     """The message behind a one-line text; None if the message does not render to that text."""
     recorded = record.messages.get(name)
     if recorded and recorded.separator == "\n":

@@ -13,8 +13,14 @@ from healthcheck.extensions.fleet.records import Attempt, Ending, Tone
 from healthcheck.report import folder as report_folder
 from tests.support import reports
 
-GOOD = {"verdict": "ready", "headline": "ready", "checks": [], "provenance": {}}
-CHECK = {"id": "plan/port", "stage": "plan", "outcome": "fail", "settled": True, "seconds": 1, "detail": "saw 8001"}
+GOOD = {
+    "schema": 1, "verdict": "ready", "headline": "ready", "next_step": "", "asked": "", "checks": [], "metrics": {},
+    "provenance": {}, "unknown_about_the_service": [],
+}  # fmt: skip
+CHECK = {
+    "id": "plan/port", "stage": "plan", "outcome": "fail", "settled": True, "seconds": 1, "title": "", "why": "",
+    "detail": "saw 8001", "fix": "", "rule": None, "evidence": [],
+}  # fmt: skip
 
 
 def written(folder: Path, report: object) -> Path:
@@ -38,6 +44,7 @@ def test_a_real_report_is_read(tmp_path: Path) -> None:
     [
         [],
         {},
+        GOOD | {"schema": 2},
         GOOD | {"verdict": "splendid"},
         GOOD | {"checks": "many"},
         GOOD | {"checks": [3]},
