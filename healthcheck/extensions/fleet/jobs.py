@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from healthcheck.core.records import Stage
 from healthcheck.errors import UsageError
@@ -169,28 +168,19 @@ def source_of(text: str, folder: Path) -> Source:
             msg(
                 "{shown}: the address of a repository ends in @ and its commit in full (40 digits), as a "
                 "branch moves",
-                _shown(text),
+                without_secrets(text),
             )
         )
-    if urlsplit(address).scheme not in {"https", "http", "ssh", "git", "file"}:
-        raise UsageError(
-            msg("{shown}: a repository is fetched over https, ssh or from a file:// address", _shown(address))
-        )
-    return Source(place=address, shown=_shown(address), commit=commit)
-
-
-def _shown(address: str) -> str:
-    """The address without user, password and query."""
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        return msg("an address that cannot be read")
-    shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
-    return without_secrets(shown)
+    scheme, _, rest = address.partition("://")
+    authority, slash, path = rest.partition("/")
+    shown = without_secrets(f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}")
+    if scheme.lower() not in {"https", "http", "ssh", "git", "file"}:
+        raise UsageError(msg("{shown}: a repository is fetched over https, ssh or from a file:// address", shown))
+    return Source(place=address, shown=shown, commit=commit)
 
 
 def _name_of(source: Source) -> str:
-    return Path(urlsplit(source.place).path if source.is_address else source.place).name.removesuffix(".git")
+    return Path(source.place.partition("?")[0] if source.is_address else source.place).name.removesuffix(".git")
 
 
 def _toml(data: bytes, file: str) -> Iterator[Row]:
