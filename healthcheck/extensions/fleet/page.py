@@ -34,14 +34,6 @@ MOST_JOBS_NAMED = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """A stage of a job; tone "" if it did not run."""
-
-    tone: str = ""
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """A job in the matrix."""
 
@@ -49,7 +41,7 @@ class Line:
     subject: str
     verdict: str
     words: str
-    cells: tuple[Cell, ...]
+    cells: tuple[StageFacts | None, ...]
     link: str
     log: str
     time: str
@@ -83,6 +75,7 @@ def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
                 ", ", (msg("{name} {value}", report_page.TONES[tone], word) for tone, word in BY_TONE.items())
             ),
             duration=duration,
+            title=_title,
             simulated=any(line.simulated for line in lines),
             style=Markup(style),  # noqa: S704 - the kit's own files
             policy=f"default-src 'none'; style-src '{report_page.digest(style)}'; img-src data:; base-uri 'none'; "
@@ -135,7 +128,7 @@ def _line(fleet: Fleet, job: Job) -> Line:
         subject=without_secrets(f"{job.source.shown} {(last.commit if last else job.source.commit)[:12]}".strip()),
         verdict=last.verdict.value if last else "open",
         words=verdict_words(last),
-        cells=tuple(_cell(stage, by_stage.get(stage)) for stage in STAGES),
+        cells=tuple(map(by_stage.get, STAGES)),
         link=f"{place}/{REPORT}/{report_file}" if report else f"{place}/{LOG}" if place else "",
         log=f"{place}/{LOG}" if place else "",
         time=duration(last.seconds) if last and last.seconds else "",
@@ -158,9 +151,8 @@ def _ran_on(fleet: Fleet, job: Job) -> str:
     return joined("; ", filter(None, parts))
 
 
-def _cell(stage: Stage, facts: StageFacts | None) -> Cell:
-    if facts is None:
-        return Cell()
+def _title(facts: StageFacts) -> str:
+    """The outcome of a stage in words."""
     checks = plural("{n} check", "{n} checks", facts.checks, facts.checks)
     said = msg("{outcome}, {checks}, {time}", BY_TONE[facts.tone.value], checks, duration(facts.seconds))
-    return Cell(tone=facts.tone.value, text=msg("{name}: {value}", stage.value, said))
+    return msg("{name}: {value}", facts.stage.value, said)
