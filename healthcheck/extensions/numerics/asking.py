@@ -11,11 +11,12 @@ from healthcheck.errors import Blocked
 from healthcheck.extensions.numerics.dialect import COMPLETIONS_PATH, MOST_LOGPROBS, Dialect, prompt_tokens, read
 from healthcheck.extensions.numerics.records import NumericsSettings, Prompt, Reading, Server, TokenIds
 from healthcheck.extensions.numerics.reproduction import Shell
+from healthcheck.stages.probe.records import ProbeSettings
+from healthcheck.stages.probe.run.server import describe
 from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import msg
 from healthcheck.wire.many import Connections, Waits
-from healthcheck.wire.models import model_cards, version_of
 from healthcheck.wire.response import TooLargeError
 
 WAITS = Waits(connect_s=5.0, silence_s=120.0, answer_s=300.0)
@@ -69,8 +70,10 @@ async def find(connections: Connections, settings: NumericsSettings) -> tuple[Se
 
     Raises:
         Blocked: no server answers, or it gives no log-probabilities.
+        UsageError: it has no model of the given name.
     """
-    model, context, header = await _model(connections, settings)
+    seen = await describe(ProbeSettings(url=settings.url, model=settings.model))
+    model = str(seen["model"])
     ids = await tokens_of(connections, model, TRIAL)
     forms = [*([Prompt(ids=ids)] if ids else []), Prompt(text=TRIAL)]
     refused = []
@@ -82,9 +85,9 @@ async def find(connections: Connections, settings: NumericsSettings) -> tuple[Se
                 model=model,
                 takes_ids=bool(prompt.ids),
                 logprobs=max(len(each.top) for each in reading.positions),
-                context=context,
-                version=await version_of(connections, WAITS.connect_s),
-                header=header,
+                context=seen["max_model_len"],
+                version=seen["version"],
+                header=seen["header"],
             )
             return server, dialect
         refused.append(reading.error)
@@ -105,23 +108,3 @@ async def tokens_of(connections: Connections, model: str, text: str) -> tuple[in
     if not isinstance(ids, list) or not all(isinstance(each, int) for each in ids):
         return ()
     return tuple(each for each in ids[:_MOST_IDS] if isinstance(each, int))
-
-
-async def _model(connections: Connections, settings: NumericsSettings) -> tuple[str, int | None, str]:
-    try:
-        reply = (await connections.get(contract.MODELS_PATH)).reply
-    except (OSError, TooLargeError) as error:
-        raise Blocked(msg("no server answers at {url} ({error}): start it first", settings.url, error)) from error
-    for each in model_cards(reply.body):
-        if settings.model in {"", each["id"]}:
-            length = each.get("max_model_len")
-            return str(each["id"]), length if isinstance(length, int) else None, reply.headers.get("server", "")
-    if not settings.model:
-        raise Blocked(
-            msg(
-                "the server at {url} lists no model (HTTP {status}): name one with --model",
-                settings.url,
-                reply.status,
-            )
-        )
-    return settings.model, None, reply.headers.get("server", "")
