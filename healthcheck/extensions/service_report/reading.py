@@ -70,11 +70,11 @@ class Reading:
     task: ClientTask
     repeats: int
     grid: tuple[tuple[Graded, ...], ...]
-    emulated: dict[str, str] | None
     truth: Summary | None
-    answered: Summary | None
     regraded: Summary | None
-    problems_implied: int | None
+    emulated: dict[str, str] | None = None
+    answered: Summary | None = None
+    problems_implied: int | None = 0
 
     @property
     def unanswered(self) -> int:
@@ -117,11 +117,8 @@ def read_task(task: ClientTask) -> Reading:
             task=task,
             repeats=repeats,
             grid=grid,
-            emulated=None,
             truth=summarize(true_matrix(task.details)) if task.details else None,
-            answered=None,
             regraded=_regraded(grid),
-            problems_implied=0,
         )
     implied = _implied(task, _client_scores(grid))
     grid += ((_MISSING,) * repeats,) * (implied or 0)

@@ -15,7 +15,6 @@ from healthcheck.text.messages import joined, msg, plural
 
 REPEATED_START_CHARS = 10
 MOSTLY_THINKING = 0.5
-_STOCK_MAX_TOKENS = 512
 _AGAIN = msg("download the report again")
 _LOOKED_AT = 400
 """Texts for the detectors, evenly spread, since each takes milliseconds."""
@@ -170,8 +169,6 @@ def _reasoning(reading: Reading) -> Iterator[Finding]:
         )
         fix = msg("a shorter chain of thought, or more room for tokens: this is not the model's accuracy")
         yield warn(expected=expected, seen=seen, fix=fix, evidence={"cut_off": len(cut), "sure": bool(opened)})
-    elif isinstance(limit, int) and limit <= _STOCK_MAX_TOKENS and closed:
-        yield note(msg("the model thinks, and had only {limit} tokens for thought and answer", limit))
 
 
 def reasoning_cut_off(text: str) -> bool:
