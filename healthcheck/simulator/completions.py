@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
-import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -55,7 +53,6 @@ class Completions:
     _vocabulary: Vocabulary = field(default_factory=Vocabulary)
     _blocks: dict[int, None] = field(default_factory=dict)
     _flights: list[_Flight] = field(default_factory=list)
-    _random: random.Random = field(default_factory=lambda: random.Random(0))
     _requests: int = 0
 
     async def answer(self, request: Request, gone: Callable[[], bool]) -> Reply:
@@ -144,10 +141,9 @@ class Completions:
     def _continued(
         self, request: Request, prompt: list[int], tokens: int, flight: _Flight, number: int
     ) -> list[_Token]:
-        """The completion of one prompt, token by token."""
+        """The greedy completion of one prompt, token by token."""
         body, ids, said = request.body or {}, [*prompt], list[_Token]()
         cached = self._cached(prompt, str(body.get("cache_salt", "")))
-        choose = self._chooser(request.number_of("temperature", 1.0))
         for decoded in range(tokens):
             step = Step(
                 ids=ids, decoded=decoded, cached=cached, batch=flight.batch, decoding=flight.decoding,
@@ -158,18 +154,11 @@ class Completions:
                 values = fault.on_logits(values, step) if fault.on_logits else values
             likely = logprobs(values)
             ranked = sorted(range(len(WORDS)), key=likely.__getitem__, reverse=True)
-            token = choose(likely)
+            token = ranked[0]
             top = tuple((each, likely[each]) for each in ranked[: int(request.number_of("logprobs", 0))])
             said.append(_Token(token=token, chosen=likely[token], top=top))
             ids.append(token)
         return said
-
-    def _chooser(self, temperature: float) -> Callable[[Sequence[float]], int]:
-        if temperature <= 0:
-            return lambda likely: max(range(len(likely)), key=likely.__getitem__)
-        return lambda likely: self._random.choices(
-            range(len(likely)), [math.exp(value / temperature) for value in likely]
-        )[0]
 
     def _cached(self, prompt: Sequence[int], salt: str) -> int:
         """The number of cached prompt tokens with this salt, in whole blocks; then caches them all."""

@@ -28,7 +28,6 @@ class Dialect:
             first delta with text.
         finish: "chunk" sends finish_reason in a separate chunk, "last" in the last chunk with text.
         usage: "chunk" after the last choice, "finish" with finish_reason, "every" in every chunk, "none".
-        done: whether the stream ends with `[DONE]`.
         reasoning: the name of the field that carries reasoning, "" for a model without.
         group: tokens in one event.
         framing: "chunked", or "close" if the end of the connection ends the body.
@@ -47,7 +46,6 @@ class Dialect:
     role: str = "first"
     finish: str = "chunk"
     usage: str = "chunk"
-    done: bool = True
     reasoning: str = ""
     group: int = 1
     framing: str = "chunked"
@@ -116,8 +114,8 @@ def blocks(
     texts = [dialect.prefix + json.dumps(each, ensure_ascii=False) for each in begun]
     if dialect.comments:
         texts = [block for text in texts for block in (": keep-alive", text)]
-    done = [dialect.prefix + "[DONE]"] if dialect.done else []
-    return texts, [dialect.prefix + json.dumps(each, ensure_ascii=False) for each in ended] + done
+    lines = [*(json.dumps(each, ensure_ascii=False) for each in ended), "[DONE]"]
+    return texts, [dialect.prefix + line for line in lines]
 
 
 def _told(generation: Generation, dialect: Dialect, *, logprobs: bool) -> Iterator[dict[str, JsonValue]]:

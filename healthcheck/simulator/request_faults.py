@@ -79,11 +79,8 @@ def refuses_extra(request: Request) -> Reply | None:
 
 
 def tail_only(request: Request, _: ServerState) -> Request:
-    messages: list[JsonValue] = [dict(m) for m in request.messages]
-    if messages and request.prompt_tokens > 400:
-        last = dict(request.messages[-1])
-        messages[-1] = {**last, "content": "".join(request.tokenizer.pieces(text_of(last))[-300:])}
-    return with_fields(request, messages=messages)
+    """Keep only the last 300 tokens of long prompts."""
+    return _last(request, 300) if request.prompt_tokens > 400 else request
 
 
 def halved(request: Request, _: ServerState) -> Request:
