@@ -42,6 +42,7 @@ EXPANSIONS = {
     ":": "${name:offset}",
     "!": "${!name}",
 }
+QUOTED = re.compile(r'"[^"]*"|\'[^\']*\'')
 BRACES = re.compile(r"(?<![$\\])\{[^{}\s'\"]*,[^{}\s'\"]*\}")
 
 
@@ -100,7 +101,7 @@ def _in_commands(script: Script) -> Iterator[tuple[int, str]]:
         if name in COMMANDS:
             yield command.start, COMMANDS[name]
         for word in command.words:
-            if word.text[0] not in "\"'" and BRACES.search(_unquoted(word.text)):
+            if word.text[0] not in "\"'" and BRACES.search(QUOTED.sub("", word.text)):
                 yield word.start, NODES["brace_expression"]
         if name == "test" and any(word.text == "==" for word in command.words):
             yield command.start, msg("[ a == b ]: dash only has =")
@@ -110,7 +111,3 @@ def _in_commands(script: Script) -> Iterator[tuple[int, str]]:
             yield command.start, "wait -n"
         if name == "trap" and command.words[-1].text == "ERR":
             yield command.start, "trap … ERR"
-
-
-def _unquoted(word: str) -> str:
-    return re.sub(r'"[^"]*"|\'[^\']*\'', "", word)

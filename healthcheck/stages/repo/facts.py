@@ -160,9 +160,8 @@ def export(submission: Submission) -> Iterator[Path]:
     if submission.commit:
         commit = git.head(submission.root)
         if commit is None or commit.hash != submission.commit:
-            raise UsageError(
-                msg("{root} was committed to while it was verified: run the command again", submission.root)
-            )
+            why = msg("{root} was committed to while it was verified: run the command again", submission.root)
+            raise UsageError(why)
         with git.shadow(commit, pending=submission.pending, staged=submission.staged) as shadow:
             shadow.check_out(shadow.blobs(), git.MAX_FILE_BYTES)
             yield shadow.tree
@@ -279,7 +278,8 @@ class _Committed(_Files):
 def _entry(files: _Files, name: str) -> _Entry:
     files.provide(name)
     path = files.root / name
-    if not os.path.lexists(path) or not _spelled(files.root, name):
+    # listdir: the name has to be in exactly this case, even on a case-insensitive file system
+    if not os.path.lexists(path) or name not in os.listdir(files.root):
         return _Entry(kind=Kind.MISSING)
     link = os.readlink(path) if path.is_symlink() else ""
     try:
@@ -294,11 +294,6 @@ def _entry(files: _Files, name: str) -> _Entry:
     if not stat.S_ISREG(mode):
         return _Entry(kind=Kind.OTHER, link=link)
     return _Entry(kind=Kind.FILE, data=files.read(name), mode=stat.S_IMODE(mode), link=link)
-
-
-def _spelled(root: Path, name: str) -> bool:
-    """Whether the folder has the name in exactly this case, even on a case-insensitive file system."""
-    return name in os.listdir(root)
 
 
 def _elsewhere(paths: tuple[str, ...]) -> tuple[str, ...]:

@@ -43,15 +43,13 @@ def pack(commit: git.Commit) -> Packed:
     with git.shadow(commit) as shadow:
         size = sum(blob.size_bytes for blob in shadow.blobs())
         if size > MAX_PACK_BYTES:
-            raise UsageError(
-                msg(
-                    "the files of commit {hash} have {size} bytes; at most {max_pack_bytes} are sent: weights do "
-                    "not belong in the repository",
-                    commit.hash[:12],
-                    size,
-                    MAX_PACK_BYTES,
-                )
+            said = (commit.hash[:12], size, MAX_PACK_BYTES)
+            why = msg(
+                "the files of commit {hash} have {size} bytes; at most {max_pack_bytes} are sent: weights do "
+                "not belong in the repository",
+                *said,
             )
+            raise UsageError(why)
         return Packed(name=commit.root.name or "root", hash=commit.hash, data=shadow.pack())
 
 
@@ -109,9 +107,8 @@ def fetch(url: str, hash_: str, folder: Path) -> git.Commit:
             for secret in filter(None, (own, own.partition(":")[2] or own) if hidden else ()):
                 why = why.replace(secret, "removed")
             place, why = without_secrets(clean), without_secrets(why)
-            raise UsageError(
-                msg("cannot fetch {hash} from {without_secrets}: {without_secrets2}", hash_[:12], place, why)
-            )
+            said = (hash_[:12], place, why)
+            raise UsageError(msg("cannot fetch {hash} from {without_secrets}: {without_secrets2}", *said))
 
     _init(run, hash_)
     run("fetch", "-q", "--depth=1", "--no-tags", "--no-write-fetch-head", "--", clean, hash_)

@@ -43,8 +43,10 @@ SHORT = {"-r": "--requirement", "-c": "--constraint", "-e": "--editable", "-i": 
 OF_A_REQUIREMENT = {"--hash", "--global-option", "--config-settings", "--config-setting"}
 LINUX = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux", "extra": "",
          "platform_python_implementation": "CPython", "implementation_name": "cpython"}  # fmt: skip
-PYTHONS = ("3.10", "3.11", "3.12")
-MACHINES = ("aarch64", "x86_64")
+PLACES = [
+    (version, {"platform_machine": name}) for version in ("3.10", "3.11", "3.12") for name in ("aarch64", "x86_64")
+]
+"""The Pythons and machines, for one of which a requirement has to apply."""
 LIMITING = {"==", "===", "~=", "<", "<="}
 
 
@@ -115,13 +117,8 @@ class Entry:
         marker = self.requirement.marker if self.requirement else None
         if marker is None:
             return True
-        return any(
-            marker.evaluate(
-                LINUX | {"python_version": v, "python_full_version": f"{v}.9", "platform_machine": machine}
-            )
-            for v in PYTHONS
-            for machine in MACHINES
-        )
+        places = ({"python_version": v, "python_full_version": f"{v}.9", **machine} for v, machine in PLACES)
+        return any(marker.evaluate(LINUX | place) for place in places)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

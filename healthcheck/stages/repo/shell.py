@@ -160,11 +160,8 @@ class Script:
 @functools.lru_cache(maxsize=8)  # one script is read dozens of times
 def read(text: str) -> Script:
     """Parse a shell text; never raises."""
-    return Script(
-        text=text,
-        nodes=tuple(_nodes(text)),
-        line_ends=tuple(at.start() for at in re.finditer("\n", text)),
-    )
+    line_ends = tuple(at.start() for at in re.finditer("\n", text))
+    return Script(text=text, nodes=tuple(_nodes(text)), line_ends=line_ends)
 
 
 def shebang(text: str) -> tuple[str, tuple[str, ...]]:

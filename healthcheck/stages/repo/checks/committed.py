@@ -49,7 +49,7 @@ def committed(submission: Submission) -> Findings:
         expected = msg("the working copy as in commit {commit}, which the service sees", submission.commit[:12])
         seen = msg("changed, not committed: {some}", _some(submission.changed))
         fix = msg("git commit -a, or git stash changes that are not for the service")
-        yield warn(expected=expected, seen=seen, fix=fix, evidence={"changed": list(submission.changed)})
+        yield warn(expected=expected, seen=seen, fix=fix)
     for path, size in submission.large[:MAX_NAMED]:
         seen = msg("{path} has {size} MB", path, size // 10**6)
         fix = msg("git rm --cached {path}, and put data with the weights", shlex.quote(path))

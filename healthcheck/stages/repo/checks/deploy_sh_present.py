@@ -85,7 +85,6 @@ def _missing(submission: Submission, expected: str) -> tuple[str, str, str, str]
         fix = move + (msg(", and make its relative paths start from the root") if "/" in found else "")
         return expected, seen, fix, found
     seen = msg("no {name} among {paths} files", NAME, len(submission.paths))
-    fix = msg(
-        "`npu-adapter new` makes a repository with one; or write a script that ends in: {launch}", contract.LAUNCH
-    )
+    launch = contract.LAUNCH
+    fix = msg("`npu-adapter new` makes a repository with one; or write a script that ends in: {launch}", launch)
     return expected, seen, fix, ""

@@ -174,12 +174,8 @@ def _first_line(text: _Text) -> Findings:
         fix = msg("make #!/bin/bash (or #!/bin/sh) the very first line")
     elif shell in OTHER_SHELLS:
         expected, fix = msg("sh or bash"), msg("write the script for bash, with the first line #!/bin/bash")
-        seen = msg(
-            "“{first}”: the image may lack {interpreter}, and `bash {name}` would not use it",
-            first[:80],
-            shell,
-            NAME,
-        )
+        said = (first[:80], shell, NAME)
+        seen = msg("“{first}”: the image may lack {interpreter}, and `bash {name}` would not use it", *said)
     elif shell not in POSIX_SHELLS | BASH:
         say, expected, rule = fail, msg("a shell script"), contract.WEIGHTS_FROM_MODEL_PATH
         starts = msg("make {name} a shell script that starts the other program: exec python3 launch.py", NAME)
