@@ -141,11 +141,9 @@ def response_of(exchange: Exchange) -> str:
     if not exchange.status:
         return msg("no response ({error})", exchange.error)
     body = beginning(exchange.body[:_READ].decode("utf-8", "replace").strip(), _MOST)
-    words = (
-        msg("status {status} {reason}", exchange.status, exchange.reason)
-        if exchange.reason
-        else msg("status {status}", exchange.status)
-    )
+    words = msg("status {status}", exchange.status)
+    if exchange.reason:
+        words = msg("status {status} {reason}", exchange.status, exchange.reason)
     if exchange.error:
         words += msg(", then {error}", exchange.error)
     return msg("{words}: {body}", words, repr(body)) if body else words

@@ -66,20 +66,15 @@ def heard(
     fix = msg("apply the model's chat template to the whole list of messages")
     if each and fewer and more and counts_hold(interview):
         if more - fewer < each * _UNITS_MORE / 2:
-            expected = msg(
-                "some {each:.0f} prompt tokens more with {units_more} characters more in {what}",
-                each * _UNITS_MORE,
-                _UNITS_MORE * len(FILLER),
-                what,
-            )
+            grown = (each * _UNITS_MORE, _UNITS_MORE * len(FILLER), what)
+            expected = msg("some {each:.0f} prompt tokens more with {units_more} characters more in {what}", *grown)
             yield about(longer).fail(expected=expected, seen=msg("{more} after {fewer}", more, fewer), fix=fix)
         return
     if any(repeats(talk.word, each) for each in (exchange, *again)):
         return
     if not repeats(talk.word, talk.same) or repeats(talk.word, talk.alone):
         raise NotApplicable(MUTE)
-    expected = msg(
-        "the code word {word} from {what}; within one message the model repeats it", repr(talk.word), what
-    )
+    word = repr(talk.word)
+    expected = msg("the code word {word} from {what}; within one message the model repeats it", word, what)
     seen = msg("{said}, and no word of it in {again} more answers", shown(said(exchange)), len(again))
     yield forgotten(expected=expected, seen=seen, fix=fix, where=request_of(exchange))

@@ -118,8 +118,7 @@ def still_right(interview: Interview, exchange: Exchange, *, line: int, after: s
     crowd = interview.crowd
     before = [said(exchanges[line]) for exchanges in crowd.rounds if len(exchanges) > line]
     if not answered(exchange) or (before and all(before) and not said(exchange)):
-        yield about(exchange).fail(
-            expected=msg("after {after}: an answer as before", after), seen=response_of(exchange), fix=fix
-        )
+        expected = msg("after {after}: an answer as before", after)
+        yield about(exchange).fail(expected=expected, seen=response_of(exchange), fix=fix)
     elif len(set(before)) == 1 and said(exchange) != before[0]:
         yield note(msg("after {after}, another answer at temperature 0: {said}", after, shown(said(exchange), 80)))

@@ -164,14 +164,8 @@ def _together(asker: Asker, facts: Interview) -> Interview:
     """All other requests. If a stream broke, none is sent: each could wait for minutes."""
     if any(exchange.error for exchange in facts.streams):
         return facts
-    asker.say(
-        msg(
-            "{streams_at_once} streams at once (first text within {first_event_s:.0f} s)",
-            STREAMS_AT_ONCE,
-            asker.limits.first_event_s,
-        ),
-        2,
-    )
+    most = (STREAMS_AT_ONCE, asker.limits.first_event_s)
+    asker.say(msg("{streams_at_once} streams at once (first text within {first_event_s:.0f} s)", *most), 2)
     lines = tuple(line(index) for index in range(STREAMS_AT_ONCE))
     first = copies(asker, lines)
     crowd = Crowd(lines=lines, rounds=(first, ()))
@@ -209,29 +203,24 @@ def _plan(asker: Asker, facts: Interview, crowd: Crowd) -> Rest:
     context = context_tokens(facts.models)
     most = min(_LONG_TOKENS[1], context // 2) if context else _LONG_TOKENS[1]
     long_tokens = int(min(most, max(_LONG_TOKENS[0], _LONG_S * pace)))
-    calm = undisturbed(crowd)
     queued = 4 * long_tokens + 2 * STREAMS_AT_ONCE * SHORT_TOKENS
     limits = waits.learnt(asker.limits, crowd.rounds[0], queued_tokens=queued, least_s=waits.NEW_SHAPE_S)
-    return Rest(
-        asker=asker.under(limits), long_tokens=long_tokens, at_once=SIDE_BY_SIDE if calm else 1,
-        context=context,
-    )  # fmt: skip
+    at_once = SIDE_BY_SIDE if undisturbed(crowd) else 1
+    return Rest(asker=asker.under(limits), long_tokens=long_tokens, at_once=at_once, context=context)
 
 
 def _recovery(rest: Rest, facts: Interview) -> Interview:
     """One line of the crowd alone after disconnects, another after malformed requests."""
     crowd = facts.crowd
     left = SIDE_BY_SIDE * LEFT_TOKENS
-    asker = rest.asker.under(
-        waits.learnt(rest.asker.limits, crowd.rounds[0], queued_tokens=left, least_s=waits.LEAST_S)
-    )
+    limits = waits.learnt(rest.asker.limits, crowd.rounds[0], queued_tokens=left, least_s=waits.LEAST_S)
+    asker = rest.asker.under(limits)
     rest = replace(rest, asker=asker)
     for index in doubtful_copies(crowd)[:MOST_ALONE]:
         crowd = replace(crowd, alone=(*crowd.alone, (index, asker.stream(copying(crowd.lines[index])))))
     facts = replace(facts, crowd=crowd)
     asker.say(msg("disconnects after the first chunk"), 4)
-    abandoned = _left(rest, facts)
-    facts = replace(facts, abandoned=abandoned)
+    facts = replace(facts, abandoned=_left(rest, facts))
     if facts.unanswered_abandoned:
         return facts
     time.sleep(_NOTICE_S)

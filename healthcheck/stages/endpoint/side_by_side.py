@@ -190,13 +190,8 @@ def _recalls(asker: Asker, word: str, same: Exchange) -> tuple[Recall, ...]:
     if not repeats(word, same) or repeats(word, first.last):
         return (first,)
     others = (code_word(98), code_word(97))
-    return (
-        first,
-        *(
-            Recall(word=other, single=asker.stream(_far(other, 1)), last=asker.stream(*_three_turns(other)))
-            for other in others
-        ),
-    )
+    asked = ((other, asker.stream(_far(other, 1)), asker.stream(*_three_turns(other))) for other in others)
+    return (first, *(Recall(word=other, single=single, last=last) for other, single, last in asked))
 
 
 def _again(

@@ -55,7 +55,7 @@ def unanswered(interview: Interview) -> tuple[Exchange, ...]:
     (endpoint/concurrency, disconnect and bad-request judge these).
     """
     apart = interview.crowd.rounds[0] + interview.crowd.rounds[1]
-    foreign = interview.foreign.plains if _plain_works(interview) else ()
+    foreign = interview.foreign.plains if interview.plains and interview.plains[0].status == 200 else ()
     asked = (*asked_streams(interview), *foreign)
     if not answered(interview.opening.exchange):
         return ()
@@ -72,10 +72,6 @@ def broken_off(interview: Interview) -> tuple[Exchange, ...]:
     if not answered(interview.opening.exchange):
         return ()
     return tuple(each for each in asked if each and (each.status >= _SERVER_ERROR or each.status == _TOO_MANY))
-
-
-def _plain_works(interview: Interview) -> bool:
-    return bool(interview.plains) and interview.plains[0].status == 200
 
 
 def lost_in_a_crowd(interview: Interview, exchange: Exchange) -> bool:

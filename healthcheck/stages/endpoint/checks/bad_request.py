@@ -50,21 +50,13 @@ def bad_request(interview: Interview) -> Findings:
     if interview.after_malformed is None:
         raise NotApplicable(msg("no malformed request was sent"))
     fix = msg("check the body before it reaches the model, and answer 400")
-    wrong = 0
-    last = interview.after_malformed
-    for finding in still_right(
-        interview, last, line=LINE_AFTER_MALFORMED, after=msg("malformed requests"), fix=fix
-    ):
-        wrong += 1
-        yield finding
+    last, after = interview.after_malformed, msg("malformed requests")
+    wrong = tuple(still_right(interview, last, line=LINE_AFTER_MALFORMED, after=after, fix=fix))
+    yield from wrong
     unanswered = [exchange for exchange in interview.malformed if not 200 <= exchange.status < 500]
     if unanswered and not wrong:
-        seen = msg(
-            "{unanswered} of {malformed}: {response_of}",
-            len(unanswered),
-            len(interview.malformed),
-            response_of(unanswered[0]),
-        )
+        told = (len(unanswered), len(interview.malformed), response_of(unanswered[0]))
+        seen = msg("{unanswered} of {malformed}: {response_of}", *told)
         yield warn(expected=msg("status 400 or 422 for a malformed request"), seen=seen, fix=fix)
     broken = interview.malformed[0]
     if broken.status == 200 and not wrong:

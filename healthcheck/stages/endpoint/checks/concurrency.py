@@ -54,45 +54,28 @@ def concurrency(interview: Interview) -> Findings:
     streams = [exchange for exchanges in crowd.rounds for exchange in exchanges]
     lost = [exchange for exchange in streams if not answered(exchange)]
     if lost:
-        yield about(lost[0]).fail(
-            expected=msg("{lines} streams at once, all answered", len(crowd.lines)),
-            seen=msg(
-                "{lost} of {streams} were not answered: {response_of}",
-                len(lost),
-                len(streams),
-                response_of(lost[0]),
-            ),
-            fix=msg("look for a lock or slot that is not released")
-            if lost[0].error
-            else msg("queue requests instead of refusing them: the evaluation client does not retry"),
-        )
+        expected = msg("{lines} streams at once, all answered", len(crowd.lines))
+        told = (len(lost), len(streams), response_of(lost[0]))
+        seen = msg("{lost} of {streams} were not answered: {response_of}", *told)
+        queue = msg("queue requests instead of refusing them: the evaluation client does not retry")
+        fix = msg("look for a lock or slot that is not released") if lost[0].error else queue
+        yield about(lost[0]).fail(expected=expected, seen=seen, fix=fix)
     signs = crowd_talk(crowd)
     if signs:
-        yield about(streams[0]).fail(
-            expected=msg("each stream with the answer to its own prompt"),
-            seen=msg("{signs}; {signs2} such signs", signs[0], len(signs)),
-            fix=msg("keep the state of each request separate: a shared streamer or buffer mixes them"),
-        )
+        expected = msg("each stream with the answer to its own prompt")
+        seen = msg("{signs}; {signs2} such signs", signs[0], len(signs))
+        fix = msg("keep the state of each request separate: a shared streamer or buffer mixes them")
+        yield about(streams[0]).fail(expected=expected, seen=seen, fix=fix)
     elif len(mixed := changed_copies(crowd)) >= _MIXED:
         text, right = mixed[0]
-        yield about(streams[0]).fail(
-            expected=msg("the answer to the same request alone: {right}", shown(right, 120)),
-            seen=msg(
-                "with other requests: {text}, then the same text again; {mixed} such streams",
-                shown(text, 120),
-                len(mixed),
-            ),
-            fix=msg("keep the chunks of each stream separate and in order: a shared buffer or queue mixes them"),
-        )
+        expected = msg("the answer to the same request alone: {right}", shown(right, 120))
+        mixes = (shown(text, 120), len(mixed))
+        seen = msg("with other requests: {text}, then the same text again; {mixed} such streams", *mixes)
+        fix = msg("keep the chunks of each stream separate and in order: a shared buffer or queue mixes them")
+        yield about(streams[0]).fail(expected=expected, seen=seen, fix=fix)
     elif not lost and (changed := changed_answers(crowd)):
-        yield about(streams[0]).warn(
-            expected=msg("the same answers to the same concurrent prompts at temperature 0"),
-            seen=msg(
-                "{changed} of {rounds} were right only once: {changed2}",
-                len(changed),
-                len(crowd.rounds[1]),
-                ", ".join(changed[:2]),
-            ),
-            fix=msg("look for state that requests share; send the same prompts one at a time and compare"),
-            evidence={"changed_answers": len(changed), "repeats": len(crowd.rounds[1])},
-        )
+        expected = msg("the same answers to the same concurrent prompts at temperature 0")
+        once = (len(changed), len(crowd.rounds[1]), ", ".join(changed[:2]))
+        seen = msg("{changed} of {rounds} were right only once: {changed2}", *once)
+        fix = msg("look for state that requests share; send the same prompts one at a time and compare")
+        yield about(streams[0]).warn(expected=expected, seen=seen, fix=fix)

@@ -56,24 +56,15 @@ def degenerate(interview: Interview) -> Findings:
     if not spoilt:
         return
     signs = sorted({sign for exchange in spoilt for sign in _signs(exchange)})
-    seen = msg(
-        "{signs} in {spoilt} of {stories} long answers", ", ".join(signs), len(spoilt), len(interview.stories)
-    )
+    of_all = (", ".join(signs), len(spoilt), len(interview.stories))
+    seen = msg("{signs} in {spoilt} of {stories} long answers", *of_all)
     last = shown(said(spoilt[0])[-160:])
     if len(spoilt) < len(interview.stories):
         yield note(msg("{seen}: {last}; probe/degenerate judges how often", seen, last))
         return
-    yield about(spoilt[0]).fail(
-        expected=msg("answers that are text"),
-        seen=msg(
-            "{seen} and {bool} of {short} short ones: {last}",
-            seen,
-            sum(bool(_signs(each)) for each in short),
-            len(short),
-            last,
-        ),
-        fix=_FIX,
-    )
+    as_well = sum(bool(_signs(each)) for each in short)
+    seen = msg("{seen} and {bool} of {short} short ones: {last}", seen, as_well, len(short), last)
+    yield about(spoilt[0]).fail(expected=msg("answers that are text"), seen=seen, fix=_FIX)
 
 
 def _telling(exchange: Exchange) -> bool:

@@ -45,9 +45,8 @@ def disconnect(interview: Interview) -> Findings:
     fix = msg("end the generation when its client disconnects, and release its slot")
     stuck, after = interview.unanswered_abandoned, interview.after_abandoned
     if stuck:
-        yield about(stuck).fail(
-            expected=msg("a response while other clients disconnect"), seen=response_of(stuck), fix=fix
-        )
+        expected = msg("a response while other clients disconnect")
+        yield about(stuck).fail(expected=expected, seen=response_of(stuck), fix=fix)
     elif after:
         disconnects = msg("{abandoned} disconnects", len(interview.abandoned))
         yield from still_right(interview, after, line=LINE_AFTER_DISCONNECTS, after=disconnects, fix=fix)

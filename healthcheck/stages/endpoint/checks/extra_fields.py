@@ -53,16 +53,14 @@ def extra_fields(interview: Interview) -> Findings:
     if opening.exchange.status != 200:
         raise NotApplicable(msg("no form of chat request was accepted (endpoint/stream)"))
     if opening.left_out and first.exchange.status != 200:
-        yield about(first.exchange).fail(
-            expected=msg("an answer to the evaluation client's body, with {left_out}", ", ".join(opening.left_out)),
-            seen=msg("{response_of}; without them: status 200", response_of(first.exchange)),
-            fix=msg("ignore unknown fields: {value}", ", ".join((*EXTRA_FIELDS, "stream_options"))),
-        )
+        expected = msg("an answer to the evaluation client's body, with {left_out}", ", ".join(opening.left_out))
+        seen = msg("{response_of}; without them: status 200", response_of(first.exchange))
+        fix = msg("ignore unknown fields: {value}", ", ".join((*EXTRA_FIELDS, "stream_options")))
+        yield about(first.exchange).fail(expected=expected, seen=seen, fix=fix)
     streams = (first.exchange, *every_stream(interview))
     several = next((e for e in streams if e.folded.choices > 1), None)
     if several:
-        yield about(several).fail(
-            expected=msg("one choice in a stream: the client joins the texts of all choices"),
-            seen=msg("{choices} choices, joined: {text}", several.folded.choices, shown(several.folded.text)),
-            fix=msg("answer one choice; num_return_sequences is for the client, which repeats the request itself"),
-        )
+        expected = msg("one choice in a stream: the client joins the texts of all choices")
+        seen = msg("{choices} choices, joined: {text}", several.folded.choices, shown(several.folded.text))
+        fix = msg("answer one choice; num_return_sequences is for the client, which repeats the request itself")
+        yield about(several).fail(expected=expected, seen=seen, fix=fix)

@@ -18,7 +18,6 @@ from healthcheck.stages.endpoint.answers import (
 )
 from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
-from healthcheck.wire.client import Exchange
 
 
 @check(
@@ -58,11 +57,9 @@ def image(interview: Interview) -> Findings:
     streams, without = interview.shown.streams, interview.shown.without
     bad = next((exchange for exchange in streams if not answered(exchange)), None)
     if bad:
-        yield about(bad).fail(
-            expected=msg("an answer to a message with an image"),
-            seen=response_of(bad),
-            fix=msg("serve a vision-language model with its processor files; allow images (--limit-mm-per-prompt)"),
-        )
+        fix = msg("serve a vision-language model with its processor files; allow images (--limit-mm-per-prompt)")
+        expected = msg("an answer to a message with an image")
+        yield about(bad).fail(expected=expected, seen=response_of(bad), fix=fix)
         return
     if len({texts(exchange) for exchange in streams}) > 1:
         return
@@ -70,26 +67,17 @@ def image(interview: Interview) -> Findings:
     seen = msg("the same answer to four images: {said}", shown(said(streams[0]), 120))
     fix = msg("pass image_url parts on to the model's processor")
     if bare and counted and counted <= bare:
-        yield about(streams[0]).fail(
-            expected=msg("more prompt tokens than the {bare} without an image", bare),
-            seen=msg("{counted} with one, and {seen}", counted, seen),
-            fix=fix,
-        )
+        expected = msg("more prompt tokens than the {bare} without an image", bare)
+        seen = msg("{counted} with one, and {seen}", counted, seen)
+        yield about(streams[0]).fail(expected=expected, seen=seen, fix=fix)
         return
-    certainties = {_certainty(exchange) for exchange in interview.shown.plain}
+    choices = map(first_choice, interview.shown.plain)
+    certainties = {str(logprobs) if (logprobs := each.get("logprobs")) else None for each in choices}
     if len(certainties) > 1 and None not in certainties:
         yield note(msg("the images change the log-probabilities, but not the answer"))
     elif certainties == {None} or len({plain_texts(exchange) for exchange in interview.shown.plain}) > 1:
         yield about(streams[0]).warn(expected=msg("an answer that depends on the image"), seen=seen, fix=fix)
     else:
-        yield about(streams[0]).fail(
-            expected=msg("log-probabilities that depend on the image"),
-            seen=msg("{seen}, with the same log-probabilities", seen),
-            fix=fix,
-        )
-
-
-def _certainty(exchange: Exchange) -> str | None:
-    """The log-probabilities of a plain answer as text, None if it has none."""
-    logprobs = first_choice(exchange).get("logprobs")
-    return str(logprobs) if logprobs else None
+        expected = msg("log-probabilities that depend on the image")
+        seen = msg("{seen}, with the same log-probabilities", seen)
+        yield about(streams[0]).fail(expected=expected, seen=seen, fix=fix)

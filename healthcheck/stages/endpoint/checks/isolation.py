@@ -49,9 +49,8 @@ def isolation(interview: Interview) -> Findings:
             return
     talk = interview.conversation
     if talk is None or not repeats(talk.word, talk.same):
-        raise NotApplicable(
-            msg("the model does not repeat a code word, so the check cannot see what was in its prompt")
-        )
+        why = msg("the model does not repeat a code word, so the check cannot see what was in its prompt")
+        raise NotApplicable(why)
 
 
 def _untold(interview: Interview) -> Iterator[tuple[str, Exchange]]:
@@ -59,11 +58,8 @@ def _untold(interview: Interview) -> Iterator[tuple[str, Exchange]]:
     talk, crowd = interview.conversation, interview.crowd
     if talk is None:
         return
-    words = [
-        talk.word,
-        *(recall.word for recall in talk.recalls),
-        *(line.split(maxsplit=1)[0] for line in crowd.lines),
-    ]
+    of_lines = (line.split(maxsplit=1)[0] for line in crowd.lines)
+    words = [talk.word, *(recall.word for recall in talk.recalls), *of_lines]
     apart = (talk.alone, talk.shots, interview.limited, interview.stopped, *interview.streams)
     for word in dict.fromkeys(words):
         for exchange in filter(None, apart):

@@ -88,18 +88,13 @@ def long_prompt(interview: Interview) -> Findings:
             return
         raise NotApplicable(MUTE)
     if not repeats(word, middle.exchange) and not repeats(word, last.exchange):
-        yield about(last.exchange).warn(
-            expected=msg(
-                "the code word {word} from the middle of {units} characters", repr(word), last.units * len(FILLER)
-            ),
-            seen=msg(
-                "{said}; of {units}: {said2}",
-                shown(said(last.exchange), 80),
-                middle.units * len(FILLER),
-                shown(said(middle.exchange), 80),
-            ),
-            fix=msg("look for an input limit that cuts the prompt; the model may also have forgotten the word"),
+        expected = msg(
+            "the code word {word} from the middle of {units} characters", repr(word), last.units * len(FILLER)
         )
+        end, half = (shown(said(step.exchange), 80) for step in (last, middle))
+        seen = msg("{said}; of {units}: {said2}", end, middle.units * len(FILLER), half)
+        fix = msg("look for an input limit that cuts the prompt; the model may also have forgotten the word")
+        yield about(last.exchange).warn(expected=expected, seen=seen, fix=fix)
 
 
 def _refusal(interview: Interview, step: Step, each: float | None) -> Finding:
@@ -128,12 +123,8 @@ def _cut(steps: tuple[Step, ...], each: float) -> Finding | None:
     for step, count in zip(steps[2:], counts[2:], strict=True):
         more = each * (step.units - steps[0].units)
         if count - counts[0] < (1 - _LOST_SHARE) * more - each:
-            expected = msg(
-                "about {counts:.0f} prompt tokens: {each:.1f} for each of {units} units",
-                counts[0] + more,
-                each,
-                step.units,
-            )
+            told = (counts[0] + more, each, step.units)
+            expected = msg("about {counts:.0f} prompt tokens: {each:.1f} for each of {units} units", *told)
             seen = msg("{count}: the rest of the prompt was cut without an error", count)
             return about(step.exchange).fail(expected=expected, seen=seen, fix=_FIX)
     return None

@@ -93,11 +93,8 @@ def _faults(interview: Interview) -> Findings:
         yield from _own_limit(interview, exchange, context)
     refused = [each for each in (interview.long, interview.roomy) if each and each.status not in {0, 200}]
     if refused and (not too_long(refused[0]) or (context and context > 2 * token_limit(refused[0]))):
-        expected = msg(
-            "an answer of up to {token_limit} tokens; the context is {context}",
-            token_limit(refused[0]),
-            context or msg("unknown"),
-        )
+        told = (token_limit(refused[0]), context or msg("unknown"))
+        expected = msg("an answer of up to {token_limit} tokens; the context is {context}", *told)
         fix = msg("raise the server's limit on new tokens: the evaluation client asks for 512 by default")
         yield about(refused[0]).warn(expected=expected, seen=response_of(refused[0]), fix=fix)
 
@@ -113,13 +110,9 @@ def _exceeds(exchange: Exchange, usage: Usage | None) -> Findings:
     if (counted or 0) <= _COUNTED_OVER * token_limit(exchange) + 2 and not overruns(exchange):
         return
     expected = msg("at most {token_limit} tokens", token_limit(exchange))
-    seen = msg(
-        "{counted} tokens, {words_in} words{error}: {text}",
-        "?" if counted is None else counted,
-        words_in(completion),
-        msg(", and no end: ") + exchange.error if exchange.error else "",
-        shown(completion.text),
-    )
+    tokens, error = "?" if counted is None else counted, exchange.error and msg(", and no end: ") + exchange.error
+    text, words = shown(completion.text), words_in(completion)
+    seen = msg("{counted} tokens, {words_in} words{error}: {text}", tokens, words, error, text)
     yield about(exchange).fail(expected=expected, seen=seen, fix=msg("pass max_tokens on to the engine"))
 
 
@@ -134,15 +127,11 @@ def _hidden_cut(interview: Interview) -> Findings:
         if short is None or short.folded.finish_reason != "stop":
             continue
         if text and len(text) < len(whole) and whole.startswith(text) and _fills(interview, short):
-            yield about(short).fail(
-                expected=msg('finish_reason "length" for an answer that max_tokens cut'),
-                seen=msg(
-                    'finish_reason "stop" after {text}; with more: {whole}',
-                    shown(text),
-                    shown(whole[len(text) :], 60),
-                ),
-                fix=msg('count new tokens only, and report a cut answer with finish_reason "length"'),
-            )
+            expected = msg('finish_reason "length" for an answer that max_tokens cut')
+            more = shown(whole[len(text) :], 60)
+            seen = msg('finish_reason "stop" after {text}; with more: {whole}', shown(text), more)
+            fix = msg('count new tokens only, and report a cut answer with finish_reason "length"')
+            yield about(short).fail(expected=expected, seen=seen, fix=fix)
 
 
 def _fills(interview: Interview, exchange: Exchange) -> bool:
@@ -161,24 +150,22 @@ def _cut_short(interview: Interview) -> Findings:
     characters, usual = len(said(short)), len(said(long)) / token_limit(long)
     if characters >= min(_SHARE * usual, 1) * token_limit(short):
         return
-    yield about(short).fail(
-        expected=msg(
-            "some {usual:.0f} characters in {token_limit} tokens", usual * token_limit(short), token_limit(short)
-        ),
-        seen=msg("{characters}: {said}", characters, shown(said(short))),
-        fix=msg("let max_tokens count new tokens only, not the prompt"),
+    expected = msg(
+        "some {usual:.0f} characters in {token_limit} tokens", usual * token_limit(short), token_limit(short)
     )
+    seen = msg("{characters}: {said}", characters, shown(said(short)))
+    fix = msg("let max_tokens count new tokens only, not the prompt")
+    yield about(short).fail(expected=expected, seen=seen, fix=fix)
 
 
 def _equal_lengths(interview: Interview) -> Findings:
     """Three different answers of equal length, all with finish_reason "stop"."""
     length, another = common_length(interview), interview.another
     if length is not None and another is not None and counts_hold(interview):
-        yield about(another).fail(
-            expected=msg("answers that end by themselves, or after {token_limit} tokens", token_limit(another)),
-            seen=msg("three different answers of {length} tokens each, none with finish_reason length", length),
-            fix=msg("raise the server's own limit on new tokens, which seems to be {length}", length),
-        )
+        expected = msg("answers that end by themselves, or after {token_limit} tokens", token_limit(another))
+        seen = msg("three different answers of {length} tokens each, none with finish_reason length", length)
+        fix = msg("raise the server's own limit on new tokens, which seems to be {length}", length)
+        yield about(another).fail(expected=expected, seen=seen, fix=fix)
 
 
 def _not_cut(interview: Interview) -> Findings:
@@ -197,20 +184,17 @@ def _not_cut(interview: Interview) -> Findings:
         made, limit = usage.completion_tokens, token_limit(exchange)
         filled = made >= _CLEARLY_FEWER * limit or len(said(exchange).encode("utf-8", "replace")) >= limit
         if not filled and made < longest and _total(usage) < widest:
-            yield about(exchange).fail(
-                expected=msg(
-                    'finish_reason "stop" for an answer of fewer than {limit} tokens that ended by itself', limit
-                ),
-                seen=msg(
-                    'finish_reason "length" after {made} of max_tokens={limit}, where another answer has '
-                    "{longest} tokens: {said}",
-                    made,
-                    limit,
-                    longest,
-                    shown(said(exchange)),
-                ),
-                fix=msg('report "length" only where max_tokens or the end of the context cut the answer'),
+            expected = msg(
+                'finish_reason "stop" for an answer of fewer than {limit} tokens that ended by itself', limit
             )
+            cut_at = (made, limit, longest, shown(said(exchange)))
+            seen = msg(
+                'finish_reason "length" after {made} of max_tokens={limit}, where another answer has '
+                "{longest} tokens: {said}",
+                *cut_at,
+            )
+            fix = msg('report "length" only where max_tokens or the end of the context cut the answer')
+            yield about(exchange).fail(expected=expected, seen=seen, fix=fix)
 
 
 def _total(usage: Usage) -> int:

@@ -53,14 +53,12 @@ def model_name(interview: Interview) -> Findings:
     refused = first.name == name and interview.name != name and answered(interview.opening.exchange)
     if name in names and not refused:
         return
+    seen: str = msg("{models} lists {names}", MODELS, names)
     if name.rstrip("/") in {served.rstrip("/") for served in names} and not refused:
         expected = msg("a model called {name}, to the letter", repr(name))
-        seen = msg("{models} lists {names}", MODELS, names)
         yield At(MODELS).warn(expected=expected, seen=seen, fix=msg('serve "$MODEL_PATH" as it is given'))
         return
-    yield At(MODELS).fail(
-        expected=msg("a model called {name}", repr(name)),
-        seen=msg("{models} lists {names}", MODELS, names)
-        + (msg("; a chat with that name: {response_of}", response_of(first.exchange)) if refused else ""),
-        fix=msg('remove --served-model-name, and serve "$MODEL_PATH" itself'),
-    )
+    if refused:
+        seen += msg("; a chat with that name: {response_of}", response_of(first.exchange))
+    fix = msg('remove --served-model-name, and serve "$MODEL_PATH" itself')
+    yield At(MODELS).fail(expected=msg("a model called {name}", repr(name)), seen=seen, fix=fix)

@@ -47,16 +47,13 @@ def models(interview: Interview) -> Findings:
     if answer.status in DENIALS:
         raise NotApplicable(msg("the server requires an API key (endpoint/no-auth)"))
     if answer.status != 200 or not model_cards(answer.body):
-        yield At(MODELS).fail(
-            expected=msg('status 200 with {"object": "list", "data": [{"id": NAME}]}'),
-            seen=response_of(answer),
-            fix=msg("serve GET /v1/models; `vllm serve` does"),
-        )
+        expected = msg('status 200 with {"object": "list", "data": [{"id": NAME}]}')
+        fix = msg("serve GET /v1/models; `vllm serve` does")
+        yield At(MODELS).fail(expected=expected, seen=response_of(answer), fix=fix)
     elif answer.seconds > CLIENT_WAITS_S:
         expected = msg("the list within {client_waits_s} s: the evaluation client waits no longer", CLIENT_WAITS_S)
         fix = msg("answer /v1/models without waiting for the model")
         yield At(MODELS).warn(expected=expected, seen=msg("it took {seconds:.1f} s", answer.seconds), fix=fix)
     if interview.proxies:
-        yield note(
-            msg("{proxies} is set here; for an address of this host it was not used", ", ".join(interview.proxies))
-        )
+        names = ", ".join(interview.proxies)
+        yield note(msg("{proxies} is set here; for an address of this host it was not used", names))

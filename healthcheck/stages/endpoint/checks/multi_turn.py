@@ -49,18 +49,15 @@ def multi_turn(interview: Interview) -> Findings:
         if exchange.status == 200:
             continue
         if no_room(interview, exchange):
-            raise NotApplicable(
-                msg("the context has no room for a conversation: {response_of}", response_of(exchange))
-            )
-        yield about(exchange).fail(
-            expected=msg("an answer to a conversation of several turns"), seen=response_of(exchange), fix=_FIX
-        )
+            why = msg("the context has no room for a conversation: {response_of}", response_of(exchange))
+            raise NotApplicable(why)
+        several = msg("an answer to a conversation of several turns")
+        yield about(exchange).fail(expected=several, seen=response_of(exchange), fix=_FIX)
         return
     deaf = [each for each in talk.recalls if repeats(each.word, each.single) and not repeats(each.word, each.last)]
     if len(deaf) == _WORDS:
-        expected = msg(
-            "the code word {word} from the last of three turns, as from a single message", repr(deaf[0].word)
-        )
+        word = repr(deaf[0].word)
+        expected = msg("the code word {word} from the last of three turns, as from a single message", word)
         seen = msg("{said}, and so with {words} words of {words}", shown(said(deaf[0].last)), _WORDS)
         yield about(deaf[0].last).fail(expected=expected, seen=seen, fix=_FIX)
         return

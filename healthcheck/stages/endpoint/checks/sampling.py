@@ -69,13 +69,11 @@ def sampling(interview: Interview) -> Findings:
     if not samples.warm or _differ(samples.warm) or _differ(samples.hot):
         return
     if _differ(samples.freed):
-        yield about(samples.warm[0]).warn(
-            expected=msg("different answers at temperature 1 and 2"),
-            seen=msg(
-                "{warm} equal answers; with top_p 1 and top_k -1 they differ", len(samples.warm) + len(samples.hot)
-            ),
-            fix=msg("look for top_k and top_p in generation_config.json; --generation-config vllm ignores it"),
-        )
+        expected = msg("different answers at temperature 1 and 2")
+        told = len(samples.warm) + len(samples.hot)
+        seen = msg("{warm} equal answers; with top_p 1 and top_k -1 they differ", told)
+        fix = msg("look for top_k and top_p in generation_config.json; --generation-config vllm ignores it")
+        yield about(samples.warm[0]).warn(expected=expected, seen=seen, fix=fix)
         return
     yield from _all_alike(samples.freed or samples.hot, told=bool(unsteady))
 
@@ -85,15 +83,13 @@ def _all_alike(answers: tuple[Exchange, ...], *, told: bool) -> Findings:
     whole = [exchange for exchange in answers if answered(exchange)]
     if len(whole) < 2 or len(said(whole[0])) < _TELLING_CHARACTERS:
         if not told:
-            raise NotApplicable(
-                msg("too few answers, or too short to differ: {said}", [said(each) for each in whole[:1]])
-            )
+            why = msg("too few answers, or too short to differ: {said}", [said(each) for each in whole[:1]])
+            raise NotApplicable(why)
         return
     chance = _chance(whole)
     if chance is not None and chance > _CHANCE:
-        raise NotApplicable(
-            msg("the model is so certain of its words that {whole} equal answers prove nothing", len(whole))
-        )
+        why = msg("the model is so certain of its words that {whole} equal answers prove nothing", len(whole))
+        raise NotApplicable(why)
     odds = "" if chance is None else msg(", which honest sampling gives with probability {chance:.0e}", chance)
     seen = msg("{whole} equal answers at temperature 2{odds}: {said}", len(whole), odds, shown(said(whole[0])))
     fix = msg("pass temperature on to the engine, and fix no seed")
@@ -123,18 +119,12 @@ def _unsteady(interview: Interview) -> Finding | None:
     answers = [numbers[-1] if (numbers := _NUMBER.findall(text)) else text for text in repeats]
     changed = sum(answer != answers[0] for answer in answers[1:])
     if not changed:
-        return note(
-            msg("texts at temperature 0 differ from run to run, answers do not: {repeats}", shown(repeats[0], 80))
-        )
-    return about(interview.streams[0]).warn(
-        expected=msg("the same answer to the same request at temperature 0"),
-        seen=msg(
-            "{changed} of {answers} repeats: {repeats}, then {repeats2}",
-            changed,
-            len(answers) - 1,
-            shown(repeats[0], 80),
-            shown(repeats[1], 80),
-        ),
-        fix=msg("pass temperature 0 on to the engine; batches and graphs can change the last bits"),
-        evidence={"changed_answers": changed, "repeats": len(answers) - 1},
+        first = shown(repeats[0], 80)
+        return note(msg("texts at temperature 0 differ from run to run, answers do not: {repeats}", first))
+    expected = msg("the same answer to the same request at temperature 0")
+    first, second = (shown(text, 80) for text in repeats[:2])
+    seen = msg(
+        "{changed} of {answers} repeats: {repeats}, then {repeats2}", changed, len(answers) - 1, first, second
     )
+    fix = msg("pass temperature 0 on to the engine; batches and graphs can change the last bits")
+    return about(interview.streams[0]).warn(expected=expected, seen=seen, fix=fix)

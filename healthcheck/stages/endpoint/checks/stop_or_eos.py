@@ -63,17 +63,14 @@ def stop_or_eos(interview: Interview) -> Findings:
     turns = [(exchange, found) for exchange in own_end if (found := _TURNS.search(said(exchange)))]
     if turns:
         exchange, found = turns[0]
-        yield about(exchange).fail(
-            expected=msg("text without the tokens that open and end turns"),
-            seen=msg(
-                "{group} in {said}", repr(found.group()), shown(said(exchange)[max(0, found.start() - 60) :], 160)
-            ),
-            fix=msg("put the end-of-turn token into eos_token_id of generation_config.json; skip special tokens"),
-        )
+        expected = msg("text without the tokens that open and end turns")
+        around = shown(said(exchange)[max(0, found.start() - 60) :], 160)
+        seen = msg("{group} in {said}", repr(found.group()), around)
+        fix = msg("put the end-of-turn token into eos_token_id of generation_config.json; skip special tokens")
+        yield about(exchange).fail(expected=expected, seen=seen, fix=fix)
     elif marks := sorted({found.group() for exchange in own_end if (found := _OTHER.search(said(exchange)))}):
-        yield note(
-            msg("marks in the text: {marks}; check that the model is meant to write them", ", ".join(marks[:3]))
-        )
+        few = ", ".join(marks[:3])
+        yield note(msg("marks in the text: {marks}; check that the model is meant to write them", few))
     stopped = interview.stopped
     if stopped and interview.stop_word and said(stopped).partition(interview.stop_word)[2].strip():
         expected = msg("an answer that ends at the stop string {stop_word}", repr(interview.stop_word))

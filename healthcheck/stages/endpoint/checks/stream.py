@@ -65,9 +65,8 @@ def stream(interview: Interview) -> Findings:
     streams = tuple(every_stream(interview))
     failing = [exchange for exchange in streams if exchange.folded.error]
     if failing:
-        seen = msg(
-            "in {failing} of {streams} streams: {error}", len(failing), len(streams), shown(failing[0].folded.error)
-        )
+        error = shown(failing[0].folded.error)
+        seen = msg("in {failing} of {streams} streams: {error}", len(failing), len(streams), error)
         fix = msg(
             "look for this error in the server's log; the evaluation client scores such a stream as an answer"
         )
@@ -82,9 +81,8 @@ def _refused(opening: Exchange) -> Finding | None:
     seen: str
     fix = msg("serve POST {chat_path}; read the server's log at the moment of this request", contract.CHAT_PATH)
     if 300 <= opening.status < 400:
-        seen = msg(
-            "a redirect, status {status} to {get}", opening.status, repr(opening.headers.get("location", "nowhere"))
-        )
+        to = repr(opening.headers.get("location", "nowhere"))
+        seen = msg("a redirect, status {status} to {get}", opening.status, to)
         fix = msg("answer at {chat_path} itself", contract.CHAT_PATH)
     elif opening.status != 200:
         seen = response_of(opening)
@@ -105,21 +103,13 @@ def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
     ended = [completion for completion in completions if completion.finish_reason == "stop"]
     reasoned = [completion for completion in ended if completion.reasoning]
     if reasoned:
-        seen = msg(
-            "all {ended} answers that ended are in the reasoning field: {reasoning}",
-            len(ended),
-            shown(reasoned[0].reasoning),
-        )
+        told = (len(ended), shown(reasoned[0].reasoning))
+        seen = msg("all {ended} answers that ended are in the reasoning field: {reasoning}", *told)
         fix = msg("remove --reasoning-parser, or choose the one that fits this model")
         return fail(expected=msg("an answer in delta.content"), seen=seen, fix=fix)
     if any(completion.reasoning for completion in completions):
         return None  # a reasoning model, cut by max_tokens before its answer
-    seen = msg(
-        "none of {completions} streams has any text; the first: {raw}", len(completions), shown(_raw(streams[0]))
-    )
+    raw = shown(beginning(streams[0].body[:8000].decode("utf-8", "replace"), 600))
+    seen = msg("none of {completions} streams has any text; the first: {raw}", len(completions), raw)
     fix = msg("ask the server for a plain answer and compare; check the chat template and max_tokens")
     return about(streams[0]).fail(expected=msg("text in delta.content"), seen=seen, fix=fix)
-
-
-def _raw(exchange: Exchange) -> str:
-    return beginning(exchange.body[:8000].decode("utf-8", "replace"), 600)

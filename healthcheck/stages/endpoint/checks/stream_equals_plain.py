@@ -76,9 +76,8 @@ def stream_equals_plain(interview: Interview) -> Findings:
         yield about(plain).warn(expected=expected, seen=response_of(plain), fix=fix)
         return
     if not interview.steady:
-        raise NotApplicable(
-            msg("answers at temperature 0 differ from run to run here, so a difference proves nothing")
-        )
+        why = msg("answers at temperature 0 differ from run to run here, so a difference proves nothing")
+        raise NotApplicable(why)
     streamed, whole = answer(stream), plain_answer(plain)
     if streamed == whole:
         if texts(stream) != plain_texts(plain) and "".join(texts(stream)) != "".join(plain_texts(plain)):
@@ -89,17 +88,12 @@ def stream_equals_plain(interview: Interview) -> Findings:
         return
     place = parting(streamed, whole)
     around = slice(max(0, place - 20), place + 40)
-    yield about(stream).fail(
-        expected=msg("the same text as the plain answer: …{whole}", repr(whole[around])),
-        seen=msg(
-            "from character {place} on: …{streamed} ({streamed2} characters, plain {whole}; {streams} "
-            "streams, {plains} plain, each all alike)",
-            place,
-            repr(streamed[around]),
-            len(streamed),
-            len(whole),
-            len(interview.streams),
-            len(interview.plains),
-        ),
-        fix=msg("send every piece into the stream once, the last one too"),
+    expected = msg("the same text as the plain answer: …{whole}", repr(whole[around]))
+    told = (place, repr(streamed[around]), len(streamed), len(whole), len(interview.streams), len(interview.plains))
+    seen = msg(
+        "from character {place} on: …{streamed} ({streamed2} characters, plain {whole}; {streams} "
+        "streams, {plains} plain, each all alike)",
+        *told,
     )
+    fix = msg("send every piece into the stream once, the last one too")
+    yield about(stream).fail(expected=expected, seen=seen, fix=fix)

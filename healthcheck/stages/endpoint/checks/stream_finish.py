@@ -66,23 +66,18 @@ def stream_finish(interview: Interview) -> Findings:
         fix = msg("look into the server's log at the end of this request; the client scores a cut answer as it is")
         yield about(cut[0]).fail(expected=expected, seen=seen, fix=fix)
     if silent := unanswered(interview):
-        seen = msg(
-            "{silent} had none, while the others were answered: {response_of}", len(silent), response_of(silent[0])
-        )
+        told = (len(silent), response_of(silent[0]))
+        seen = msg("{silent} had none, while the others were answered: {response_of}", *told)
         fix = msg("look for a request that is dropped: a lock, a slot or a worker that is never released")
         yield about(silent[0]).fail(expected=msg("an answer to every request"), seen=seen, fix=fix)
     if refused := broken_off(interview):
-        seen = msg(
-            "{refused} ended with a server's error, while others were served: {response_of}",
-            len(refused),
-            response_of(refused[0]),
-        )
+        told = (len(refused), response_of(refused[0]))
+        seen = msg("{refused} ended with a server's error, while others were served: {response_of}", *told)
         fix = msg("look into the server's log at the moment of this request; the client does not ask again")
         yield about(refused[0]).fail(expected=msg("an answer to every request"), seen=seen, fix=fix)
     open_ended = [e for e in whole if e not in cut and not e.folded.done]
     if open_ended:
-        yield about(open_ended[0]).warn(
-            expected=msg("`data: [DONE]` as the last event"),
-            seen=msg("{open_ended} of {streams} streams end without it", len(open_ended), len(streams)),
-            fix=msg("send `data: [DONE]` and a blank line at the end"),
-        )
+        expected = msg("`data: [DONE]` as the last event")
+        seen = msg("{open_ended} of {streams} streams end without it", len(open_ended), len(streams))
+        fix = msg("send `data: [DONE]` and a blank line at the end")
+        yield about(open_ended[0]).warn(expected=expected, seen=seen, fix=fix)

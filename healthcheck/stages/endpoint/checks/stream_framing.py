@@ -58,11 +58,10 @@ def stream_framing(interview: Interview) -> Findings:
     spoilt = [each for each in streams if flaws(each)]
     if spoilt:
         first = joined("; ", flaws(spoilt[0])[:3])
-        yield about(spoilt[0]).fail(
-            expected=msg("blocks of `data: ` and one JSON object, with a blank line after each"),
-            seen=msg("in {spoilt} of {streams} streams: {flaws}", len(spoilt), len(streams), first),
-            fix=msg("send `data: ` + one line of JSON + two newlines, and nothing else"),
-        )
+        expected = msg("blocks of `data: ` and one JSON object, with a blank line after each")
+        spoils = msg("in {spoilt} of {streams} streams: {flaws}", len(spoilt), len(streams), first)
+        repair = msg("send `data: ` + one line of JSON + two newlines, and nothing else")
+        yield about(spoilt[0]).fail(expected=expected, seen=spoils, fix=repair)
     other = [each for each in streams if not _kind(each).lower().startswith("text/event-stream")]
     if other:
         kind = repr(_kind(other[0])) if _kind(other[0]) else msg("none")

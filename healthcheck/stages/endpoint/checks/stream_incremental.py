@@ -57,11 +57,8 @@ def stream_incremental(interview: Interview) -> Findings:
     whole = [each for each in telling if each.folded.deltas == 1]
     fix = msg("send each token when it is generated; switch off buffering in every proxy before the server")
     if whole and len(whole) == len(telling):
-        seen = msg(
-            "each of {whole} answers came in one event, up to {said} characters",
-            len(whole),
-            max(len(said(each)) for each in whole),
-        )
+        longest = max(len(said(each)) for each in whole)
+        seen = msg("each of {whole} answers came in one event, up to {said} characters", len(whole), longest)
         yield about(whole[0]).fail(expected=msg("an answer in many events"), seen=seen, fix=fix)
     else:
         yield from _arrivals(interview, fix)
@@ -70,27 +67,25 @@ def stream_incremental(interview: Interview) -> Findings:
 def _arrivals(interview: Interview, fix: str) -> Findings:
     found, compared = streaming(interview), comparison(interview.turns)
     if found is Streaming.TOO_QUICK:
+        least = (PROVABLE_S, PROVABLE_TOKENS_PER_S)
         why = msg(
             "a long answer took less than {provable_s} s longer than a short one, or had more than "
             "{provable_tokens_per_s} tokens per second: a proxy that is slower than the engine looks the "
             "same",
-            PROVABLE_S,
-            PROVABLE_TOKENS_PER_S,
+            *least,
         )
         raise NotApplicable(why)
     if found is Streaming.INCREMENTAL:
         return
     if compared is None:
-        yield unsettled(
-            expected=_EXPECTED, seen=msg("no text came in time to compare short and long answers"), fix=fix
-        )
+        seen = msg("no text came in time to compare short and long answers")
+        yield unsettled(expected=_EXPECTED, seen=seen, fix=fix)
         return
+    seconds = (compared.first_s, compared.last_s, compared.short_s)
     times = msg(
         "{first_s:.1f} s until the first text of a long answer, {last_s:.1f} s until its end, "
         "{short_s:.1f} s until the first text of a short one",
-        compared.first_s,
-        compared.last_s,
-        compared.short_s,
+        *seconds,
     )
     if found is Streaming.HELD_BACK:
         long = interview.turns[-1].long

@@ -55,11 +55,10 @@ def stream_usage(interview: Interview) -> Findings:
     for stream in streams:
         if problem := miscount(stream):
             read = stream.folded
-            yield about(stream).fail(
-                expected=msg("prompt_tokens and completion_tokens that can be true"),
-                seen=msg("{problem}: {usage_sent} for {text}", problem, read.usage_sent, shown(read.text, 120)),
-                fix=msg("count the tokens of the templated prompt and of the answer"),
-            )
+            expected = msg("prompt_tokens and completion_tokens that can be true")
+            seen = msg("{problem}: {usage_sent} for {text}", problem, read.usage_sent, shown(read.text, 120))
+            fix = msg("count the tokens of the templated prompt and of the answer")
+            yield about(stream).fail(expected=expected, seen=seen, fix=fix)
             return
     short, longer = (step.exchange for step in interview.steps[:2]) if interview.steps else (None, None)
     fewer, more = prompt_tokens(short), prompt_tokens(longer)

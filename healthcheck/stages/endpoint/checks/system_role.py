@@ -44,9 +44,8 @@ def system_role(interview: Interview) -> Findings:
     talk = conversation(interview)
     if talk.system.status != 200:
         if no_room(interview, talk.system):
-            raise NotApplicable(
-                msg("the context has no room for a system message: {response_of}", response_of(talk.system))
-            )
+            why = msg("the context has no room for a system message: {response_of}", response_of(talk.system))
+            raise NotApplicable(why)
         expected = msg("an answer to a conversation with a system message")
         fix = msg(
             "use a chat template that has a place for the system message, or join it to the first user message"

@@ -74,19 +74,16 @@ def unicode(interview: Interview) -> Findings:
         seen = msg("UTF-8 that was taken for Latin-1: {text}", shown(text))
         yield about(stream).fail(expected=expected, seen=seen, fix=msg("decode and encode as UTF-8 all the way"))
     elif _REPLACEMENT in text and _REPLACEMENT not in whole and (_fits(text, whole) or stream.folded.torn):
-        yield about(stream).fail(
-            expected=msg("whole characters, as in the plain answer: {whole}", shown(whole, 120)),
-            seen=msg("{count} replacement characters (U+FFFD): {text}", text.count(_REPLACEMENT), shown(text)),
-            fix=msg("decode incrementally: hold back bytes that do not yet make a character"),
-        )
+        expected = msg("whole characters, as in the plain answer: {whole}", shown(whole, 120))
+        seen = msg("{count} replacement characters (U+FFFD): {text}", text.count(_REPLACEMENT), shown(text))
+        fix = msg("decode incrementally: hold back bytes that do not yet make a character")
+        yield about(stream).fail(expected=expected, seen=seen, fix=fix)
     elif lost := _lost(foreign):
-        yield about(stream).fail(
-            expected=msg("every character of the plain answer: {whole}", shown(whole, 120)),
-            seen=msg("{text}: {lost} is missing, each time", shown(text, 120), repr(lost)),
-            fix=msg("decode and encode as UTF-8 all the way")
-            if text.isascii()
-            else msg("decode incrementally: a character that is cut between two tokens must not be dropped"),
-        )
+        expected = msg("every character of the plain answer: {whole}", shown(whole, 120))
+        seen = msg("{text}: {lost} is missing, each time", shown(text, 120), repr(lost))
+        cut = msg("decode incrementally: a character that is cut between two tokens must not be dropped")
+        fix = msg("decode and encode as UTF-8 all the way") if text.isascii() else cut
+        yield about(stream).fail(expected=expected, seen=seen, fix=fix)
     elif (text + whole).isascii():
         raise NotApplicable(msg("no answer held a character of several bytes"))
 
