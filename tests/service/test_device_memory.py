@@ -68,7 +68,6 @@ def test_memory_that_is_not_given_back_is_a_warning_with_figures(tmp_path, npu_s
     assert "40.0 GiB in use" in finding.seen
     assert "3.3 GiB before the launch" in finding.seen
     assert "no process is named" in finding.seen
-    assert finding.evidence["after_bytes"] == 40960 * 2**20
 
 
 def test_who_holds_it_is_named(tmp_path, npu_smi):

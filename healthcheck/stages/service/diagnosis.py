@@ -104,11 +104,8 @@ def diagnose(log: Path) -> Diagnosis:
         with open(handle, "rb") as stream:
             kind = os.fstat(handle).st_mode
             if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
-                why = msg(
-                    "{log} is {value}, not a log file",
-                    log,
-                    msg("a folder") if stat.S_ISDIR(kind) else msg("a device"),
-                )
+                said = (log, msg("a folder") if stat.S_ISDIR(kind) else msg("a device"))
+                why = msg("{log} is {value}, not a log file", *said)
                 raise UsageError(why)
             os.set_blocking(handle, True)
             return diagnose_stream(stream)

@@ -50,18 +50,12 @@ def _diagnosed(diagnosis: Diagnosis, setup: Setup) -> tuple[str, str]:
     if not hits:
         return "", ""
     said = joined(msg("; or: "), [hit.failure.cause for hit in hits])
-    fixes = joined(
-        " Or: ",
-        (
-            msg("{repair} (source: {sources})", repair(hit.failure, setup), message(hit.failure.sources[0]))
-            for hit in hits
-        ),
-    )
+    each = ((repair(hit.failure, setup), message(hit.failure.sources[0])) for hit in hits)
+    fixes = joined(" Or: ", (msg("{repair} (source: {sources})", *both) for both in each))
     if diagnosis.candidates:
         return msg(". Possible causes, of which the log proves none: {said}", said), fixes
-    return (
-        msg(". Cause: {said}", said) if diagnosis.cause else msg(". The last error of the log: {said}", said)
-    ), fixes
+    said = msg(". Cause: {said}", said) if diagnosis.cause else msg(". The last error of the log: {said}", said)
+    return said, fixes
 
 
 def describe_exit(status: int | None) -> str:
@@ -74,11 +68,8 @@ def describe_exit(status: int | None) -> str:
             name = signal.Signals(number).name
         except ValueError:
             return msg("exit status {status}", status)
-        return (
-            msg("killed by {name}", name)
-            if status < 0
-            else msg("exit status {status}, that is {name}", status, name)
-        )
+        ended = msg("exit status {status}, that is {name}", status, name)
+        return msg("killed by {name}", name) if status < 0 else ended
     known = {126: msg(": not executable"), 127: msg(": command not found")}
     return msg("exit status {status}{get}", status, known.get(status, ""))
 
@@ -94,9 +85,8 @@ def _quote(launch: Launch, lines: tuple[Line, ...]) -> str:
         name = (launch.diagnosed or launch.log).name
         return joined("", (msg("\n  {name}:{number}: {cut}", name, line.number, _cut(line.text)) for line in lines))
     if launch.log_tail:
-        return msg("\nthe end of the log:") + "".join(
-            f"\n  {_cut(line)}" for line in launch.log_tail[-SHOWN_LINES:]
-        )
+        tail = (f"\n  {_cut(line)}" for line in launch.log_tail[-SHOWN_LINES:])
+        return msg("\nthe end of the log:") + "".join(tail)
     return msg("\nthe log is empty") if launch.pid else ""
 
 
@@ -120,10 +110,10 @@ def _evidence(launch: Launch) -> dict[str, str | int | float | None]:
 
 
 def _not_started(launch: Launch) -> tuple[str, str]:
-    fix = msg(
+    seen = msg("`{command}` could not be run: {failure}", " ".join(launch.command), launch.failure)
+    return seen, msg(
         "name a shell that is there in the first line of deploy.sh: #!/bin/sh or #!/bin/bash, with LF line ends"
     )
-    return msg("`{command}` could not be run: {failure}", " ".join(launch.command), launch.failure), fix
 
 
 def _exited(launch: Launch) -> tuple[str, str]:
@@ -136,18 +126,12 @@ def _exited(launch: Launch) -> tuple[str, str]:
         return seen, msg("end deploy.sh in `exec vllm serve …` so that it runs as long as the server does")
     memory = _memory(launch)
     left = msg(", {processes} processes left behind", len(launch.processes)) if launch.processes else ""
-    seen = msg(
-        "deploy.sh ended {after} while loading ({describe_exit}{left}){memory}",
-        after,
-        describe_exit(launch.exit_status),
-        left,
-        memory,
-    )
+    ended = describe_exit(launch.exit_status)
+    seen = msg("deploy.sh ended {after} while loading ({describe_exit}{left}){memory}", after, ended, left, memory)
     if memory:
-        fix = msg(
+        return seen, msg(
             "make it fit: fewer or smaller processes, a shorter --max-model-len, or a machine with more memory"
         )
-        return seen, fix
     block = launch.diagnosis.block
     said = msg("fix its last error, “{cut}”; ", _cut(block[-1].text)) if block else ""
     return seen, msg("{said}read the last lines of the log in {log}", said, launch.log)
@@ -165,44 +149,32 @@ def _memory(launch: Launch) -> str:
 def _backgrounded(launch: Launch) -> tuple[str, str]:
     after = msg("{seconds:.0f} s after the start", launch.seconds)
     seen = msg("deploy.sh ended with exit status 0 and left a process in the background, which died {after}", after)
-    fix = msg(
+    return seen, msg(
         "end deploy.sh in `exec vllm serve …`, without `&` and without nohup, and let its output go to the log"
     )
-    return seen, fix
 
 
 def _restarting(launch: Launch) -> tuple[str, str]:
     command, times = launch.restarted
-    seen = msg(
-        "a restart loop: `{command}` was started {times} times in {seconds:.0f} s, and died",
-        shortened(command),
-        times,
-        launch.seconds,
-    )
+    said = (shortened(command), times, launch.seconds)
+    seen = msg("a restart loop: `{command}` was started {times} times in {seconds:.0f} s, and died", *said)
     return seen, msg("start the server once, with `exec`; a loop only hides why it dies")
 
 
 def _answers_wrongly(launch: Launch) -> tuple[str, str]:
-    answer = launch.answer
+    answer, path = launch.answer, contract.CHAT_PATH
     if answer is None:
         return msg("the server's answers are wrong"), msg("read the log in {log}", launch.log)
-    seen = msg(
-        "{request} (model {model}) was answered with HTTP {status}: {text}",
-        f"POST {contract.CHAT_PATH}",
-        repr(launch.model),
-        answer.status,
-        answer.text,
-    )
+    said = (f"POST {path}", repr(launch.model), answer.status, answer.text)
+    seen = msg("{request} (model {model}) was answered with HTTP {status}: {text}", *said)
     if answer.status == 200:
         return seen, msg('stream the answer (text/event-stream) when the request has "stream": true')
     fixes = {
         400: msg("read why it refuses; a missing chat template belongs to the weights, or to --chat-template"),
         401: msg("start the server without an API key"),
         403: msg("start the server without an API key"),
-        404: msg(
-            "serve {chat_path}, and the model under the weight path: no --served-model-name", contract.CHAT_PATH
-        ),
-        405: msg("serve POST {chat_path}", contract.CHAT_PATH),
+        404: msg("serve {chat_path}, and the model under the weight path: no --served-model-name", path),
+        405: msg("serve POST {chat_path}", path),
         422: msg("accept the evaluation client's fields: it sends num_return_sequences and ignore_eos"),
     }
     return seen, fixes.get(answer.status, msg("read the server's traceback in {log}", launch.log))
@@ -215,53 +187,40 @@ def _other_port(launch: Launch) -> tuple[str, str]:
 
 
 def _silent(launch: Launch) -> tuple[str, str]:
-    return (
-        msg(
-            "{unanswered}, and for minutes no process has done anything: no output, no CPU time, no I/O",
-            _unanswered(launch),
-        ),
-        msg("find out what the server waits for (py-spy dump --pid PID): a lock, the network, another rank")
-        if launch.listeners
-        else msg("see what deploy.sh waits for: input, a lock, the network, another rank"),
-    )
+    still = _unanswered(launch)
+    seen = msg("{unanswered}, and for minutes no process has done anything: no output, no CPU time, no I/O", still)
+    server = msg("find out what the server waits for (py-spy dump --pid PID): a lock, the network, another rank")
+    script = msg("see what deploy.sh waits for: input, a lock, the network, another rank")
+    return seen, server if launch.listeners else script
 
 
 def _timed_out(launch: Launch) -> tuple[str, str]:
-    limit = (
-        msg("{deadline_s:.0f} s after the start (the service's deadline)", launch.deadline_s)
-        if launch.deadline_s == contract.service().start_up_seconds
-        else msg(
-            "{deadline_s:.0f} s after the start (the kit's deadline; the service's is unknown)", launch.deadline_s
-        )
-    )
+    ends_s = launch.deadline_s
+    limit = msg("{deadline_s:.0f} s after the start (the kit's deadline; the service's is unknown)", ends_s)
+    if ends_s == contract.service().start_up_seconds:
+        limit = msg("{deadline_s:.0f} s after the start (the service's deadline)", ends_s)
     fix = msg("read in the log what it is busy with; if a start takes this long, raise --deadline")
     if launch.listeners and not (launch.answer and launch.answer.status):
         owner = launch.listeners[0].process
+        who = str(owner or msg("its owner"))
         fix = msg(
             "let only the model server open port {port}, by `exec vllm serve …`: {owner} does not "
             "answer; if a start takes this long, raise --deadline",
             launch.port,
-            str(owner or msg("its owner")),
+            who,
         )
     return msg("{unanswered}, {limit}", _unanswered(launch), limit), fix
 
 
 def _unanswered(launch: Launch) -> str:
-    ended = (
-        msg("; deploy.sh itself has ended, and left processes in the background") if launch.exit_status == 0 else ""
-    )
+    left = msg("; deploy.sh itself has ended, and left processes in the background")
+    ended = left if launch.exit_status == 0 else ""
     if launch.listeners:
         answer = msg(": {text}", launch.answer.text) if launch.answer else ""
         status = msg(" HTTP {status}", launch.answer.status) if launch.answer and launch.answer.status else ""
         where = place(launch.listeners[0])
-        return msg(
-            "port {port} is open ({where}) and no chat is answered{status}{answer}{ended}",
-            launch.port,
-            where,
-            status,
-            answer,
-            ended,
-        )
+        said = (launch.port, where, status, answer, ended)
+        return msg("port {port} is open ({where}) and no chat is answered{status}{answer}{ended}", *said)
     if launch.other_ports:
         return _other_port(launch)[0] + ended
     return msg("nobody listens on port {port}{ended}", launch.port, ended)
@@ -281,9 +240,8 @@ def _foreign(launch: Launch) -> tuple[str, str]:
 def _lost_the_port(launch: Launch) -> bool:
     """Whether another process of this machine took the port first, which may have nothing to do with deploy.sh."""
     died = launch.outcome is LaunchOutcome.EXITED and launch.exit_status != 0
-    return (
-        bool(launch.foreign) and not launch.contained and (died or launch.outcome is LaunchOutcome.FOREIGN_LISTENER)
-    )
+    lost = died or launch.outcome is LaunchOutcome.FOREIGN_LISTENER
+    return bool(launch.foreign) and not launch.contained and lost
 
 
 def _port_taken(launch: Launch) -> tuple[str, str]:

@@ -70,7 +70,7 @@ def _last_error(launch: Launch) -> str:
     lines = sorted({*cause, *diagnosis.block, *last}, key=lambda line: line.number)
     named = [line for line in lines if _names(line.text) and not _survived(line.text, launch.log_tail)]
     after = [line.text for line in lines if named and line.number > named[-1].number]
-    return "" if any(_is_another(text) for text in after) else _joined(named)
+    return "" if any(_ERROR.search(text) and not _PASSES_ON.search(text) for text in after) else _joined(named)
 
 
 def _came_to_nothing(launch: Launch) -> bool:
@@ -82,11 +82,6 @@ def _came_to_nothing(launch: Launch) -> bool:
 
 def _names(text: str) -> bool:
     return any(pattern.search(text) for pattern in (_PROGRAM, _MODULE, _LIBRARY, _NO_PLATFORM))
-
-
-def _is_another(line: str) -> bool:
-    """Whether a line is an error of its own and does not only pass on the previous one."""
-    return bool(_ERROR.search(line)) and not _PASSES_ON.search(line)
 
 
 def _joined(lines: Iterable[Line]) -> str:

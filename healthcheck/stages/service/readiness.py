@@ -107,11 +107,8 @@ class Attempts:
         listed = self._listed
         if listed is None or not listed.status:
             return msg("nothing at all comes, to GET {models_path} neither", MODELS_PATH)
-        return msg(
-            "GET {models_path} was answered with HTTP {status}, and to the chat nothing comes",
-            MODELS_PATH,
-            listed.status,
-        )
+        said = (MODELS_PATH, listed.status)
+        return msg("GET {models_path} was answered with HTTP {status}, and to the chat nothing comes", *said)
 
     def take(self) -> Attempt | None:
         """The result of the attempt, or None while it runs."""

@@ -121,8 +121,8 @@ class Watch:
         """
         while True:
             self.look()
-            outcome = self._judge()
-            if outcome is not None:
+            outcome = self._exited() or self._foreign() or self._answered() or self._restarting()
+            if outcome := outcome or self._elsewhere() or self._silent() or self._late():
                 return outcome
             time.sleep(self.patience.tick_s)
 
@@ -134,23 +134,18 @@ class Watch:
         """
         self.supervisor.poll()
         if self.supervisor.lost:
-            raise KitFailure(
-                msg("the process that supervises deploy.sh was killed, so how the launch went is unknown")
-            )
+            why = msg("the process that supervises deploy.sh was killed, so how the launch went is unknown")
+            raise KitFailure(why)
         self.tree = self.supervisor.tree()
         self._restarts.look(self.tree, self.timeline.look(self.elapsed_s))
         ours = {process.pid for process in self.tree}
         self._note_outputs(ours)
         everyone = processes.listeners()
         self.listeners = tuple(listener for listener in everyone if listener.port == self.port)
-        self.foreign = tuple(
-            listener for listener in self.listeners if listener.process and listener.process.pid not in ours
-        )
-        self.other_ports = tuple(
-            listener
-            for listener in everyone
-            if listener.port != self.port and listener.process and listener.process.pid in ours
-        )
+        known = [listener for listener in everyone if listener.process]
+        own = {listener for listener in known if listener.process and listener.process.pid in ours}
+        self.foreign = tuple(each for each in known if each.port == self.port and each not in own)
+        self.other_ports = tuple(each for each in known if each.port != self.port and each in own)
         self._look_for_life()
         self.progress.update(self._words())
 
@@ -183,21 +178,9 @@ class Watch:
         if not self._attempts.under_way or self._unanswered_since is None:
             return None
         waited_s = self.elapsed_s - self._unanswered_since
-        text = msg(
-            "connections are accepted; {heard}, for {waited_s:.0f} s so far", self._attempts.heard(), waited_s
-        )
+        heard = self._attempts.heard()
+        text = msg("connections are accepted; {heard}, for {waited_s:.0f} s so far", heard, waited_s)
         return Answer(status=0, text=text)
-
-    def _judge(self) -> LaunchOutcome | None:
-        return (
-            self._exited()
-            or self._foreign()
-            or self._answered()
-            or self._restarting()
-            or self._elsewhere()
-            or self._silent()
-            or self._late()
-        )
 
     def _exited(self) -> LaunchOutcome | None:
         if self.supervisor.failure:
@@ -216,13 +199,9 @@ class Watch:
         if not self.foreign:
             return None
         ours = {process.pid for process in self.supervisor.tree()}
-        still = tuple(
-            listener
-            for listener in self.foreign
-            if listener.process and listener.process.pid not in ours and processes.process(listener.process.pid)
-        )
-        self.foreign = still
-        return LaunchOutcome.FOREIGN_LISTENER if still else None
+        others = ((each, each.process.pid) for each in self.foreign if each.process)
+        self.foreign = tuple(each for each, pid in others if pid not in ours and processes.process(pid))
+        return LaunchOutcome.FOREIGN_LISTENER if self.foreign else None
 
     def _answered(self) -> LaunchOutcome | None:
         result = self._attempts.take()

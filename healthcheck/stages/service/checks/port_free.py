@@ -47,14 +47,11 @@ def port_free(facts: PortFacts) -> Findings:
     for holder in _distinct(facts.holders):
         verb = msg("listens on") if holder.listening else msg("holds")
         owner = holder.process
-        yield unsettled(
-            expected=msg("port {port} free", facts.port),
-            seen=msg("{owner} {verb} {place}", holder.owner, verb, place(holder)),
-            fix=msg("stop it (kill {pid}) and run again", owner.pid)
-            if owner
-            else msg("find it as root (ss -ltnp 'sport = :{port}'), stop it and run again", facts.port),
-            evidence={"pid": owner.pid, "command": owner.command, "user": owner.user} if owner else {},
-        )
+        expected = msg("port {port} free", facts.port)
+        seen = msg("{owner} {verb} {place}", holder.owner, verb, place(holder))
+        find = msg("find it as root (ss -ltnp 'sport = :{port}'), stop it and run again", facts.port)
+        fix = msg("stop it (kill {pid}) and run again", owner.pid) if owner else find
+        yield unsettled(expected=expected, seen=seen, fix=fix)
 
 
 def _distinct(holders: tuple[Listener, ...]) -> tuple[Listener, ...]:

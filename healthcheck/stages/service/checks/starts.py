@@ -60,47 +60,35 @@ def starts(launch: Launch) -> Findings:
     """
     if launch.outcome is LaunchOutcome.READY:
         yield from _remarks(launch)
-    else:
-        yield explain(launch)
-    if launch.outcome is not LaunchOutcome.READY and launch.withheld:
-        yield note(
-            msg("deploy.sh was not given these variables of your shell, as the service does not have them: ")
-            + ", ".join(launch.withheld)
-        )
+        return
+    yield explain(launch)
+    if launch.withheld:
+        kept = msg("deploy.sh was not given these variables of your shell, as the service does not have them: ")
+        yield note(kept + ", ".join(launch.withheld))
 
 
 def _remarks(launch: Launch) -> Findings:
     """Remarks about a launch that became ready."""
     limit, ready_s, command = contract.service().start_up_seconds, launch.ready_s or 0, " ".join(launch.command)
-    yield note(
-        msg("ready after {ready_s:.0f} s, run by `{command}`, log in {log}", ready_s, command, launch.log)
-        if limit
-        else msg(
-            "ready after {ready_s:.0f} s (the service's limit is unknown), run by `{command}`, log in {log}",
-            ready_s,
-            command,
-            launch.log,
-        )
+    ready = (ready_s, command, launch.log)
+    said = msg(
+        "ready after {ready_s:.0f} s (the service's limit is unknown), run by `{command}`, log in {log}", *ready
     )
+    yield note(msg("ready after {ready_s:.0f} s, run by `{command}`, log in {log}", *ready) if limit else said)
     if limit and ready_s > limit:
-        yield fail(
-            expected=msg("an answer within {limit} s", limit),
-            seen=msg("the first one came after {ready_s:.0f} s", ready_s),
-            fix=msg("have deploy.sh do less before the server starts, and the server less before it answers"),
-            rule=contract.START_UP,
-        )
+        expected = msg("an answer within {limit} s", limit)
+        seen = msg("the first one came after {ready_s:.0f} s", ready_s)
+        fix = msg("have deploy.sh do less before the server starts, and the server less before it answers")
+        yield fail(expected=expected, seen=seen, fix=fix, rule=contract.START_UP)
     if launch.exit_status is not None:
-        yield At(contract.ENTRY_POINT).fail(
-            expected=msg("deploy.sh runs as long as the server does"),
-            seen=msg(
-                "deploy.sh ended ({describe_exit}) and left the server in the background",
-                describe_exit(launch.exit_status),
-            ),
-            fix=msg(
-                "end deploy.sh in `exec vllm serve …`, without `&` and without nohup: if deploy.sh is the main "
-                "process of a container, the server dies with it"
-            ),
+        ended = describe_exit(launch.exit_status)
+        seen = msg("deploy.sh ended ({describe_exit}) and left the server in the background", ended)
+        fix = msg(
+            "end deploy.sh in `exec vllm serve …`, without `&` and without nohup: if deploy.sh is the main "
+            "process of a container, the server dies with it"
         )
+        expected = msg("deploy.sh runs as long as the server does")
+        yield At(contract.ENTRY_POINT).fail(expected=expected, seen=seen, fix=fix)
     if launch.listeners and all(listener.loopback for listener in launch.listeners):
         expected = msg("the server listens on every address (0.0.0.0)")
         seen = msg(
@@ -110,8 +98,7 @@ def _remarks(launch: Launch) -> Findings:
         )
         yield warn(expected=expected, seen=seen, fix=msg("pass --host 0.0.0.0"))
     if launch.listeners and not any(listener.process for listener in launch.listeners):
-        yield warn(
-            expected=msg("a visible process that listens on port {port}", launch.port),
-            seen=msg("its owner is hidden from this user, so deploy.sh may not have started it"),
-            fix=msg("run the kit as the user that deploy.sh's server runs as, or as root"),
-        )
+        expected = msg("a visible process that listens on port {port}", launch.port)
+        seen = msg("its owner is hidden from this user, so deploy.sh may not have started it")
+        fix = msg("run the kit as the user that deploy.sh's server runs as, or as root")
+        yield warn(expected=expected, seen=seen, fix=fix)

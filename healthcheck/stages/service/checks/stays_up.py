@@ -45,29 +45,21 @@ def stays_up(ended: Ended) -> Findings:
     if before.running and not before.gone and before.listeners:
         yield from _left_alone(ended)
         return
+    gone = joined("; ", map(str, before.gone[:3]))
     if before.restarted:
-        seen = msg("the server died and was started again: ") + joined(
-            "; ", (str(process) for process in before.gone[:3])
-        )
+        seen = msg("the server died and was started again: ") + gone
     elif not before.running:
         seen = msg("every process of the launch is gone ({describe_exit})", describe_exit(before.exit_status))
     elif before.gone:
-        seen = msg("gone: {processes}", joined("; ", map(str, before.gone[:3])))
+        seen = msg("gone: {processes}", gone)
     else:
         seen = msg("no process listens on port {port} any more", ended.launch.port)
     hit, block = ended.diagnosis.named, ended.diagnosis.block
-    said = joined(
-        "\n",
-        (
-            msg("  {name}:{number}: {text}", ended.launch.log.name, line.number, line.text)
-            for line in (hit.lines if hit else block[-8:])
-        ),
-    )
-    yield At(str(ended.launch.log)).fail(
-        expected=msg("the server that became ready answers until the end"),
-        seen=joined("\n", filter(None, (seen, said))),
-        fix=repair(hit.failure, ended.launch.setup) if hit else msg("read the end of {log}", ended.launch.log),
-    )
+    name, lines = ended.launch.log.name, hit.lines if hit else block[-8:]
+    said = joined("\n", (msg("  {name}:{number}: {text}", name, line.number, line.text) for line in lines))
+    log, expected = ended.launch.log, msg("the server that became ready answers until the end")
+    fix = repair(hit.failure, ended.launch.setup) if hit else msg("read the end of {log}", log)
+    yield At(str(log)).fail(expected=expected, seen=joined("\n", filter(None, (seen, said))), fix=fix)
 
 
 def _left_alone(ended: Ended) -> Findings:
@@ -75,11 +67,8 @@ def _left_alone(ended: Ended) -> Findings:
     status = ended.stopped.before.exit_status
     if status is None or ended.launch.exit_status is not None:
         return
-    yield At(contract.ENTRY_POINT).fail(
-        expected=msg("deploy.sh runs as long as the server does"),
-        seen=msg(
-            "deploy.sh ended after the first answer ({describe_exit}), and its server kept running",
-            describe_exit(status),
-        ),
-        fix=msg("end deploy.sh in `exec vllm serve …`, without `&`"),
-    )
+    expected = msg("deploy.sh runs as long as the server does")
+    said = describe_exit(status)
+    seen = msg("deploy.sh ended after the first answer ({describe_exit}), and its server kept running", said)
+    fix = msg("end deploy.sh in `exec vllm serve …`, without `&`")
+    yield At(contract.ENTRY_POINT).fail(expected=expected, seen=seen, fix=fix)

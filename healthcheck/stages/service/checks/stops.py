@@ -45,23 +45,17 @@ def stops(ended: Ended) -> Findings:
     strangers = {listener.process for listener in ended.launch.foreign if not ended.launch.contained}
     holders = tuple(holder for holder in stopped.holders if holder.process not in strangers)
     if stopped.survivors or holders:
-        left = [str(process) for process in stopped.survivors] + [
-            msg(
-                "port {port} is still held by {process}",
-                ended.launch.port,
-                str(holder.process or msg("an unseen process")),
-            )
-            for holder in holders
-        ]
+        port, owners = ended.launch.port, (str(each.process or msg("an unseen process")) for each in holders)
+        held = (msg("port {port} is still held by {process}", port, owner) for owner in owners)
+        left = [*map(str, stopped.survivors), *held]
         fix = msg("let deploy.sh `exec` the server, and start nothing that leaves its session or user")
         yield fail(expected=msg("no process left, and the port free"), seen=joined("; ", left), fix=fix)
     elif stopped.killed:
         names = ", ".join(sorted({name for _, name in stopped.killed}))
-        yield warn(
-            expected=msg("every process ends within {grace_s:.0f} s of SIGTERM", stopped.grace_s),
-            seen=msg("SIGKILL was needed for {killed} of them: {names}", len(stopped.killed), shortened(names)),
-            fix=msg("let deploy.sh `exec` the server, and do not ignore SIGTERM"),
-        )
+        expected = msg("every process ends within {grace_s:.0f} s of SIGTERM", stopped.grace_s)
+        seen = msg("SIGKILL was needed for {killed} of them: {names}", len(stopped.killed), shortened(names))
+        fix = msg("let deploy.sh `exec` the server, and do not ignore SIGTERM")
+        yield warn(expected=expected, seen=seen, fix=fix)
     elif stopped.seconds > SLOW_STOP_S:
         yield note(msg("the server took {seconds:.0f} s to end after SIGTERM", stopped.seconds))
     yield from _kept(stopped)
@@ -70,32 +64,19 @@ def stops(ended: Ended) -> Findings:
 def _kept(stopped: Stopped) -> Findings:
     """NPU memory that is still in use: a warning only, since another process may hold it."""
     for kept in stopped.memory_kept:
-        holders = (
-            msg(", held by {holders}", joined(", ", kept.chip.holders[:4]))
-            if kept.chip.holders
-            else msg(", and no process is named")
+        by = joined(", ", kept.chip.holders[:4])
+        holders = msg(", held by {holders}", by) if kept.chip.holders else msg(", and no process is named")
+        expected = msg("the memory of {chip} free once every process has ended", kept.chip.chip)
+        said = (_gib(kept.chip.used_bytes), stopped.memory_waited_s, _gib(kept.before_bytes), holders)
+        seen = msg(
+            "{gib} in use {memory_waited_s:.0f} s after the end, {gib2} before the launch{holders} (npu-smi info)",
+            *said,
         )
-        yield warn(
-            expected=msg("the memory of {chip} free once every process has ended", kept.chip.chip),
-            seen=msg(
-                "{gib} in use {memory_waited_s:.0f} s after the end, {gib2} before the launch{holders} "
-                "(npu-smi info)",
-                _gib(kept.chip.used_bytes),
-                stopped.memory_waited_s,
-                _gib(kept.before_bytes),
-                holders,
-            ),
-            fix=msg(
-                "let deploy.sh start the server itself, not through a daemon or container; to free memory that no "
-                "process holds, reset the chip (npu-smi set -t reset)"
-            ),
-            evidence={
-                "chip": kept.chip.chip,
-                "before_bytes": kept.before_bytes,
-                "after_bytes": kept.chip.used_bytes,
-                "holders": list(kept.chip.holders),
-            },
+        fix = msg(
+            "let deploy.sh start the server itself, not through a daemon or container; to free memory that no "
+            "process holds, reset the chip (npu-smi set -t reset)"
         )
+        yield warn(expected=expected, seen=seen, fix=fix)
 
 
 def _gib(size_bytes: int) -> str:
