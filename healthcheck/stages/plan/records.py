@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import enum
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from healthcheck.sandbox.job import EndedBy, Mode
+
+SETTINGS = "adapter.toml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +117,6 @@ class ServerCommand:
     unread_config: str = ""
     limit_s: float | None = None
     options: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def quoted(self) -> str:
-        """The command in a message."""
-        return self.command
 
     @property
     def place(self) -> str:
@@ -237,6 +235,11 @@ class LaunchPlan:
     required: tuple[str, ...] = ()
     stack: str = ""
     given_path: str = ""
+
+    def settings_line(self, pattern: str) -> str:
+        """The place of the first line of adapter.toml that begins with a pattern; "" if none does."""
+        lines = enumerate(self.settings.splitlines(), 1)
+        return next((f"{SETTINGS}:{at}" for at, line in lines if re.match(pattern, line)), "")
 
     @property
     def served_below(self) -> str:

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from healthcheck import contract
 from healthcheck.errors import UsageError
+from healthcheck.stages.plan.records import SETTINGS
 from healthcheck.stages.service.catalogue import FLAG, Failure, message_of
 from healthcheck.system import files
 from healthcheck.text.messages import Message, joined, msg
 
-SETTINGS = "adapter.toml"
 PACKAGE = "adapter"
 _MOST_BYTES = 2**18
 _MOST_FILES = 40

@@ -12,7 +12,6 @@ from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.load import read_load
 from healthcheck.stages.weights.memory import latent_rank
-from healthcheck.stages.weights.settings import line_of
 from healthcheck.text.messages import msg
 
 BACKEND, CACHE = "attention-backend", "kv-cache-dtype"
@@ -81,7 +80,7 @@ def _cache(facts: WeightsFacts, attention: Attention) -> Findings:
 
 def _place(facts: WeightsFacts, option: str) -> str:
     """The line of adapter.toml that names the option (in extra_args), else the place of the command."""
-    named = line_of(facts.plan, rf"(?!\s*#).*--{option}") if facts.plan else ""
+    named = facts.plan.settings_line(rf"(?!\s*#).*--{option}") if facts.plan else ""
     return named or facts.place
 
 

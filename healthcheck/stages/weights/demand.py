@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from healthcheck.core.check import NotApplicable
+from healthcheck.stages.plan.servers.options import tokens
 from healthcheck.stages.weights.documents import JsonObject, child, integer, text_of
 from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.load import Load, read_load
@@ -37,10 +37,9 @@ def read_demand(facts: WeightsFacts) -> Demand:
     if not load.total_bytes:
         raise NotApplicable(msg("no weights whose size could be read"))
     shape = read_shape(facts.weights.text_config) or read_shape(facts.weights.params.value)
-    context = _tokens(facts.option("max-model-len"))
-    source = (
-        msg("--max-model-len {value}", facts.option("max-model-len")) if context else msg("the model's own length")
-    )
+    length = facts.option("max-model-len") or ""
+    context = tokens(length)
+    source = msg("--max-model-len {value}", length) if context else msg("the model's own length")
     return Demand(
         load=load,
         shape=shape,
@@ -68,15 +67,6 @@ def read_layout(facts: WeightsFacts) -> Layout:
 
 def _count(text: str | None) -> int:
     return int(text) if text and text.isdecimal() and 0 < int(text) < 10_000 else 1
-
-
-def _tokens(text: str | None) -> int | None:
-    """Parse a number of tokens as vLLM does: 32768, 32k (thousands), 32K (times 1024)."""
-    found = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)([kKmMgG]?)", text or "")
-    if not found:
-        return None
-    factor = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}[found[2]]
-    return int(float(found[1]) * factor) or None
 
 
 def _fraction(text: str | None) -> float:

@@ -6,8 +6,7 @@ import re
 from dataclasses import replace
 
 from healthcheck.core.records import Finding
-from healthcheck.stages.plan.checks.one_machine import SETTINGS
-from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.records import SETTINGS, LaunchPlan
 from healthcheck.text.messages import joined, msg
 
 _GIVES = re.compile(r"(?:use|pass|add to the command:) --(?P<option>[a-z-]+) (?P<value>\w+(?: or \d+)*)")
@@ -40,10 +39,4 @@ def _is_spelled_out(plan: LaunchPlan, match: re.Match[str]) -> bool:
 
 def _place(plan: LaunchPlan, key: str) -> str:
     """The line that sets the key, else the line where the key is commented out."""
-    return line_of(plan, rf"\s*{key}\s*=") or line_of(plan, rf"\s*#\s*{key}\s*=") or SETTINGS
-
-
-def line_of(plan: LaunchPlan, pattern: str) -> str:
-    """The place of the first line of adapter.toml that begins with a pattern; "" if none does."""
-    lines = enumerate(plan.settings.splitlines(), 1)
-    return next((f"{SETTINGS}:{at}" for at, line in lines if re.match(pattern, line)), "")
+    return plan.settings_line(rf"\s*{key}\s*=") or plan.settings_line(rf"\s*#\s*{key}\s*=") or SETTINGS

@@ -94,7 +94,7 @@ def _judged(
         seen += msg("; another release takes it (plan/flags), and which one the service has is not documented")
         return warn(expected=expected, seen=seen, fix=change, where=server.place, evidence=evidence)
     evidence["option"] = concerned
-    seen = msg("{seen}; the arguments: {quoted}", seen, server.quoted)
+    seen = msg("{seen}; the arguments: {quoted}", seen, server.command)
     fix = msg("{change}, as the message says", change if concerned else any_of_them)
     return fail(expected=expected, seen=seen, fix=fix, where=server.place, evidence=evidence)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, warn
 from healthcheck.stages.plan import repairs
-from healthcheck.stages.plan.checks.one_machine import SETTINGS
 from healthcheck.stages.plan.records import Api, LaunchPlan, ServerCommand
+from healthcheck.stages.plan.servers.options import tokens
 from healthcheck.stages.plan.servers.served import STARTED, line_of, served, unresolved
 from healthcheck.text.messages import msg
 
@@ -22,8 +20,6 @@ demo_gsm8k_gen_4_shot_cot_chat_prompt), which has 1434 or 1538 tokens in two tok
 default. The data set and max_tokens of a task are not documented.
 """
 ENOUGH = 4096
-_LENGTH = re.compile(r"(?P<digits>\d{1,9})(?P<unit>[kK]?)")
-_UNITS = {"": 1, "k": 1000, "K": 1024}
 
 _WITHOUT_CHAT = {
     Api.DEMO: msg("vLLM's demonstration server, which has no OpenAI-compatible API"),
@@ -68,14 +64,14 @@ def chat_api(plan: LaunchPlan) -> Findings:
     server = served(plan)
     expected = msg("a server of {chat_path}", contract.CHAT_PATH)
     if server.api in _WITHOUT_CHAT:
-        seen = msg("{without_chat}: {quoted}", _WITHOUT_CHAT[server.api], server.quoted)
+        seen = msg("{without_chat}: {quoted}", _WITHOUT_CHAT[server.api], server.command)
         fix = msg("end deploy.sh with: {launch}", contract.LAUNCH)
         yield fail(expected=expected, seen=seen, fix=fix, where=server.where)
     elif server.api is Api.UNKNOWN:
         yield unresolved(plan, expected, msg("which routes {engine} offers", server.engine))
     yield from _refused_requests(plan, server)
     if server.option("ssl-certfile") or server.option("ssl-keyfile"):
-        seen = msg("TLS is switched on: {quoted}", server.quoted)
+        seen = msg("TLS is switched on: {quoted}", server.command)
         how, where = repairs.no_tls(server), line_of(plan, "--ssl")
         yield fail(expected=msg("plain HTTP"), seen=seen, fix=how, where=where, rule=contract.LISTENS_ON_PORT)
 
@@ -85,7 +81,7 @@ def _refused_requests(plan: LaunchPlan, server: ServerCommand) -> Findings:
     for name, why in _WITHOUT_TEXT.items():
         if server.option(name) is not None:
             expected = msg("a server of {chat_path}", contract.CHAT_PATH)
-            seen = msg("--{name}: {why}: {quoted}", name, why, server.quoted)
+            seen = msg("--{name}: {why}: {quoted}", name, why, server.command)
             where = line_of(plan, name, name.replace("-", "_"))
             yield fail(expected=expected, seen=seen, fix=msg("remove --{name}", name), where=where)
     if server.option("middleware") is not None:
@@ -99,9 +95,7 @@ def _refused_requests(plan: LaunchPlan, server: ServerCommand) -> Findings:
 def _little_room(plan: LaunchPlan, server: ServerCommand) -> Findings:
     """A context length that is too short for a request of the service's sample report."""
     text = server.option("max-model-len") or ""
-    number = _LENGTH.fullmatch(text)
-    length = int(number["digits"]) * _UNITS[number["unit"]] if number else 0
-    asked = contract.service().max_tokens
+    length, asked = tokens(text) or 0, contract.service().max_tokens
     if not 0 < length < PROMPT + (asked or COMPLETION):
         return
     place, enough = _line_of_setting(plan, "max_model_len"), max(ENOUGH, PROMPT + (asked or 0))
@@ -128,8 +122,7 @@ def _little_room(plan: LaunchPlan, server: ServerCommand) -> Findings:
             "a request with status 400, and a refused request counts as a wrong answer",
             text,
         )
-    fix = in_file if place else in_command
-    where = place or line_of(plan, "max-model-len", "max_model_len")
+    fix, where = in_file if place else in_command, place or line_of(plan, "max-model-len", "max_model_len")
     say, rule = warn, contract.CLIENT_IS_AISBENCH
     if asked and length <= asked:
         say, rule = fail, contract.MAX_TOKENS
@@ -140,5 +133,4 @@ def _line_of_setting(plan: LaunchPlan, key: str) -> str:
     """The line of adapter.toml that sets a key; "" if there is none, or if deploy.sh has the option."""
     if key in plan.script or key.replace("_", "-") in plan.script:
         return ""
-    lines = enumerate(plan.settings.splitlines(), 1)
-    return next((f"{SETTINGS}:{at}" for at, line in lines if re.match(rf"\s*{key}\s*=", line)), "")
+    return plan.settings_line(rf"\s*{key}\s*=")

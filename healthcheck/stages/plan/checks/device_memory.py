@@ -60,13 +60,11 @@ def device_memory(plan: LaunchPlan) -> Findings:
             said = ((share, command_text(server.argv[:6])) for share, server in shares)
             parts = joined(" and ", (msg("{share:g} by {command_text} …", *each) for each in said))
             expected = msg("servers that do not over-commit a device: at most 1 of its memory together")
+            asked = (len(shares), device, total, parts)
             seen = msg(
                 "{shares} servers on device {device} request {total:g} of its memory: {parts}; the later one "
                 "ends with “Free memory on device … is less than desired GPU memory utilization”",
-                len(shares),
-                device,
-                total,
-                parts,
+                *asked,
             )
             fix = msg(
                 "start one of them, set another ASCEND_RT_VISIBLE_DEVICES for each, "

@@ -49,10 +49,8 @@ def engine_installed(plan: LaunchPlan) -> Findings:
         if not (names & requested.packages(plan) or requested.brings_unknown(plan)):
             yield _not_installed(name, server)
     if plan.server and plan.server.engine in {"sglang", "lmdeploy", "llama.cpp"}:
-        yield note(
-            msg("the options of {engine} were not judged: what is catalogued is vLLM's", plan.server.engine),
-            where=plan.server.where,
-        )
+        seen = msg("the options of {engine} were not judged: what is catalogued is vLLM's", plan.server.engine)
+        yield note(seen, where=plan.server.where)
 
 
 def _missing_in_the_image(server: ServerCommand) -> str:
@@ -70,7 +68,7 @@ def _not_installed(name: str, server: ServerCommand) -> Finding:
         "{name} is started and nothing installs it: {quoted}; the official vllm-ascend image has "
         "vLLM and not this engine (that the service uses this image is inferred)",
         name,
-        server.quoted,
+        server.command,
     )
     fix = msg("install it in deploy.sh") + also + msg(", or: {launch}", contract.LAUNCH)
     return warn(expected=expected, seen=seen, fix=fix, where=server.where)

@@ -51,16 +51,16 @@ def foreground(plan: LaunchPlan) -> Findings:
     if not server.foreground:
         status = plan.run.exit_status
         expected = msg("deploy.sh stays while the server runs")
-        seen = msg("deploy.sh ended with status {status} after starting: {quoted}", status, server.quoted)
+        seen = msg("deploy.sh ended with status {status} after starting: {quoted}", status, server.command)
         yield fail(expected=expected, seen=seen, fix=_stay(plan, server.where), where=server.where)
     elif server.limit_s is not None and server.limit_s < _LONGER_THAN_ANY_EVALUATION_S:
         expected = msg("the server runs until the evaluation is over, and how long that takes is unknown")
-        seen = msg("it is ended after {limit_s:g} s, finished or not: {quoted}", server.limit_s, server.quoted)
+        seen = msg("it is ended after {limit_s:g} s, finished or not: {quoted}", server.limit_s, server.command)
         fix = msg("remove the time limit (timeout …, timeout=…) around the server")
         yield warn(expected=expected, seen=seen, fix=fix, where=server.where)
     elif deploy_sh.is_repeated(plan.script, server.where):
         expected = msg("a server that cannot start ends deploy.sh, so that its error is the last line")
-        seen = msg("a loop starts it again, whatever ended it: {quoted}", server.quoted)
+        seen = msg("a loop starts it again, whatever ended it: {quoted}", server.command)
         fix = msg("start the server once, with exec in front and without the loop")
         yield warn(expected=expected, seen=seen, fix=fix, where=server.where)
 

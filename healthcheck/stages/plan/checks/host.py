@@ -62,15 +62,15 @@ def host(plan: LaunchPlan) -> Findings:
         explicit = any(server.option(name) for name in ("host", "server-name", "hostname", "bind"))
         default = "" if explicit else msg(", the default of {engine}", server.engine)
         expected = msg("an address that is reachable from outside, such as 0.0.0.0")
-        seen = msg("{host}{value}: {quoted}", server.host, default, server.quoted)
+        seen = msg("{host}{value}: {quoted}", server.host, default, server.command)
         where = where if explicit else server.where
     elif _is_found_out(plan, server.host):
         expected = msg("every address of the machine: whether the client uses this one is unknown")
-        seen = msg("only the machine's own address, found out when deploy.sh runs: {quoted}", server.quoted)
+        seen = msg("only the machine's own address, found out when deploy.sh runs: {quoted}", server.command)
         where = server.where
     elif (fixed := is_fixed_address(server.host)) or _is_unknown_name(server):
         say, expected = fail, msg("an address that the service's machine has, such as 0.0.0.0")
-        said = ("address" if fixed else "name", server.host[:NAME_CHARACTERS], server.quoted)
+        said = ("address" if fixed else "name", server.host[:NAME_CHARACTERS], server.command)
         seen = msg("the fixed {value} {host}, which only its own machine can listen on: {quoted}", *said)
     else:
         return

@@ -52,9 +52,7 @@ def keeps_packages(plan: LaunchPlan) -> Findings:
         words = command.argv[1:]
         if "uninstall" in words[:4]:
             yield from _uninstalled(command, plan.commands[number:])
-        if not is_install(command):
-            continue
-        for word in words:
+        for word in words if is_install(command) else ():
             if word not in plain and _PROVIDED.match(word.lower()):
                 said = command_text(command.argv[:12])
                 expected = msg("the image's own torch, torch-npu, vllm and vllm-ascend, which fit together")

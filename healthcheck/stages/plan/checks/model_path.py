@@ -63,14 +63,18 @@ def model_path(plan: LaunchPlan) -> Findings:
         yield unresolved(plan, expected, msg("which weights are served"))
         return
     if server.option("load-format") == "dummy":
-        seen = msg("--load-format dummy: the engine invents random weights: {quoted}", server.quoted)
+        seen = msg("--load-format dummy: the engine invents random weights: {quoted}", server.command)
         fix = msg("remove --load-format")
         yield fail(expected=msg("the weights in $MODEL_PATH"), seen=seen, fix=fix, where=line_of(plan, "dummy"))
     found = list(_wrong_model(plan, server, models))
     yield from found
-    if not found and _reads_one_file(server) and plan.model_path in models:
+    # Source for vLLM: GGUFModelLoader._prepare_weights (vllm/model_executor/model_loader/gguf_loader.py).
+    of_one_file = server.engine == "llama.cpp" or (
+        server.engine == "vllm" and server.option("load-format") == "gguf"
+    )
+    if not found and of_one_file and plan.model_path in models:
         expected = msg("one .gguf file as the model of {engine}", server.engine)
-        seen = msg("the folder of the weights: {quoted}", server.quoted)
+        seen = msg("the folder of the weights: {quoted}", server.command)
         fix = msg('name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM')
         if server.engine == "vllm":
             fix = msg('remove --load-format, unless they are one file: vllm serve "$MODEL_PATH/NAME.gguf"')
@@ -85,16 +89,11 @@ def model_path(plan: LaunchPlan) -> Findings:
         yield warn(expected=expected, seen=seen, fix=fix, where=line_of(plan, contract.MODEL_PATH_VARIABLE))
 
 
-def _reads_one_file(server: ServerCommand) -> bool:
-    """Source for vLLM: GGUFModelLoader._prepare_weights (vllm/model_executor/model_loader/gguf_loader.py)."""
-    return server.engine == "llama.cpp" or (server.engine == "vllm" and server.option("load-format") == "gguf")
-
-
 def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> Iterator[Finding]:
     model = next((model for model in models if is_within(model, plan.model_path)), models[-1])
     expected, shown = msg("the weights in $MODEL_PATH"), quoted(model) if model else "empty"
     was = repr(plan.model_path)
-    seen = msg("the model is {shown}, and MODEL_PATH was {model_path}: {quoted}", shown, was, server.quoted)
+    seen = msg("the model is {shown}, and MODEL_PATH was {model_path}: {quoted}", shown, was, server.command)
     fix, where = _naming(plan, server, model)
     if UNRESOLVED in model:
         which = msg("which weights {model} are", shortened(model, QUOTED_CHARACTERS))
@@ -127,27 +126,26 @@ def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
     needed = _NEEDS_QUOTES.search(plan.given_path) is not None
     found = quotes.splits(plan.script, contract.MODEL_PATH_VARIABLE)
     number = found[0].line if found else None
-    seen = msg("model {model}: {quoted}", quoted(second.model or ""), second.quoted) if second else _no_second(plan)
-    report = fail if needed else warn
-    yield report(
-        expected=msg("the same with MODEL_PATH={spaced_model_path}", repr(plan.spaced_model_path)),
-        seen=seen if needed else msg("it works unless the path has a blank; with one: {seen}", seen),
-        fix=_quoting(found),
-        where=deploy_sh.place(number) or served(plan).where,
-        evidence={"line": shortened(deploy_sh.line_at(plan.script, number), QUOTED_CHARACTERS) if number else ""},
+    seen = (
+        msg("model {model}: {quoted}", quoted(second.model or ""), second.command) if second else _no_second(plan)
     )
+    expected = msg("the same with MODEL_PATH={spaced_model_path}", repr(plan.spaced_model_path))
+    report, where = fail, deploy_sh.place(number) or served(plan).where
+    if not needed:
+        report, seen = warn, msg("it works unless the path has a blank; with one: {seen}", seen)
+    yield report(expected=expected, seen=seen, fix=_quoting(found), where=where)
 
 
 def _quoting(found: tuple[quotes.Split, ...]) -> str:
     if not found:
         return msg('put double quotes around it wherever it is used: "$MODEL_PATH"')
     if found[0].pasted:
+        said = (found[0].line, found[0].variable)
         return msg(
             "write the command where it is run, not as the text in line {line} (${variable}): vllm serve "
             '"$MODEL_PATH" …; or, in bash, as an array: cmd=(vllm serve "$MODEL_PATH" …), run as '
             '"${{cmd[@]}}"',
-            found[0].line,
-            found[0].variable,
+            *said,
         )
     places = [msg('"${variable}" in line {line}', each.variable, each.line) for each in found[:MOST_PLACES]]
     return msg("put double quotes around it: {places}", joined(", ", places))

@@ -49,7 +49,7 @@ def _emptied(plan: LaunchPlan) -> Iterator[Finding]:
     if server is None or not (server.model == "" or _lost_value(server)):
         return
     what, line = deploy_sh.empty_line(plan.script)
-    said = (what, deploy_sh.line_at(plan.script, line), server.quoted)
+    said = (what, deploy_sh.line_at(plan.script, line), server.command)
     if what:
         seen = msg("it needs {what}: “{line_at}” gives nothing, and the server is started with: {quoted}", *said)
         fix = msg("give everything a default; the service passes no arguments and types nothing")

@@ -55,5 +55,5 @@ def _image_place(plan: LaunchPlan) -> tuple[str, str]:
         return deploy_sh.line_at(plan.script, line)[:200], deploy_sh.place(line)
     server = plan.server
     if server and f"{server.cwd}/".startswith(tuple(f"{place}/" for place in places)):
-        return msg("{quoted} in {cwd}", server.quoted, server.cwd), server.where
+        return msg("{quoted} in {cwd}", server.command, server.cwd), server.where
     return "", ""

@@ -43,4 +43,4 @@ def no_missing_programs(plan: LaunchPlan) -> Findings:
         if python and not stacks.in_range(python[1], row.python):
             expected = msg("python3: vllm-ascend {release} needs Python {python}", row.vllm_ascend, row.python)
             fix = msg("write python3 in place of {python}", python[0])
-            yield fail(expected=expected, seen=server.quoted, fix=fix, where=server.where)
+            yield fail(expected=expected, seen=server.command, fix=fix, where=server.where)

@@ -11,14 +11,13 @@ from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, unsettled, warn
 from healthcheck.sandbox.protocol import ADDRESS
 from healthcheck.stages.plan.commands import command_text
-from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand, ServerCommand
+from healthcheck.stages.plan.records import SETTINGS, LaunchPlan, RecordedCommand, ServerCommand
 from healthcheck.stages.plan.servers.engines import is_fixed_address
 from healthcheck.stages.plan.servers.options import Grammar, parse
 from healthcheck.system import toml_text
 from healthcheck.system.toml_text import TomlBoundError, TomlError
 from healthcheck.text.messages import joined, msg
 
-SETTINGS = "adapter.toml"
 _GROUP_KEYS = ("multi_node", "nodes")
 _LAUNCHERS = {
     "torchrun", "torch.distributed.run", "torch.distributed.launch", "accelerate", "accelerate.commands.launch",
@@ -91,16 +90,18 @@ def one_machine(plan: LaunchPlan) -> Findings:
 
 def _of_commands(plan: LaunchPlan) -> Iterator[Sign]:
     if server := plan.server:
-        for seen in (*_of_nodes(server, plan.servers), *_of_copies(server, plan.servers), *_of_cluster(server)):
-            yield Sign(seen=seen, where=server.place)
+        cluster, here = server.env.get("RAY_ADDRESS", ""), server.place
+        for seen in (*_of_nodes(server, plan.servers), *_of_copies(server, plan.servers)):
+            yield Sign(seen=seen, where=here)
+        if _is_elsewhere(cluster):
+            yield Sign(seen=msg("RAY_ADDRESS={cluster}: the Ray cluster of another machine", cluster), where=here)
         yield from _of_addresses(server)
     for command in plan.commands:
         address = _options(command).get("address", "") if command.program == "ray" else ""
         if "start" in command.argv and _is_elsewhere(address):
             said = command_text(command.argv)
-            yield Sign(
-                seen=msg("joins the Ray cluster at {address}: {said}", address, said), where=command.where or said
-            )
+            joins = msg("joins the Ray cluster at {address}: {said}", address, said)
+            yield Sign(seen=joins, where=command.where or said)
     yield from _of_launchers(plan.commands)
 
 
@@ -130,12 +131,12 @@ def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterat
     nodes = _number(server.option("nnodes"))
     ranks = {_number(each.option("node-rank")) for each in servers if _number(each.option("nnodes")) == nodes}
     if nodes > max(1, len(ranks)):
-        yield msg("--nnodes {nodes}: {quoted}", server.option("nnodes"), server.quoted)
+        yield msg("--nnodes {nodes}: {quoted}", server.option("nnodes"), server.command)
 
 
 def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[str]:
     """Data parallelism of which the recorded servers run only a part."""
-    copies, said = _number(server.option("data-parallel-size")), server.quoted
+    copies, said = _number(server.option("data-parallel-size")), server.command
     if server.option("data-parallel-rank") is not None:
         ranks = {_number(rank) for each in servers if (rank := each.option("data-parallel-rank"))}
         if len(ranks) < copies:
@@ -166,13 +167,7 @@ def _of_addresses(server: ServerCommand) -> Iterator[Sign]:
     for name in _PEER_OPTIONS:
         address = server.option(name) or ""
         if _host(address) != ADDRESS and is_fixed_address(_host(address)):
-            yield Sign(seen=_meeting(address, name, server.quoted), where=server.place, sure=False)
-
-
-def _of_cluster(server: ServerCommand) -> Iterator[str]:
-    cluster = server.env.get("RAY_ADDRESS", "")
-    if _is_elsewhere(cluster):
-        yield msg("RAY_ADDRESS={cluster}: the Ray cluster of another machine", cluster)
+            yield Sign(seen=_meeting(address, name, server.command), where=server.place, sure=False)
 
 
 def _of_launchers(commands: Sequence[RecordedCommand]) -> Iterator[Sign]:
@@ -192,12 +187,8 @@ def _of_launchers(commands: Sequence[RecordedCommand]) -> Iterator[Sign]:
 
 
 def _meeting(address: str, option: str, said: str) -> str:
-    return msg(
-        "all ranks meet at {address} (--{name}), the address of one machine of yours: {quoted}",
-        address,
-        option,
-        said,
-    )
+    where = (address, option, said)
+    return msg("all ranks meet at {address} (--{name}), the address of one machine of yours: {quoted}", *where)
 
 
 def _options(command: RecordedCommand) -> Mapping[str, str]:

@@ -38,5 +38,5 @@ def one_port_each(plan: LaunchPlan) -> Findings:
     running = [server for server in plan.servers if server.foreground and server.api is not Api.HEADLESS]
     ports = [server.port for server in running if server.port is not None]
     for number in sorted({number for number in ports if ports.count(number) > 1}):
-        commands = joined("; ", (server.quoted for server in running if server.port == number))
+        commands = joined("; ", (server.command for server in running if server.port == number))
         yield warn(expected=msg("one server on port {number}", number), seen=commands, fix=msg("start one of them"))

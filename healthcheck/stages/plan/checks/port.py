@@ -47,7 +47,6 @@ def port(plan: LaunchPlan) -> Findings:
     other, needles = msg("port {port} ({text})", server.port, source.text), [source.text, str(server.port)]
     if server.port is None:
         other, needles = msg("{text} is not a port", source.text), [source.text.split()[0].split("=")[0]]
-    expected, seen = msg("port {port}", contract.PORT), msg("{seen}: {quoted}", other, server.quoted)
+    expected, seen = msg("port {port}", contract.PORT), msg("{seen}: {quoted}", other, server.command)
     fix, where = repairs.port(server), source.where or line_of(plan, *needles)
-    evidence = {"port": server.port, "source": source.text}
-    yield fail(expected=expected, seen=seen, fix=fix, where=where, evidence=evidence)
+    yield fail(expected=expected, seen=seen, fix=fix, where=where)

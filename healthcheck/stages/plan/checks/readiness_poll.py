@@ -88,9 +88,8 @@ def _gives_up(plan: LaunchPlan) -> Findings:
     stop = trace.last_command([command for command in run.traced if not command.text.startswith(servers)])
     line = deploy_sh.line_at(plan.script, stop.line) or stop.text
     soon = msg("after waiting {slept_s:g} s", run.slept_s) if run.slept_s else msg("at once")
-    expected = msg(
-        "deploy.sh waits while the server loads; how long up to {limit} take is unknown", contract.MAX_WEIGHT
-    )
+    limit = contract.MAX_WEIGHT
+    expected = msg("deploy.sh waits while the server loads; how long up to {limit} take is unknown", limit)
     seen = msg("it ends {value} if the server is not ready by then: “{line}”", soon, line)
     fix = msg("wait for the server itself (wait $!, or exec), or for at least {patience_s:g} s", PATIENCE_S)
     yield warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(stop.line) or served(plan).where)

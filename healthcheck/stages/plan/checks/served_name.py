@@ -5,11 +5,10 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail
 from healthcheck.stages.plan import repairs
-from healthcheck.stages.plan.commands import QUOTED_CHARACTERS, quoted
+from healthcheck.stages.plan.commands import quoted
 from healthcheck.stages.plan.records import Api, LaunchPlan
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.plan.servers.served import STARTED, is_within, line_of, served, unresolved
-from healthcheck.system.processes import shortened
 from healthcheck.text.messages import msg
 
 SHOWN_NAMES = 8
@@ -55,8 +54,7 @@ def served_name(plan: LaunchPlan) -> Findings:
             return  # plan/model-path reports it
         by = msg(" (--{option})", option) if option else ""
         expected = msg("the weight path, {model_path}, among the names", repr(plan.model_path))
-        seen = msg("served as {names}{value}: {quoted}", ", ".join(map(quoted, names)), by, server.quoted)
+        seen = msg("served as {names}{value}: {quoted}", ", ".join(map(quoted, names)), by, server.command)
         fix = repairs.name(server, option, plan.model_path)
         where = line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where
-        short = (shortened(name, QUOTED_CHARACTERS) for name in names)
-        yield fail(expected=expected, seen=seen, fix=fix, where=where, evidence={"names": [*short]})
+        yield fail(expected=expected, seen=seen, fix=fix, where=where)

@@ -56,7 +56,7 @@ def starts_server(plan: LaunchPlan) -> Findings:
         return
     if plan.run.ended_by in LIMITS:
         limit, first = LIMITS[plan.run.ended_by][0], plan.servers[0]
-        seen = msg("{limits}; before that it started: {quoted}", limit, first.quoted)
+        seen = msg("{limits}; before that it started: {quoted}", limit, first.command)
         fix = msg("end deploy.sh with the server's command")
         yield fail(expected=_EXPECTED, seen=seen, fix=fix, where=first.where)
     yield from map(note, _remarks(plan.observed))
@@ -91,9 +91,9 @@ def _never(plan: LaunchPlan) -> Finding:
         fix = msg("{fix}; or {settled_later}", cause.fix, SETTLED_LATER) if cause.fix else SETTLED_LATER
         return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=where)
     if cause.told:
+        status = run.exit_status
         ended = msg(
-            "it ended with status {exit_status} because something is missing: see the plan/no-… checks",
-            run.exit_status,
+            "it ended with status {exit_status} because something is missing: see the plan/no-… checks", status
         )
     seen, said_last = msg("run under {shell}, {seen}", run.shell, ended), without_secrets(run.stderr)[-2000:]
     evidence = {"exit_status": run.exit_status, "ended_by": run.ended_by.value, "stderr": said_last}

@@ -15,6 +15,7 @@ from healthcheck.sandbox.job import EndedBy, Job, Limits, Recording, RecordKind
 from healthcheck.sandbox.protocol import TIME_LIMIT
 from healthcheck.stages.plan.dry_run.stubbed_machine import ENTRY
 from healthcheck.stages.plan.records import (
+    SETTINGS,
     Api,
     LaunchPlan,
     Observations,
@@ -36,7 +37,6 @@ from healthcheck.text.messages import msg
 
 AWKWARD_NAME = "模型 权重 v1.5"
 """A name with spaces and non-ASCII characters, which authors rarely test."""
-SETTINGS = "adapter.toml"
 PATIENCE_S = 600.0
 """How long vLLM waits for its engine (VLLM_ENGINE_READY_TIMEOUT_S): long enough for a script, too."""
 _TOO_EARLY = re.compile(r"^tail: cannot open ", re.MULTILINE)

@@ -81,7 +81,8 @@ class Ending:
 
 def ending(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending:
     """The ending of the first cause that applies; `said` are the complaints of the run."""
-    return next(found for cause in _CAUSES if (found := cause(plan, said)))
+    found = filter(None, (cause(plan, said) for cause in _CAUSES))
+    return next(found, Ending(msg("make deploy.sh end with: {launch}", contract.LAUNCH)))
 
 
 def _sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
@@ -125,16 +126,12 @@ def _vllm_command(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | Non
     refused_word = _INVALID_CHOICE.search(plan.run.stderr)
     if called is None or not (refused_word or (word and not said and not plan.run.exit_status)):
         return None
+    launch = contract.LAUNCH
+    fix = msg("write serve after vllm: {launch}", launch)
     if not refused_word:
-        fix = msg(
-            "write vllm serve in place of vllm {word}, which starts no server: {launch}", word, contract.LAUNCH
-        )
+        fix = msg("write vllm serve in place of vllm {word}, which starts no server: {launch}", word, launch)
     elif _COMMAND_WORD.fullmatch(word):
-        fix = msg(
-            "write vllm serve in place of vllm {word}, which vLLM does not know: {launch}", word, contract.LAUNCH
-        )
-    else:
-        fix = msg("write serve after vllm: {launch}", contract.LAUNCH)
+        fix = msg("write vllm serve in place of vllm {word}, which vLLM does not know: {launch}", word, launch)
     return Ending(fix, called.where)
 
 
@@ -214,9 +211,9 @@ def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if not words or not plan.run.exit_status or (stop.line and not tests):
         return None
     number = stop.line or deploy_sh.find_line(plan.script, [words[-1], contract.MODEL_PATH_VARIABLE])
+    was = plan.model_path
     fix = msg(
-        "correct the test that refuses MODEL_PATH: it was set to {model_path}, the folder of the weights",
-        plan.model_path,
+        "correct the test that refuses MODEL_PATH: it was set to {model_path}, the folder of the weights", was
     )
     return Ending(fix, deploy_sh.place(number))
 
@@ -228,20 +225,16 @@ def _other_devices(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | No
         return None
     if not (_OF_DEVICES.search(words[-1]) if words else trace.stopped_for_devices(plan)):
         return None
-    return Ending(
-        fix=msg("accept the NPUs that are there: their number and kind at the service are not documented"),
-        open_because=_OTHER_MACHINE,
-    )
+    fix = msg("accept the NPUs that are there: their number and kind at the service are not documented")
+    return Ending(fix, open_because=_OTHER_MACHINE)
 
 
 def _read_only(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     words = last_lines(plan.run)
     if not words or not refused_weights(plan, words[-1]):
         return None
-    return Ending(
-        fix=msg("change a copy: cp the file to a folder of your own"),
-        open_because=msg("whether the service lets anything be written below MODEL_PATH is unknown"),
-    )
+    unknown = msg("whether the service lets anything be written below MODEL_PATH is unknown")
+    return Ending(msg("change a copy: cp the file to a folder of your own"), open_because=unknown)
 
 
 def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -255,10 +248,6 @@ def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     step = said if words else msg("find the command that fails ({shown} shows them)", shown)
     where = deploy_sh.place(trace.stop(plan).line)
     return Ending(fix=msg("{step}, so that the script reaches: {launch}", step, contract.LAUNCH), where=where)
-
-
-def _no_server(_: LaunchPlan, __: tuple[Complaint, ...]) -> Ending | None:
-    return Ending(msg("make deploy.sh end with: {launch}", contract.LAUNCH))
 
 
 _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...] = (
@@ -277,5 +266,4 @@ _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...
     _model_path,
     _other_devices,
     _own_words,
-    _no_server,
 )

@@ -83,6 +83,13 @@ def parse(argv: Sequence[str], grammar: Grammar) -> CommandLine:
     return CommandLine(options=options, lists=lists, spelled=spelled, positional=tuple(positional))
 
 
+def tokens(text: str) -> int | None:
+    """Parse a number of tokens as vLLM does: 32768, 32k (thousands), 32K (times 1024)."""
+    found = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)([kKmMgG]?)", text)
+    factor = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
+    return int(float(found[1]) * factor[found[2]]) or None if found else None
+
+
 def opposite(name: str) -> str:
     """The name of the switch that reverses this one; the last of the two counts."""
     return name.removeprefix("no-") if name.startswith("no-") else f"no-{name}"
@@ -134,9 +141,9 @@ def vllm_grammar() -> Grammar:
         switches=switches,
         many=many,
         valued=frozenset(name for name, _ in names) - switches - many,
-        short={flag: _long_name(option) for flag, option in named if not flag.startswith("--")},
+        short={
+            flag: next(name for name in option["flags"] if name.startswith("--"))[2:]
+            for flag, option in named
+            if not flag.startswith("--")
+        },
     )
-
-
-def _long_name(option: Mapping[str, Any]) -> str:
-    return str(next(flag for flag in option["flags"] if flag.startswith("--"))[2:])

@@ -206,12 +206,9 @@ class _Splitter:
     def _values(self, nargs: str | None) -> tuple[str, ...]:
         limit = len(self.argv) if nargs == "+" else self._at + 1
         start = self._at
-        while self._at < min(limit, len(self.argv)) and self._next_is_value():
+        while self._at < min(limit, len(self.argv)) and self._is_value(self.argv[self._at]):
             self._at += 1
         return self.argv[start : self._at]
-
-    def _next_is_value(self) -> bool:
-        return self._at < len(self.argv) and self.argv[self._at] != "--" and self._is_value(self.argv[self._at])
 
     def _is_value(self, word: str) -> bool:
         """Whether argparse takes a word for a value: without leading dash, a negative number, or with a blank."""

@@ -76,9 +76,8 @@ def judge_flags(server: ServerCommand, stack: str) -> Findings:
     newer = sorted(set().union(*elsewhere.values()) - {problem.at for problem in problems})
     for at in newer[:MAX_FINDINGS]:
         refusing = spans([version for version, refused in elsewhere.items() if at in refused], versions())
-        yield note(
-            msg("{argv} is an argument that vLLM {refusing} refuses", argv[at], refusing), where=server.where
-        )
+        seen = msg("{argv} is an argument that vLLM {refusing} refuses", argv[at], refusing)
+        yield note(seen, where=server.where)
 
 
 def _read(argv: tuple[str, ...], release: Catalogue) -> tuple[Parsed, list[Problem]]:

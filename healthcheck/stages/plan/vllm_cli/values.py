@@ -136,10 +136,7 @@ def _number(option: Option, value: str) -> Reason | None:
     named = reduce(lambda low, high: msg("{low} and {high}", low, high), (says(limit) for _, says, limit in bounds))
     bound = next((limit for holds, _, limit in bounds if holds in {operator.ge, operator.le}), bounds[0][2])
     share = 0.9 if option.name == "--gpu-memory-utilization" else bound
-    return (
-        msg("{name} {limits}", option.name, named),
-        msg("write {name} {share:g}", option.name, share),
-    )
+    return msg("{name} {limits}", option.name, named), msg("write {name} {share:g}", option.name, share)
 
 
 def _value_of(kind: Kind, value: str) -> float | None:
