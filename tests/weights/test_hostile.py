@@ -150,7 +150,7 @@ def test_hard_links_and_links_count_once_and_git_not_at_all(tmp_path: Path) -> N
     (folder / ".git" / "lfs" / "object").write_bytes(b"x" * 10_000)
     weights = survey(folder)
     names = {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
-    assert weights.total_bytes == sum((folder / name).stat().st_size for name in names)
+    assert weights.whole.total_bytes == sum((folder / name).stat().st_size for name in names)
     assert weights.folder.git_bytes == 10_000
 
 

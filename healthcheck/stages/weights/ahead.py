@@ -49,9 +49,8 @@ def download(model: str, folder: Path) -> None:
         with contextlib.redirect_stdout(io.StringIO()):
             fetch(model, local_dir=str(folder), allow_patterns=[CONFIG, *BESIDE])
     except Exception as error:  # each client has its own exceptions
-        raise Blocked(
-            msg("the configuration of {model} cannot be downloaded: {split}", model, " ".join(str(error).split()))
-        ) from error
+        why = msg("the configuration of {model} cannot be downloaded: {split}", model, " ".join(str(error).split()))
+        raise Blocked(why) from error
     if not (folder / CONFIG).is_file():
         raise Blocked(msg("{model} has no {config} at its hub", model, CONFIG))
 

@@ -72,9 +72,8 @@ def parse(data: bytes) -> JsonValue:
     try:
         return cast("JsonValue", json.loads(data.decode("utf-8")))
     except UnicodeDecodeError as error:
-        raise DocumentError(
-            msg("is not UTF-8 at byte {start} ({data})", error.start, repr(data[error.start : error.start + 4]))
-        ) from error
+        why = msg("is not UTF-8 at byte {start} ({data})", error.start, repr(data[error.start : error.start + 4]))
+        raise DocumentError(why) from error
     except json.JSONDecodeError as error:
         around = shown(error.doc[max(0, error.pos - 20) : error.pos + 20])
         where = msg("line {line}, column {column}", error.lineno, error.colno)

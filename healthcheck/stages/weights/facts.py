@@ -95,10 +95,6 @@ class Weights:
         return self.folder.entries
 
     @property
-    def total_bytes(self) -> int:
-        return self.whole.total_bytes
-
-    @property
     def text_config(self) -> JsonObject:
         """The part of config.json for the language model, which is nested in a multimodal model's."""
         config = self.config.value
@@ -185,11 +181,8 @@ def _header(folder: Folder, entry: Entry) -> safetensors.Header:
     prefix = folder.read_range(entry, 0, 64)
     length = safetensors.header_length(prefix, entry.size_bytes)
     if length > safetensors.MAX_READ_BYTES:
-        why = msg(
-            "has a header of {length:,} bytes, of which at most {max_read_bytes:,} are read here",
-            length,
-            safetensors.MAX_READ_BYTES,
-        )
+        said = (length, safetensors.MAX_READ_BYTES)
+        why = msg("has a header of {length:,} bytes, of which at most {max_read_bytes:,} are read here", *said)
         raise safetensors.TooLongError(why)
     data = folder.read_range(entry, safetensors.LENGTH_BYTES, length)
     return safetensors.parse_header(data, entry.size_bytes)

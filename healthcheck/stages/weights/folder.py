@@ -29,14 +29,12 @@ class Entry:
         name: path relative to the folder, with slashes.
         size_bytes: size of the file or of a link's target; 0 if it cannot be read.
         identity: device and inode, shared by hard links and links to one blob.
-        link: the target as written in the link, "" if the entry is not a link.
         problem: why the entry cannot be used as a file, "" if it can.
     """
 
     name: str
     size_bytes: int = 0
     identity: tuple[int, int] = (0, 0)
-    link: str = ""
     problem: str = ""
 
     @property
@@ -137,9 +135,8 @@ def list_folder(path: Path) -> Folder:
         os.scandir(root).close()
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(
-            msg("cannot read the weights folder {path}: {reason}", shown(str(path)), reason)
-        ) from error
+        why = msg("cannot read the weights folder {path}: {reason}", shown(str(path)), reason)
+        raise UsageError(why) from error
     return _Listing(root).run()
 
 
@@ -194,35 +191,26 @@ class _Listing:
             self.sizes[entry.identity] = entry.size_bytes
 
     def _entry(self, name: str, item: os.DirEntry[str]) -> Entry:
-        link = ""
         try:
-            if item.is_symlink():
-                link = os.readlink(item.path)
-                problem = self._link_problem(item.path, link)
-                if problem:
-                    return Entry(name=name, link=link, problem=problem)
+            problem = self._link_problem(item.path) if item.is_symlink() else ""
+            if problem:
+                return Entry(name=name, problem=problem)
             found = os.stat(item.path)
         except OSError as error:
-            return Entry(name=name, link=link, problem=msg("cannot be read: {strerror}", error.strerror))
+            return Entry(name=name, problem=msg("cannot be read: {strerror}", error.strerror))
         if not stat.S_ISREG(found.st_mode):
-            return Entry(name=name, link=link, problem=_what(found.st_mode))
-        readable = os.access(item.path, os.R_OK)
-        return Entry(
-            name=name,
-            size_bytes=found.st_size,
-            identity=(found.st_dev, found.st_ino),
-            link=link,
-            problem="" if readable else msg("cannot be read: {strerror}", "Permission denied"),
-        )
+            return Entry(name=name, problem=_what(found.st_mode))
+        problem = "" if os.access(item.path, os.R_OK) else msg("cannot be read: {strerror}", "Permission denied")
+        return Entry(name=name, size_bytes=found.st_size, identity=(found.st_dev, found.st_ino), problem=problem)
 
-    def _link_problem(self, path: str, link: str) -> str:
-        target = os.path.realpath(path)
+    def _link_problem(self, path: str) -> str:
+        link, target = shown(os.readlink(path)), os.path.realpath(path)
         if not any(target == root or target.startswith(root + os.sep) for root in self.allowed):
-            return msg("is a link out of the weights folder, to {link}, and is not followed", shown(link))
+            return msg("is a link out of the weights folder, to {link}, and is not followed", link)
         try:
             os.stat(path)
         except OSError as error:
-            return msg("is a link to {link}, which leads nowhere ({strerror})", shown(link), error.strerror)
+            return msg("is a link to {link}, which leads nowhere ({strerror})", link, error.strerror)
         return ""
 
 

@@ -21,19 +21,14 @@ def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
         return
     flag = (facts.option("quantization") or "").lower()
     if flag == MODELSLIM and load.quantization != MODELSLIM:
-        yield fail(
-            expected=msg("quant_model_description.json, as ModelSlim writes it, for --quantization ascend"),
-            seen=msg("{quantization_source}", load.quantization_source or msg("weights without quantization")),
-            fix=msg("leave --quantization out, or submit ModelSlim weights"),
-        )
+        wanted = msg("quant_model_description.json, as ModelSlim writes it, for --quantization ascend")
+        seen = msg("{quantization_source}", load.quantization_source or msg("weights without quantization"))
+        yield fail(expected=wanted, seen=seen, fix=msg("leave --quantization out, or submit ModelSlim weights"))
     elif flag and load.quantization and flag != load.quantization and not _converts(flag, load.quantization):
         # Source: ModelConfig._verify_quantization compares the option with quantization_config of config.json.
         report = fail if load.quantization_source.startswith("quantization_config") else warn
-        expected = msg(
-            "--quantization {quantization}, or none: it is read from {quantization_source}",
-            load.quantization,
-            load.quantization_source,
-        )
+        said = (load.quantization, load.quantization_source)
+        expected = msg("--quantization {quantization}, or none: it is read from {quantization_source}", *said)
         yield report(expected=expected, seen=f"--quantization {shown(flag)}", fix=msg("leave --quantization out"))
     elif flag and flag != MODELSLIM and not load.quantization:
         yield _nothing_to_load(facts, flag)
@@ -62,11 +57,8 @@ def _nothing_to_load(facts: WeightsFacts, flag: str) -> Finding:
     else:
         seen += msg(": there is no description of the numbers that it could read")
         report = warn if flag == "mxfp8" else fail
-    expected = msg(
-        "no --quantization, or weights of a method of {label}: {quantizations}",
-        row.label(),
-        ", ".join(row.quantizations),
-    )
+    said = (row.label(), ", ".join(row.quantizations))
+    expected = msg("no --quantization, or weights of a method of {label}: {quantizations}", *said)
     fix = msg("leave --quantization out, or submit ModelSlim weights")
     return report(expected=expected, seen=seen, fix=fix, where=facts.place)
 
@@ -85,17 +77,11 @@ def _not_loaded(facts: WeightsFacts, load: Load) -> Finding:
     row = facts.row
     takers = [each.vllm_ascend for each in schemes.registries() if load.quantization in each.methods]
     later = msg("; {takers} is the first that does", takers[-1]) if takers else ""
-    return _severity(facts)(
-        expected=msg("a method that {label} loads: {quantizations}", row.label(), ", ".join(row.quantizations)),
-        seen=msg(
-            "{quantization} ({quantization_source}){later}",
-            shown(load.quantization),
-            load.quantization_source,
-            later,
-        ),
-        fix=msg("submit the weights unquantized, or quantize them with ModelSlim (W8A8)"),
-        where="config.json",
-    )
+    expected = msg("a method that {label} loads: {quantizations}", row.label(), ", ".join(row.quantizations))
+    method, source = shown(load.quantization), load.quantization_source
+    seen = msg("{quantization} ({quantization_source}){later}", method, source, later)
+    fix = msg("submit the weights unquantized, or quantize them with ModelSlim (W8A8)")
+    return _severity(facts)(expected=expected, seen=seen, fix=fix, where="config.json")
 
 
 def _not_told(facts: WeightsFacts, load: Load) -> Findings:
@@ -105,18 +91,15 @@ def _not_told(facts: WeightsFacts, load: Load) -> Findings:
     """
     label = facts.row.label()
     if facts.row.detects_modelslim:
-        yield note(
-            msg(
-                "{quantization_source} is found by {label} itself; releases before 0.17.0rc1 need "
-                "--quantization ascend",
-                load.quantization_source,
-                label,
-            ),
-            where=facts.where,
+        said = (load.quantization_source, label)
+        seen = msg(
+            "{quantization_source} is found by {label} itself; releases before 0.17.0rc1 need "
+            "--quantization ascend",
+            *said,
         )
+        yield note(seen, where=facts.where)
     elif not facts.weights.quantization_config:
-        yield At(facts.where).fail(
-            expected=msg("--quantization ascend: {label} does not recognise ModelSlim weights by itself", label),
-            seen=msg("{quantization_source}, and no --quantization", load.quantization_source),
-            fix=msg("add to the command: --quantization ascend"),
-        )
+        expected = msg("--quantization ascend: {label} does not recognise ModelSlim weights by itself", label)
+        seen = msg("{quantization_source}, and no --quantization", load.quantization_source)
+        fix = msg("add to the command: --quantization ascend")
+        yield At(facts.where).fail(expected=expected, seen=seen, fix=fix)

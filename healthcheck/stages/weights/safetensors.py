@@ -88,20 +88,14 @@ def header_length(prefix: bytes, file_bytes: int) -> int:
         raise CutOffError(why)
     length = int.from_bytes(prefix[:LENGTH_BYTES], "little")
     if length > MAX_HEADER_BYTES:
-        raise FormatError(
-            msg(
-                "claims a header of {length:,} bytes; the format allows {max_header_bytes:,}{looks}",
-                length,
-                MAX_HEADER_BYTES,
-                _looks_like(prefix),
-            )
-        )
+        said = (length, MAX_HEADER_BYTES, _looks_like(prefix))
+        why = msg("claims a header of {length:,} bytes; the format allows {max_header_bytes:,}{looks}", *said)
+        raise FormatError(why)
     if length < 2:
         raise FormatError(msg("claims a header of {length} bytes, too short for any JSON", length))
     if length > file_bytes - LENGTH_BYTES:
-        raise CutOffError(
-            msg("is cut off: its header has {length:,} bytes, the whole file {file_bytes:,}", length, file_bytes)
-        )
+        why = msg("is cut off: its header has {length:,} bytes, the whole file {file_bytes:,}", length, file_bytes)
+        raise CutOffError(why)
     return length
 
 
@@ -120,9 +114,8 @@ def parse_header(data: bytes, file_bytes: int | None = None) -> Header:
     position = _fill(tensors, faults)
     whole = LENGTH_BYTES + len(data) + position
     if file_bytes is not None and file_bytes < whole:
-        faults.append(
-            msg("is cut off: its tensors end at byte {whole:,}, the file has {file_bytes:,}", whole, file_bytes)
-        )
+        seen = msg("is cut off: its tensors end at byte {whole:,}, the file has {file_bytes:,}", whole, file_bytes)
+        faults.append(seen)
     elif file_bytes is not None and file_bytes > whole:
         faults.append(
             msg("has {file_bytes:,} bytes after its last tensor, which no tensor describes", file_bytes - whole)
@@ -181,13 +174,8 @@ def _tensor(name: str, described: object) -> Tensor:
     if bits % 8 or bits // 8 != tensor.end - tensor.start:
         size = f"{bits / 8:,.1f}" if bits % 8 else f"{bits // 8:,}"
         shape_text = "×".join(map(str, dimensions)) or "scalar"
-        why = msg(
-            "{dtype} {shape_text} takes {size} bytes, its range has {end:,}",
-            dtype,
-            shape_text,
-            size,
-            tensor.end - tensor.start,
-        )
+        said = (dtype, shape_text, size, tensor.end - tensor.start)
+        why = msg("{dtype} {shape_text} takes {size} bytes, its range has {end:,}", *said)
         raise FormatError(why)
     return tensor
 
@@ -215,9 +203,8 @@ def _fill(tensors: list[Tensor], faults: list[str]) -> int:
     position = 0
     for tensor in tensors:
         if tensor.start < position and tensor.end > tensor.start:
-            faults.append(
-                msg("has tensors that overlap: {name} starts inside the one before it", _named(tensor.name))
-            )
+            seen = msg("has tensors that overlap: {name} starts inside the one before it", _named(tensor.name))
+            faults.append(seen)
         elif tensor.start > position:
             faults.append(
                 msg("has a hole of {start:,} bytes before {name}", tensor.start - position, _named(tensor.name))

@@ -125,9 +125,8 @@ def _from_json(folder: Folder) -> Template | None:
     if not document.present:
         return None
     text = text_of(document.value.get("chat_template"))
-    return Template(
-        source=JSON_FILE, text=text, error=document.error or ("" if text else msg('has no "chat_template" text'))
-    )
+    error = document.error or ("" if text else msg('has no "chat_template" text'))
+    return Template(source=JSON_FILE, text=text, error=error)
 
 
 def _from_config(config: JsonObject) -> list[Template]:
@@ -136,18 +135,14 @@ def _from_config(config: JsonObject) -> list[Template]:
     if value is None:
         return []
     if isinstance(value, str):
-        return [
-            Template(source=source, text=value, error="" if value.strip() else msg("has an empty chat_template"))
-        ]
+        error = "" if value.strip() else msg("has an empty chat_template")
+        return [Template(source=source, text=value, error=error)]
     named = _named(value)
     if "default" in named:
         return [Template(source=msg("{source}, template default", source), text=named["default"])]
     names = ", ".join(sorted(named)) or "none"
-    return [
-        Template(
-            source=source, error=msg('has a list of chat templates and none is named "default" ({names})', names)
-        )
-    ]
+    lacks = msg('has a list of chat templates and none is named "default" ({names})', names)
+    return [Template(source=source, error=lacks)]
 
 
 def _named(value: JsonValue) -> dict[str, str]:

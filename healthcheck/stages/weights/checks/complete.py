@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from healthcheck.core.check import At, Findings, fail, note, unsettled, warn
 from healthcheck.core.records import Finding
+from healthcheck.stages.weights import words
 from healthcheck.stages.weights.documents import Document, child
 from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
 from healthcheck.stages.weights.folder import Entry, shown
@@ -84,21 +85,14 @@ def _pointers(weights: Weights) -> Iterator[Finding]:
     sizes = weights.pointers
     needed = [e.name for e in weights.files if e.name in sizes and _needed(e)]
     if needed:
-        whole = sum(size or 0 for size in sizes.values())
-        seen = msg(
-            "{sizes} Git LFS pointers in their place ({gigabytes} are missing): {needed}",
-            len(sizes),
-            gigabytes(whole),
-            some(needed),
-        )
+        said = (len(sizes), gigabytes(sum(size or 0 for size in sizes.values())), some(needed))
+        seen = msg("{sizes} Git LFS pointers in their place ({gigabytes} are missing): {needed}", *said)
         fix = msg("git lfs install && git lfs pull in the weights repository, or download them with its own client")
         yield At(shown(needed[0])).fail(expected=msg("the files themselves"), seen=seen, fix=fix)
     elif sizes:
-        yield warn(
-            expected=msg("the files themselves"),
-            seen=msg("Git LFS pointers in place of {sizes}", some(list(sizes))),
-            fix=msg("git lfs pull, or delete what the model does not need"),
-        )
+        spare = msg("Git LFS pointers in place of {sizes}", some(list(sizes)))
+        pull = msg("git lfs pull, or delete what the model does not need")
+        yield warn(expected=msg("the files themselves"), seen=spare, fix=pull)
 
 
 def _unusable(weights: Weights) -> Iterator[Finding]:
@@ -118,19 +112,12 @@ def _unusable(weights: Weights) -> Iterator[Finding]:
 
 
 def _empty(weights: Weights) -> Iterator[Finding]:
-    empty = [
-        entry.name
-        for entry in weights.files
-        if not entry.size_bytes
-        and not entry.problem
-        and not is_partial(entry.name)
-        and _needed(entry)
-        and not entry.name.lower().endswith(MAY_BE_EMPTY)
-    ]
+    bare = [entry for entry in weights.files if not entry.size_bytes and not entry.problem and _needed(entry)]
+    names = (entry.name for entry in bare if not is_partial(entry.name))
+    empty = [name for name in names if not name.lower().endswith(MAY_BE_EMPTY)]
     if empty:
-        yield At(shown(empty[0])).fail(
-            expected=msg("files with content"), seen=msg("0 bytes: {empty}", some(empty)), fix=AGAIN
-        )
+        seen = msg("0 bytes: {empty}", some(empty))
+        yield At(shown(empty[0])).fail(expected=msg("files with content"), seen=seen, fix=AGAIN)
 
 
 def _cut_off(weights: Weights) -> Iterator[Finding]:
@@ -156,28 +143,19 @@ def _is_loaded(weights: Weights, name: str) -> bool:
 
 
 def _index(weights: Weights, index: Document) -> Iterator[Finding]:
-    weight_map = child(index.value, "weight_map")
+    weight_map, name = child(index.value, "weight_map"), shown(index.name)
     if index.error or not weight_map:
-        seen = index.error or msg("has no weight_map with entries")
         report = fail if index.name == MAIN_INDEX else warn
-        yield report(
-            expected=msg('an index: {"weight_map": {tensor: file}}'),
-            seen=msg("{name} {seen}", shown(index.name), seen),
-            fix=msg("take it from the model's original repository again"),
-            where=shown(index.name),
-        )
+        expected = msg('an index: {"weight_map": {tensor: file}}')
+        seen = msg("{name} {seen}", name, index.error or msg("has no weight_map with entries"))
+        yield report(expected=expected, seen=seen, fix=words.AGAIN, where=name)
         return
-    strange = [name for name in weight_map.values() if not _is_inside(name)]
-    if strange:
-        yield At(shown(index.name)).fail(
-            expected=msg("names of files in the weights folder"),
-            seen=msg(
-                "{name} names {strange}, which leads out of it or is not a name",
-                shown(index.name),
-                repr(shown(str(strange[0]))),
-            ),
-            fix=msg("take the index from the model's original repository again"),
-        )
+    strange = next((file for file in weight_map.values() if not _is_inside(file)), None)
+    if strange is not None:
+        said = repr(shown(str(strange)))
+        seen = msg("{name} names {strange}, which leads out of it or is not a name", name, said)
+        fix = msg("take the index from the model's original repository again")
+        yield At(name).fail(expected=msg("names of files in the weights folder"), seen=seen, fix=fix)
         return
     named = sorted({str(name) for name in weight_map.values()})
     missing = [name for name in named if not weights.folder.has(name)]
@@ -195,18 +173,14 @@ def _is_inside(name: object) -> bool:
 
 
 def _missing(weights: Weights, index: Document, named: list[str], missing: list[str]) -> Finding:
-    remains = [e.name for e in weights.files if is_partial(e.name)]
+    remains, name = [e.name for e in weights.files if is_partial(e.name)], shown(index.name)
     also = msg("; remains of a download: {remains}", some(remains, 3)) if remains else ""
     seen = msg("{missing} of {named} are missing: {missing2}{also}", len(missing), len(named), some(missing), also)
     spare = index.name != MAIN_INDEX and missing == named
     if spare and of_format(weights.files, Format.SAFETENSORS):
-        return note(
-            msg(
-                "{name} names files that are not there; the engine loads the safetensors instead", shown(index.name)
-            )
-        )
-    expected = msg("the {named} files that {name} names", len(named), shown(index.name))
-    return At(shown(index.name)).fail(expected=expected, seen=seen, fix=msg("download the missing files"))
+        return note(msg("{name} names files that are not there; the engine loads the safetensors instead", name))
+    expected = msg("the {named} files that {name} names", len(named), name)
+    return At(name).fail(expected=expected, seen=seen, fix=msg("download the missing files"))
 
 
 def _tensors(weights: Weights, index: Document, weight_map: dict[str, str]) -> Iterator[Finding]:
@@ -214,17 +188,12 @@ def _tensors(weights: Weights, index: Document, weight_map: dict[str, str]) -> I
     held = {file: {tensor.name for tensor in tensors} for file, tensors in shards.items()}
     absent = [name for name, file in weight_map.items() if file in held and name not in held[file]]
     if absent:
-        name = absent[0]
-        yield At(shown(index.name)).fail(
-            expected=msg("each tensor in the file that {name} names for it", shown(index.name)),
-            seen=msg(
-                "{absent} are not there, {name} not in {weight_map} for one",
-                len(absent),
-                repr(shown(name, 80)),
-                shown(weight_map[name]),
-            ),
-            fix=msg("index and shards are of different downloads: download all of them again"),
-        )
+        first, name = absent[0], shown(index.name)
+        expected = msg("each tensor in the file that {name} names for it", name)
+        said = (len(absent), repr(shown(first, 80)), shown(weight_map[first]))
+        seen = msg("{absent} are not there, {name} not in {weight_map} for one", *said)
+        fix = msg("index and shards are of different downloads: download all of them again")
+        yield At(name).fail(expected=expected, seen=seen, fix=fix)
 
 
 def _beside(weights: Weights, named: set[str]) -> Iterator[Finding]:
@@ -243,19 +212,15 @@ def _beside(weights: Weights, named: set[str]) -> Iterator[Finding]:
 def _numbered(weights: Weights) -> Iterator[Finding]:
     """Gaps in numbered shards that no index names."""
     indexed = {str(name) for index in weights.indices for name in child(index.value, "weight_map").values()}
-    names = [
-        entry.name
-        for entry in of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF)
-        if not entry.problem and entry.name not in indexed
-    ]
+    numbered = of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF)
+    names = [entry.name for entry in numbered if not entry.problem and entry.name not in indexed]
     main = any(index.name == MAIN_INDEX for index in weights.indices)
     for pattern, missing in missing_numbers(names).items():
         if main and pattern.endswith(".safetensors"):
             continue
         seen = msg("{missing} are missing: {missing2}", len(missing), some(missing))
-        yield fail(
-            expected=msg("all of {pattern}", shown(pattern)), seen=seen, fix=msg("download the missing files")
-        )
+        fix = msg("download the missing files")
+        yield fail(expected=msg("all of {pattern}", shown(pattern)), seen=seen, fix=fix)
 
 
 def _remains(weights: Weights) -> Iterator[Finding]:
@@ -263,14 +228,11 @@ def _remains(weights: Weights) -> Iterator[Finding]:
     names = [entry.name for entry in remains if entry.name.lower().endswith(".aria2")]
     running = [name for name in names if weights.folder.has(unfinished_target(name))]
     if running:
-        yield At(shown(running[0])).fail(
-            expected=msg("finished downloads"),
-            seen=msg(
-                "{running}: aria2 has not finished the file of that name, though it may have its full size",
-                some(running),
-            ),
-            fix=msg("run aria2c again until the .aria2 file is gone"),
+        said, fix = some(running), msg("run aria2c again until the .aria2 file is gone")
+        seen = msg(
+            "{running}: aria2 has not finished the file of that name, though it may have its full size", said
         )
+        yield At(shown(running[0])).fail(expected=msg("finished downloads"), seen=seen, fix=fix)
     others = [entry for entry in remains if entry.name not in running]
     if others:
         size = gigabytes(sum(entry.size_bytes for entry in others))

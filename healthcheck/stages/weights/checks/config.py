@@ -82,11 +82,9 @@ def config(facts: WeightsFacts) -> Findings:
 
 def _numbers(facts: WeightsFacts) -> Findings:
     for key, expected, seen in itertools.islice(wrong(facts.weights.config.value), 5):
-        yield At("config.json").fail(
-            expected=msg("{key}: {expected}", key, expected),
-            seen=msg("config.json: {key} is {seen}", key, seen),
-            fix=msg("write it as the original model's config.json has it"),
-        )
+        wanted, found = msg("{key}: {expected}", key, expected), msg("config.json: {key} is {seen}", key, seen)
+        fix = msg("write it as the original model's config.json has it")
+        yield At("config.json").fail(expected=wanted, seen=found, fix=fix)
 
 
 def _without_config(facts: WeightsFacts) -> Findings:
@@ -99,11 +97,9 @@ def _without_config(facts: WeightsFacts) -> Findings:
     elif formats == {Format.GGUF} and (facts.engine == "llama.cpp" or not facts.engine):
         raise NotApplicable(msg("a GGUF file carries its own configuration"))
     elif formats == {Format.GGUF}:
-        yield fail(
-            expected=msg("config.json, as vLLM needs it for a folder of weights"),
-            seen=msg("GGUF files alone; vllm-ascend supports no GGUF"),
-            fix=msg("submit the safetensors weights, or serve the file with llama.cpp (llama-server -m <file>)"),
-        )
+        expected = msg("config.json, as vLLM needs it for a folder of weights")
+        fix = msg("submit the safetensors weights, or serve the file with llama.cpp (llama-server -m <file>)")
+        yield fail(expected=expected, seen=msg("GGUF files alone; vllm-ascend supports no GGUF"), fix=fix)
     else:
         fix = msg("copy config.json of the original model into the weights folder")
         yield fail(expected=msg("config.json in {path}", weights.folder.path), seen=msg("there is none"), fix=fix)
@@ -114,16 +110,12 @@ def _architectures(facts: WeightsFacts) -> Findings:
     declared = value.get("architectures")
     architectures = words(declared)
     if not architectures:
-        seen = (
-            msg("architectures is {declared}", shown(repr(declared)))
-            if "architectures" in value
-            else msg("there is no such key")
-        )
-        yield At("config.json").fail(
-            expected=msg('"architectures": ["<class name>"], for example ["Qwen3ForCausalLM"]'),
-            seen=msg("config.json: {seen}; model_type {model_type}", seen, repr(text_of(value.get("model_type")))),
-            fix=msg('add "architectures" to config.json as the original model has it'),
-        )
+        named = "architectures" in value
+        said = msg("architectures is {declared}", shown(repr(declared))) if named else msg("there is no such key")
+        expected = msg('"architectures": ["<class name>"], for example ["Qwen3ForCausalLM"]')
+        seen = msg("config.json: {seen}; model_type {model_type}", said, repr(text_of(value.get("model_type"))))
+        fix = msg('add "architectures" to config.json as the original model has it')
+        yield At("config.json").fail(expected=expected, seen=seen, fix=fix)
         return
     yield from _registered(facts, architectures)
     yield from _model_type(facts)
@@ -136,28 +128,22 @@ def _model_type(facts: WeightsFacts) -> Findings:
     if model_type in assumed.model_types or value.get("auto_map"):
         return
     known = [release.vllm for release in facts.releases() if model_type in release.model_types]
-    seen = msg("model_type {model_type}", repr(shown(model_type))) if model_type else msg("no model_type")
     also = msg("; only vLLM {spans} does", _spans(facts, known)) if known else ""
-    yield At("config.json").warn(
-        expected=msg(
-            "a model_type that transformers {transformers} or vLLM {vllm} knows", assumed.transformers, assumed.vllm
-        ),
-        seen=msg("config.json: {seen}, which none of them does{also}", seen, also)
-        if model_type
-        else f"config.json: {seen}",
-        fix=msg('write "model_type" as the original model has it: without a known one the engine does not start'),
-    )
+    versions = (assumed.transformers, assumed.vllm)
+    expected = msg("a model_type that transformers {transformers} or vLLM {vllm} knows", *versions)
+    seen: str = f"config.json: {msg('no model_type')}"
+    if model_type:
+        said = msg("model_type {model_type}", repr(shown(model_type)))
+        seen = msg("config.json: {seen}, which none of them does{also}", said, also)
+    fix = msg('write "model_type" as the original model has it: without a known one the engine does not start')
+    yield At("config.json").warn(expected=expected, seen=seen, fix=fix)
 
 
 def _registered(facts: WeightsFacts, architectures: tuple[str, ...]) -> Findings:
     releases = facts.releases()
     if facts.chosen_vllm and facts.chosen_vllm != releases[0].vllm:
-        seen = msg(
-            "vLLM {chosen_vllm} is not catalogued: judged by the registry of {vllm}",
-            facts.chosen_vllm,
-            releases[0].vllm,
-        )
-        yield note(seen)
+        chosen, by = facts.chosen_vllm, releases[0].vllm
+        yield note(msg("vLLM {chosen_vllm} is not catalogued: judged by the registry of {vllm}", chosen, by))
     knowing = [release for release in releases if any(release.groups_of(name) for name in architectures)]
     if knowing == list(releases):
         return
@@ -180,24 +166,22 @@ def _unknown(facts: WeightsFacts, named: str, architectures: tuple[str, ...], kn
         have = _spans(facts, [release.vllm for release in knowing])
         seen = msg("{named}, which of the catalogued releases only vLLM {have} knows", named, have)
         fix = msg("find out which vLLM the service has; with {vllm}, choose another model", assumed.vllm)
+    vllm = assumed.vllm
     if stacks.is_of_the_service(facts.row):
-        expected = msg("an architecture of vLLM {vllm}'s registry, the release of the service", assumed.vllm)
+        expected = msg("an architecture of vLLM {vllm}'s registry, the release of the service", vllm)
         return At("config.json").fail(expected=expected, seen=seen, fix=fix, rule=contract.RELEASE)
-    expected = msg(
-        "an architecture of vLLM {vllm}'s registry, the release that is assumed on the service", assumed.vllm
-    )
+    expected = msg("an architecture of vLLM {vllm}'s registry, the release that is assumed on the service", vllm)
     return At("config.json").warn(expected=expected, seen=seen, fix=fix)
 
 
 def _nowhere(facts: WeightsFacts, named: str, architectures: tuple[str, ...]) -> tuple[str, str]:
     """What is known about architectures that no release registers, and the repair."""
     assumed = facts.releases()[0]
+    has = assumed.transformers
     removed = next((name for name in architectures if name in assumed.removed), "")
     if removed:
-        seen = msg(
-            "vLLM served {removed} and dropped it", msg("{name} until {removed}", removed, assumed.removed[removed])
-        )
-        return seen, msg("choose a model that current vLLM serves")
+        until = msg("{name} until {removed}", removed, assumed.removed[removed])
+        return msg("vLLM served {removed} and dropped it", until), msg("choose a model that current vLLM serves")
     plugin = next((assumed.plugins[name] for name in architectures if name in assumed.plugins), "")
     if plugin:
         seen = msg("{named}, which only a plug-in serves ({plugin})", named, plugin)
@@ -207,16 +191,14 @@ def _nowhere(facts: WeightsFacts, named: str, architectures: tuple[str, ...]) ->
             "{named}, which transformers {transformers} has: vLLM would serve it through its slower "
             "Transformers backend, if the class allows it",
             named,
-            assumed.transformers,
+            has,
         )
         return seen, msg("try it with --model-impl transformers on the real stack before you submit")
     if facts.weights.config.value.get("auto_map"):
         fix = msg("vLLM serves it only if that code supports the Transformers backend: try it on the real stack")
         return msg("{named}, which only the code that comes with the weights defines (auto_map)", named), fix
     near = _near(architectures[0], assumed)
-    seen = msg(
-        "{named}, which neither that registry nor transformers {transformers} knows", named, assumed.transformers
-    )
+    seen = msg("{named}, which neither that registry nor transformers {transformers} knows", named, has)
     return seen, msg("did you mean {near}?", near) if near else msg("compare config.json with the original model's")
 
 

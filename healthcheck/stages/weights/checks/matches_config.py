@@ -65,13 +65,12 @@ def matches_config(facts: WeightsFacts) -> Findings:
     if embedding and vocabulary and plain and len(embedding.shape) == 2 and embedding.shape[1] == hidden:
         rows = embedding.shape[0]
         if rows != vocabulary:
-            yield At("config.json").fail(
-                expected=msg("an embedding of {vocabulary:,} tokens (vocab_size in config.json)", vocabulary),
-                seen=msg("{name} has {rows:,} rows", embedding.name, rows),
-                fix=msg(
-                    'set "vocab_size" to {rows} in config.json, as save_pretrained writes it after a change', rows
-                ),
+            expected = msg("an embedding of {vocabulary:,} tokens (vocab_size in config.json)", vocabulary)
+            seen = msg("{name} has {rows:,} rows", embedding.name, rows)
+            fix = msg(
+                'set "vocab_size" to {rows} in config.json, as save_pretrained writes it after a change', rows
             )
+            yield At("config.json").fail(expected=expected, seen=seen, fix=fix)
 
 
 def _layers(weights: Weights, names: set[str]) -> Iterator[Finding]:
@@ -79,10 +78,8 @@ def _layers(weights: Weights, names: set[str]) -> Iterator[Finding]:
     found = {int(match[1]) for name in names if (match := _LAYER.match(name))}
     missing = [number for number in range(min(count or 0, 10_000)) if number not in found]
     if missing:
-        yield At("config.json").fail(
-            expected=msg("tensors of {count} layers (num_hidden_layers in config.json)", count),
-            seen=plural(
-                "none of layer {layers}", "none of layers {layers}", len(missing), some(list(map(str, missing)))
-            ),
-            fix=msg("take config.json and all weights from the same checkpoint"),
-        )
+        expected = msg("tensors of {count} layers (num_hidden_layers in config.json)", count)
+        listed = some(list(map(str, missing)))
+        seen = plural("none of layer {layers}", "none of layers {layers}", len(missing), listed)
+        fix = msg("take config.json and all weights from the same checkpoint")
+        yield At("config.json").fail(expected=expected, seen=seen, fix=fix)

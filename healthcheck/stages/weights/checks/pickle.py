@@ -46,28 +46,20 @@ def pickle(facts: WeightsFacts) -> Findings:
     size = gigabytes(sum(pickled.entry.size_bytes for pickled in pickles))
     for pickled in pickles:
         if pickled.dangerous:
-            seen = msg(
-                "{name} calls {dangerous} when it is loaded",
-                shown(pickled.entry.name),
-                ", ".join(pickled.dangerous[:3]),
-            )
+            name = shown(pickled.entry.name)
+            seen = msg("{name} calls {dangerous} when it is loaded", name, ", ".join(pickled.dangerous[:3]))
             fix = msg("do not load this file; take the weights from a source that you trust, as safetensors")
-            yield At(shown(pickled.entry.name)).fail(expected=msg("a pickle of tensors"), seen=seen, fix=fix)
+            yield At(name).fail(expected=msg("a pickle of tensors"), seen=seen, fix=fix)
+    said = some(names)
     if Format.SAFETENSORS in facts.weights.formats():
-        yield note(
-            msg(
-                "{names} ({size}) beside safetensors: not loaded, but counted; they can be deleted",
-                some(names),
-                size,
-            )
+        beside = msg(
+            "{names} ({size}) beside safetensors: not loaded, but counted; they can be deleted", said, size
         )
+        yield note(beside)
         return
-    calls = sorted(
-        {call for pickled in pickles for call in pickled.calls if not call.startswith(("torch.", "collections."))}
-    )
+    called = {call for pickled in pickles for call in pickled.calls}
+    calls = sorted(call for call in called if not call.startswith(("torch.", "collections.")))
     also = msg("; beyond tensors it names {calls}", some(calls, 3)) if calls else ""
-    yield At(shown(names[0])).warn(
-        expected="safetensors",
-        seen=msg("pickles only: {names} ({size}){also}", some(names), size, also),
-        fix=msg("write them again as safetensors: model.save_pretrained(folder)"),
-    )
+    seen = msg("pickles only: {names} ({size}){also}", said, size, also)
+    fix = msg("write them again as safetensors: model.save_pretrained(folder)")
+    yield At(shown(names[0])).warn(expected="safetensors", seen=seen, fix=fix)

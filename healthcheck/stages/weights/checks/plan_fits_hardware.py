@@ -10,7 +10,7 @@ from healthcheck.ascend import hardware
 from healthcheck.ascend.hardware import GIB, Family, Npu
 from healthcheck.contract import Rule
 from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unsettled, warn
-from healthcheck.core.records import Finding, JsonValue
+from healthcheck.core.records import Finding
 from healthcheck.stages.weights import memory
 from healthcheck.stages.weights.demand import Demand, longest_context, read_demand
 from healthcheck.stages.weights.facts import WeightsFacts, check
@@ -158,16 +158,9 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
             expected = msg("at most the devices that there are: {npus} (--npus)", facts.npus)
         else:
             say, expected = warn, msg("devices that the service has: how many and which ones is not documented")
-        yield say(
-            expected=expected,
-            where=facts.where,
-            seen=msg(
-                "ASCEND_RT_VISIBLE_DEVICES={listed}, so at least {ids} devices are needed",
-                shown(listed),
-                ids[-1] + 1,
-            ),
-            fix=unset,
-        )
+        needed = (shown(listed), ids[-1] + 1)
+        seen = msg("ASCEND_RT_VISIBLE_DEVICES={listed}, so at least {ids} devices are needed", *needed)
+        yield say(expected=expected, where=facts.where, seen=seen, fix=unset)
 
 
 def _kv_fits(shape: Shape, tensor: int) -> bool:
@@ -235,46 +228,30 @@ def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Findin
     layout, shape = demand.layout, demand.shape
     weights = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, layout)
     room = _room(demand, npu)
-    kind = f"{npu.label}{hardware.doubt(facts.npu or npu.name)}"
-    have = msg(
-        "{usable_bytes:.1f} GiB × {utilization:g} on a {kind}", npu.usable_bytes / GIB, demand.utilization, kind
-    )
-    evidence: dict[str, JsonValue] = {
-        "weights_bytes_per_device": weights,
-        "room_bytes": room,
-        "npu": npu.name,
-        "devices": layout.devices,
-    }
+    kind, usable = f"{npu.label}{hardware.doubt(facts.npu or npu.name)}", npu.usable_bytes / GIB
+    have = msg("{usable_bytes:.1f} GiB × {utilization:g} on a {kind}", usable, demand.utilization, kind)
     if room <= 0:
         expected = msg("weights that fit a device ({have})", have)
         seen = msg("{weights:.1f} GiB of weights on each of {devices} devices", weights / GIB, layout.devices)
-        return fail(expected=expected, seen=seen, fix=_spread(demand, npu, npus), evidence=evidence)
+        return fail(expected=expected, seen=seen, fix=_spread(demand, npu, npus))
     if shape is None or demand.context is None:
         return note(
-            msg("weights take {weights:.1f} GiB of {have}; the cache cannot be reckoned", weights / GIB, have),
-            evidence=evidence,
+            msg("weights take {weights:.1f} GiB of {have}; the cache cannot be reckoned", weights / GIB, have)
         )
     cache = memory.cache_per_sequence(shape, demand.context, layout)
-    evidence |= {"cache_bytes_per_sequence": cache, "context": demand.context}
     safe = memory.longest_sequence(shape, room - memory.OVERHEAD_BYTES, layout, demand.context)
+    said = (weights / GIB, demand.context, demand.context_source, cache / GIB, memory.OVERHEAD_BYTES / GIB, have)
     parts = msg(
         "weights {weights:.1f} GiB, cache of one sequence of {context:,} tokens ({context_source}) "
         "{cache:.1f} GiB, working memory about {overhead_bytes:.0f} GiB; {have}",
-        weights / GIB,
-        demand.context,
-        demand.context_source,
-        cache / GIB,
-        memory.OVERHEAD_BYTES / GIB,
-        have,
+        *said,
     )
     if safe >= demand.context:
         many = (room - memory.OVERHEAD_BYTES) // max(cache, 1)
-        return note(
-            msg("fits: {parts}; room for about {many:,} full sequences at a time", parts, many), evidence=evidence
-        )
+        return note(msg("fits: {parts}; room for about {many:,} full sequences at a time", parts, many))
     report = fail if cache > room else warn
     expected = msg("weights and the cache of one sequence on each device")
-    return report(expected=expected, seen=parts, fix=_shorter(demand, npu, npus, safe), evidence=evidence)
+    return report(expected=expected, seen=parts, fix=_shorter(demand, npu, npus, safe))
 
 
 def _shorter(demand: Demand, npu: Npu, npus: int, longest: int) -> str:
@@ -305,26 +282,19 @@ def _anywhere(demand: Demand) -> Findings:
     needs = f"{devices} NPUs" if devices > 1 else msg("one NPU")
     largest = max(kinds, key=lambda kind: kind.usable_bytes)
     if _room(demand, largest) <= 0:
-        expected = msg(
-            "weights that fit {needs} of up to {memory_bytes:.0f} GiB", needs, largest.memory_bytes / GIB
-        )
+        most = largest.memory_bytes / GIB
+        expected = msg("weights that fit {needs} of up to {memory_bytes:.0f} GiB", needs, most)
         seen = msg("{total_bytes:.1f} GiB of weights", demand.load.total_bytes / GIB)
         yield warn(expected=expected, seen=seen, fix=_spread(demand, largest, devices))
         return
     longest = _longest(demand, largest)
     if longest is not None and demand.context is not None and longest < demand.context:
-        expected = msg(
-            "room for one sequence of {context:,} tokens ({context_source}) on {needs}",
-            demand.context,
-            demand.context_source,
-            needs,
-        )
+        length = (demand.context, demand.context_source)
+        expected = msg("room for one sequence of {context:,} tokens ({context_source}) on {needs}", *length, needs)
         seen = msg("room for {longest:,} on a {label}, the largest of the usual kinds", longest, largest.label)
         yield warn(expected=expected, seen=seen, fix=_shorter(demand, largest, devices, longest))
-    lines = [_line(demand, kind) for kind in kinds]
-    yield note(
-        msg("deploy.sh needs {needs}; which ones the service has is unknown. {lines}", needs, joined("; ", lines))
-    )
+    lines = joined("; ", (_line(demand, kind) for kind in kinds))
+    yield note(msg("deploy.sh needs {needs}; which ones the service has is unknown. {lines}", needs, lines))
 
 
 def _line(demand: Demand, kind: Npu) -> str:

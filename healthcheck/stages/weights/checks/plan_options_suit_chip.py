@@ -118,14 +118,11 @@ def _broken(facts: WeightsFacts, rule: OptionRule, chip: str) -> Finding:
     given = facts.option(rule.option)
     spelled = f"--{rule.option} {given or ''}".rstrip() if given is not None else msg("no --{option}", rule.option)
     wanted = msg("--{option} {value}", rule.option, rule.value) if rule.value else msg("no --{option}", rule.option)
-    report = fail if rule.level is Level.FAIL else warn
-    return report(
-        expected=msg("{wanted}, for {label} on a {chip}", wanted, facts.row.label(), chip),
-        seen=msg("{spelled}: {because}", spelled, rule.because),
-        fix=msg("pass {wanted}", wanted) if rule.value else msg("leave --{option} out", rule.option),
-        where=facts.where,
-        evidence={"source": rule.source},
-    )
+    report, told = fail if rule.level is Level.FAIL else warn, {"source": rule.source}
+    expected = msg("{wanted}, for {label} on a {chip}", wanted, facts.row.label(), chip)
+    seen = msg("{spelled}: {because}", spelled, rule.because)
+    fix = msg("pass {wanted}", wanted) if rule.value else msg("leave --{option} out", rule.option)
+    return report(expected=expected, seen=seen, fix=fix, where=facts.where, evidence=told)
 
 
 def _rules_of(family: Family, release: str) -> tuple[OptionRule, ...]:

@@ -108,11 +108,10 @@ def _tokenizer(facts: WeightsFacts) -> Findings:
     if any(entry.at_top and taken.fullmatch(entry.name) for entry in facts.weights.files):
         return
     error = msg("Found 0 files matching the pattern") if old else msg("No tokenizer file found")
-    yield At(facts.place).fail(
-        expected=msg("tekken.json or tokenizer.model.v3 in the weights, for --tokenizer-mode mistral"),
-        seen=msg("no such file: vLLM {vllm} ends with “{error}”", facts.row.vllm[0], error),
-        fix=msg("leave --tokenizer-mode mistral out, or add the tekken.json of the model's publisher"),
-    )
+    expected = msg("tekken.json or tokenizer.model.v3 in the weights, for --tokenizer-mode mistral")
+    seen = msg("no such file: vLLM {vllm} ends with “{error}”", facts.row.vllm[0], error)
+    fix = msg("leave --tokenizer-mode mistral out, or add the tekken.json of the model's publisher")
+    yield At(facts.place).fail(expected=expected, seen=seen, fix=fix)
 
 
 def _mtp(facts: WeightsFacts) -> Findings:
@@ -128,18 +127,16 @@ def _mtp(facts: WeightsFacts) -> Findings:
         later = bool(names & known.with_mtp_later)
         report = warn if later and facts.row.vllm_ascend == stacks.DEFAULT else fail
         expected = msg("a model with layers for multi-token prediction (MTP), for {method}", method)
-        seen = msg(
-            "{model}: vLLM {vllm} knows no MTP of it, and ends with NotImplementedError", _model(facts), vllm
-        ) + (msg("; a later release does") if later else "")
+        model, also = _model(facts), msg("; a later release does") if later else ""
+        seen = msg("{model}: vLLM {vllm} knows no MTP of it, and ends with NotImplementedError", model, vllm) + also
         yield report(expected=expected, seen=seen, fix=msg("leave --{option} out", OPTION), where=facts.place)
     elif not _has_mtp_tensors(weights):
-        yield At(facts.place).warn(
-            expected=msg(
-                "tensors of the layers for multi-token prediction (MTP) in the weights, for {method}", method
-            ),
-            seen=msg("none in the safetensors files"),
-            fix=msg("leave --{option} out, or submit the weights with these layers", OPTION),
+        expected = msg(
+            "tensors of the layers for multi-token prediction (MTP) in the weights, for {method}", method
         )
+        seen = msg("none in the safetensors files")
+        fix = msg("leave --{option} out, or submit the weights with these layers", OPTION)
+        yield At(facts.place).warn(expected=expected, seen=seen, fix=fix)
 
 
 def _model(facts: WeightsFacts) -> str:

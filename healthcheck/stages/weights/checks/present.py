@@ -54,15 +54,14 @@ def present(facts: WeightsFacts) -> Findings:
     if of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF, top=not a_pipeline):
         return
     if weights.adapter_config.present:
-        base = weights.adapter_config.value.get("base_model_name_or_path")
-        yield At("adapter_config.json").fail(
-            expected=msg("a whole model"),
-            seen=msg("adapter_config.json: a LoRA adapter of {base}, without the base model", repr(base)),
-            fix=msg("merge the adapter into its base model (peft: merge_and_unload) and submit the result"),
-        )
+        base = repr(weights.adapter_config.value.get("base_model_name_or_path"))
+        seen = msg("adapter_config.json: a LoRA adapter of {base}, without the base model", base)
+        fix = msg("merge the adapter into its base model (peft: merge_and_unload) and submit the result")
+        yield At("adapter_config.json").fail(expected=msg("a whole model"), seen=seen, fix=fix)
         return
-    seen, fix = _why_absent(weights, [entry.name for entry in weights.files])
-    yield fail(expected=msg("{served} at the top of {path}", SERVED, weights.folder.path), seen=seen, fix=fix)
+    expected = msg("{served} at the top of {path}", SERVED, weights.folder.path)
+    instead, repair = _why_absent(weights, [entry.name for entry in weights.files])
+    yield fail(expected=expected, seen=instead, fix=repair)
 
 
 def _no_folder(facts: WeightsFacts) -> Findings:

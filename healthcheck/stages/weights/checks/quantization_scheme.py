@@ -69,9 +69,8 @@ def quantization_scheme(facts: WeightsFacts) -> Findings:
         yield from _beside_schemes(beside, row)
         return
     if method not in row.quantizations:
-        raise NotApplicable(
-            msg("{label} does not load {method} at all (see plan/fits-hardware)", row.label(), method)
-        )
+        why = msg("{label} does not load {method} at all (see plan/fits-hardware)", row.label(), method)
+        raise NotApplicable(why)
     registry = schemes.registry(row.vllm_ascend)
     if registry is None or not registry.known:
         expected = msg("a catalogue of the schemes of {label}", row.label())
@@ -90,15 +89,14 @@ def _beside_schemes(beside: str, row: stacks.Row) -> Iterator[Finding]:
     if beside == schemes.EXPANDED:
         yield note(msg("{label} turns FP8 weights of MiniMax-M2 into 16 bits while it loads them", row.label()))
         return
-    yield At("config.json").unsettled(
-        expected=msg("FP8 weights of MiniMax-M2 that are read as FP8"),
-        seen=msg(
-            "{label} first forgets their quantization and then finds it again; vllm-ascend's pull "
-            "request 16569 says that it loads wrong numbers without an error",
-            row.label(),
-        ),
-        fix=msg("use vllm-ascend {default}, which turns them into 16 bits, or {w8a8}", stacks.DEFAULT, W8A8),
+    expected = msg("FP8 weights of MiniMax-M2 that are read as FP8")
+    seen = msg(
+        "{label} first forgets their quantization and then finds it again; vllm-ascend's pull "
+        "request 16569 says that it loads wrong numbers without an error",
+        row.label(),
     )
+    fix = msg("use vllm-ascend {default}, which turns them into 16 bits, or {w8a8}", stacks.DEFAULT, W8A8)
+    yield At("config.json").unsettled(expected=expected, seen=seen, fix=fix)
 
 
 def _named(weights: Weights, method: str) -> tuple[Named, ...]:
@@ -121,12 +119,8 @@ def _judged(facts: WeightsFacts, named: Named, registry: Registry, method: str) 
     assumed = schemes.registries() if registry.vllm_ascend == stacks.DEFAULT else (registry,)
     if report is fail and not facts.npu and any(_is_run(config, named, each, method) for each in assumed):
         report = warn
-    expected = msg(
-        "a scheme that vllm-ascend {vllm_ascend} has for {words} on a {label}",
-        registry.vllm_ascend,
-        named.layer.words,
-        chip.label,
-    )
+    said = (registry.vllm_ascend, named.layer.words, chip.label)
+    expected = msg("a scheme that vllm-ascend {vllm_ascend} has for {words} on a {label}", *said)
     fix = _remedy(config, named, registry, chip.family, method)
     yield report(expected=expected, seen=msg("{quoted}: {why}", named.quoted, why), fix=fix, where=named.where)
 
@@ -167,11 +161,10 @@ def _is_deepseek_v4(config: JsonObject) -> bool:
 
 def _demands(config: JsonObject, label: str, registry: Registry) -> str:
     """What the scheme's class needs in config.json but does not find; "" if nothing."""
-    absent = [key for key in registry.reads.get(label, ()) if key not in config]
-    if absent and not _is_deepseek_v4(config):
+    key = next((key for key in registry.reads.get(label, ()) if key not in config), "")
+    if key and not _is_deepseek_v4(config):
         return msg(
-            "the release reads {absent} of config.json, which DeepSeek-V4 alone has, and ends: AttributeError",
-            absent[0],
+            "the release reads {absent} of config.json, which DeepSeek-V4 alone has, and ends: AttributeError", key
         )
     if label.startswith("FP8 ") and registry.fp8_in_blocks and not _is_deepseek_v4(config):
         settings = config.get("quantization_config")

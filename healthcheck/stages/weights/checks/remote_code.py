@@ -102,12 +102,11 @@ def _flag(facts: WeightsFacts, maps: dict[str, JsonObject], needed: list[str], *
         seen = msg("the flag is not given, and the code that auto_map in {needed} names is needed", names)
         fix = msg("add --trust-remote-code to the server's command line")
     else:
-        report, names = warn, ", ".join(maps)
+        report, said = warn, (facts.releases()[0].vllm, ", ".join(maps))
         seen = msg(
             "the flag is not given; vLLM {vllm} uses its own classes instead of those that auto_map in "
             "{maps} names",
-            facts.releases()[0].vllm,
-            names,
+            *said,
         )
         fix = msg("add --trust-remote-code if the weights need their own code; else remove auto_map")
     expected = msg("--trust-remote-code, since the weights bring their own code")
@@ -128,21 +127,16 @@ def _files(facts: WeightsFacts, maps: dict[str, JsonObject]) -> Findings:
                     name,
                     shown(reference),
                 )
-                fix = msg(
-                    "copy {file} from {repository} into the weights and write {local}",
-                    shown(file),
-                    shown(repository),
-                    repr(shown(local)),
-                )
+                said = (shown(file), shown(repository), repr(shown(local)))
+                fix = msg("copy {file} from {repository} into the weights and write {local}", *said)
                 yield from needs_network(expected=msg("code beside the weights"), seen=seen, fix=fix, where=name)
             else:
                 missing += _missing(folder, file, set())
     if missing:
-        yield At(next(iter(maps))).fail(
-            expected=msg("the files that auto_map names, and those that they import"),
-            seen=msg("missing: {missing}", some(sorted(set(missing)))),
-            fix=msg("copy them from the model's original repository"),
-        )
+        expected = msg("the files that auto_map names, and those that they import")
+        seen = msg("missing: {missing}", some(sorted(set(missing))))
+        fix = msg("copy them from the model's original repository")
+        yield At(next(iter(maps))).fail(expected=expected, seen=seen, fix=fix)
 
 
 def _references(auto_map: JsonObject) -> Iterator[str]:

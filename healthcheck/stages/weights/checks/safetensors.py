@@ -45,14 +45,9 @@ def safetensors(facts: WeightsFacts) -> Findings:
     shards = facts.weights.shards
     if not shards:
         raise NotApplicable(msg("there are no safetensors files"))
-    broken = [
-        shard
-        for shard in shards
-        if shard.entry.size_bytes
-        and not shard.entry.problem
-        and shard.entry.name not in facts.weights.pointers
-        and (shard.error or (shard.header and shard.header.faults))
-    ]
+    faulty = [shard for shard in shards if shard.error or (shard.header and shard.header.faults)]
+    here = (shard for shard in faulty if shard.entry.size_bytes and not shard.entry.problem)
+    broken = [shard for shard in here if shard.entry.name not in facts.weights.pointers]
     loaded = {shard.entry.name for shard in facts.weights.loaded}
     for shard in broken[:MAX_REPORTED]:
         yield _fault(shard, loaded)
@@ -88,12 +83,8 @@ def _twice(weights: Weights) -> Iterator[Finding]:
         for tensor in shard.header.tensors if shard.header else ():
             other = holders.setdefault(tensor.name, shard.entry.name)
             if other != shard.entry.name:
-                expected = msg("each tensor in one file")
-                seen = msg(
-                    "{name} is in {other} and in {name2}, and no index says which one is meant",
-                    repr(shown(tensor.name, 80)),
-                    shown(other),
-                    shown(shard.entry.name),
-                )
-                yield warn(expected=expected, seen=seen, fix=msg("delete the file that is not meant"))
+                expected, fix = msg("each tensor in one file"), msg("delete the file that is not meant")
+                said = (repr(shown(tensor.name, 80)), shown(other), shown(shard.entry.name))
+                seen = msg("{name} is in {other} and in {name2}, and no index says which one is meant", *said)
+                yield warn(expected=expected, seen=seen, fix=fix)
                 return

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.core.check import At, Findings, NotApplicable, note, warn
-from healthcheck.core.records import JsonValue
 from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
 from healthcheck.stages.weights.folder import MAX_ENTRIES, Entry
 from healthcheck.stages.weights.inventory import Format, is_partial, of_format
@@ -48,50 +47,33 @@ def size_limit(facts: WeightsFacts) -> Findings:
     weights, limit = facts.weights, facts.limit_bytes
     if weights.announced_bytes == 0:
         raise NotApplicable(msg("the weights are not here, and no index says how large they are"))
-    total = weights.announced_bytes or weights.total_bytes
+    total = weights.announced_bytes or weights.whole.total_bytes
     if weights.whole.truncated:
-        yield warn(
-            expected=msg("at most {max_entries:,} files, so that all can be counted", MAX_ENTRIES),
-            seen=msg("more than that; those that were counted take {gigabytes}", gigabytes(total)),
-            fix=msg("remove files that are not part of the model from the weights folder"),
-        )
+        countable = msg("at most {max_entries:,} files, so that all can be counted", MAX_ENTRIES)
+        counted = msg("more than that; those that were counted take {gigabytes}", gigabytes(total))
+        remove = msg("remove files that are not part of the model from the weights folder")
+        yield warn(expected=countable, seen=counted, fix=remove)
     if total > limit:
-        yield At(str(weights.whole.path)).fail(
-            expected=msg("at most {limit:,} bytes ({gigabytes})", limit, gigabytes(limit)),
-            seen=msg(
-                "{total:,} bytes ({gigabytes}), {gigabytes2} too many{unit}",
-                total,
-                gigabytes(total),
-                gigabytes(total - limit),
-                _unit(total, limit),
-            ),
-            fix=_what_to_delete(weights, total - limit),
-            evidence={"bytes": total, "limit_bytes": limit, "largest": _largest(weights)},
-        )
+        excess, unit = total - limit, _unit(total, limit)
+        expected = msg("at most {limit:,} bytes ({gigabytes})", limit, gigabytes(limit))
+        said = (total, gigabytes(total), gigabytes(excess))
+        seen = msg("{total:,} bytes ({gigabytes}), {gigabytes2} too many{unit}", *said, unit)
+        fix = _what_to_delete(weights, excess)
+        yield At(str(weights.whole.path)).fail(expected=expected, seen=seen, fix=fix)
     elif weights.whole.git_bytes > 10**6:
-        seen = msg(
-            "{gigabytes}; .git takes {gigabytes2} more and is not counted",
-            gigabytes(total),
-            gigabytes(weights.whole.git_bytes),
-        )
-        yield note(seen)
+        sizes = map(gigabytes, (total, weights.whole.git_bytes))
+        yield note(msg("{gigabytes}; .git takes {gigabytes2} more and is not counted", *sizes))
 
 
 def _unit(total: int, limit: int) -> str:
     if limit != contract.MAX_WEIGHT_BYTES or total > contract.MAX_WEIGHT_GIB_BYTES:
         return ""
+    said = (contract.MAX_WEIGHT_GB, contract.MAX_WEIGHT_GIB_BYTES, contract.MAX_WEIGHT)
     return msg(
         ". That is below {limit_gb} GiB ({limit_gib_bytes:,} bytes), but the service does not document which unit "
         "its “{limit}” is, so the strict reading decides",
-        contract.MAX_WEIGHT_GB,
-        contract.MAX_WEIGHT_GIB_BYTES,
-        contract.MAX_WEIGHT,
+        *said,
     )
-
-
-def _largest(weights: Weights) -> list[JsonValue]:
-    largest = sorted(weights.whole.entries, key=lambda entry: -entry.size_bytes)[:5]
-    return [{"name": entry.name, "bytes": entry.size_bytes} for entry in largest]
 
 
 def _what_to_delete(weights: Weights, excess: int) -> str:

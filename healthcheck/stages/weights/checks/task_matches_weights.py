@@ -6,7 +6,7 @@ from healthcheck import contract
 from healthcheck.core.check import At, Findings, NotApplicable, fail, note, warn
 from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
-from healthcheck.stages.weights.nature import Family, Nature
+from healthcheck.stages.weights.nature import Family
 from healthcheck.stages.weights.task import task_of, usual_task
 from healthcheck.text.messages import joined, mapped, msg
 
@@ -79,11 +79,10 @@ def _against(task: contract.Task, source: str, facts: WeightsFacts) -> Findings:
         if nature.takes != {"text"}:
             yield note(msg("{seen}; text-generation uses only a part of that", seen))
         return
-    wanted = (
-        msg("takes images") if task is contract.Task.IMAGE_TEXT_TO_TEXT else msg("takes or makes more than text")
-    )
-    suggested = usual_task(nature).value
-    misfit = "image" not in nature.takes if task is contract.Task.IMAGE_TEXT_TO_TEXT else _text_only(nature)
+    suggested, only_text = usual_task(nature).value, nature.takes == nature.makes == {"text"}
+    misfit, wanted = only_text, msg("takes or makes more than text")
+    if task is contract.Task.IMAGE_TEXT_TO_TEXT:
+        misfit, wanted = "image" not in nature.takes, msg("takes images")
     if misfit:
         certain = nature.sure or (nature.takes == {"text"} and not facts.weights.tokenizer.processor)
         report = fail if certain else warn
@@ -92,7 +91,3 @@ def _against(task: contract.Task, source: str, facts: WeightsFacts) -> Findings:
         yield report(expected=expected, seen=seen, fix=fix, where="config.json")
     elif task is contract.Task.ANY_TO_ANY and suggested == contract.Task.IMAGE_TEXT_TO_TEXT.value:
         yield note(msg("{seen}; its usual task code is image-text-to-text", seen))
-
-
-def _text_only(nature: Nature) -> bool:
-    return nature.takes == {"text"} and nature.makes == {"text"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 from healthcheck import contract
-from healthcheck.core.check import At, Findings, note, unsettled
+from healthcheck.core.check import At, Findings, fail, note, unsettled
 from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.task import named_tasks, task_of
@@ -42,25 +42,19 @@ def task_supported(facts: WeightsFacts) -> Findings:
     ---
     ```
     """
-    code, source = task_of(facts)
+    (code, source), one_of = task_of(facts), msg("one of {codes}", ", ".join(contract.TASKS))
     if facts.weights.card.error:
-        yield At("README.md").warn(
-            expected=msg("a model card whose front matter is YAML"),
-            seen=msg("README.md of the weights: {error}", shown(facts.weights.card.error)),
-            fix=msg("repair the lines between the two --- at the top of README.md"),
-        )
+        expected = msg("a model card whose front matter is YAML")
+        seen = msg("README.md of the weights: {error}", shown(facts.weights.card.error))
+        fix = msg("repair the lines between the two --- at the top of README.md")
+        yield At("README.md").warn(expected=expected, seen=seen, fix=fix)
     if not source:
-        expected = msg("one of {codes}", ", ".join(contract.TASKS))
-        seen = msg(
-            "no task was given, no model card names one, and the weights are {value}", facts.nature().family.value
-        )
-        yield unsettled(expected=expected, seen=seen, fix=msg("give the task with --task"))
+        kind = facts.nature().family.value
+        seen = msg("no task was given, no model card names one, and the weights are {value}", kind)
+        yield unsettled(expected=one_of, seen=seen, fix=msg("give the task with --task"))
     elif code not in contract.TASKS:
-        yield At("README.md" if "README" in source else "").fail(
-            expected=msg("one of {codes}", ", ".join(contract.TASKS)),
-            seen=msg("“{code}” ({source})", shown(code), source),
-            fix=_fix(code),
-        )
+        seen, where = msg("“{code}” ({source})", shown(code), source), "README.md" if "README" in source else ""
+        yield fail(expected=one_of, seen=seen, fix=_fix(code), where=where)
     elif source == "the architecture":
         yield note(msg("no task was given; the architecture suggests {code}", code))
     yield from _contradictions(facts)
@@ -71,11 +65,10 @@ def _contradictions(facts: WeightsFacts) -> Findings:
     (code, source), *others = [*named_tasks(facts), ("", "")]
     for other, where in others:
         if other and other != code:
-            yield At("README.md" if "repository" in where else "").warn(
-                expected=msg("one task everywhere; {code} is judged ({source})", shown(code), source),
-                seen=msg("“{other}” ({where})", shown(other), where),
-                fix=msg("name the same task in both: {agreement}", _agreement(code, other)),
-            )
+            expected = msg("one task everywhere; {code} is judged ({source})", shown(code), source)
+            seen = msg("“{other}” ({where})", shown(other), where)
+            fix = msg("name the same task in both: {agreement}", _agreement(code, other))
+            yield At("README.md" if "repository" in where else "").warn(expected=expected, seen=seen, fix=fix)
 
 
 def _agreement(code: str, other: str) -> str:
@@ -87,8 +80,7 @@ def _agreement(code: str, other: str) -> str:
 def _fix(code: str) -> str:
     plain = code.strip().lower().replace("_", "-").replace(" ", "-")
     near = difflib.get_close_matches(plain, contract.TASKS, n=1, cutoff=0.8)
-    if near:
-        return msg("did you mean {near}?", near[0])
-    return msg(
+    other = msg(
         "choose weights of a task that the service evaluates, or correct the code if the model does one of them"
     )
+    return msg("did you mean {near}?", near[0]) if near else other

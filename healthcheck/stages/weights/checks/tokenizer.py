@@ -98,27 +98,22 @@ def _files(facts: WeightsFacts) -> Findings:
     own_code = "AutoTokenizer" in str(read.config.value.get("auto_map") or "")
     elsewhere = facts.option("tokenizer")
     if not read.vocabularies and elsewhere:
-        yield warn(
-            expected=msg("a tokenizer in the weights folder"),
-            seen=msg("none; deploy.sh takes it from --tokenizer {elsewhere}", shown(elsewhere)),
-            fix=msg("copy the tokenizer into the weights: the service provides nothing but $MODEL_PATH"),
-        )
+        expected = msg("a tokenizer in the weights folder")
+        seen = msg("none; deploy.sh takes it from --tokenizer {elsewhere}", shown(elsewhere))
+        fix = msg("copy the tokenizer into the weights: the service provides nothing but $MODEL_PATH")
+        yield warn(expected=expected, seen=seen, fix=fix)
     elif elsewhere and _is_on_a_hub(facts, elsewhere):
-        yield warn(
-            expected=msg("the tokenizer of the weights"),
-            seen=msg(
-                "--tokenizer {elsewhere}, fetched from a hub: whether the service reaches one while the "
-                "server starts is not documented",
-                shown(elsewhere),
-            ),
-            fix=msg("remove --tokenizer, or put that tokenizer into the weights folder"),
+        seen = msg(
+            "--tokenizer {elsewhere}, fetched from a hub: whether the service reaches one while the "
+            "server starts is not documented",
+            shown(elsewhere),
         )
+        fix = msg("remove --tokenizer, or put that tokenizer into the weights folder")
+        yield warn(expected=msg("the tokenizer of the weights"), seen=seen, fix=fix)
     elif not read.vocabularies and not own_code:
-        yield fail(
-            expected=msg("tokenizer.json, tokenizer.model or another vocabulary"),
-            seen=msg("none of them is in the folder"),
-            fix=msg("copy the tokenizer files of the model's original repository into the weights folder"),
-        )
+        expected = msg("tokenizer.json, tokenizer.model or another vocabulary")
+        fix = msg("copy the tokenizer files of the model's original repository into the weights folder")
+        yield fail(expected=expected, seen=msg("none of them is in the folder"), fix=fix)
     elif read.vocabularies == ("vocab.json",) and not facts.weights.folder.has("merges.txt"):
         fix = msg("copy merges.txt or tokenizer.json beside it")
         yield fail(expected=msg("a whole BPE tokenizer"), seen=msg("vocab.json without merges.txt"), fix=fix)
@@ -133,9 +128,8 @@ def _files(facts: WeightsFacts) -> Findings:
 def _is_on_a_hub(facts: WeightsFacts, name: str) -> bool:
     """Whether a name is "organisation/model" and not a folder of the repository."""
     shipped = facts.submission.paths if facts.submission else ()
-    return (
-        name.count("/") == 1 and name[0] not in "/.~" and not any(path.startswith(f"{name}/") for path in shipped)
-    )
+    is_shipped = any(path.startswith(f"{name}/") for path in shipped)
+    return name.count("/") == 1 and name[0] not in "/.~" and not is_shipped
 
 
 def _template(facts: WeightsFacts) -> Findings:
@@ -148,21 +142,17 @@ def _template(facts: WeightsFacts) -> Findings:
         yield from _without(facts)
     elif template.error:
         report = unsettled if flagged and "not shipped" in template.error else fail
-        yield report(
-            expected=msg("a chat template"),
-            seen=msg("{source} {error}", template.source, template.error),
-            fix=msg("{original}, or write the template into chat_template.jinja", ORIGINAL),
-            where="" if flagged else template.source.partition(",")[0],
-        )
+        seen = msg("{source} {error}", template.source, template.error)
+        fix = msg("{original}, or write the template into chat_template.jinja", ORIGINAL)
+        where = "" if flagged else template.source.partition(",")[0]
+        yield report(expected=msg("a chat template"), seen=seen, fix=fix, where=where)
     else:
         if template.source == JSON_FILE and not facts.weights.tokenizer.processor:
-            yield At(JSON_FILE).warn(
-                expected=msg("chat_template.jinja, or chat_template in tokenizer_config.json"),
-                seen=msg(
-                    "only {json_file}, which is read for models with a processor, and this one has none", JSON_FILE
-                ),
-                fix=msg("copy the template of {json_file} into chat_template.jinja", JSON_FILE),
-            )
+            expected = msg("chat_template.jinja, or chat_template in tokenizer_config.json")
+            said = JSON_FILE
+            seen = msg("only {json_file}, which is read for models with a processor, and this one has none", said)
+            fix = msg("copy the template of {json_file} into chat_template.jinja", JSON_FILE)
+            yield At(JSON_FILE).warn(expected=expected, seen=seen, fix=fix)
         yield from _rendering(facts, template)
 
 
@@ -185,15 +175,14 @@ def _without(facts: WeightsFacts) -> Findings:
         fix = msg("pass one with the engine's own --chat-template option, so that nothing is guessed")
         yield warn(expected=msg("a chat template with the weights"), seen=seen, fix=fix)
     else:
-        yield At("tokenizer_config.json").fail(
-            expected=msg(
-                "chat_template.jinja, chat_template in tokenizer_config.json, or --chat-template in deploy.sh"
-            ),
-            seen=msg("none of them: every chat request would be answered with an error"),
-            fix=msg(
-                "take the tokenizer files of the instruction-tuned model, or ship a template with --chat-template"
-            ),
+        expected = msg(
+            "chat_template.jinja, chat_template in tokenizer_config.json, or --chat-template in deploy.sh"
         )
+        seen = msg("none of them: every chat request would be answered with an error")
+        fix = msg(
+            "take the tokenizer files of the instruction-tuned model, or ship a template with --chat-template"
+        )
+        yield At("tokenizer_config.json").fail(expected=expected, seen=seen, fix=fix)
 
 
 def _flagged(facts: WeightsFacts, value: str) -> Template:
@@ -233,19 +222,15 @@ def _rendering(facts: WeightsFacts, template: Template) -> Findings:
     chat = _better(plain, plain_parts)
     where = template.source.partition(",")[0]
     if chat.error or _marker(8) not in chat.text or _HALF.search(chat.text):
-        yield At(where).fail(
-            expected=msg("a rendering of a conversation like the evaluation client's: nine messages, no system"),
-            seen=msg("{source} {complaint}", template.source, _complaint(chat)),
-            fix=msg("{original}, or repair the template: it is rendered for every request", ORIGINAL),
-        )
+        expected = msg("a rendering of a conversation like the evaluation client's: nine messages, no system")
+        wrong = msg("{source} {complaint}", template.source, _complaint(chat))
+        repair = msg("{original}, or repair the template: it is rendered for every request", ORIGINAL)
+        yield At(where).fail(expected=expected, seen=wrong, fix=repair)
         return
     yield from _dropped(template, chat)
     if (refused := _better(system, system_parts)).error:
-        seen = msg(
-            "with one, {source} {complaint} (the client's stock prompt has none)",
-            template.source,
-            _complaint(refused),
-        )
+        said = (template.source, _complaint(refused))
+        seen = msg("with one, {source} {complaint} (the client's stock prompt has none)", *said)
         fix = msg("have the template put a system message in front of the first user message")
         yield At(where).warn(expected=msg("a template that also takes a system message"), seen=seen, fix=fix)
 
@@ -282,8 +267,7 @@ def _complaint(rendered: Rendered) -> str:
 def _dropped(template: Template, chat: Rendered) -> Iterator[Finding]:
     lost = [str(number) for number in range(len(TURNS)) if _marker(number) not in chat.text]
     if lost:
-        yield At(template.source.partition(",")[0]).warn(
-            expected=msg("all nine messages in the prompt"),
-            seen=msg("{source} leaves out message {lost} (counted from 0)", template.source, ", ".join(lost)),
-            fix=msg("have the template render every message: the client's worked examples are in the earlier ones"),
-        )
+        expected = msg("all nine messages in the prompt")
+        seen = msg("{source} leaves out message {lost} (counted from 0)", template.source, ", ".join(lost))
+        fix = msg("have the template render every message: the client's worked examples are in the earlier ones")
+        yield At(template.source.partition(",")[0]).warn(expected=expected, seen=seen, fix=fix)
