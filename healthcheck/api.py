@@ -28,7 +28,7 @@ from healthcheck.errors import Blocked, ExitStatus, KitError, KitFailure, UsageE
 from healthcheck.text.messages import msg, plural
 
 if TYPE_CHECKING:
-    from healthcheck.runner.records import RunnerFacts
+    from healthcheck.extensions.runner.records import RunnerFacts
     from healthcheck.stages.endpoint.records import Interview
     from healthcheck.stages.plan.records import LaunchPlan
     from healthcheck.stages.probe.records import ProbeRun
@@ -42,7 +42,7 @@ _FACTS = {
     "Launch": "stages.service.records",
     "LaunchPlan": "stages.plan.records",
     "ProbeRun": "stages.probe.records",
-    "RunnerFacts": "runner.records",
+    "RunnerFacts": "extensions.runner.records",
     "Submission": "stages.repo.facts",
     "WeightsFacts": "stages.weights.facts",
     "read_submission": "stages.repo.facts",

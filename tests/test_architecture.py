@@ -197,7 +197,10 @@ def test_help_of_an_own_extension_imports_nothing_but_its_command() -> None:
     assert loaded & HEAVY <= {"importlib.metadata"}, "commands of other extensions were looked for"
     assert of_stages(loaded) == []
     in_folders = {name for name in loaded if name.startswith("healthcheck.extensions.") and name.count(".") > 2}
-    assert in_folders - {*commands.values()} <= {"healthcheck.extensions.numerics.records"}
+    assert in_folders - {*commands.values()} <= {
+        "healthcheck.extensions.numerics.records",
+        "healthcheck.extensions.runner.asked",
+    }
 
 
 def test_the_core_and_its_tests_name_extensions_by_strings_alone() -> None:

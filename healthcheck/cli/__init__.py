@@ -44,7 +44,6 @@ COMMANDS = {
     ),
     "update": (Group.MAKE, msg("bring a repository up to date with the template it was made from")),
     "verify": (Group.CHECK, msg("check a repository and its weights before submission")),
-    "runner": (Group.CHECK, msg("check that this machine can run adapters")),
     "probe": (Group.MEASURE, msg("measure the accuracy of a running server")),
     "simulate": (Group.MEASURE, msg("serve a simulated endpoint with a known accuracy and chosen faults")),
     "explain": (Group.EXPLAIN, msg("explain a check")),

@@ -9,7 +9,6 @@ from healthcheck.core.check import Check, Facts
 from healthcheck.core.extensions import NONE, Extra, own_checks
 from healthcheck.core.records import Stage
 from healthcheck.errors import UsageError
-from healthcheck.runner import checks as runner
 from healthcheck.stages.endpoint import checks as endpoint
 from healthcheck.stages.plan import checks as plan
 from healthcheck.stages.probe import checks as probe
@@ -69,7 +68,7 @@ def pages(extra: Extra = NONE) -> tuple[Page, ...]:
         *map(_page, probe.CHECKS),
         *map(_page, probe.OF_SEVERAL),
         *map(_page, service.END_CHECKS),
-        *map(_page, runner.CHECKS),
+        *(_page(each) for each in own_checks() if each.stage is Stage.RUNNER),
         *map(_page, extra.checks),
         *map(_page, extra.unusable),
     )

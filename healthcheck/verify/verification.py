@@ -10,8 +10,8 @@ from healthcheck.ascend import hardware
 from healthcheck.ascend.hardware import Devices
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import NOT_BUILT, Report, Stage
-from healthcheck.runner.devices import devices_here
-from healthcheck.runner.real import RealMachine
+from healthcheck.machine.devices import devices_here
+from healthcheck.machine.real import RealMachine
 from healthcheck.stages.plan import checks as plan_checks
 from healthcheck.stages.plan import facts as plan_facts
 from healthcheck.stages.plan.records import LaunchPlan

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from healthcheck.contract import Task
 from healthcheck.core.records import Outcome, Stage
 from healthcheck.errors import Blocked, reason_of
-from healthcheck.runner.memory import used_memory
-from healthcheck.runner.real import RealMachine
-from healthcheck.runner.versions import versions
+from healthcheck.machine.devices import used_memory
+from healthcheck.machine.real import RealMachine
+from healthcheck.machine.versions import versions
 from healthcheck.stages.endpoint import checks as endpoint_checks
 from healthcheck.stages.endpoint.facts import Interview, interview
 from healthcheck.stages.probe import checks as probe_checks

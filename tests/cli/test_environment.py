@@ -56,7 +56,6 @@ def test_standard_input_may_be_closed(words: tuple[str, ...], status: int, tmp_p
         ("verify", "--json", ""),
         ("new", ""),
         ("probe", "http://h", "--out", ""),
-        ("runner", "--replay", ""),
     ],
 )
 def test_an_empty_path_is_no_path(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:

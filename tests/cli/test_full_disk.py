@@ -6,7 +6,6 @@ import errno
 import fcntl
 import json
 import os
-import re
 import select
 import shutil
 import subprocess
@@ -146,9 +145,6 @@ def test_standard_error_without_a_reader_changes_no_verdict(adapter: Path) -> No
     [
         ("verify", "--json"),
         ("verify", "--junit"),
-        ("runner", "--json"),
-        ("runner", "--junit"),
-        ("runner", "--save"),
         ("probe", "--json"),
         ("diagnose", "--json"),
         ("doctor", "--json"),
@@ -159,7 +155,6 @@ def test_a_requested_file_that_was_not_written_is_no_success(
 ) -> None:
     words = {
         "verify": verify(adapter, "--quiet"),
-        "runner": ["runner", "--allow-none", "--quiet"],
         "probe": ["probe", "http://127.0.0.1:9", "--quiet"],
         "diagnose": ["diagnose", str(log)],
         "doctor": ["doctor"],
@@ -194,19 +189,6 @@ def on_a_small_disk(
     if done.returncode == 99 or done.stderr.startswith("unshare:"):
         pytest.skip(f"this user may mount nothing: {done.stderr}")
     return done
-
-
-@pytest.mark.process
-@pytest.mark.skipif(not shutil.which("unshare"), reason="needs unshare of util-linux")
-def test_where_there_is_no_room_at_all_it_is_said_and_the_report_is_shown(tmp_path: Path) -> None:
-    small = tmp_path / "small"
-    words = ["runner", "--allow-none", "--quiet", "--json", FULL, "--junit", FULL]
-    # The second of its two files is the last: Python tries a folder with one file before it takes it for TMPDIR.
-    done = on_a_small_disk(small, *words, room="size=8k,nr_inodes=2", TMPDIR=str(small))
-    assert done.returncode == 4
-    assert re.search("^Verdict: ", done.stdout, re.MULTILINE)
-    said = f"npu-adapter: cannot write {FULL}: {NO_SPACE}; nor is there room for it in {small}"
-    assert done.stderr.splitlines() == [said, said]
 
 
 @pytest.mark.process

@@ -55,10 +55,9 @@ def said(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[object, 
         (["explain", "plan/prot"], "没有检查项 'plan/prot'；是否想写 plan/port"),
         (["diagnose", "/nowhere"], "无法读取 /nowhere：没有这个文件或目录"),
         (["update", "/tmp"], "不是 `npu-adapter new` 生成的"),
-        (["runner", "--npus", "0"], "应为 1 到"),
         (["verify", "--quiet=3"], "参数 --quiet：不接受值 '3'"),
         (["verify", "--wei", "x"], "选项有歧义：--wei 可能是 --weights, --weights-config, --weight-limit"),
-        (["runner", "--level", "7"], "参数 --level：7 不是以下之一：1, 2, 3"),
+        (["verify", "--until", "x"], "参数 --until：'x' 不是以下之一：repo, plan"),
         (["simulate", "--port", "9" * 9], "不在 0 到 65535 之间"),
         (["simulate", "--fault", "no-dne"], "没有这个故障或方言：'no-dne'"),
     ],
@@ -68,15 +67,6 @@ def test_a_refusal(words: list[str], meant: str, capsys: pytest.CaptureFixture[s
     assert status == 2
     assert meant in shown
     assert not ENGLISH.search(re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", "", shown)), shown
-
-
-def test_what_is_said_of_a_machine(capsys: pytest.CaptureFixture[str]) -> None:
-    machine = ROOT / "tests/runner/machines/hbm-taken-by-a-stale-process.json"
-    _, shown = said(["runner", "--replay", str(machine), "--verbose"], capsys)
-    assert "进程 2394858 (VLLMEngineCor)，内存 56313 MB" in shown
-    assert "hccn_tool：记录文件中没有" in shown
-    recorded = "a new file of 64 MiB in ."
-    assert not ENGLISH.search(" ".join(shown.split()).replace(recorded, "")), shown
 
 
 def test_where_a_known_failure_is_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ def whole(root: Path, *words: str) -> list[str]:
 
 @pytest.mark.process
 @pytest.mark.parametrize("option", ["--json", "--junit"])
-@pytest.mark.parametrize("command", [("verify",), ("runner", "--allow-none"), ("probe", "http://127.0.0.1:9")])
+@pytest.mark.parametrize("command", [("verify",), ("probe", "http://127.0.0.1:9")])
 def test_a_folder_that_is_not_there_is_refused_and_not_made(
     option: str, command: tuple[str, ...], adapter: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -137,12 +137,6 @@ def test_json_is_the_same_everywhere(
     assert done.returncode == status
     assert json.loads(done.stdout) == json.loads((tmp_path / "x.json").read_text())
     assert not (tmp_path / "-").exists()
-
-
-@pytest.mark.parametrize("option", ["--junit", "--save"])
-def test_only_json_goes_to_standard_output(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runner", "--allow-none", option, "-"]) == 2
-    assert "only --json can be -" in capsys.readouterr().err
 
 
 @pytest.mark.process

@@ -71,7 +71,6 @@ def test_a_server_is_measured(room: Path, url: str) -> None:
         (("diagnose", "deploy.log"), 0, "torch_npu"),
         (("doctor",), 0, "git version"),
         (("completion", "bash"), 0, "complete"),
-        (("runner", "--level", "1"), 1, "runner/device-nodes"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from healthcheck.runner import versions
-from healthcheck.runner.recording import RecordedMachine, load
+from healthcheck.machine import versions
 from healthcheck.verify import ran
+from tests.support.systems import recorded_machine
 from tests.weights.folders import plan
 
 
@@ -29,9 +28,6 @@ def test_the_server_is_shown_as_it_was_recorded_without_keys() -> None:
     }
 
 
-MACHINES = Path(__file__).parents[1] / "runner" / "machines"
-
-
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -41,7 +37,7 @@ MACHINES = Path(__file__).parents[1] / "runner" / "machines"
     ],
 )  # fmt: skip
 def test_versions_and_devices_of_a_recorded_machine(name: str, expected: dict) -> None:
-    found = versions.versions(RecordedMachine(load(MACHINES / f"{name}.json")))
+    found = versions.versions(recorded_machine(name))
     assert {key: found[key] for key in expected} == expected
     assert set(found) == {*versions.PACKAGES, "python", "cann", "driver", "devices"}
     assert all(found.values())

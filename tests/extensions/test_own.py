@@ -96,6 +96,8 @@ MISSING = {
     "verify --url http://h --numerics": "--numerics needs the extension numerics, which is not installed here",
     f"verify {ROOT} --weights {WEIGHTS} --until plan --deep": "--deep needs the extension deep, which is not",
     "fleet verify jobs.toml --out o": "'fleet' is not one of ",
+    "runner --level 1": "'runner' is not one of ",
+    "explain runner/port": "there is no check 'runner/port'",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from healthcheck.runner import installed
+from healthcheck.machine import installed
 from tests.support.recordings import recording
 from tests.support.systems import npu_machine
 

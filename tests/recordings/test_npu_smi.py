@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 
 from adapter.device import find_machine
-from healthcheck.runner import npu_smi, npu_smi_queries
-from healthcheck.runner.npu_smi import SmiError
+from healthcheck.machine import npu_smi
+from healthcheck.machine.npu_smi import SmiError
 from tests.recordings import as_read
 from tests.support.recordings import recording
 from tests.support.rows import rows
@@ -39,32 +39,6 @@ def test_an_error_is_no_table_and_its_codes_are_read(name):
     assert npu_smi.error_codes(text(name)) == as_read.ERRORS[name]
     with pytest.raises(SmiError):
         npu_smi.parse(text(name))
-
-
-@pytest.mark.parametrize("name", as_read.MAPPINGS)
-def test_the_mapping_of_chips(name):
-    assert [dataclasses.astuple(row) for row in npu_smi_queries.mapping(text(name))] == as_read.MAPPINGS[name]
-
-
-@rows("name", as_read.FIELDS)
-def test_answers_of_names_and_values(name):
-    card, chips = as_read.FIELDS[name]
-    found = npu_smi_queries.fields(text(name))
-    assert {key: found.whole.get(key) for key in card} == card
-    assert found.chips.keys() == chips.keys()
-    for number, values in chips.items():
-        assert {key: found.chips[number].get(key) for key in values} == values
-
-
-@pytest.mark.parametrize("name", as_read.REFUSED)
-def test_a_refused_query(name):
-    assert not npu_smi_queries.fields(text(name)).chips
-
-
-@pytest.mark.parametrize("name", as_read.PROCESS_MEMORY)
-def test_the_memory_of_processes(name):
-    found = npu_smi_queries.process_memory(text(name), npu=0, chip=0)
-    assert [dataclasses.astuple(holder) for holder in found] == as_read.PROCESS_MEMORY[name]
 
 
 def test_no_recorded_file_is_left_out():

@@ -13,10 +13,7 @@ import pytest
 
 from healthcheck.core.records import Outcome, Verdict
 from healthcheck.report import page
-from healthcheck.runner.asked import Depth
 from healthcheck.text.language import VARIABLE, translation_of_the_process
-from tests.runner.answers import complete
-from tests.runner.replaying import report as report_on
 from tests.support import reports
 from tests.support.chromium import Browser, Tab
 
@@ -41,13 +38,7 @@ def ready(_: Path) -> bytes:
     )
 
 
-def runner(_: Path) -> bytes:
-    checked = report_on(complete(), depth=Depth.SOAK)
-    assert "soak" in checked.metrics
-    return page.render(checked, translation=translation_of_the_process())
-
-
-PAGES: dict[str, Callable[[Path], bytes]] = {made.__name__: made for made in (not_ready, ready, runner)}
+PAGES: dict[str, Callable[[Path], bytes]] = {made.__name__: made for made in (not_ready, ready)}
 
 
 @cache

@@ -62,11 +62,6 @@ def test_reports_of_repositories_keep_to_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_a_report_of_a_machine_keeps_to_it(tmp_path: Path) -> None:
-    strict().validate(written(tmp_path, "runner", "--allow-none", "--level", "1"))
-
-
-@pytest.mark.process
 def test_a_report_of_a_server_keeps_to_it(tmp_path: Path) -> None:
     with Simulator(Behaviour()) as server:
         out = str(tmp_path / "out")

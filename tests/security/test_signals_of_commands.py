@@ -19,7 +19,6 @@ import pytest
 from healthcheck.simulator.server import Simulator
 from healthcheck.stages.probe.run.journal import read
 from tests.probe.conftest import behaviour
-from tests.service.launching import alive, eventually
 
 pytestmark = pytest.mark.process
 
@@ -113,29 +112,3 @@ def test_a_probe_that_has_no_answer_yet_is_reported(
     assert "interrupted" in ended(process, number)
     for file in ("out/report.json", "a.json"):
         assert json.loads((tmp_path / file).read_text())["headline"] == "inconclusive: interrupted"
-
-
-@pytest.mark.parametrize("number", SIGNALS)
-def test_a_runner_that_waits_for_a_driver_is_reported(number: signal.Signals, tmp_path: Path) -> None:
-    token = f"9{os.getpid() % 100_000:05}"
-    mark = tmp_path / "asked"
-    (tmp_path / "bin").mkdir()
-    tool = tmp_path / "bin/npu-smi"
-    tool.write_text(f"#!/bin/sh\n: > '{mark}'\nsleep {token} &\nsleep {token}\n")
-    tool.chmod(0o755)
-    process = started(
-        "runner", "--json", str(tmp_path / "a.json"), "--save", str(tmp_path / "s"), path=str(tmp_path / "bin")
-    )
-    until(mark.exists, process)
-    tools = [each.pid for each in psutil.Process(process.pid).children(recursive=True)]
-    try:
-        assert "interrupted" in ended(process, number)
-        report = json.loads((tmp_path / "a.json").read_text())
-        assert report["headline"] == "inconclusive: interrupted"
-        assert {check["outcome"] for check in report["checks"]} == {"skip"}
-        assert not (tmp_path / "s").exists()
-        assert eventually(lambda: not any(alive(pid) for pid in tools))
-    finally:
-        for each in psutil.process_iter(["cmdline"]):
-            if token in (each.info["cmdline"] or []):
-                each.kill()

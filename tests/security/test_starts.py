@@ -20,9 +20,9 @@ OTHERS = {
     "extensions/deep/child.py:_ended": "an interpreter that the user named, by its absolute path, in its own folder",
     "system/processes.py:started": "what its callers name, which are looked at themselves",
     "stages/repo/shells.py:_run": "a shell that programs.find found",
-    "runner/children/shared.py:as_ranks": "the interpreter that runs it, in the folder that the kit made for it",
-    "runner/children/soak_probe.py:main": "the same",
-    "runner/children/soak_probe.py:table": "npu-smi as the runner found it, in that folder",
+    "extensions/runner/children/shared.py:as_ranks": "the interpreter that runs it, in the folder that the kit made for it",
+    "extensions/runner/children/soak_probe.py:main": "the same",
+    "extensions/runner/children/soak_probe.py:table": "npu-smi as the runner found it, in that folder",
     "extensions/fleet/leash.py:main": "the kit's own verify, whose Python the driver or Ray's worker named",
     "extensions/numerics/local.py:_run": "a Python with transformers, named by an option or in the kit's own clone",
     "stages/service/guardian.py:_launch": "deploy.sh itself, in its export",
@@ -83,7 +83,9 @@ def test_each_has_a_working_folder_and_an_absolute_program() -> None:
             continue
         keywords = {keyword.arg for keyword in call.keywords}
         assert "shell" not in keywords, place
-        assert "cwd" in keywords or place.startswith("runner/children/"), f"{place} has no folder of its own"
+        assert "cwd" in keywords or place.startswith("extensions/runner/children/"), (
+            f"{place} has no folder of its own"
+        )
         used = {ast.unparse(node) for node in ast.walk(around) if isinstance(node, ast.Attribute)}
         assert PROGRAMS & used or place in OTHERS, f"{place}: take the program from healthcheck.system.programs"
 
@@ -107,9 +109,9 @@ def test_no_other_module_asks_which_python_runs_it_or_searches_a_path() -> None:
         "extensions/deep/environment.py",  # the running Python as the one that has vLLM: named, in its own folder
         "sandbox/box.py",  # its real place is shown inside the sandbox
         "stages/plan/dry_run/stubbed_machine.py",  # which programs the machine lacks; none is started
-        "runner/children/shared.py",
-        "runner/children/soak_probe.py",
-        "runner/children/versions.py",
+        "extensions/runner/children/shared.py",
+        "extensions/runner/children/soak_probe.py",
+        "machine/children/versions.py",
     }
     assert asking == there(known)
 

@@ -95,7 +95,7 @@ def test_no_command_of_a_log_leaves(how: tuple[str, ...]) -> None:
 
 
 ARGUMENTS = (
-    ("verify", "--url", "##[error]x"), ("explain", "\r::error::x"), ("runner", "--replay", "a\n##[error]b"), ("::error::x",),
+    ("verify", "--url", "##[error]x"), ("explain", "\r::error::x"), ("::error::x",),
     ("verify", "::error::x"), ("probe", "http://h/\n::error::x"),
 )  # fmt: skip
 

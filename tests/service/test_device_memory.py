@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from healthcheck.core.records import Outcome
-from healthcheck.runner.memory import used_memory
-from healthcheck.runner.real import RealMachine
+from healthcheck.machine.devices import used_memory
+from healthcheck.machine.real import RealMachine
 from healthcheck.stages.service.checks import END_CHECKS
 from healthcheck.stages.service.memory import MemoryWatch
 from healthcheck.stages.service.records import LaunchOutcome
-from tests.runner.tables import LAYOUTS, Row, info
+from tests.machine.tables import LAYOUTS, Row, info
 from tests.service.launching import service
 
 pytestmark = pytest.mark.process

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runner.tables import Row, info
+from tests.machine.tables import Row, info
 
 NPU_SMI = "#!/bin/sh\nif [ -e '{log}' ]; then cat '{folder}/taken'; else cat '{folder}/free'; fi\n"
 

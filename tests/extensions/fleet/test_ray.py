@@ -21,8 +21,8 @@ from pathlib import Path
 import pytest
 
 from tests.extensions.fleet.conftest import ENGINE, ROOT, WEIGHTS, Place, Ran, gone, having, wait_for
-from tests.runner import torch_stubs
-from tests.runner.tables import Row, info
+from tests.extensions.runner import torch_stubs
+from tests.machine.tables import Row, info
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(1800)]
 PYTHON = str(ROOT / ".venv-fleet" / "bin" / "python")

@@ -1,0 +1,23 @@
+"""The options for examining a machine."""
+
+from __future__ import annotations
+
+import enum
+
+SOAK_MINUTES = 20
+
+
+class Depth(enum.IntEnum):
+    """The levels of `--level`. A deeper one includes those before it."""
+
+    SECONDS = 1
+    MINUTES = 2
+    SOAK = 3
+
+
+class Scene(enum.Enum):
+    """The scenes of the diagnosis, by ascend-dmi's names."""
+
+    HEALTH = "healthCheck"
+    PERFORMANCE = "performanceCheck"
+    STRESS = "stressTest"

@@ -1,0 +1,65 @@
+"""runner/baseline: the machine is as an earlier run recorded it."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, NotApplicable, check, note, warn
+from healthcheck.core.records import Stage
+from healthcheck.extensions.runner.inventory import inventory
+from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.snapshot import changes
+from healthcheck.text.messages import msg
+
+MOST_CHANGES = 40
+
+
+@check(
+    "runner/baseline",
+    "The machine is as an earlier run recorded it",
+    stage=Stage.RUNNER,
+    why="What changed since the machine was good is the first suspect when it is not good any more.",
+)
+def baseline(facts: RunnerFacts) -> Findings:
+    """With --baseline FILE, compares with the report.json of an earlier `runner --out`: versions of driver,
+    firmware, CANN and Python packages, the devices, limits and processors, the counters of memory errors, and
+    the measured speeds. A changed fact warns with the old and the new value, and so does a counter that grew. A
+    speed warns if the fastest of its repeats is slower than the slowest of before: the spreads do not overlap.
+    What one of the two runs did not look at, because its level was lower, is not compared.
+
+    To repair: undo the change, or, if it was meant, keep the new report as the baseline.
+
+    Example:
+    Recorded before, and found now:
+
+    ```console
+    $ npu-smi info -t board -i 0 | grep Firmware
+            Firmware Version               : 7.8.0.6.201
+    $ npu-smi info -t board -i 0 | grep Firmware
+            Firmware Version               : 7.7.0.1.231
+    ```
+
+    Use instead:
+
+    ```console
+    $ npu-smi info -t board -i 0 | grep Firmware
+            Firmware Version               : 7.8.0.6.201
+    $ npu-smi info -t board -i 0 | grep Firmware
+            Firmware Version               : 7.8.0.6.201
+    ```
+    """
+    earlier = facts.wanted.earlier
+    if earlier is None:
+        raise NotApplicable(msg("no earlier record was given (--baseline)"))
+    now = inventory(facts)
+    found = list(changes(earlier, now))
+    for change in found[:MOST_CHANGES]:
+        yield warn(
+            expected=msg("{name}: {old}, as before", change.name, change.old or msg("none")),
+            seen=change.new or msg("none"),
+            fix=msg("undo the change, or keep this run's report.json as the new baseline"),
+            evidence={"name": change.name, "old": change.old, "new": change.new},
+        )
+    if len(found) > MOST_CHANGES:
+        yield note(msg("and {found} more changes", len(found) - MOST_CHANGES))
+    both = sum(len(a.keys() & b.keys()) for a, b in (
+        (earlier.facts, now.facts), (earlier.counters, now.counters), (earlier.rates, now.rates)))  # fmt: skip
+    yield note(msg("{both} values compared with the record of {at}", both, earlier.at or msg("unknown time")))

@@ -1,0 +1,56 @@
+"""runner/busy: no other process uses the chips."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, NotApplicable, warn
+from healthcheck.extensions.runner.declared import npu_check
+from healthcheck.extensions.runner.holders import freeing, holder_words
+from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.wording import chip_name, listed
+from healthcheck.machine.npu_smi import holders_on
+from healthcheck.text.messages import msg
+
+
+@npu_check(
+    "runner/busy",
+    "No other process uses the chips",
+    why="A second process on a chip slows the server down, and can take the memory that it needs.",
+)
+def busy(facts: RunnerFacts) -> Findings:
+    """npu-smi lists the processes that hold memory on a chip. Any process on the chips that will be used warns;
+    runner/memory judges whether enough memory is free.
+
+    In a container npu-smi may omit names, and cannot see the processes of other containers.
+
+    To repair: end the processes, or choose other chips with ASCEND_RT_VISIBLE_DEVICES.
+
+    Example:
+    ```console
+    $ npu-smi info | tail -n 2
+    | NPU     Chip | Process id | Process name | Process memory(MB) |
+    | 0       0 | 77 | python | 55000 |
+    ```
+
+    Use instead:
+
+    ```console
+    $ npu-smi info | tail -n 2
+    | NPU     Chip | Process id | Process name | Process memory(MB) |
+    | No running processes found in NPU 0                                                             |
+    ```
+    """
+    if not facts.smi.table:
+        raise NotApplicable(msg("npu-smi shows no table of chips"))
+    for chip in facts.in_use:
+        holders = holders_on(chip, facts.smi.memory_holders)
+        if holders:
+            yield warn(
+                expected=msg("no process on the chips that will be used"),
+                seen=msg(
+                    "{chip_name}: {holder_words}",
+                    chip_name(chip),
+                    listed([holder_words(holder) for holder in holders], 4),
+                ),
+                fix=freeing(facts, chip),
+                where=f"{facts.smi.command} info",
+            )

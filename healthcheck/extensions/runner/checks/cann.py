@@ -1,0 +1,86 @@
+"""runner/cann: CANN and ATB are installed."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, note, warn
+from healthcheck.extensions.runner.declared import npu_check
+from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.wording import IMAGE
+from healthcheck.machine.installed import Cann
+from healthcheck.text.messages import msg
+
+
+@npu_check(
+    "runner/cann",
+    "CANN and ATB are installed, and their environment can be set",
+    why="torch_npu loads operators from CANN, and vllm-ascend loads others from ATB.",
+)
+def cann(facts: RunnerFacts) -> Findings:
+    """The toolkit is searched in ASCEND_HOME_PATH, in /usr/local/Ascend/ascend-toolkit
+    (before CANN 8.5) and in /usr/local/Ascend/cann (from 8.5 on); ATB in /usr/local/Ascend/nnal/atb.
+
+    That the environment is not set in this shell is a warning: the service's shell is not known, and deploy.sh has
+    to source the scripts itself then, as the template's does. The official images set it in ~/.bashrc, which a
+    script does not read.
+
+    To repair: source /usr/local/Ascend/ascend-toolkit/set_env.sh, then /usr/local/Ascend/nnal/atb/set_env.sh, both
+    in bash and without `set -u`. If nothing is installed, use the official image.
+
+    Example:
+    ```console
+    $ echo "ASCEND_HOME_PATH=$ASCEND_HOME_PATH"
+    ASCEND_HOME_PATH=
+    ```
+
+    Use instead:
+
+    ```console
+    $ source /usr/local/Ascend/ascend-toolkit/set_env.sh
+    $ source /usr/local/Ascend/nnal/atb/set_env.sh
+    $ echo "ASCEND_HOME_PATH=$ASCEND_HOME_PATH"
+    ASCEND_HOME_PATH=/usr/local/Ascend/ascend-toolkit/latest
+    ```
+    """
+    seen = facts.cann
+    if seen.home and not seen.home_exists:
+        yield facts.fault(
+            expected=msg("the folder that ASCEND_HOME_PATH names"),
+            seen=msg("{home} is not there", seen.home),
+            fix=msg("source the set_env.sh of the CANN that is installed"),
+        )
+    if not seen.toolkits:
+        yield facts.fault(
+            expected=msg("a CANN toolkit"),
+            seen=msg("none in /usr/local/Ascend, and none in the environment"),
+            fix=msg("{image}, or install CANN {version}", IMAGE, facts.row.cann)
+            if facts.row.cann
+            else msg("{image}, or install CANN", IMAGE),
+        )
+        return
+    if not seen.home:
+        where = seen.scripts[0] if seen.scripts else msg("its set_env.sh")
+        yield warn(
+            expected=msg("CANN's environment in this shell"),
+            seen=msg("ASCEND_HOME_PATH is not set"),
+            fix=msg("source {where}; in deploy.sh too (the template's does)", where),
+        )
+    yield from _atb(seen)
+    others = [toolkit.version for toolkit in seen.toolkits[1:]]
+    beside = msg("; also installed: {others}", ", ".join(others)) if others else ""
+    atb = f", ATB {seen.atb.version}" if seen.atb else ""
+    yield note(f"CANN {seen.toolkits[0].version}{atb}{beside}", where=seen.toolkits[0].path)
+
+
+def _atb(seen: Cann) -> Findings:
+    if seen.atb is None:
+        yield warn(
+            expected="NNAL's ATB",
+            seen=msg("no /usr/local/Ascend/nnal/atb"),
+            fix=msg("install the NNAL package of CANN {version}", seen.toolkits[0].version),
+        )
+    elif not seen.atb_sourced and seen.home:
+        yield warn(
+            expected=msg("ATB's environment in this shell"),
+            seen=msg("CANN's is set, ATB's is not"),
+            fix=msg("source /usr/local/Ascend/nnal/atb/set_env.sh; in deploy.sh too"),
+        )

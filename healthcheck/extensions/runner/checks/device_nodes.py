@@ -1,0 +1,107 @@
+"""runner/device-nodes: the NPU device nodes exist and this user may open them."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, NotApplicable, check, fail
+from healthcheck.core.records import Finding, Stage
+from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.wording import RUN_FLAGS, listed, npus
+from healthcheck.text.messages import msg
+
+
+@check(
+    "runner/device-nodes",
+    "The NPU device nodes exist and this user may open them",
+    stage=Stage.RUNNER,
+    why="Programs reach an NPU through /dev/davinciN and the driver's own device nodes.",
+)
+def device_nodes(facts: RunnerFacts) -> Findings:
+    r"""Each NPU chip has a node /dev/davinciN, and the driver has /dev/davinci_manager, /dev/devmm_svm and
+    /dev/hisi_hdc. The user that runs the server must be able to read and write them (group HwHiAiUser).
+
+    The numbers are those of the host: a container with one card may have only /dev/davinci5.
+
+    To repair: on a host, install the driver and load it. In a container, add the device flags to `docker run`:
+    --device /dev/davinciN for each card, --device /dev/davinci_manager, --device /dev/devmm_svm,
+    --device /dev/hisi_hdc. For permissions: usermod -a -G HwHiAiUser USER, and log in again.
+
+    On a machine without an NPU, pass --allow-none: the checks of NPUs are then skipped.
+
+    Example:
+    ```console
+    $ docker run --device /dev/davinci5 IMAGE npu-adapter runner
+    ```
+
+    Use instead:
+
+    ```console
+    $ docker run --device /dev/davinci5 --device /dev/davinci_manager --device /dev/devmm_svm \
+        --device /dev/hisi_hdc IMAGE npu-adapter runner
+    ```
+    """
+    if not facts.present:
+        if facts.wanted.allow_none:
+            raise NotApplicable(msg("there is no NPU on this machine, as --allow-none permits"))
+        yield _none(facts)
+        return
+    if not facts.nodes:
+        yield facts.fault(
+            expected=msg("/dev/davinciN for each NPU"), seen=msg("none of them"), fix=_nodes_fix(facts)
+        )
+    elif facts.wanted.npus and len(facts.nodes) < facts.wanted.npus:
+        yield facts.fault(
+            expected=msg("{npus}, as --npus says", npus(facts.wanted.npus)),
+            seen=msg("{nodes} device nodes: {path}", len(facts.nodes), listed([node.path for node in facts.nodes])),
+            fix=_nodes_fix(facts),
+        )
+    names = {entry.path.removeprefix("/dev/") for entry in facts.control}
+    managers = {"davinci_manager", "davinci_manager_docker"}
+    missing = sorted({"devmm_svm", "hisi_hdc"} - names) + ([] if names & managers else ["davinci_manager"])
+    if missing and facts.nodes:
+        seen = msg("no {value}", listed([f"/dev/{name}" for name in missing]))
+        yield facts.fault(expected=msg("the driver's device nodes"), seen=seen, fix=_nodes_fix(facts))
+    closed = [e for e in (*facts.nodes, *facts.control) if not (e.readable and e.writable)]
+    if closed:
+        one = closed[0]
+        yield facts.fault(
+            expected=msg("device nodes that this user may read and write"),
+            seen=msg(
+                "{path} belongs to {owner}:{group} with mode {mode:o}, and {closed} of {nodes} nodes are "
+                "closed to {user}",
+                one.path,
+                one.owner,
+                one.group,
+                one.mode,
+                len(closed),
+                len(facts.nodes) + len(facts.control),
+                facts.host.user or msg("this user"),
+            ),
+            fix=msg(
+                "as root: usermod -a -G {group} USER, then log in again; or run as root", one.group or "HwHiAiUser"
+            ),
+        )
+
+
+def _none(facts: RunnerFacts) -> Finding:
+    gpus = (
+        msg("; it has GPUs ({gpus}), which cannot be used here", listed(list(facts.host.gpus), 2))
+        if facts.host.gpus
+        else ""
+    )
+    smi = msg("no npu-smi") if facts.smi.output.missing else msg("no chip in npu-smi")
+    smi += f" ({facts.smi.codes[0]})" if facts.smi.codes else ""
+    return fail(
+        expected=npus(facts.wanted.npus) if facts.wanted.npus else msg("an Ascend NPU"),
+        seen=msg(
+            "this machine has no Ascend NPU: no /dev/davinci nodes, {smi}, none on the PCI bus{gpus}", smi, gpus
+        ),
+        fix=msg("run it on a machine with an NPU")
+        + ("" if facts.wanted.npus else msg(", or pass --allow-none if it needs no NPU")),
+        where="/dev/davinci*",
+    )
+
+
+def _nodes_fix(facts: RunnerFacts) -> str:
+    if facts.host.container:
+        return msg("start the container with {run_flags}", RUN_FLAGS)
+    return msg("install and load the NPU driver (and restart the machine); then ls -l /dev/davinci*")

@@ -1,0 +1,81 @@
+"""runner/disk: the disk holds the weights and reads them in time."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.core.check import Findings, check, note, warn
+from healthcheck.core.records import Stage
+from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.wording import GB, READY_S
+from healthcheck.text.messages import msg
+
+
+@check(
+    "runner/disk",
+    "The disk holds the weights and reads them in time",
+    stage=Stage.RUNNER,
+    why="Weights may have up to {limit}, and all of them are read at every start.",
+)
+def disk(facts: RunnerFacts) -> Findings:
+    """Looks at the folder MODEL_PATH. If that is not set, it looks at the working directory, which then needs
+    {limit} free (the service's limit for weights). The disk is read for half a second, past the page cache, to
+    estimate how long {limit} take to load. More than 10 minutes warns: vLLM gives up on an engine that is not
+    ready by then (VLLM_ENGINE_READY_TIMEOUT_S).
+
+    To repair: run it in a folder of a larger or faster disk (local NVMe instead of a network disk), or set
+    MODEL_PATH to the weights.
+
+    Example:
+    ```console
+    $ df -H --output=size,avail .
+     Size  Avail
+     1000G   50G
+    ```
+
+    Use instead:
+
+    ```console
+    $ df -H --output=size,avail .
+     Size  Avail
+     3840G 2100G
+    ```
+    """
+    seen = facts.host
+    given = "MODEL_PATH" in seen.variables and seen.folder != "."
+    if given and not seen.folder_exists:
+        yield warn(
+            expected=msg("the folder that MODEL_PATH names"),
+            seen=msg("{folder} is not there", seen.folder),
+            fix=msg("mount the weights there, or unset MODEL_PATH"),
+        )
+        return
+    place = seen.folder if given else msg("the working directory")
+    if seen.disk and not given and seen.disk.free_bytes < contract.MAX_WEIGHT_BYTES:
+        yield warn(
+            expected=msg("{limit} free for weights", contract.MAX_WEIGHT),
+            seen=msg("{free_bytes:.0f} GB free in {place}", seen.disk.free_bytes / GB, place),
+            fix=msg("free some, or keep the weights on another disk and set MODEL_PATH"),
+            evidence={"free_bytes": seen.disk.free_bytes},
+        )
+    elif seen.disk:
+        yield note(msg("{free_bytes:.0f} GB free in {place}", seen.disk.free_bytes / GB, place))
+    if seen.speed and seen.speed.read_bytes:
+        rate = seen.speed.bytes_per_s
+        cached = msg(", through the page cache") if seen.speed.cached else ""
+        load_s = contract.MAX_WEIGHT_BYTES / rate
+        said = msg(
+            "{rate:.0f} MB/s, so {limit} take {load_s:.1f} min to load (read: {of}{cached})",
+            rate / 10**6,
+            contract.MAX_WEIGHT,
+            load_s / 60,
+            seen.speed.of,
+            cached,
+        )
+        if load_s > READY_S:
+            yield warn(
+                expected=msg("{limit} loaded within {ready_s} min", contract.MAX_WEIGHT, READY_S // 60),
+                seen=said,
+                fix=msg("keep the weights on a faster disk, or raise VLLM_ENGINE_READY_TIMEOUT_S in deploy.sh"),
+            )
+        else:
+            yield note(said)

@@ -1,0 +1,90 @@
+"""runner/driver: the driver is there, and fits its firmware."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, note
+from healthcheck.extensions.runner.declared import npu_check
+from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.wording import listed
+from healthcheck.text.messages import msg
+
+
+@npu_check(
+    "runner/driver",
+    "The driver is installed, running and fits its firmware",
+    why="CANN talks to the loaded driver, which may be older than the installed one.",
+)
+def driver(facts: RunnerFacts) -> Findings:
+    """The version in /usr/local/Ascend/driver/version.info must be the one that npu-smi reports. After an upgrade
+    without a restart they differ, or npu-smi ends with -8005. `npu-smi info -t board` compares driver and firmware
+    (Compatibility: OK or NOK).
+
+    A container has the version file only if it was mounted; a missing file is not a fault.
+
+    To repair: restart the machine after a driver upgrade; install the firmware that came with the driver.
+
+    Example:
+    ```console
+    $ npu-smi info -t board -i 3
+            Software Version               : 25.5.1
+            Firmware Version               : 7.8.0.6.201
+            Compatibility                  : NOK
+    ```
+
+    Use instead:
+
+    ```console
+    $ npu-smi info -t board -i 3
+            Software Version               : 25.5.1
+            Firmware Version               : 7.8.0.6.201
+            Compatibility                  : OK
+    ```
+    """
+    on_disk, running = facts.driver.version, facts.smi.table.driver if facts.smi.table else ""
+    if not on_disk and not running:
+        if not facts.host.container and not facts.nodes:
+            yield facts.fault(
+                expected=msg("an NPU driver"),
+                seen=msg(
+                    "no driver, but an NPU on the PCI bus ({accelerators})",
+                    listed(list(facts.host.accelerators), 2),
+                ),
+                fix=msg("install the driver and its firmware"),
+            )
+        else:
+            yield note(msg("the driver's version is not visible here (its version.info is not mounted)"))
+    if on_disk and running and on_disk.lower() != running.lower():
+        yield facts.fault(
+            expected=msg("the installed driver {on_disk} to be the one that runs", on_disk),
+            seen=msg("{running} answers: upgraded without a restart, or another host's file is mounted", running),
+            fix=msg("restart the machine"),
+            where=facts.driver.path,
+        )
+    elif -8005 in facts.smi.codes and facts.driver.newer_than_boot:
+        yield facts.fault(
+            expected=msg("a driver that was loaded after it was installed"),
+            seen=msg(
+                "driver {on_disk} installed after the machine's last start; npu-smi ends with -8005",
+                on_disk or "files",
+            ),
+            fix=msg("restart the machine"),
+            where=facts.driver.path,
+        )
+    yield from _firmware(facts, driver=running or on_disk or "?")
+    if on_disk or running:
+        yield note(msg("driver {running}", running or on_disk), where=facts.driver.path if on_disk else "")
+
+
+def _firmware(facts: RunnerFacts, *, driver: str) -> Findings:
+    """The findings for each card's firmware, from `npu-smi info -t board`."""
+    for npu, board in facts.smi.boards.items():
+        if board.whole.get("Compatibility", "OK").upper() == "NOK":
+            firmware = board.whole.get("Firmware Version", msg("unknown"))
+            yield facts.fault(
+                expected=msg("driver and firmware that fit each other"),
+                seen=msg(
+                    "NPU {npu}: Compatibility NOK (firmware {firmware}, driver {driver})", npu, firmware, driver
+                ),
+                fix=msg("install the firmware of the driver's release, then restart the machine"),
+                where=f"{facts.smi.command} info -t board -i {npu}",
+            )

@@ -1,0 +1,68 @@
+"""runner/hccl: an HCCL all-reduce works across the devices."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, NotApplicable, fail, warn
+from healthcheck.extensions.runner.asked import Depth
+from healthcheck.extensions.runner.declared import npu_check
+from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.wording import unanswered
+from healthcheck.machine.interface import NOT_RECORDED
+from healthcheck.text.messages import msg
+
+
+@npu_check(
+    "runner/hccl",
+    "An HCCL all-reduce works across the devices",
+    level=Depth.MINUTES,
+    why="Tensor parallelism uses HCCL: a broken link or setting shows only when devices communicate.",
+)
+def hccl(facts: RunnerFacts) -> Findings:
+    """With two devices or more, one process per device joins an HCCL group and all-reduces a tensor. Each must get
+    the sum within the deadline.
+
+    To repair: HCCL_IF_IP, HCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME must name an interface of this machine, or be
+    unset; 127.0.0.1 must bypass the proxy; every card of the machine must be mounted; hccn_tool -i N -link -g must
+    print UP. Error codes EI… and EJ… in the runtime's log name the cause.
+
+    Example:
+    192.0.2.9 is an address of another machine:
+
+    ```sh
+    export HCCL_IF_IP=192.0.2.9
+    npu-adapter runner
+    ```
+
+    Use instead:
+
+    ```sh
+    unset HCCL_IF_IP
+    npu-adapter runner
+    ```
+    """
+    seen = facts.hccl
+    if seen is None:
+        raise NotApplicable(facts.stopped or msg("it takes two devices that compute"))
+    if seen.output.trouble == NOT_RECORDED:
+        yield unanswered(NOT_RECORDED)
+        return
+    for rank in seen.wrong:
+        yield fail(
+            expected=msg("the sum on every device"),
+            seen=msg("device {rank} got another", rank),
+            fix=msg("replace or exclude device {rank}, and run it again", rank),
+        )
+    done = len(seen.right) == seen.world
+    for error in seen.errors[:2]:
+        fix = msg("read ~/ascend/log for EI… or EJ…; check HCCL_IF_IP, HCCL_SOCKET_IFNAME and the links")
+        say = warn if done else fail
+        yield say(expected=msg("an all-reduce without errors"), seen=error.text[:400], fix=fix, where=error.at)
+    if not done and not seen.wrong and not seen.errors:
+        how = seen.output.trouble or msg("it ended with status {status}", seen.output.status)
+        yield fail(
+            expected=msg("the sum on {world} devices", seen.world),
+            seen=msg("{right} had it; {how}", len(seen.right), how),
+            fix=msg(
+                "hccn_tool -i 0 -link -g for each device; unset HCCL_IF_IP and HCCL_SOCKET_IFNAME and try again"
+            ),
+        )

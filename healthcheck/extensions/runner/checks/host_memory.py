@@ -1,0 +1,65 @@
+"""runner/host-memory: the host has enough memory for the processes of a server."""
+
+from __future__ import annotations
+
+from healthcheck.ascend.hardware import GIB, MIB
+from healthcheck.core.check import Findings, NotApplicable, note, warn
+from healthcheck.extensions.runner.declared import npu_check
+from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.text.messages import msg
+
+PROCESS_BYTES = 8 * GIB
+"""An estimate for one worker: torch, torch_npu, CANN, and the part of the weights that it reads at a time."""
+
+
+@npu_check(
+    "runner/host-memory",
+    "The host has memory for the processes of a server",
+    why="Weights pass through the host's memory; a container that reaches its limit is killed without a message.",
+)
+def host_memory(facts: RunnerFacts) -> Findings:
+    """Expects as much memory as one device has, and 8 GiB for each device, whichever is more. This is an
+    estimate, so less only warns. It takes the machine's memory or the lowest limit of the control groups
+    (memory.max, or memory.limit_in_bytes), whichever is less: a container of 32 GB beside a device of 128 GB was
+    seen in public.
+
+    To repair: docker run --memory 128g, or no --memory; in Kubernetes resources.limits.memory.
+
+    Example:
+    ```console
+    $ cat /sys/fs/cgroup/memory.max
+    34359738368
+    ```
+
+    Use instead:
+
+    ```console
+    $ cat /sys/fs/cgroup/memory.max
+    549755813888
+    ```
+    """
+    memory = facts.host.memory
+    most = memory.most_bytes
+    if most is None:
+        raise NotApplicable(msg("the host's memory is not known"))
+    devices = max(len(facts.in_use), 1)
+    largest = max((chip.total_mib or 0 for chip in facts.in_use), default=0) * MIB
+    needed = max(largest, devices * PROCESS_BYTES)
+    limited = memory.limit_bytes is not None and memory.limit_bytes == most
+    if most < needed:
+        yield warn(
+            expected=msg(
+                "{needed:.0f} GiB for {devices} devices of {largest:.0f} GiB", needed / GIB, devices, largest / GIB
+            ),
+            seen=f"{most / GIB:.1f} GiB"
+            + (msg(", the limit of the control group") if limited else msg(" in the machine")),
+            fix=msg("docker run without --memory, or with more; in Kubernetes resources.limits.memory")
+            if limited
+            else msg("serve smaller weights here, or add memory"),
+            where=memory.limit_file if limited else "/proc/meminfo",
+            evidence={"bytes": most, "estimated_bytes": needed},
+        )
+        return
+    yield note(
+        msg("{most:.0f} GiB{value}", most / GIB, msg(" by the limit of the control group") if limited else "")
+    )

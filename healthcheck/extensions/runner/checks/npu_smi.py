@@ -1,0 +1,168 @@
+"""runner/npu-smi: npu-smi shows the wanted chips."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, note, unsettled, warn
+from healthcheck.core.records import Finding
+from healthcheck.extensions.runner.declared import npu_check
+from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.wording import chip_name, listed, npus
+from healthcheck.text.messages import msg
+
+_CAUSES = {
+    -8005: (
+        msg(
+            "the driver's library could not start (card busy, user not permitted, or driver upgraded, "
+            "not restarted)"
+        ),
+        msg(
+            "run as root or in group HwHiAiUser; in a container add the device flags; "
+            "after a driver upgrade restart"
+        ),
+    ),
+    -8020: (
+        msg("the card is held by another container (a container without --privileged has its cards for itself)"),
+        msg("stop the other container (docker ps), or start both with --privileged"),
+    ),
+    -9005: (
+        msg("npu-smi may not query the board from this container, which says nothing about the NPU itself"),
+        msg(
+            "nothing needs repair if runner/compute passes; for npu-smi, "
+            "mount /usr/local/dcmi and the npu-smi binary"
+        ),
+    ),
+}
+
+
+@npu_check(
+    "runner/npu-smi",
+    "npu-smi shows the NPUs",
+    why="vllm-ascend and this kit read from npu-smi which chips exist, their health, and who uses them.",
+)
+def npu_smi(facts: RunnerFacts) -> Findings:
+    """`npu-smi info` should exit with 0 and print a table with every chip.
+
+    The exit status is not enough: the driver's library also prints errors. -8005: the library could not start (the
+    card is busy, the user lacks permission, or the driver was upgraded without a restart). -8020: another
+    unprivileged container holds the card. -9005: npu-smi may not query the board from this container; torch_npu may
+    still work, so this only warns.
+
+    If every device computed correctly (runner/compute), all of these only warn.
+
+    To repair: follow the message; in a container also mount npu-smi and /usr/local/dcmi.
+
+    Example:
+    ```console
+    $ npu-smi info
+    dcmi module initialize failed. ret is -8005
+    ```
+
+    Use instead:
+
+    ```console
+    $ npu-smi info | grep 910B3
+    | 0     910B3               | OK            | 93.1        41                0    / 0             |
+    ```
+    """
+    smi = facts.smi
+    where = f"{smi.command} info"
+    yield from _errors(facts, where)
+    if smi.table is None and not smi.codes:
+        yield _no_table(facts, where)
+    elif smi.table and smi.output.status:
+        yield warn(
+            expected=msg("exit status 0"),
+            seen=msg("{status}, beside a table of chips", smi.output.status),
+            fix=msg("run it by hand and read its last lines"),
+            where=where,
+        )
+    if smi.table and facts.wanted.npus and len(smi.chips) < facts.wanted.npus:
+        yield facts.fault(
+            expected=msg("{npus}, as --npus says", npus(facts.wanted.npus)),
+            seen=msg("{chips}: {map}", len(smi.chips), listed(list(map(chip_name, smi.chips)))),
+            fix=msg("give the container or the machine the cards that are missing, or ask for fewer"),
+            where=where,
+        )
+    if lacking := _lacking(facts):
+        yield warn(
+            expected=msg("a row for every chip"),
+            seen=msg(
+                "{chips} chips, but {lacking}: the health of the others is not known", len(smi.chips), lacking
+            ),
+            fix=msg("run npu-smi info by hand, as root too"),
+            where=where,
+        )
+    if smi.table:
+        yield note(
+            msg(
+                "{chips} × {name}, npu-smi {tool}",
+                len(smi.chips),
+                smi.chips[0].name,
+                smi.table.tool or msg("of unknown version"),
+            ),
+            where=where,
+        )
+
+
+def _errors(facts: RunnerFacts, where: str) -> Findings:
+    """One finding per code of the driver's library in npu-smi's output."""
+    for code in facts.smi.codes:
+        fix: str
+        cause, fix = _CAUSES.get(
+            code, (msg("the driver's library reports an error"), msg("look the code up in the DCMI API"))
+        )
+        fix = _specific(facts, code) or fix
+        seen: str = msg("ret is {code}: {cause}", code, cause)
+        if code == -9005:
+            yield warn(expected=msg("npu-smi without errors"), seen=seen, fix=fix, where=where)
+        else:
+            yield facts.fault(expected=msg("npu-smi without errors"), seen=seen, fix=fix, where=where)
+
+
+def _lacking(facts: RunnerFacts) -> str:
+    """Evidence that npu-smi's table is incomplete, "" if there is none."""
+    smi, count = facts.smi, facts.torch.count or 0
+    if smi.table is None:
+        return ""
+    if smi.table.cut:
+        return msg("the table was cut in the middle of a chip")
+    if len(smi.mapping) > len(smi.chips):
+        return msg("`npu-smi info -m` lists {mapping}", len(smi.mapping))
+    return msg("torch_npu counts {count}", count) if count > len(smi.chips) else ""
+
+
+def _specific(facts: RunnerFacts, code: int) -> str:
+    """The repair of a code with several causes, if the machine shows which one applies."""
+    if code != -8005:
+        return ""
+    if facts.driver.newer_than_boot:
+        return msg("restart the machine: its driver was installed after its last start")
+    closed = next((node for node in facts.nodes if not (node.readable and node.writable)), None)
+    if closed:
+        return msg(
+            "as root: usermod -a -G {group} USER, then log in again; or run as root", closed.group or "HwHiAiUser"
+        )
+    return ""
+
+
+def _no_table(facts: RunnerFacts, where: str) -> Finding:
+    output = facts.smi.output
+    if output.missing:
+        fix = (
+            msg("mount npu-smi and /usr/local/dcmi into the container")
+            if facts.host.container
+            else msg("install the driver")
+        )
+        return facts.fault(expected="npu-smi", seen=msg("it is not installed here"), fix=fix, where=where)
+    if output.trouble or output.status:
+        seen = output.trouble or msg("exit status {status}: {complaint}", output.status, facts.smi.complaint)
+        return facts.fault(
+            expected=msg("a table of chips"), seen=seen, fix=msg("run it by hand, as root too"), where=where
+        )
+    say = warn if facts.computed else unsettled
+    return say(
+        expected=msg("a table of chips in a layout that this kit knows"),
+        seen=facts.smi.complaint,
+        fix=msg("report it with the file that --save writes; meanwhile trust runner/compute"),
+        where=where,
+    )

@@ -1,0 +1,44 @@
+"""runner/open-files: enough files may be open."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, check, warn
+from healthcheck.core.records import Stage
+from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.text.messages import msg
+
+OPEN_FILES = 65535
+"""vLLM raises its own limit to this, if the hard limit allows it."""
+
+
+@check(
+    "runner/open-files",
+    "The limit of open files is high enough",
+    stage=Stage.RUNNER,
+    why="Each connection and each worker's pipe is an open file.",
+)
+def open_files(facts: RunnerFacts) -> Findings:
+    """VLLM raises its soft limit of open files to 65535, if the hard limit allows it. A lower hard limit warns:
+    many concurrent streams then end with "Too many open files".
+
+    To repair: docker run --ulimit nofile=65535:65535; on a host /etc/security/limits.conf.
+
+    Example:
+    ```console
+    $ docker run --ulimit nofile=4096:4096 IMAGE npu-adapter runner
+    ```
+
+    Use instead:
+
+    ```console
+    $ docker run --ulimit nofile=65535:65535 IMAGE npu-adapter runner
+    ```
+    """
+    hard = facts.host.open_files
+    if hard is not None and hard < OPEN_FILES:
+        yield warn(
+            expected=msg("a hard limit of {open_files} open files", OPEN_FILES),
+            seen=str(hard),
+            fix=msg("docker run --ulimit nofile={open_files}:{open_files}", OPEN_FILES),
+            where="ulimit -Hn",
+        )

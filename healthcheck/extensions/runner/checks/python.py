@@ -1,0 +1,52 @@
+"""runner/python: the Python that would serve."""
+
+from __future__ import annotations
+
+from healthcheck.ascend import stacks
+from healthcheck.core.check import Findings, check, fail, note, warn
+from healthcheck.core.records import Stage
+from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.text.messages import msg
+
+
+@check(
+    "runner/python",
+    "The stack supports the Python that runs the server",
+    stage=Stage.RUNNER,
+    why="Wheels of torch_npu and vllm-ascend exist for few Python versions.",
+    by_row=True,
+)
+def python(facts: RunnerFacts) -> Findings:
+    """The Python of the `vllm` on PATH, else the python3 on PATH, is asked for its version. The row of the version
+    matrix says which versions are supported. Another version fails if --stack chose the row, and warns otherwise.
+
+    To repair: use the official image, or a Python of that range, and put it first on PATH.
+
+    Example:
+    ```console
+    $ python3 --version
+    Python 3.13.1
+    ```
+
+    Use instead:
+
+    ```console
+    $ python3 --version
+    Python 3.11.10
+    ```
+    """
+    seen = facts.software
+    if not seen.python:
+        yield fail(
+            expected=msg("a Python that runs"), seen=seen.trouble, fix=msg("install python3, and put it on PATH")
+        )
+    elif not stacks.in_range(seen.python, facts.row.python):
+        say = fail if facts.wanted.stack else warn
+        yield say(
+            expected=msg("Python {python} ({label})", facts.row.python, facts.row.label()),
+            seen=seen.python,
+            fix=msg("put such a Python first on PATH, or use the official image"),
+            where=seen.executable,
+        )
+    else:
+        yield note(msg("Python {python}", seen.python), where=seen.executable)

@@ -1,0 +1,172 @@
+"""runner/soak: all devices compute correctly for a while, without slowing down."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+
+from healthcheck.core.check import Findings, fail, note, unsettled, warn
+from healthcheck.core.records import Finding
+from healthcheck.extensions.runner import ecc
+from healthcheck.extensions.runner.asked import Depth
+from healthcheck.extensions.runner.declared import npu_check
+from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.trial_records import Soak
+from healthcheck.extensions.runner.wording import HOT_C, errors, made, needs_depth
+from healthcheck.text.messages import msg
+
+SHARE = 0.85
+"""Of the other devices' speed, and of the device's own at first: an inference, since no document gives a limit."""
+WHOLE = 0.97
+"""The share of its time after which a soak counts as complete: one part of it is a fortieth."""
+COMPARED_S = 10.0
+"""The least time for comparing speeds: over less, one second of a busy host looks like a slow device."""
+
+
+@npu_check(
+    "runner/soak",
+    "All devices compute right, and as fast as at first, for a while",
+    why="Heat, power and weak cells show only under load that lasts.",
+)
+def soak(facts: RunnerFacts) -> Findings:
+    """At --level 3 all devices compute the same product of whole numbers for --soak minutes, at once, and
+    compare each result with the CPU's. An element that differs fails, and so does an error or a device that
+    stops. npu-smi is watched meanwhile. A device below 85 % of the median of all, or of its own speed in the
+    first third, warns, and so do 85 °C and a memory error that npu-smi counted meanwhile. A soak of less than
+    ten seconds compares no speeds. `--out` draws speed and temperature over the time.
+
+    To repair: for wrong results exclude the device (ASCEND_RT_VISIBLE_DEVICES) and have it replaced; for a
+    slower one look at the fans, the room and the power supply.
+
+    Example:
+    Device 3 computes 12 elements wrong in an hour:
+
+    ```console
+    $ npu-adapter runner --soak 60
+    ```
+
+    Use instead, before the server starts:
+
+    ```console
+    $ export ASCEND_RT_VISIBLE_DEVICES=0,1,2,4,5,6,7
+    ```
+    """
+    if facts.soak is None:
+        needs_depth(facts, Depth.SOAK)
+    seen = made(facts, facts.soak, msg("it takes devices that compute right"))
+    yield from _wrong(seen)
+    fix = msg("look the code up in the log of the runtime (~/ascend/log), and reset that chip")
+    yield from errors(seen, expected=msg("products without errors"), fix=fix)
+    if facts.stopped:
+        yield unsettled(
+            expected=msg("{asked_s:g} min", seen.asked_s / 60),
+            seen=msg("{stopped} after {lasted_s:.1f} min", facts.stopped, seen.lasted_s / 60),
+            fix=msg("run it again for a shorter time: --soak MINUTES"),
+        )
+    else:
+        yield from _early(seen)
+    yield from _speeds(seen)
+    yield from _heat(seen)
+    for each, name, old in ecc.grown(facts.ecc, facts.ecc_after):
+        yield warn(
+            expected=msg("no memory error during the soak, {name} {old}", name, old),
+            seen=msg("NPU {npu} chip {chip}: {counts}", each.npu, each.chip, each.counts[name]),
+            fix=msg("run it again; if it grows each time, have the card replaced"),
+        )
+
+
+def _wrong(seen: Soak) -> Iterator[Finding]:
+    for device in range(seen.count):
+        own = [window for window in seen.windows if window.index == device]
+        wrong = sum(window.wrong for window in own)
+        if wrong:
+            first = next(window.at_s for window in own if window.wrong)
+            yield fail(
+                expected=msg("the elements that the CPU computes"),
+                seen=msg(
+                    "device {device}: {wrong} elements differ in {products} products, the first within "
+                    "{first:.0f} s",
+                    device,
+                    wrong,
+                    sum(each.products for each in own),
+                    first,
+                ),
+                fix=msg("exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and have it replaced", device),
+                evidence={"device": device, "wrong": wrong},
+            )
+
+
+def _early(seen: Soak) -> Iterator[Finding]:
+    """Devices that stopped or never began, without an error that explains it."""
+    named = {error.device for error in seen.errors}
+    for device in range(seen.count):
+        at_s = seen.ended_s(device)
+        if at_s < WHOLE * seen.asked_s and device not in named:
+            yield fail(
+                expected=msg("products for {asked_s:g} min", seen.asked_s / 60),
+                seen=msg(
+                    "device {device} stopped after {at_s:.0f} s: {trouble}",
+                    device,
+                    at_s,
+                    seen.output.trouble or msg("its process ended"),
+                ),
+                fix=msg("reset that chip (npu-smi set -t reset), or exclude device {device}; run it again", device),
+                evidence={"device": device, "seconds": at_s},
+            )
+
+
+def _speeds(seen: Soak) -> Iterator[Finding]:
+    known = {device: speed for device in range(seen.count) if (speed := seen.speed(device)) is not None}
+    if not known:
+        return
+    yield from _slower(seen, known)
+    yield note(
+        msg(
+            "{known} devices for {lasted_s:.1f} min: {values:.3g} to {values2:.3g} TFLOP/s each",
+            len(known),
+            seen.lasted_s / 60,
+            min(known.values()),
+            max(known.values()),
+        )
+    )
+
+
+def _slower(seen: Soak, known: dict[int, float]) -> Iterator[Finding]:
+    """Devices that are slower than the others, or than at first, among those that computed long enough."""
+    compared = {device: speed for device, speed in known.items() if seen.ended_s(device) >= COMPARED_S}
+    middle = statistics.median(compared.values()) if compared else 0.0
+    for device, speed in compared.items():
+        own = [value for _, value in seen.speeds(device)][1:]
+        third = len(own) // 3
+        first = statistics.median(own[:third]) if third else speed
+        last = statistics.median(own[-third:]) if third else speed
+        if speed < SHARE * middle:
+            yield warn(
+                expected=msg(
+                    "at least {share:.0%} of the median of all devices, {middle:.3g} TFLOP/s", SHARE, middle
+                ),
+                seen=msg("device {device}: {speed:.3g} TFLOP/s", device, speed),
+                fix=msg("look at its temperature, power and health (npu-smi info), and run it again"),
+            )
+        elif last < SHARE * first:
+            yield warn(
+                expected=msg("at least {share:.0%} of its speed at first, {first:.3g} TFLOP/s", SHARE, first),
+                seen=msg("device {device}: {last:.3g} TFLOP/s at last", device, last),
+                fix=msg("look at the fans, the room and the power supply: the device slows down under load"),
+            )
+
+
+def _heat(seen: Soak) -> Iterator[Finding]:
+    known = [(reading.temperature_c, reading) for reading in seen.readings if reading.temperature_c is not None]
+    if not known:
+        return
+    degrees, hottest = max(known, key=lambda pair: pair[0])
+    place = msg(
+        "NPU {npu} chip {chip}: {degrees:g} °C after {at_s:.0f} s", hottest.npu, hottest.chip, degrees, hottest.at_s
+    )
+    if degrees >= HOT_C:
+        yield warn(
+            expected=msg("less than {hot_c:g} °C", HOT_C), seen=place, fix=msg("look at the fans and the room")
+        )
+    else:
+        yield note(msg("hottest: {place}", place))

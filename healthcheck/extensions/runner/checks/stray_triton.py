@@ -1,0 +1,51 @@
+"""runner/stray-triton: no other triton is installed beside triton-ascend."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, NotApplicable, check, warn
+from healthcheck.core.records import Stage
+from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.text.messages import msg
+
+
+@check(
+    "runner/stray-triton",
+    "No other triton is installed beside triton-ascend",
+    stage=Stage.RUNNER,
+    why="Both install the module `triton`; the last one to be installed overwrites the other's files.",
+)
+def stray_triton(facts: RunnerFacts) -> Findings:
+    """Looks for the package `triton` in the Python that serves, beside triton-ascend or vllm-ascend.
+    vllm-ascend's images remove it and install triton-ascend again afterwards (its Dockerfile). It comes back
+    with packages that require it, such as a GPU build of torch.
+
+    To repair: pip uninstall -y triton, then pip install --force-reinstall triton-ascend of that release.
+
+    Example:
+    ```console
+    $ pip list | grep triton
+    triton         3.2.0
+    triton-ascend  3.2.0
+    ```
+
+    Use instead:
+
+    ```console
+    $ pip list | grep triton
+    triton-ascend  3.2.0
+    ```
+    """
+    packages = facts.software.packages
+    if not {"triton_ascend", "vllm_ascend"} & packages.keys():
+        raise NotApplicable(msg("neither triton-ascend nor vllm-ascend is installed"))
+    if packages.get("triton"):
+        beside = "triton-ascend" if packages.get("triton_ascend") else "vllm-ascend"
+        again = msg(
+            "; pip install --force-reinstall --no-deps triton-ascend=={packages}", packages["triton_ascend"]
+        )
+        yield warn(
+            expected=msg("no package triton beside {beside}", beside),
+            seen=msg("triton {packages}", packages["triton"]),
+            fix=msg("pip uninstall -y triton") + (again if packages.get("triton_ascend") else ""),
+            where=facts.software.executable,
+        )

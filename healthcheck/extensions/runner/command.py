@@ -1,0 +1,63 @@
+"""The command `npu-adapter runner` and its options; `examining` implements it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+
+from healthcheck.cli import number_types, output
+from healthcheck.cli.parsing import begin_help
+from healthcheck.cli.places import new_place, place
+from healthcheck.core.extensions import Command, Group
+from healthcheck.extensions.runner.asked import SOAK_MINUTES, Depth, Scene
+from healthcheck.text.messages import msg
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    begin_help(parser, "", "--npus 8 --level 3 --out machine")
+    parser.add_argument(
+        "--npus", type=number_types.integer, metavar="N", help="how many NPU devices there must be (default: any)"
+    )
+    parser.add_argument(
+        "--allow-none", action="store_true", help="the machine is meant to have no NPUs: skip their checks"
+    )
+    parser.add_argument("--stack", default="", metavar="ROW",
+                        help="the vllm-ascend release to compare versions with (default: the nearest)")  # fmt: skip
+    parser.add_argument("--level", type=int, choices=[depth.value for depth in Depth],
+                        help="how closely to look: 1 takes seconds and leaves the devices alone, "
+                        "2 minutes (default), 3 adds the soak")  # fmt: skip
+    parser.add_argument(
+        "--soak",
+        type=number_types.positive,
+        metavar="MINUTES",
+        help=msg(
+            "how long all devices compute at level 3, which it implies (default: {soak_minutes})", SOAK_MINUTES
+        ),
+    )
+    parser.add_argument(
+        "--scenes",
+        metavar="SCENE,...",
+        help=msg(
+            "what ascend-dmi diagnoses where it is installed: {value}, or none (default: by level)",
+            ", ".join(scene.value for scene in Scene),
+        ),
+    )
+    parser.add_argument("--baseline", type=place, metavar="FILE",
+                        help="compare with the report.json of an earlier run")  # fmt: skip
+    parser.add_argument("--out", type=new_place, metavar="DIR",
+                        help="write report.html, report.json, summary.md")  # fmt: skip
+    output.extensions_argument(parser)
+    output.arguments(parser)
+    parser.add_argument("--save", type=new_place, metavar="FILE",
+                        help="record the machine, without secrets and host names, for --replay")  # fmt: skip
+    parser.add_argument("--replay", type=place, metavar="FILE", help="judge a recorded machine instead of this one")
+
+
+def _run(options: argparse.Namespace) -> int:
+    status: int = importlib.import_module("healthcheck.extensions.runner.examining").run(options)
+    return status
+
+
+COMMAND = Command(
+    summary=msg("check that this machine can run adapters"), arguments=_arguments, run=_run, group=Group.CHECK
+)

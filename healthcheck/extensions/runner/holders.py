@@ -1,0 +1,29 @@
+"""The processes that hold memory on a chip, as npu-smi names them."""
+
+from __future__ import annotations
+
+from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.machine.npu_smi import Chip, Holder, holders_on
+from healthcheck.text.messages import msg
+
+
+def holder_words(holder: Holder) -> str:
+    """A process as npu-smi names it."""
+    name = f" ({holder.name})" if holder.name else ""
+    return msg(
+        "process {pid}{name} with {memory_mib} MB",
+        holder.pid,
+        name,
+        holder.memory_mib if holder.memory_mib is not None else "?",
+    )
+
+
+def freeing(facts: RunnerFacts, chip: Chip) -> str:
+    """The repair that frees a chip: the command that ends its processes, if npu-smi names them."""
+    pids = [str(holder.container_pid or holder.pid) for holder in holders_on(chip, facts.smi.memory_holders)]
+    place = msg(" on the host") if facts.host.container and pids else ""
+    return (
+        msg("end it: kill {pids}{place}", " ".join(pids[:8]), place)
+        if pids
+        else msg("end the server that holds it, or use another chip")
+    )

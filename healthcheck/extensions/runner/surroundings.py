@@ -1,0 +1,160 @@
+"""The host's memory, processors and limits, and the weights' mount, according to files of the kernel."""
+
+from __future__ import annotations
+
+import glob
+import re
+from dataclasses import dataclass
+
+from healthcheck.machine.interface import MAX_PATHS, Machine
+from healthcheck.machine.npu_smi import value_after, whole
+
+_KIB = 1024
+_UNLIMITED_BYTES = 2**60
+"""A version 1 cgroup without a limit prints the largest number of pages."""
+_LIMITS = ("/sys/fs/cgroup{}/memory.max", "/sys/fs/cgroup/memory{}/memory.limit_in_bytes")
+_LOCKING = 14
+"""CAP_IPC_LOCK: a process with it may lock any amount of memory."""
+MAX_DEPTH = 16
+MAX_CPUS = 65536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostMemory:
+    """The memory around the NPUs, in bytes; None is unknown, or no limit.
+
+    Attributes:
+        total_bytes: of the machine.
+        limit_bytes: the lowest limit of this process's control groups, and its file `limit_file`.
+    """
+
+    total_bytes: int | None = None
+    limit_bytes: int | None = None
+    limit_file: str = ""
+
+    @property
+    def most_bytes(self) -> int | None:
+        """The most memory that programs here may use."""
+        known = [size for size in (self.total_bytes, self.limit_bytes) if size is not None]
+        return min(known) if known else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Processors:
+    """The processors.
+
+    Attributes:
+        allowed: the processors that this process may use; empty if unknown.
+        governors: the number of processors for each frequency governor.
+        machine: the instruction set according to uname ("aarch64").
+    """
+
+    allowed: frozenset[int] = frozenset()
+    governors: tuple[tuple[str, int], ...] = ()
+    machine: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """The file system of a folder: its type ("nfs4", "overlay") and its mount point."""
+
+    kind: str
+    at: str
+
+
+def limits(machine: Machine, name: str) -> tuple[int | None, int | None]:
+    """The soft and the hard limit of this process; None if unlimited or unknown."""
+    words = value_after(machine.read("/proc/self/limits") or "", name).split()
+    soft, hard = (*words, "", "")[:2]
+    return whole(soft), whole(hard)
+
+
+def numbers(text: str) -> frozenset[int]:
+    """The numbers of a list of ranges, such as "0-23,48-71"; empty for other text."""
+    found: set[int] = set()
+    for part in text.split(","):
+        low, _, high = part.strip().partition("-")
+        first, last = whole(low), whole(high or low)
+        if first is None or last is None or not first <= last < MAX_CPUS:
+            return frozenset()
+        found.update(range(first, last + 1))
+    return frozenset(found)
+
+
+def memory(machine: Machine) -> HostMemory:
+    info = machine.read("/proc/meminfo") or ""
+    limits = tuple(_limits(machine))
+    lowest = min(limits, default=None)
+    return HostMemory(
+        total_bytes=_kib(value_after(info, "MemTotal:")),
+        limit_bytes=lowest[0] if lowest else None,
+        limit_file=lowest[1] if lowest else "",
+    )
+
+
+def _limits(machine: Machine) -> list[tuple[int, str]]:
+    """The limits of this process's control groups, from the root to its own group, with their files."""
+    found = []
+    for path in _groups(machine):
+        for limit_file in _LIMITS:
+            limit = whole(machine.read(limit_file.format(path)) or "")
+            if limit is not None and limit < _UNLIMITED_BYTES:
+                found.append((limit, limit_file.format(path)))
+    return found
+
+
+def _groups(machine: Machine) -> tuple[str, ...]:
+    """The paths of the control groups, "" for the root; a container usually sees its own group as the root."""
+    paths = {""}
+    for line in (machine.read("/proc/self/cgroup") or "").splitlines():
+        _, controllers, path = (*line.split(":", 2), "", "", "")[:3]
+        if controllers in {"", "memory"} and ".." not in path:
+            parts = path.strip("/").split("/")[:MAX_DEPTH]
+            paths |= {"/" + "/".join(parts[: depth + 1]) for depth in range(len(parts)) if parts[0]}
+    return tuple(sorted(paths))
+
+
+def processors(machine: Machine) -> Processors:
+    """The processors of the machine and of this process."""
+    return Processors(
+        allowed=numbers(value_after(machine.read("/proc/self/status") or "", "Cpus_allowed_list:")),
+        governors=_governors(machine),
+        machine=machine.run("uname", "-m").stdout.strip()[:40],
+    )
+
+
+def _governors(machine: Machine) -> tuple[tuple[str, int], ...]:
+    counts: dict[str, int] = {}
+    for entry in machine.paths("/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")[:MAX_PATHS]:
+        word = (machine.read(entry.path) or "").strip()[:40]
+        if word:
+            counts[word] = counts.get(word, 0) + 1
+    return tuple(sorted(counts.items()))
+
+
+def locked_bytes(machine: Machine) -> int | None:
+    """The soft limit of locked memory; None if it is unlimited or unknown, or does not apply to this process."""
+    capabilities = value_after(machine.read("/proc/self/status") or "", "CapEff:")
+    locks_freely = re.fullmatch(r"[0-9a-f]{1,32}", capabilities) and int(capabilities, 16) >> _LOCKING & 1
+    return None if locks_freely else limits(machine, "Max locked memory")[0]
+
+
+def mount(machine: Machine, folder: str) -> Mount | None:
+    """The last mount at the longest path above the folder: later mounts hide earlier ones."""
+    places = machine.paths(glob.escape(folder))
+    target = (places[0].target if places else "") or folder
+    found: Mount | None = None
+    for line in (machine.read("/proc/self/mounts") or "").splitlines():
+        words = line.split()
+        if len(words) < 4:
+            continue
+        at = words[1].replace("\\040", " ")
+        inside = target == at or target.startswith(at.rstrip("/") + "/")
+        if inside and (found is None or len(at) >= len(found.at)):
+            found = Mount(kind=words[2][:40], at=at[:500])
+    return found
+
+
+def _kib(text: str) -> int | None:
+    size = whole(text.removesuffix("kB"))
+    return None if size is None else size * _KIB

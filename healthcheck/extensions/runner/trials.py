@@ -1,0 +1,132 @@
+"""Gathers the facts of the deeper levels: trials of the devices, and Huawei's own diagnosis if installed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from healthcheck.core.progress import Progress
+from healthcheck.extensions.runner import children, dmi, ecc, probes
+from healthcheck.extensions.runner.asked import Depth, Scene
+from healthcheck.extensions.runner.records import Diagnosed, RunnerFacts
+from healthcheck.extensions.runner.trial_records import Hccl, Operators, Pairs, Torch, Transfers
+from healthcheck.machine.interface import Interrupted, Machine
+from healthcheck.text.messages import msg
+
+TORCH_S = 300.0
+"""For the import of torch_npu and the first operator of every device, compiled on a cold cache."""
+HCCL_S = 240.0
+PAIRS_S = 420.0
+TRANSFERS_S = 300.0
+BEFORE_SOAK_S = 400.0
+"""For imports, the expected product on the CPU, and the first product on every device."""
+PRODUCT_SIZE = 8192
+SCENES = {Depth.MINUTES: (Scene.HEALTH,), Depth.SOAK: (Scene.PERFORMANCE, Scene.STRESS)}
+"""The scenes of ascend-dmi that each level adds."""
+
+
+def minutes(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFacts:
+    """Try torch_npu, collectives and copies. After torch_npu, Ctrl-C keeps the results so far."""
+    facts = replace(facts, torch=_torch(machine, facts, progress), reached=Depth.MINUTES)
+    try:
+        facts = replace(facts, hccl=_hccl(machine, facts, progress))
+        facts = replace(facts, pairs=_pairs(machine, facts, progress))
+        facts = replace(facts, operators=_operators(machine, facts, progress))
+        facts = replace(facts, transfers=_transfers(machine, facts, progress))
+        return replace(facts, diagnosed=_diagnosed(machine, facts, Depth.MINUTES, progress))
+    except KeyboardInterrupt:
+        return replace(facts, stopped="interrupted")
+
+
+def soak(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFacts:
+    """Compute on all devices at once for a while. Ctrl-C keeps the measurements so far."""
+    world = working(facts)
+    stopped = ""
+    if world:
+        progress.update(
+            msg("the same products on {world} devices for {soak_s:g} min", world, facts.wanted.soak_s / 60)
+        )
+        asked_s = facts.wanted.soak_s
+        words = (f"{asked_s:g}", str(world), str(PRODUCT_SIZE), facts.smi.command)
+        try:
+            output = machine.python(
+                children.SOAK, *words, sourced=facts.cann.scripts, timeout_s=asked_s + BEFORE_SOAK_S
+            )
+        except Interrupted as cut:
+            output, stopped = cut.output, "interrupted"
+        facts = replace(facts, soak=probes.soak(output, asked_s=asked_s, count=world))
+    if stopped:
+        return replace(facts, stopped=stopped)
+    facts = replace(facts, ecc_after=ecc.after(machine, facts.smi.command, _cards(facts)))
+    return replace(facts, diagnosed=_diagnosed(machine, facts, Depth.SOAK, progress), reached=Depth.SOAK)
+
+
+def working(facts: RunnerFacts) -> int:
+    """The number of existing wanted devices, 0 if one of them does not compute correctly."""
+    devices = facts.torch.devices[: facts.wanted.npus]
+    return len(devices) if all(device.right for device in devices) else 0
+
+
+def _torch(machine: Machine, facts: RunnerFacts, progress: Progress) -> Torch:
+    """Try torch_npu as deploy.sh would run it: with CANN's environment scripts sourced."""
+    if not facts.software.packages.get("torch_npu"):
+        return Torch()
+    progress.update(msg("a matrix product on every device"))
+    return probes.torch(machine.python(children.TORCH, sourced=facts.cann.scripts, timeout_s=TORCH_S))
+
+
+def _hccl(machine: Machine, facts: RunnerFacts, progress: Progress) -> Hccl | None:
+    world = working(facts)
+    if world < 2:
+        return None
+    progress.update(msg("an all-reduce over {world} devices", world))
+    output = machine.python(children.HCCL, str(world), sourced=facts.cann.scripts, timeout_s=HCCL_S)
+    return probes.hccl(output, world)
+
+
+def _pairs(machine: Machine, facts: RunnerFacts, progress: Progress) -> Pairs | None:
+    """Skipped for two devices: the all-reduce over all of them was the only pair."""
+    world = working(facts)
+    if world < 3 or facts.hccl is None or len(facts.hccl.right) != world:
+        return None
+    progress.update(msg("an all-reduce over each pair of {world} devices", world))
+    output = machine.python(children.PAIRS, str(world), sourced=facts.cann.scripts, timeout_s=PAIRS_S)
+    return probes.pairs(output, world)
+
+
+def _operators(machine: Machine, facts: RunnerFacts, progress: Progress) -> Operators | None:
+    if not facts.torch.imported or not facts.software.packages.get("vllm_ascend"):
+        return None
+    progress.update(msg("the operators of vllm-ascend"))
+    return probes.operators(machine.python(children.OPERATORS, sourced=facts.cann.scripts, timeout_s=TORCH_S))
+
+
+def _transfers(machine: Machine, facts: RunnerFacts, progress: Progress) -> Transfers | None:
+    world = working(facts)
+    if not world:
+        return None
+    progress.update(msg("copies to, from and on every device"))
+    output = machine.python(children.TRANSFERS, str(world), sourced=facts.cann.scripts, timeout_s=TRANSFERS_S)
+    return probes.transfers(output)
+
+
+def _diagnosed(machine: Machine, facts: RunnerFacts, depth: Depth, progress: Progress) -> Diagnosed | None:
+    """According to its guide, every scene disturbs work on the devices, so no scene runs beside another process."""
+    earlier = facts.diagnosed.scenes if facts.diagnosed else ()
+    asked = facts.wanted.scenes
+    scenes = [scene for scene in SCENES[depth] if asked is None or scene in asked]
+    if not facts.present or not scenes:
+        return facts.diagnosed or Diagnosed(trouble=msg("no scene of it was asked for") if facts.present else "")
+    command = dmi.installed(machine)
+    if not command:
+        return Diagnosed(trouble=msg("ascend-dmi (MindCluster ToolBox) is not installed here"), scenes=earlier)
+    if facts.smi.memory_holders:
+        return Diagnosed(trouble=msg("a process holds a device, and ascend-dmi would disturb it"), scenes=earlier)
+    done = []
+    for scene in scenes:
+        progress.update(f"ascend-dmi {scene.value}")
+        done.append(dmi.diagnose(machine, command, scene))
+    return Diagnosed(scenes=(*earlier, *done))
+
+
+def _cards(facts: RunnerFacts) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(chip.npu for chip in facts.smi.chips))

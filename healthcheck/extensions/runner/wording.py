@@ -1,0 +1,95 @@
+"""Words for several checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from healthcheck.core.check import NotApplicable, fail, unsettled
+from healthcheck.core.records import Finding
+from healthcheck.extensions.runner.asked import Depth
+from healthcheck.extensions.runner.records import RunnerFacts
+from healthcheck.extensions.runner.trial_records import Trial
+from healthcheck.machine.interface import NOT_RECORDED
+from healthcheck.machine.npu_smi import Chip
+from healthcheck.text.messages import joined, msg
+
+Made = TypeVar("Made", bound=Trial)
+GB = 10**9
+READY_S = 600
+"""vLLM's VLLM_ENGINE_READY_TIMEOUT_S: an engine that is not ready by then is abandoned."""
+HOT_C = 85.0
+"""An inference: Huawei's documents give no limit; a public guide to operating these servers sets its alarm here."""
+RUN_FLAGS = msg(
+    "--device /dev/davinci0 (each card) --device /dev/davinci_manager --device /dev/devmm_svm "
+    "--device /dev/hisi_hdc -v /usr/local/dcmi:/usr/local/dcmi -v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi "
+    "-v /usr/local/Ascend/driver/lib64/:/usr/local/Ascend/driver/lib64/ "
+    "-v /usr/local/Ascend/driver/version.info:/usr/local/Ascend/driver/version.info "
+    "-v /etc/ascend_install.info:/etc/ascend_install.info"
+)
+"""Source: vllm-ascend's installation guide, at 182b75ea84ff."""
+IMAGE = msg("use the image quay.io/ascend/vllm-ascend of that release")
+
+
+def needs_npu(facts: RunnerFacts) -> None:
+    """Skip checks of NPUs on a machine without one.
+
+    Raises:
+        NotApplicable: there is no NPU.
+    """
+    if not facts.present:
+        raise NotApplicable(msg("there is no NPU on this machine"))
+
+
+def needs_depth(facts: RunnerFacts, depth: Depth) -> None:
+    """Skip checks that need a deeper level.
+
+    Raises:
+        NotApplicable: the level was not reached.
+    """
+    if facts.reached < depth:
+        raise NotApplicable(facts.stopped or msg("this is tried at --level {value}", depth.value))
+
+
+def made(facts: RunnerFacts, trial: Made | None, needs: str) -> Made:
+    """A trial of the devices.
+
+    Raises:
+        NotApplicable: it was not made; `needs` is what it requires.
+    """
+    if trial is None:
+        raise NotApplicable(facts.stopped or needs)
+    if trial.output.trouble == NOT_RECORDED:
+        raise NotApplicable(NOT_RECORDED)
+    return trial
+
+
+def errors(trial: Trial, *, expected: str, fix: str, most: int = 4) -> Iterator[Finding]:
+    """The errors of a trial, each a failure."""
+    for error in trial.errors[:most]:
+        yield fail(expected=expected, seen=error.text[:400], fix=fix, where=error.at)
+
+
+def unanswered(trouble: str) -> Finding:
+    """An inconclusive result: the devices were not tried, or gave no answer."""
+    return unsettled(
+        expected=msg("an answer of the devices"),
+        seen=trouble,
+        fix=msg("record the machine again: runner --save FILE"),
+    )
+
+
+def npus(number: int) -> str:
+    """A number of NPUs: "1 NPU", "2 NPUs"."""
+    return f"{number} NPU{'s' if number != 1 else ''}"
+
+
+def chip_name(chip: Chip) -> str:
+    """The name of a chip, by npu-smi's numbers."""
+    return msg("NPU {npu} chip {chip}", chip.npu, chip.chip)
+
+
+def listed(items: list[str], most: int = 8) -> str:
+    """The first items, and the number of further ones."""
+    rest = msg(" and {items} more", len(items) - most) if len(items) > most else ""
+    return joined(", ", items[:most]) + rest

@@ -1,5 +1,0 @@
-"""Programs for the machine's own Python: they import the standard library, `shared` and the packages to try.
-
-The kit never imports them. Each prints lines that begin with MARK (`@npu-adapter `), one JSON object per step, so
-that a crash or a hang shows the last step.
-"""

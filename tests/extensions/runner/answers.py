@@ -1,0 +1,127 @@
+"""Adds to a recorded machine what the checks of the deeper levels ask for: hand-written answers in documented forms.
+
+None of them was recorded on an NPU. Counters, links and the topology have the form of public outputs; the lines of the
+programs in `children` have the form that tests/extensions/runner/test_trials.py gets from the programs themselves.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from healthcheck.extensions.runner.trials import PRODUCT_SIZE
+from tests.extensions.runner.replaying import Machine, plain
+
+SOAK = f"soak_probe 1200 8 {PRODUCT_SIZE} npu-smi"
+DIAGNOSIS = "ascend-dmi --dg --se {} --fmt json -q"
+COUNTERS = (
+    "HBM Single Bit Error Count",
+    "HBM Double Bit Error Count",
+    "HBM Single Bit Aggregate Total Err Cnt",
+    "HBM Double Bit Aggregate Total Err Cnt",
+    "HBM Single Bit Isolated Pages Count",
+    "HBM Double Bit Isolated Pages Count",
+    "HBM Single Bit Next-Isolated Pages Count",
+    "HBM Double Bit Next-Isolated Pages Count",
+)
+ITEMS = {
+    "healthCheck": {"driver": "HEALTH", "cann": "PASS", "device": "HEALTH", "network": "PASS", "hbm": "PASS"},
+    "performanceCheck": {"bandwidth": "PASS", "aiflops": "PASS", "nic": "SKIP"},
+    "stressTest": {"aicore": "PASS", "hbmStress": "PASS", "bandwidthStress": "PASS", "edp": "PASS", "tdp": "PASS"},
+}
+NEAR = ("144-167", "144-167", "96-119", "96-119", "0-23", "0-23", "48-71", "48-71")
+GOVERNORS = "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"
+PROBES = ("operators_probe", "pairs_probe 8", "transfers_probe 8", SOAK)
+
+
+def said(*lines: str, status: int = 0) -> dict[str, Any]:
+    return {"status": status, "stdout": list(lines), "stderr": [], "trouble": ""}
+
+
+def step(name: str, **fields: object) -> str:
+    return "@npu-adapter " + json.dumps({"step": name, **fields})
+
+
+def counters(npu: int, **counts: int) -> dict[str, Any]:
+    """`npu-smi info -t ecc`; a count is named by its words with underscores, such as HBM_Double_Bit_Error_Count."""
+    given = {name.replace("_", " "): count for name, count in counts.items()}
+    rows = [f"        {name:<40} : {given.get(name, 0)}" for name in COUNTERS]
+    head = [f"        NPU ID                                   : {npu}", "        Chip Count : 1", ""]
+    return said(*head, *rows, "        Chip ID                                  : 0")
+
+
+def topology() -> dict[str, Any]:
+    names = [f"NPU{npu}" for npu in range(8)]
+    rows = [
+        "  ".join([name, *("X" if name == other else "HCCS" for other in names), near])
+        for name, near in zip(names, NEAR, strict=True)
+    ]
+    return said("\t" + "  ".join(names) + "  CPU Affinity", *rows, "", "Legend:", "", "  X    = Self")
+
+
+def diagnosis(**results: str) -> dict[str, Any]:
+    """The JSON of ascend-dmi as a public test suite has it."""
+    items = [{"item_name": name, "item_result": result, "item_info": []} for name, result in results.items()]
+    return said(*json.dumps({"DiagnosisItems": [{"sub_items": items}]}, indent=1).splitlines())
+
+
+def soak(
+    *, wrong: int = 0, slow: float = 1.0, late: float = 1.0, celsius: int = 62, part_s: float = 100.0
+) -> dict[str, Any]:
+    """Twelve parts on eight devices; device 3 is wrong, slow, or slow at last."""
+    lines = [step("begin", devices=8, operations=3.4e10)]
+    for part in range(1, 13):
+        for device in range(8):
+            speed = (slow * (late if part > 8 else 1)) if device == 3 else 1
+            bad = wrong if (device, part) == (3, 5) else 0
+            lines.append(step("window", index=device, at_s=part_s * part, seconds=part_s,
+                              products=round(500_000 * speed), wrong=bad))  # fmt: skip
+        rows = [row for npu in range(8) for row in (
+            f"| {npu} 910B3 | OK | 310.5 {celsius} 0 / 0 |", f"| 0 | 0000:0{npu}:00.0 | 98 0 / 0 5400 / 65536 |")]  # fmt: skip
+        lines.append(step("table", at_s=part_s * part, rows=rows))
+    return said(*lines, *(step("ended", index=device, status=0) for device in range(8)), step("end"))
+
+
+def complete(name: str = "healthy-910b3-x8") -> Machine:
+    """A machine that answers everything, all well."""
+    machine = plain(name)
+    commands, children, files, paths = (machine[part] for part in ("commands", "children", "files", "paths"))
+    commands |= {f"npu-smi info -t ecc -i {npu}": counters(npu) for npu in range(8)}
+    commands |= {f"npu-smi info -i {npu} -t ecc": counters(npu) for npu in range(8)}
+    commands |= {f"hccn_tool -i {npu} -link -g": said("link status: UP") for npu in range(8)}
+    commands |= {f"hccn_tool -i {npu} -net_health -g": said("net health status: Success") for npu in range(8)}
+    commands |= {DIAGNOSIS.format(scene): diagnosis(**items) for scene, items in ITEMS.items()}
+    commands |= {"npu-smi info -t topo": topology(), "ascend-dmi -v": said("ascend-dmi version: 7.3.0")}
+    commands["uname -m"] = said("aarch64")
+    children["operators_probe"] = said(step("operators", module="vllm_ascend.vllm_ascend_C", count=41), step("end"))
+    pairs = [(left, right) for left in range(8) for right in range(left + 1, 8)]
+    children["pairs_probe 8"] = said(*(
+        step("pair", rank=rank, left=pair[0], right=pair[1], same=True, bytes=2**24, seconds=[0.001, 0.0011, 0.0009])
+        for pair in pairs for rank in pair
+    ), step("end"))  # fmt: skip
+    children["transfers_probe 8"] = said(*(
+        step("transfer", index=npu, way=way, bytes=2**28, seconds=[0.010, 0.011, 0.0101, 0.0102, 0.0105], wrong=0)
+        for npu in range(8) for way in ("to the device", "from the device", "on the device")
+    ), step("end"))  # fmt: skip
+    children[SOAK] = soak()
+    files["/proc/self/limits"].append(
+        "Max locked memory         unlimited            unlimited            bytes     "
+    )
+    files |= {
+        "/proc/meminfo": ["MemTotal:       2113929216 kB", "MemAvailable:   2013929216 kB"],
+        "/proc/self/status": ["CapEff:\t0000000000000000", "Cpus_allowed_list:\t0-191"],
+        "/proc/self/cgroup": ["0::/user.slice"],
+        "/sys/fs/cgroup/user.slice/memory.max": ["max"],
+        "/proc/self/mounts": ["/dev/nvme0n1 / ext4 rw 0 0", "filer:/models /models nfs4 ro,vers=4.2 0 0"],
+        "/etc/docker/daemon.json": ['{"runtimes": {"ascend": {"path": "/opt/ascend-docker-runtime"}}}'],
+    }
+    files |= {f"/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor": ["performance"] for cpu in (0, 1)}
+    paths[GOVERNORS] = [{"path": f"/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"} for cpu in (0, 1)]
+    for path in ("/var/run/docker.sock", "/opt/ascend-docker-runtime", "/etc/ascend-docker-runtime.d/base.list"):
+        paths[path] = [{"path": path}]
+    machine["variables"]["MODEL_PATH"] = "/models/Qwen3-8B"
+    paths["/models/Qwen3-8B"] = [{"path": "/models/Qwen3-8B"}]
+    machine["sizes"] = {"/models/Qwen3-8B": 16_400_000_000}
+    machine["spaces"]["/models/Qwen3-8B"] = {"total_bytes": 10**13, "free_bytes": 10**12}
+    machine["read_speeds"]["/models/Qwen3-8B"] = {"read_bytes": 2**29, "seconds": 0.5, "of": "/models/Qwen3-8B/x"}
+    return machine

@@ -1,0 +1,1 @@
+from tests.plan.conftest import weights  # noqa: F401 - a fixture

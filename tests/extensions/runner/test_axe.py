@@ -1,0 +1,33 @@
+"""axe-core finds nothing to complain about on the page of a machine after its soak."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from healthcheck.extensions.runner.asked import Depth
+from healthcheck.report import page
+from healthcheck.text.language import VARIABLE, translation_of_the_process
+from tests.extensions.runner.answers import complete
+from tests.extensions.runner.replaying import report
+from tests.report.test_axe import LANGUAGES, opened, violations
+from tests.support.chromium import Browser
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_wrong(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int, dark: bool, code: str
+) -> None:
+    monkeypatch.setenv(VARIABLE, code)
+    checked = report(complete(), depth=Depth.SOAK)
+    assert "soak" in checked.metrics
+    (tmp_path / "page.html").write_bytes(page.render(checked, translation=translation_of_the_process()))
+    tab = opened(browser, tmp_path / "page.html", width=width, dark=dark)
+    assert tab.evaluate("document.documentElement.lang") == LANGUAGES[code]
+    assert json.dumps(violations(tab), indent=1) == "[]"
