@@ -20,7 +20,7 @@ from healthcheck.machine.interface import MAX_PATHS, NO_PROGRAM, OUTPUT_BYTES, E
 from healthcheck.system import processes, programs
 from healthcheck.text.messages import msg
 
-_SOURCE_THEN_RUN = msg('while [ "$1" != -- ]; do source "$1" >/dev/null 2>&1; shift; done; shift; exec "$@"')
+_SOURCE_THEN_RUN = 'while [ "$1" != -- ]; do source "$1" >/dev/null 2>&1; shift; done; shift; exec "$@"'
 
 
 class RealMachine:

@@ -26,7 +26,7 @@ LEFT_OUT = frozenset({"SKIP"})
 RESULTS = WELL | MILD | LEFT_OUT | {"FAIL", "EMERGENCY_WARN"}
 MAX_ITEMS = 200
 MAX_DEPTH = 12
-_SOURCED = msg('source "$1" >/dev/null 2>&1; shift; exec ascend-dmi "$@"')
+_SOURCED = 'source "$1" >/dev/null 2>&1; shift; exec ascend-dmi "$@"'
 _PLAIN = re.compile(
     rf"^[ \t]+(\w{{1,40}}):\n[ \t]*({'|'.join(RESULTS)})[ \t]*$((?:\n[ \t]*\*{{3}}.*)*)",
     re.IGNORECASE | re.MULTILINE,
