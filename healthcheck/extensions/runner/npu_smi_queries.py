@@ -22,8 +22,6 @@ class Mapped:
     npu: int
     chip: int
     logic: int | None
-    physical: int | None
-    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +52,10 @@ def _mapped(columns: list[str], words: list[str]) -> Mapped | None:
     if len(words) != len(columns):
         return None
     row = dict(zip(columns, words, strict=True))
-    npu, chip, name = whole(row["NPU ID"]), whole(row.get("Chip ID", "")), row["Chip Name"].strip()
-    if npu is None or chip is None or name.upper() == "MCU":
+    npu, chip = whole(row["NPU ID"]), whole(row.get("Chip ID", ""))
+    if npu is None or chip is None or row["Chip Name"].strip().upper() == "MCU":
         return None
-    return Mapped(
-        npu=npu,
-        chip=chip,
-        logic=whole(row.get("Chip Logic ID", "")),
-        physical=whole(row.get("Chip Phy-ID", "")),
-        name=name,
-    )
+    return Mapped(npu=npu, chip=chip, logic=whole(row.get("Chip Logic ID", "")))
 
 
 def fields(text: str) -> Fields:

@@ -1,9 +1,7 @@
 """An all-reduce over HCCL: one process per device, each contributes its rank plus one, all must get the sum.
 
-Called with the number of devices; it calls itself once per rank.
+Called with the number of devices; `as_ranks` calls it once per rank.
 """
-
-import sys
 
 from shared import as_ranks, joined, said, say
 
@@ -23,7 +21,4 @@ def rank_main(rank: int, world: int, port: int) -> None:
         raise SystemExit(1) from error
 
 
-if len(sys.argv) > 2:
-    rank_main(int(sys.argv[2]), int(sys.argv[1]), int(sys.argv[3]))
-else:
-    as_ranks(__file__)
+as_ranks(__file__, rank_main)

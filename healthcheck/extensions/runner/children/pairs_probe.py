@@ -1,10 +1,9 @@
 """Times an all-reduce over HCCL for each pair of devices.
 
-Called with the number of devices; it calls itself once per rank. In each round the pairs are disjoint, as in a
+Called with the number of devices; `as_ranks` calls it once per rank. In each round the pairs are disjoint, as in a
 tournament.
 """
 
-import sys
 import time
 from typing import Any
 
@@ -59,7 +58,4 @@ def one_pair(torch: Any, distributed: Any, rank: int, pair: "tuple[int, int]", g
     say("pair", rank=rank, left=pair[0], right=pair[1], same=same, bytes=4 * VALUES, seconds=seconds)
 
 
-if len(sys.argv) > 2:
-    rank_main(int(sys.argv[2]), int(sys.argv[1]), int(sys.argv[3]))
-else:
-    as_ranks(__file__, {"HCCL_BUFFSIZE": BUFFER_MB})
+as_ranks(__file__, rank_main, {"HCCL_BUFFSIZE": BUFFER_MB})

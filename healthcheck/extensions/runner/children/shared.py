@@ -40,12 +40,15 @@ def joined(rank: int, world: int, port: int, limit_s: int) -> "tuple[Any, Any]":
     return torch, distributed
 
 
-def as_ranks(file: str, environment: "dict[str, str] | None" = None) -> None:
-    """Run a program once per device, with the number of devices, the rank and a free port; wait for all.
+def as_ranks(file: str, rank_main: Any, environment: "dict[str, str] | None" = None) -> None:
+    """Run a program once per device and wait for all; each calls `rank_main` with rank, number of ranks and port.
 
     If one fails, the others never succeed, and are ended after a grace period.
     """
     world = int(sys.argv[1])
+    if len(sys.argv) > 2:
+        rank_main(int(sys.argv[2]), world, int(sys.argv[3]))
+        return
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
