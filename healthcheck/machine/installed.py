@@ -167,15 +167,10 @@ def _toolkit(machine: Machine, folder: str) -> Toolkit | None:
 
 def _scripts(machine: Machine, *, sourced: bool, atb_sourced: bool) -> tuple[str, ...]:
     """The environment scripts that deploy.sh has to source, in order."""
-    found = []
-    if not sourced:
-        for path in (f"{ROOT}/ascend-toolkit/set_env.sh", f"{ROOT}/cann/set_env.sh"):
-            if machine.paths(path):
-                found.append(path)
-                break
-    if not atb_sourced and machine.paths(f"{ROOT}/nnal/atb/set_env.sh"):
-        found.append(f"{ROOT}/nnal/atb/set_env.sh")
-    return tuple(found)
+    toolkit = () if sourced else (f"{ROOT}/ascend-toolkit/set_env.sh", f"{ROOT}/cann/set_env.sh")
+    atb = () if atb_sourced else (f"{ROOT}/nnal/atb/set_env.sh",)
+    there = [[path for path in paths if machine.paths(path)] for paths in (toolkit, atb)]
+    return tuple(path for paths in there for path in paths[:1])
 
 
 def _value(text: str, name: str) -> str:

@@ -75,6 +75,11 @@ class Entry:
     modified_s: float = 0.0
     target: str = ""
 
+    @property
+    def closed(self) -> bool:
+        """Whether this user may not read and write it."""
+        return not (self.readable and self.writable)
+
 
 class Machine(Protocol):
     """The queries of a machine."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
 
 from healthcheck.core.records import JsonValue
 from healthcheck.machine import installed
@@ -26,6 +26,5 @@ def versions(machine: Machine) -> dict[str, JsonValue]:
 
 def _devices(machine: Machine) -> str:
     table = table_here(machine)
-    kinds = [chip.kind for chip in table.chips] if table else []
-    counted: Mapping[str, int] = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
+    counted = Counter(chip.kind for chip in table.chips) if table else {}
     return ", ".join(f"{number} × {kind}" for kind, number in counted.items()) or UNKNOWN

@@ -1,17 +1,19 @@
-"""The decorator for checks of NPUs."""
+"""The decorators for checks of a machine, and of its NPUs."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
 
-from healthcheck.core.check import Check, Findings, check
+from healthcheck.core.check import Check, Findings
+from healthcheck.core.check import check as check_of
 from healthcheck.core.records import Stage
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.wording import needs_depth, needs_npu
 
 Judge = Callable[[RunnerFacts], Findings]
+check = functools.partial(check_of, stage=Stage.RUNNER)
 
 
 def npu_check(
@@ -30,6 +32,6 @@ def npu_check(
             needs_depth(facts, level)
             yield from judge(facts)
 
-        return check(id, title, stage=Stage.RUNNER, why=why)(run)
+        return check(id, title, why=why)(run)
 
     return declare

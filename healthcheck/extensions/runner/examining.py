@@ -79,12 +79,8 @@ def judge(machine: WholeMachine, wanted: Wanted, progress: Progress, extra: Extr
 
 def _asked(wanted: Wanted, facts: RunnerFacts | None) -> str:
     level = msg(", level 1") if wanted.depth is Depth.SECONDS else ""
-    return msg(
-        "{value}{level}{value2}",
-        Stage.RUNNER.value,
-        level,
-        msg(", without NPUs") if facts and (not facts.present) else "",
-    )
+    without = msg(", without NPUs") if facts and not facts.present else ""
+    return msg("{value}{level}{value2}", Stage.RUNNER.value, level, without)
 
 
 def _metrics(facts: RunnerFacts, at: str) -> dict[str, JsonValue]:

@@ -69,7 +69,6 @@ def _seconds(machine: WholeMachine, wanted: Wanted, progress: Progress) -> Runne
     software = installed.software(machine)
     host = _host(machine, measured=bool(nodes or smi.chips), progress=progress)
     progress.update(msg("error counters, links, processors"))
-    cards = tuple(dict.fromkeys(chip.npu for chip in smi.chips))
     return RunnerFacts(
         wanted=wanted,
         nodes=nodes,
@@ -80,7 +79,7 @@ def _seconds(machine: WholeMachine, wanted: Wanted, progress: Progress) -> Runne
         software=software,
         host=host,
         row=asked or stacks.nearest(versions(software, cann)),
-        ecc=ecc.before(machine, smi.command, cards),
+        ecc=ecc.before(machine, smi.command, smi.cards),
         links=_links(machine, smi, nodes),
         neighbours=topology.parse(machine.run(smi.command, "info", "-t", "topo").stdout) if smi.chips else (),
         engine=engines.look(machine),
@@ -96,29 +95,28 @@ def _links(machine: Machine, smi: Smi, nodes: tuple[Entry, ...]) -> Links:
 
 def versions(software: Software, cann: Cann) -> Mapping[str, str]:
     """Every version with a column in the matrix, "" if unknown."""
-    named = {name: software.packages.get(name, "") for name in ("vllm_ascend", "vllm", "torch", "torch_npu")}
-    named["triton_ascend"] = software.packages.get("triton_ascend", "")
-    return {**named, "python": software.python, "cann": cann.version}
+    names = ("vllm_ascend", "vllm", "torch", "torch_npu", "triton_ascend")
+    return {
+        **{name: software.packages.get(name, "") for name in names},
+        "python": software.python,
+        "cann": cann.version,
+    }
 
 
 def _smi(machine: Machine, *, expected: bool) -> Smi:
     command, output = smi_info(machine, expected=expected)
-    text = output.text
+    smi = Smi(command=command, output=output, codes=npu_smi.error_codes(output.text))
     try:
-        table = npu_smi.parse(text)
+        table = npu_smi.parse(output.text)
     except SmiError as error:
-        codes = npu_smi.error_codes(text)
-        return Smi(command=command, output=output, complaint=str(error), codes=codes, boards={})
-    cards = tuple(dict.fromkeys(chip.npu for chip in table.chips))[:MAX_BOARDS]
-    return Smi(
-        command=command,
-        output=output,
-        table=table,
-        codes=npu_smi.error_codes(text),
+        return replace(smi, complaint=str(error))
+    smi = replace(smi, table=table)
+    return replace(
+        smi,
         mapping=npu_smi_queries.mapping(machine.run(command, "info", "-m").stdout),
         boards={
             npu: npu_smi_queries.fields(machine.run(command, "info", "-t", "board", "-i", str(npu)).stdout)
-            for npu in cards
+            for npu in smi.cards[:MAX_BOARDS]
         },
         memory_holders=_memory_holders(machine, command, table) if table.holders is None else table.holders,
     )

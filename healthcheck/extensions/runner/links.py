@@ -45,11 +45,8 @@ def ask(machine: Machine, devices: tuple[int, ...]) -> Links:
         return Links(trouble=msg("there is no device to ask about"))
     command, first = called(machine, "hccn_tool", PLACES, "-i", str(devices[0]), "-link", "-g")
     if first.trouble:
-        return Links(
-            trouble=msg("hccn_tool is not installed here")
-            if first.missing
-            else msg("hccn_tool: {trouble}", first.trouble)
-        )
+        absent = msg("hccn_tool is not installed here")
+        return Links(trouble=absent if first.missing else msg("hccn_tool: {trouble}", first.trouble))
     ports = tuple(_port(machine, command, device) for device in devices[:MAX_PORTS])
     if not any(port.link or port.health for port in ports):
         return Links(trouble=msg("hccn_tool answers {said}", repr(_said(first))))

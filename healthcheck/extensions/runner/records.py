@@ -77,8 +77,13 @@ class Smi:
     complaint: str = ""
     codes: tuple[int, ...] = ()
     mapping: tuple[Mapped, ...] = ()
-    boards: Mapping[int, Fields]
+    boards: Mapping[int, Fields] = field(default_factory=dict)
     memory_holders: tuple[Holder, ...] = ()
+
+    @property
+    def cards(self) -> tuple[int, ...]:
+        """The numbers of the cards."""
+        return tuple(dict.fromkeys(chip.npu for chip in self.chips))
 
     @property
     def chips(self) -> tuple[Chip, ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import glob
 import re
+from collections import Counter
 from dataclasses import dataclass
 
-from healthcheck.machine.interface import MAX_PATHS, Machine
+from healthcheck.machine.interface import Machine
 from healthcheck.machine.npu_smi import value_after, whole
 
 _KIB = 1024
@@ -83,13 +84,9 @@ def numbers(text: str) -> frozenset[int]:
 
 def memory(machine: Machine) -> HostMemory:
     info = machine.read("/proc/meminfo") or ""
-    limits = tuple(_limits(machine))
-    lowest = min(limits, default=None)
-    return HostMemory(
-        total_bytes=_kib(value_after(info, "MemTotal:")),
-        limit_bytes=lowest[0] if lowest else None,
-        limit_file=lowest[1] if lowest else "",
-    )
+    limit_bytes, limit_file = min(_limits(machine), default=(None, ""))
+    total_bytes = _kib(value_after(info, "MemTotal:"))
+    return HostMemory(total_bytes=total_bytes, limit_bytes=limit_bytes, limit_file=limit_file)
 
 
 def _limits(machine: Machine) -> list[tuple[int, str]]:
@@ -124,12 +121,9 @@ def processors(machine: Machine) -> Processors:
 
 
 def _governors(machine: Machine) -> tuple[tuple[str, int], ...]:
-    counts: dict[str, int] = {}
-    for entry in machine.paths("/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")[:MAX_PATHS]:
-        word = (machine.read(entry.path) or "").strip()[:40]
-        if word:
-            counts[word] = counts.get(word, 0) + 1
-    return tuple(sorted(counts.items()))
+    files = machine.paths("/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
+    words = ((machine.read(file.path) or "").strip()[:40] for file in files)
+    return tuple(sorted(Counter(filter(None, words)).items()))
 
 
 def locked_bytes(machine: Machine) -> int | None:

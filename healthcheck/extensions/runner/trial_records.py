@@ -6,6 +6,7 @@ import statistics
 from dataclasses import dataclass
 
 from healthcheck.machine.interface import Output
+from healthcheck.text.messages import msg
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,11 @@ class Trial:
 
     output: Output
     errors: tuple[TrialError, ...] = ()
+
+    @property
+    def ending(self) -> str:
+        """How the program ended, for a trial that lacks a result."""
+        return self.output.trouble or msg("the program ended with status {status}", self.output.status)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

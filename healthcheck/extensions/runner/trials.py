@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 
 from healthcheck.core.progress import Progress
 from healthcheck.extensions.runner import children, dmi, ecc, probes
 from healthcheck.extensions.runner.asked import Depth, Scene
 from healthcheck.extensions.runner.records import Diagnosed, RunnerFacts
-from healthcheck.extensions.runner.trial_records import Hccl, Operators, Pairs, Torch, Transfers
 from healthcheck.machine.interface import Interrupted, Machine
 from healthcheck.text.messages import msg
 
@@ -25,13 +25,34 @@ SCENES = {Depth.MINUTES: (Scene.HEALTH,), Depth.SOAK: (Scene.PERFORMANCE, Scene.
 
 
 def minutes(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFacts:
-    """Try torch_npu, collectives and copies. After torch_npu, Ctrl-C keeps the results so far."""
-    facts = replace(facts, torch=_torch(machine, facts, progress), reached=Depth.MINUTES)
+    """Try torch_npu, collectives and copies. After torch_npu, Ctrl-C keeps the results so far.
+
+    The programs run as deploy.sh would run them: with CANN's environment scripts sourced.
+    """
+    tried = functools.partial(machine.python, sourced=facts.cann.scripts)
+    packages = facts.software.packages
+    if packages.get("torch_npu"):
+        progress.update(msg("a matrix product on every device"))
+        facts = replace(facts, torch=probes.torch(tried(children.TORCH, timeout_s=TORCH_S)))
+    facts = replace(facts, reached=Depth.MINUTES)
+    world = working(facts)
     try:
-        facts = replace(facts, hccl=_hccl(machine, facts, progress))
-        facts = replace(facts, pairs=_pairs(machine, facts, progress))
-        facts = replace(facts, operators=_operators(machine, facts, progress))
-        facts = replace(facts, transfers=_transfers(machine, facts, progress))
+        if world > 1:
+            progress.update(msg("an all-reduce over {world} devices", world))
+            output = tried(children.HCCL, str(world), timeout_s=HCCL_S)
+            facts = replace(facts, hccl=probes.hccl(output, world))
+        if world > 2 and facts.hccl and len(facts.hccl.right) == world:  # two devices were the only pair
+            progress.update(msg("an all-reduce over each pair of {world} devices", world))
+            output = tried(children.PAIRS, str(world), timeout_s=PAIRS_S)
+            facts = replace(facts, pairs=probes.pairs(output, world))
+        if facts.torch.imported and packages.get("vllm_ascend"):
+            progress.update(msg("the operators of vllm-ascend"))
+            output = tried(children.OPERATORS, timeout_s=TORCH_S)
+            facts = replace(facts, operators=probes.operators(output))
+        if world:
+            progress.update(msg("copies to, from and on every device"))
+            output = tried(children.TRANSFERS, str(world), timeout_s=TRANSFERS_S)
+            facts = replace(facts, transfers=probes.transfers(output))
         return replace(facts, diagnosed=_diagnosed(machine, facts, Depth.MINUTES, progress))
     except KeyboardInterrupt:
         return replace(facts, stopped="interrupted")
@@ -56,7 +77,7 @@ def soak(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFact
         facts = replace(facts, soak=probes.soak(output, asked_s=asked_s, count=world))
     if stopped:
         return replace(facts, stopped=stopped)
-    facts = replace(facts, ecc_after=ecc.after(machine, facts.smi.command, _cards(facts)))
+    facts = replace(facts, ecc_after=ecc.after(machine, facts.smi.command, facts.smi.cards))
     return replace(facts, diagnosed=_diagnosed(machine, facts, Depth.SOAK, progress), reached=Depth.SOAK)
 
 
@@ -64,49 +85,6 @@ def working(facts: RunnerFacts) -> int:
     """The number of existing wanted devices, 0 if one of them does not compute correctly."""
     devices = facts.torch.devices[: facts.wanted.npus]
     return len(devices) if all(device.right for device in devices) else 0
-
-
-def _torch(machine: Machine, facts: RunnerFacts, progress: Progress) -> Torch:
-    """Try torch_npu as deploy.sh would run it: with CANN's environment scripts sourced."""
-    if not facts.software.packages.get("torch_npu"):
-        return Torch()
-    progress.update(msg("a matrix product on every device"))
-    return probes.torch(machine.python(children.TORCH, sourced=facts.cann.scripts, timeout_s=TORCH_S))
-
-
-def _hccl(machine: Machine, facts: RunnerFacts, progress: Progress) -> Hccl | None:
-    world = working(facts)
-    if world < 2:
-        return None
-    progress.update(msg("an all-reduce over {world} devices", world))
-    output = machine.python(children.HCCL, str(world), sourced=facts.cann.scripts, timeout_s=HCCL_S)
-    return probes.hccl(output, world)
-
-
-def _pairs(machine: Machine, facts: RunnerFacts, progress: Progress) -> Pairs | None:
-    """Skipped for two devices: the all-reduce over all of them was the only pair."""
-    world = working(facts)
-    if world < 3 or facts.hccl is None or len(facts.hccl.right) != world:
-        return None
-    progress.update(msg("an all-reduce over each pair of {world} devices", world))
-    output = machine.python(children.PAIRS, str(world), sourced=facts.cann.scripts, timeout_s=PAIRS_S)
-    return probes.pairs(output, world)
-
-
-def _operators(machine: Machine, facts: RunnerFacts, progress: Progress) -> Operators | None:
-    if not facts.torch.imported or not facts.software.packages.get("vllm_ascend"):
-        return None
-    progress.update(msg("the operators of vllm-ascend"))
-    return probes.operators(machine.python(children.OPERATORS, sourced=facts.cann.scripts, timeout_s=TORCH_S))
-
-
-def _transfers(machine: Machine, facts: RunnerFacts, progress: Progress) -> Transfers | None:
-    world = working(facts)
-    if not world:
-        return None
-    progress.update(msg("copies to, from and on every device"))
-    output = machine.python(children.TRANSFERS, str(world), sourced=facts.cann.scripts, timeout_s=TRANSFERS_S)
-    return probes.transfers(output)
 
 
 def _diagnosed(machine: Machine, facts: RunnerFacts, depth: Depth, progress: Progress) -> Diagnosed | None:
@@ -126,7 +104,3 @@ def _diagnosed(machine: Machine, facts: RunnerFacts, depth: Depth, progress: Pro
         progress.update(f"ascend-dmi {scene.value}")
         done.append(dmi.diagnose(machine, command, scene))
     return Diagnosed(scenes=(*earlier, *done))
-
-
-def _cards(facts: RunnerFacts) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(chip.npu for chip in facts.smi.chips))

@@ -10,7 +10,7 @@ from healthcheck.core.records import Finding
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.trial_records import Trial
-from healthcheck.machine.interface import NOT_RECORDED
+from healthcheck.machine.interface import NOT_RECORDED, Entry
 from healthcheck.machine.npu_smi import Chip
 from healthcheck.text.messages import joined, msg
 
@@ -28,6 +28,7 @@ RUN_FLAGS = msg(
     "-v /etc/ascend_install.info:/etc/ascend_install.info"
 )
 """Source: vllm-ascend's installation guide, at 182b75ea84ff."""
+RUNTIME_LOG = msg("look the code up in the log of the runtime (~/ascend/log)")
 IMAGE = msg("use the image quay.io/ascend/vllm-ascend of that release")
 
 
@@ -87,6 +88,12 @@ def npus(number: int) -> str:
 def chip_name(chip: Chip) -> str:
     """The name of a chip, by npu-smi's numbers."""
     return msg("NPU {npu} chip {chip}", chip.npu, chip.chip)
+
+
+def opening(node: Entry) -> str:
+    """The repair of a device node that is closed to this user."""
+    group = node.group or "HwHiAiUser"
+    return msg("as root: usermod -a -G {group} USER, then log in again; or run as root", group)
 
 
 def listed(items: list[str], most: int = 8) -> str:

@@ -12,7 +12,7 @@ from healthcheck.extensions.runner.declared import npu_check
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.snapshot import spread
 from healthcheck.extensions.runner.trial_records import Transfer
-from healthcheck.extensions.runner.wording import errors, made
+from healthcheck.extensions.runner.wording import GB, RUNTIME_LOG, errors, made
 from healthcheck.text.messages import msg
 
 SHARE = 0.7
@@ -49,27 +49,25 @@ def bandwidth(facts: RunnerFacts) -> Findings:
     seen = made(facts, facts.transfers, msg("it takes devices that compute right"))
     for each in seen.each:
         if each.wrong:
+            index, wrong = each.index, each.wrong
             yield fail(
                 expected=msg("the bytes that were copied"),
                 seen=msg(
                     "device {device}: {wrong} of {moved_bytes} bytes differ {way}",
-                    each.index,
-                    each.wrong,
+                    index,
+                    wrong,
                     each.bytes,
                     each.way,
                 ),
-                fix=msg(
-                    "exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked", each.index
-                ),
+                fix=msg("exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked", index),
             )
     for way in dict.fromkeys(each.way for each in seen.each):
         yield from _compared([each for each in seen.each if each.way == way], way)
-    fix = msg("look the code up in the log of the runtime (~/ascend/log)")
-    yield from errors(seen, expected=msg("copies without errors"), fix=fix)
+    yield from errors(seen, expected=msg("copies without errors"), fix=RUNTIME_LOG)
     if not seen.at_end and not seen.errors:
         yield unsettled(
             expected=msg("copies on every device"),
-            seen=seen.output.trouble or msg("the program ended with status {status}", seen.output.status),
+            seen=seen.ending,
             fix=msg("run it again while nothing else runs"),
         )
 
@@ -81,7 +79,7 @@ def _compared(each: list[Transfer], way: str) -> Iterator[Finding]:
         if middles[transfer.index] < SHARE * middle:
             yield warn(
                 expected=msg(
-                    "at least {share:.0%} of the median {way}, {middle:.3g} GB/s", SHARE, way, middle / 1000000000.0
+                    "at least {share:.0%} of the median {way}, {middle:.3g} GB/s", SHARE, way, middle / GB
                 ),
                 seen=msg("device {device}: {spread}", transfer.index, spread(transfer.rates)),
                 fix=msg("look at the card's slot (lspci -vv, LnkSta) and run it again while nothing else runs"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, note, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, note, warn
+from healthcheck.extensions.runner.declared import check
 from healthcheck.extensions.runner.inventory import inventory
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.snapshot import changes
@@ -15,7 +15,6 @@ MOST_CHANGES = 40
 @check(
     "runner/baseline",
     "The machine is as an earlier run recorded it",
-    stage=Stage.RUNNER,
     why="What changed since the machine was good is the first suspect when it is not good any more.",
 )
 def baseline(facts: RunnerFacts) -> Findings:

@@ -11,7 +11,7 @@ from healthcheck.extensions.runner.declared import npu_check
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.runtime_errors import RUNTIME_ERRORS, known_repair
 from healthcheck.extensions.runner.trial_records import Device
-from healthcheck.extensions.runner.wording import unanswered
+from healthcheck.extensions.runner.wording import RUNTIME_LOG, unanswered
 from healthcheck.text.messages import msg
 
 _MATTERS = frozenset({"set device", "product"})
@@ -53,21 +53,16 @@ def compute(facts: RunnerFacts) -> Findings:
     for device in seen.devices:
         yield from _wrong(facts, device)
     for error in seen.errors:
-        fix = known_repair(error.text, RUNTIME_ERRORS) or msg(
-            "look the code up in the log of the runtime (~/ascend/log)"
-        )
+        fix = known_repair(error.text, RUNTIME_ERRORS) or RUNTIME_LOG
         say = fail if error.during in _MATTERS and not _spare(facts, error.device) else warn
         yield say(expected=msg("no error of the runtime"), seen=error.text[:400], fix=fix, where=error.at)
     without = seen.count - sum(bool(device.products) for device in seen.devices)
     if seen.output and (seen.output.trouble or seen.output.status):
         say = warn if seen.at_end or _spare(facts, seen.last_device) else fail
+        ending = seen.output.trouble or msg("it ended with status {status}", seen.output.status)
         yield say(
             expected=msg("a product on every device, and a clean end"),
-            seen=msg(
-                "{trouble}, at {last}",
-                seen.output.trouble or msg("it ended with status {status}", seen.output.status),
-                seen.last,
-            ),
+            seen=msg("{trouble}, at {last}", ending, seen.last),
             fix=msg("reset that chip (npu-smi set -t reset) or exclude it with ASCEND_RT_VISIBLE_DEVICES"),
         )
     elif without > 0 and not seen.errors:
@@ -84,23 +79,16 @@ def _spare(facts: RunnerFacts, device: int | None) -> bool:
 
 
 def _wrong(facts: RunnerFacts, device: Device) -> Iterator[Finding]:
-    for product in device.products:
-        seen = msg(
-            "device {index}: {wrong} of {of} elements differ in {kind}",
-            device.index,
-            product.wrong,
-            product.of,
-            product.kind,
-        )
-        if product.wrong and _spare(facts, device.index):
-            yield note(msg("{seen}; it will not be used", seen))
-        elif product.wrong:
-            yield fail(
-                expected=msg("the elements that the CPU computes"),
-                seen=seen,
-                fix=msg(
-                    "exclude device {index} (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked: npu-smi "
-                    "info -t ecc",
-                    device.index,
-                ),
+    index = device.index
+    fix = msg(
+        "exclude device {index} (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked: npu-smi info -t ecc", index
+    )
+    for each in device.products:
+        if each.wrong:
+            seen = msg(
+                "device {index}: {wrong} of {of} elements differ in {kind}", index, each.wrong, each.of, each.kind
             )
+            if _spare(facts, index):
+                yield note(msg("{seen}; it will not be used", seen))
+            else:
+                yield fail(expected=msg("the elements that the CPU computes"), seen=seen, fix=fix)

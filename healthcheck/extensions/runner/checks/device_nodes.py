@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.check import Findings, NotApplicable, fail
+from healthcheck.core.records import Finding
+from healthcheck.extensions.runner.declared import check
 from healthcheck.extensions.runner.records import RunnerFacts
-from healthcheck.extensions.runner.wording import RUN_FLAGS, listed, npus
+from healthcheck.extensions.runner.wording import RUN_FLAGS, listed, npus, opening
 from healthcheck.text.messages import msg
 
 
 @check(
     "runner/device-nodes",
     "The NPU device nodes exist and this user may open them",
-    stage=Stage.RUNNER,
     why="Programs reach an NPU through /dev/davinciN and the driver's own device nodes.",
 )
 def device_nodes(facts: RunnerFacts) -> Findings:
@@ -60,7 +60,7 @@ def device_nodes(facts: RunnerFacts) -> Findings:
     if missing and facts.nodes:
         seen = msg("no {value}", listed([f"/dev/{name}" for name in missing]))
         yield facts.fault(expected=msg("the driver's device nodes"), seen=seen, fix=_nodes_fix(facts))
-    closed = [e for e in (*facts.nodes, *facts.control) if not (e.readable and e.writable)]
+    closed = [node for node in (*facts.nodes, *facts.control) if node.closed]
     if closed:
         one = closed[0]
         yield facts.fault(
@@ -76,18 +76,14 @@ def device_nodes(facts: RunnerFacts) -> Findings:
                 len(facts.nodes) + len(facts.control),
                 facts.host.user or msg("this user"),
             ),
-            fix=msg(
-                "as root: usermod -a -G {group} USER, then log in again; or run as root", one.group or "HwHiAiUser"
-            ),
+            fix=opening(one),
         )
 
 
 def _none(facts: RunnerFacts) -> Finding:
-    gpus = (
-        msg("; it has GPUs ({gpus}), which cannot be used here", listed(list(facts.host.gpus), 2))
-        if facts.host.gpus
-        else ""
-    )
+    gpus: str = ""
+    if facts.host.gpus:
+        gpus = msg("; it has GPUs ({gpus}), which cannot be used here", listed(list(facts.host.gpus), 2))
     smi = msg("no npu-smi") if facts.smi.output.missing else msg("no chip in npu-smi")
     smi += f" ({facts.smi.codes[0]})" if facts.smi.codes else ""
     return fail(

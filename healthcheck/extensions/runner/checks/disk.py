@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, check, note, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, note, warn
+from healthcheck.extensions.runner.declared import check
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.wording import GB, READY_S
 from healthcheck.text.messages import msg
@@ -13,7 +13,6 @@ from healthcheck.text.messages import msg
 @check(
     "runner/disk",
     "The disk holds the weights and reads them in time",
-    stage=Stage.RUNNER,
     why="Weights may have up to {limit}, and all of them are read at every start.",
 )
 def disk(facts: RunnerFacts) -> Findings:

@@ -43,12 +43,10 @@ def driver(facts: RunnerFacts) -> Findings:
     on_disk, running = facts.driver.version, facts.smi.table.driver if facts.smi.table else ""
     if not on_disk and not running:
         if not facts.host.container and not facts.nodes:
+            accelerators = listed(list(facts.host.accelerators), 2)
             yield facts.fault(
                 expected=msg("an NPU driver"),
-                seen=msg(
-                    "no driver, but an NPU on the PCI bus ({accelerators})",
-                    listed(list(facts.host.accelerators), 2),
-                ),
+                seen=msg("no driver, but an NPU on the PCI bus ({accelerators})", accelerators),
                 fix=msg("install the driver and its firmware"),
             )
         else:

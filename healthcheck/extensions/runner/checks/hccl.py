@@ -58,10 +58,9 @@ def hccl(facts: RunnerFacts) -> Findings:
         say = warn if done else fail
         yield say(expected=msg("an all-reduce without errors"), seen=error.text[:400], fix=fix, where=error.at)
     if not done and not seen.wrong and not seen.errors:
-        how = seen.output.trouble or msg("it ended with status {status}", seen.output.status)
         yield fail(
             expected=msg("the sum on {world} devices", seen.world),
-            seen=msg("{right} had it; {how}", len(seen.right), how),
+            seen=msg("{right} had it; {how}", len(seen.right), seen.ending),
             fix=msg(
                 "hccn_tool -i 0 -link -g for each device; unset HCCL_IF_IP and HCCL_SOCKET_IFNAME and try again"
             ),

@@ -9,7 +9,7 @@ from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.declared import npu_check
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.snapshot import spread
-from healthcheck.extensions.runner.wording import errors, listed, made
+from healthcheck.extensions.runner.wording import GB, errors, listed, made
 from healthcheck.text.messages import msg
 
 SHARE = 0.5
@@ -47,15 +47,10 @@ def hccl_pairs(facts: RunnerFacts) -> Findings:
     seen = made(facts, facts.pairs, msg("it takes three devices over which HCCL works (runner/hccl)"))
     for pair in seen.each:
         if pair.wrong:
-            left, right = pair.devices
+            (left, right), wrong = pair.devices, listed(list(map(str, pair.wrong)))
             yield fail(
                 expected=msg("the sum on both devices"),
-                seen=msg(
-                    "devices {left} and {right}: device {map} got another",
-                    left,
-                    right,
-                    listed(list(map(str, pair.wrong))),
-                ),
+                seen=msg("devices {left} and {right}: device {map} got another", left, right, wrong),
                 fix=msg("exclude device {wrong} (ASCEND_RT_VISIBLE_DEVICES) and run it again", pair.wrong[0]),
             )
     middles = {pair.devices: statistics.median(pair.rates) for pair in seen.each if pair.rates}
@@ -63,8 +58,8 @@ def hccl_pairs(facts: RunnerFacts) -> Findings:
     for (left, right), rate in middles.items():
         if rate < SHARE * middle:
             yield warn(
-                expected=msg("at least {share:.0%} of the median, {middle:.3g} GB/s", SHARE, middle / 1000000000.0),
-                seen=msg("devices {left} and {right}: {rate:.3g} GB/s", left, right, rate / 1000000000.0),
+                expected=msg("at least {share:.0%} of the median, {middle:.3g} GB/s", SHARE, middle / GB),
+                seen=msg("devices {left} and {right}: {rate:.3g} GB/s", left, right, rate / GB),
                 fix=msg("npu-smi info -t topo for their link; run it again while nothing else runs"),
                 evidence={"left": left, "right": right, "bytes_per_s": round(rate)},
             )
@@ -74,11 +69,7 @@ def hccl_pairs(facts: RunnerFacts) -> Findings:
     if done < seen.expected and not seen.errors:
         yield unsettled(
             expected=msg("{expected} pairs", seen.expected),
-            seen=msg(
-                "{done}; {trouble}",
-                done,
-                seen.output.trouble or msg("the program ended with status {status}", seen.output.status),
-            ),
+            seen=msg("{done}; {trouble}", done, seen.ending),
             fix=msg("run it again while nothing else runs; runner/hccl says whether all devices work together"),
         )
     if middles:

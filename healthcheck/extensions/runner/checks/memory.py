@@ -64,18 +64,9 @@ def memory(facts: RunnerFacts) -> Findings:
     for chip in chips:
         used, total = chip.used_mib or 0, chip.total_mib or 1
         if used - IDLE_MIB > (1 - UTILIZATION) * total:
-            yield fail(
-                expected=msg("{utilization:.0%} of the memory free", UTILIZATION),
-                seen=msg(
-                    "{chip_name}: {used} of {total} MB used{who}",
-                    chip_name(chip),
-                    used,
-                    total,
-                    _who(facts, chip) or msg("; by whom npu-smi does not say"),
-                ),
-                fix=freeing(facts, chip),
-                where=f"{facts.smi.command} info",
-            )
+            who = _who(facts, chip) or msg("; by whom npu-smi does not say")
+            seen = msg("{chip_name}: {used} of {total} MB used{who}", chip_name(chip), used, total, who)
+            yield _taken(seen, fix=freeing(facts, chip), where=f"{facts.smi.command} info")
 
 
 def _device_memory(facts: RunnerFacts, device: Device) -> Iterator[Finding]:
@@ -84,18 +75,15 @@ def _device_memory(facts: RunnerFacts, device: Device) -> Iterator[Finding]:
         return
     chips = facts.in_use
     chip = chips[device.index] if device.index < len(chips) else None
-    yield fail(
-        expected=msg("{utilization:.0%} of the memory free", UTILIZATION),
-        seen=msg(
-            "device {index}: {free:.1f} of {total:.1f} GiB{who}",
-            device.index,
-            free / GIB,
-            total / GIB,
-            _who(facts, chip) if chip else "",
-        ),
-        fix=freeing(facts, chip) if chip else msg("end the process that holds it"),
-        where=f"torch.npu.mem_get_info({device.index})",
-    )
+    who = _who(facts, chip) if chip else ""
+    seen = msg("device {index}: {free:.1f} of {total:.1f} GiB{who}", device.index, free / GIB, total / GIB, who)
+    fix = freeing(facts, chip) if chip else msg("end the process that holds it")
+    yield _taken(seen, fix=fix, where=f"torch.npu.mem_get_info({device.index})")
+
+
+def _taken(seen: str, *, fix: str, where: str) -> Finding:
+    expected = msg("{utilization:.0%} of the memory free", UTILIZATION)
+    return fail(expected=expected, seen=seen, fix=fix, where=where)
 
 
 def _who(facts: RunnerFacts, chip: Chip) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from healthcheck.core.check import Findings, note, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.extensions.runner.declared import npu_check
 from healthcheck.extensions.runner.records import RunnerFacts
-from healthcheck.extensions.runner.wording import chip_name, listed, npus
+from healthcheck.extensions.runner.wording import chip_name, listed, npus, opening
+from healthcheck.machine.npu_smi import Table
 from healthcheck.text.messages import msg
 
 _CAUSES = {
@@ -64,71 +67,22 @@ def npu_smi(facts: RunnerFacts) -> Findings:
     | 0     910B3               | OK            | 93.1        41                0    / 0             |
     ```
     """
-    smi = facts.smi
-    where = f"{smi.command} info"
-    yield from _errors(facts, where)
-    if smi.table is None and not smi.codes:
-        yield _no_table(facts, where)
-    elif smi.table and smi.output.status:
-        yield warn(
-            expected=msg("exit status 0"),
-            seen=msg("{status}, beside a table of chips", smi.output.status),
-            fix=msg("run it by hand and read its last lines"),
-            where=where,
-        )
-    if smi.table and facts.wanted.npus and len(smi.chips) < facts.wanted.npus:
-        yield facts.fault(
-            expected=msg("{npus}, as --npus says", npus(facts.wanted.npus)),
-            seen=msg("{chips}: {map}", len(smi.chips), listed(list(map(chip_name, smi.chips)))),
-            fix=msg("give the container or the machine the cards that are missing, or ask for fewer"),
-            where=where,
-        )
-    if lacking := _lacking(facts):
-        yield warn(
-            expected=msg("a row for every chip"),
-            seen=msg(
-                "{chips} chips, but {lacking}: the health of the others is not known", len(smi.chips), lacking
-            ),
-            fix=msg("run npu-smi info by hand, as root too"),
-            where=where,
-        )
-    if smi.table:
-        yield note(
-            msg(
-                "{chips} × {name}, npu-smi {tool}",
-                len(smi.chips),
-                smi.chips[0].name,
-                smi.table.tool or msg("of unknown version"),
-            ),
-            where=where,
-        )
+    for finding in (*_errors(facts), *_table(facts)):
+        yield replace(finding, where=f"{facts.smi.command} info")
 
 
-def _errors(facts: RunnerFacts, where: str) -> Findings:
+def _errors(facts: RunnerFacts) -> Findings:
     """One finding per code of the driver's library in npu-smi's output."""
     for code in facts.smi.codes:
-        fix: str
         cause, fix = _CAUSES.get(
             code, (msg("the driver's library reports an error"), msg("look the code up in the DCMI API"))
         )
-        fix = _specific(facts, code) or fix
-        seen: str = msg("ret is {code}: {cause}", code, cause)
-        if code == -9005:
-            yield warn(expected=msg("npu-smi without errors"), seen=seen, fix=fix, where=where)
-        else:
-            yield facts.fault(expected=msg("npu-smi without errors"), seen=seen, fix=fix, where=where)
-
-
-def _lacking(facts: RunnerFacts) -> str:
-    """Evidence that npu-smi's table is incomplete, "" if there is none."""
-    smi, count = facts.smi, facts.torch.count or 0
-    if smi.table is None:
-        return ""
-    if smi.table.cut:
-        return msg("the table was cut in the middle of a chip")
-    if len(smi.mapping) > len(smi.chips):
-        return msg("`npu-smi info -m` lists {mapping}", len(smi.mapping))
-    return msg("torch_npu counts {count}", count) if count > len(smi.chips) else ""
+        say = warn if code == -9005 else facts.fault
+        yield say(
+            expected=msg("npu-smi without errors"),
+            seen=msg("ret is {code}: {cause}", code, cause),
+            fix=_specific(facts, code) or fix,
+        )
 
 
 def _specific(facts: RunnerFacts, code: int) -> str:
@@ -137,32 +91,60 @@ def _specific(facts: RunnerFacts, code: int) -> str:
         return ""
     if facts.driver.newer_than_boot:
         return msg("restart the machine: its driver was installed after its last start")
-    closed = next((node for node in facts.nodes if not (node.readable and node.writable)), None)
-    if closed:
-        return msg(
-            "as root: usermod -a -G {group} USER, then log in again; or run as root", closed.group or "HwHiAiUser"
+    closed = next((node for node in facts.nodes if node.closed), None)
+    return opening(closed) if closed else ""
+
+
+def _table(facts: RunnerFacts) -> Findings:
+    smi, count = facts.smi, len(facts.smi.chips)
+    if smi.table is None:
+        if not smi.codes:
+            yield _no_table(facts)
+        return
+    if smi.output.status:
+        yield warn(
+            expected=msg("exit status 0"),
+            seen=msg("{status}, beside a table of chips", smi.output.status),
+            fix=msg("run it by hand and read its last lines"),
         )
-    return ""
+    if facts.wanted.npus and count < facts.wanted.npus:
+        yield facts.fault(
+            expected=msg("{npus}, as --npus says", npus(facts.wanted.npus)),
+            seen=msg("{chips}: {map}", count, listed(list(map(chip_name, smi.chips)))),
+            fix=msg("give the container or the machine the cards that are missing, or ask for fewer"),
+        )
+    if lacking := _lacking(facts, smi.table):
+        yield warn(
+            expected=msg("a row for every chip"),
+            seen=msg("{chips} chips, but {lacking}: the health of the others is not known", count, lacking),
+            fix=msg("run npu-smi info by hand, as root too"),
+        )
+    tool = smi.table.tool or msg("of unknown version")
+    yield note(msg("{chips} × {name}, npu-smi {tool}", count, smi.chips[0].name, tool))
 
 
-def _no_table(facts: RunnerFacts, where: str) -> Finding:
-    output = facts.smi.output
+def _lacking(facts: RunnerFacts, table: Table) -> str:
+    """Evidence that npu-smi's table is incomplete, "" if there is none."""
+    listed_by_m, counted = len(facts.smi.mapping), facts.torch.count or 0
+    if table.cut:
+        return msg("the table was cut in the middle of a chip")
+    if listed_by_m > len(table.chips):
+        return msg("`npu-smi info -m` lists {mapping}", listed_by_m)
+    return msg("torch_npu counts {count}", counted) if counted > len(table.chips) else ""
+
+
+def _no_table(facts: RunnerFacts) -> Finding:
+    output, container = facts.smi.output, facts.host.container
     if output.missing:
-        fix = (
-            msg("mount npu-smi and /usr/local/dcmi into the container")
-            if facts.host.container
-            else msg("install the driver")
-        )
-        return facts.fault(expected="npu-smi", seen=msg("it is not installed here"), fix=fix, where=where)
+        mount, install = msg("mount npu-smi and /usr/local/dcmi into the container"), msg("install the driver")
+        fix = mount if container else install
+        return facts.fault(expected="npu-smi", seen=msg("it is not installed here"), fix=fix)
     if output.trouble or output.status:
         seen = output.trouble or msg("exit status {status}: {complaint}", output.status, facts.smi.complaint)
-        return facts.fault(
-            expected=msg("a table of chips"), seen=seen, fix=msg("run it by hand, as root too"), where=where
-        )
+        return facts.fault(expected=msg("a table of chips"), seen=seen, fix=msg("run it by hand, as root too"))
     say = warn if facts.computed else unsettled
     return say(
         expected=msg("a table of chips in a layout that this kit knows"),
         seen=facts.smi.complaint,
         fix=msg("report it with the file that --save writes; meanwhile trust runner/compute"),
-        where=where,
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, check, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, warn
+from healthcheck.extensions.runner.declared import check
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.text.messages import msg
 
@@ -14,7 +14,6 @@ OPEN_FILES = 65535
 @check(
     "runner/open-files",
     "The limit of open files is high enough",
-    stage=Stage.RUNNER,
     why="Each connection and each worker's pipe is an open file.",
 )
 def open_files(facts: RunnerFacts) -> Findings:

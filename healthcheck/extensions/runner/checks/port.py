@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, check, fail
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, fail
+from healthcheck.extensions.runner.declared import check
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.text.messages import msg
 
@@ -12,7 +12,6 @@ from healthcheck.text.messages import msg
 @check(
     "runner/port",
     "Port {port} is free",
-    stage=Stage.RUNNER,
     why="The service connects to port {port} and to no other.",
     rule=contract.LISTENS_ON_PORT,
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, check, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, warn
+from healthcheck.extensions.runner.declared import check
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.text.messages import joined, msg
 
@@ -11,7 +11,6 @@ from healthcheck.text.messages import joined, msg
 @check(
     "runner/proxy",
     "Requests to this machine bypass the proxy",
-    stage=Stage.RUNNER,
     why="A client on the machine that sends 127.0.0.1 through a proxy never reaches the server.",
 )
 def proxy(facts: RunnerFacts) -> Findings:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from healthcheck.ascend import stacks
-from healthcheck.core.check import Findings, check, fail, note, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, fail, note, warn
+from healthcheck.extensions.runner.declared import check
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.text.messages import msg
 
@@ -12,7 +12,6 @@ from healthcheck.text.messages import msg
 @check(
     "runner/python",
     "The stack supports the Python that runs the server",
-    stage=Stage.RUNNER,
     why="Wheels of torch_npu and vllm-ascend exist for few Python versions.",
     by_row=True,
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, check, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, warn
+from healthcheck.extensions.runner.declared import check
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.text.messages import msg
 
@@ -13,7 +13,6 @@ SHM_BYTES = 10**9
 @check(
     "runner/shm",
     "Shared memory is large enough",
-    stage=Stage.RUNNER,
     why="vLLM's processes hand each other requests and results through /dev/shm.",
 )
 def shm(facts: RunnerFacts) -> Findings:

@@ -99,17 +99,13 @@ def _wrong(seen: Soak) -> Iterator[Finding]:
 def _early(seen: Soak) -> Iterator[Finding]:
     """Devices that stopped or never began, without an error that explains it."""
     named = {error.device for error in seen.errors}
+    trouble = seen.output.trouble or msg("its process ended")
     for device in range(seen.count):
         at_s = seen.ended_s(device)
         if at_s < WHOLE * seen.asked_s and device not in named:
             yield fail(
                 expected=msg("products for {asked_s:g} min", seen.asked_s / 60),
-                seen=msg(
-                    "device {device} stopped after {at_s:.0f} s: {trouble}",
-                    device,
-                    at_s,
-                    seen.output.trouble or msg("its process ended"),
-                ),
+                seen=msg("device {device} stopped after {at_s:.0f} s: {trouble}", device, at_s, trouble),
                 fix=msg("reset that chip (npu-smi set -t reset), or exclude device {device}; run it again", device),
                 evidence={"device": device, "seconds": at_s},
             )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from healthcheck.ascend import stacks
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.core.records import Finding, Stage
+from healthcheck.core.check import Findings, NotApplicable, fail, note, warn
+from healthcheck.core.records import Finding
+from healthcheck.extensions.runner.declared import check
 from healthcheck.extensions.runner.facts import versions
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.wording import IMAGE, needs_npu
@@ -18,7 +19,6 @@ _NAMES = {"vllm_ascend": "vllm-ascend", "torch_npu": "torch-npu", "triton_ascend
 @check(
     "runner/stack",
     "The installed versions are compatible",
-    stage=Stage.RUNNER,
     why="vLLM, vllm-ascend, torch, torch_npu and CANN are released as a set; other combinations break at import or "
     "later.",
     by_row=True,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, warn
+from healthcheck.extensions.runner.declared import check
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.text.messages import msg
 
@@ -11,7 +11,6 @@ from healthcheck.text.messages import msg
 @check(
     "runner/stray-triton",
     "No other triton is installed beside triton-ascend",
-    stage=Stage.RUNNER,
     why="Both install the module `triton`; the last one to be installed overwrites the other's files.",
 )
 def stray_triton(facts: RunnerFacts) -> Findings:

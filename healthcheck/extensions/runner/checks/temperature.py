@@ -43,14 +43,13 @@ def temperature(facts: RunnerFacts) -> Findings:
     if not known:
         raise NotApplicable(msg("npu-smi prints no temperature here"))
     middle = statistics.median(degrees for _, degrees in known)
+    expected = msg(
+        "less than {hot_c:g} °C, and less than {above_others_c:g} °C above the median", HOT_C, ABOVE_OTHERS_C
+    )
     for chip, degrees in known:
         if degrees >= HOT_C or degrees - middle >= ABOVE_OTHERS_C:
             yield warn(
-                expected=msg(
-                    "less than {hot_c:g} °C, and less than {above_others_c:g} °C above the median",
-                    HOT_C,
-                    ABOVE_OTHERS_C,
-                ),
+                expected=expected,
                 seen=msg(
                     "{chip_name}: {degrees:g} °C; the median is {middle:g} °C", chip_name(chip), degrees, middle
                 ),
@@ -60,11 +59,5 @@ def temperature(facts: RunnerFacts) -> Findings:
             )
     watts = [chip.power_w for chip in facts.smi.chips if chip.power_w is not None]
     drawn = msg(", {watts:g} to {watts2:g} W", min(watts), max(watts)) if watts else ""
-    yield note(
-        msg(
-            "{degrees:g} to {degrees2:g} °C{drawn}",
-            min((degrees for _, degrees in known)),
-            max((degrees for _, degrees in known)),
-            drawn,
-        )
-    )
+    coolest, hottest = min(degrees for _, degrees in known), max(degrees for _, degrees in known)
+    yield note(msg("{degrees:g} to {degrees2:g} °C{drawn}", coolest, hottest, drawn))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, note, warn
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Findings, NotApplicable, note, warn
+from healthcheck.extensions.runner.declared import check
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.wording import GB, READY_S
 from healthcheck.text.messages import msg
@@ -12,7 +12,6 @@ from healthcheck.text.messages import msg
 @check(
     "runner/weights-mount",
     "These weights are read in time from where they are mounted",
-    stage=Stage.RUNNER,
     why="vLLM gives up on an engine that is not ready in ten minutes, and reading weights is most of that time.",
 )
 def weights_mount(facts: RunnerFacts) -> Findings:
