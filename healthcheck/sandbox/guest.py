@@ -14,12 +14,11 @@ class Role(enum.Enum):
     """What a stub in Python may record besides commands.
 
     SERVES_ITS_WORDS: a server with the arguments on its own command line. SERVES_ANYTHING: a server with arguments
-    from the program that started it. TELLS_FOR_ITS_PARENT: a record of the shell stub that started it.
+    from the program that started it.
     """
 
     SERVES_ITS_WORDS = enum.auto()
     SERVES_ANYTHING = enum.auto()
-    TELLS_FOR_ITS_PARENT = enum.auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

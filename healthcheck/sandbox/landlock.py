@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from healthcheck.sandbox import kernel
 
@@ -14,7 +14,8 @@ _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 READ = EXECUTE | READ_FILE | READ_DIR
 _BY_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
 _ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE | _IOCTL_DEV
-_CONNECT_TCP = 1 << 1
+_TCP = 0b11
+"""LANDLOCK_ACCESS_NET_BIND_TCP and LANDLOCK_ACCESS_NET_CONNECT_TCP."""
 _SCOPED = 0b11
 """LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET and LANDLOCK_SCOPE_SIGNAL."""
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
@@ -43,20 +44,17 @@ def restrict_files(rights: Mapping[str, bool]) -> None:
         os.close(ruleset)
 
 
-def restrict_reach(ports: Collection[int] | None) -> None:
-    """If the kernel can, allow TCP connections to these ports only (None: to any) and no signals to the outside.
+def restrict_reach() -> None:
+    """If the kernel can, allow no TCP, and no signals and abstract sockets to the outside.
 
     Raises:
         OSError: the kernel cannot enforce it.
     """
     version = abi()
-    if version < TCP_ABI or (version < SCOPE_ABI and ports is None):
+    if version < TCP_ABI:
         return
-    net = 0 if ports is None else _CONNECT_TCP
-    ruleset = _ruleset(struct.pack("QQQ", 0, net, _SCOPED) if version >= SCOPE_ABI else struct.pack("QQ", 0, net))
+    ruleset = _ruleset(struct.pack("QQQ", 0, _TCP, _SCOPED) if version >= SCOPE_ABI else struct.pack("QQ", 0, _TCP))
     try:
-        for port in ports or ():
-            kernel.checked(_ADD, ruleset, 2, ctypes.create_string_buffer(struct.pack("QQ", net, port)), 0)
         _enforce(ruleset)
     finally:
         os.close(ruleset)

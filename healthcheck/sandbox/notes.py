@@ -34,7 +34,7 @@ class Notes:
         self.napping: set[int] = set()
         self.marks: set[str] = set()
         self.slept_s = 0.0
-        self.asked = False
+        self.asked = self.lacks_network = False
 
     def read(self, word: str, more: Sequence[str]) -> None:
         first = number(more[0]) if more else 0
@@ -50,8 +50,8 @@ class Notes:
             self._refused[first] += 1
         elif word == "waited":
             self._channel.shown.add(protocol.WAITED, ".")
-        elif word == "asked":
-            self.asked = True
+        elif word == "lacks":
+            self.lacks_network = True
         elif word in self._known_marks:
             self.marks.add(word)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 from collections.abc import Iterable
@@ -68,38 +67,8 @@ def used_s(family: Iterable[Process]) -> float:
     return ticks / _TICKS_PER_S + reaped.children_user + reaped.children_system
 
 
-def leader(thread: int) -> int:
-    """The process of a thread; 0 if it is gone."""
-    try:
-        text = Path(f"/proc/{thread}/status").read_text("ascii", "replace")
-    except OSError:
-        return 0
-    return int(text.partition("\nTgid:")[2].split(maxsplit=1)[0])
-
-
-def group(pid: int) -> int:
-    """The process group; 0 if the process is gone."""
-    try:
-        return os.getpgid(pid)
-    except OSError:
-        return 0
-
-
 def exists(pid: int) -> bool:
     return os.path.exists(f"/proc/{pid}")
-
-
-def handles(pid: int) -> set[str]:
-    """The open files of a process, as links in /proc; empty if they cannot be read."""
-    found: set[str] = set()
-    try:
-        numbers = os.listdir(f"/proc/{pid}/fd")
-    except OSError:
-        return found
-    for number in numbers:
-        with contextlib.suppress(OSError):  # closed meanwhile
-            found.add(os.readlink(f"/proc/{pid}/fd/{number}"))
-    return found
 
 
 def parent(pid: int) -> int:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import resource
 import socket
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from healthcheck.sandbox import kernel, landlock, outside, seccomp, supervise
+from healthcheck.sandbox import kernel, landlock, outside, seccomp
 from healthcheck.sandbox.job import Job, Mode
 
 MAP, READY, FAILED, GO = b"m", b"r", b"f", b"g"
@@ -25,7 +26,7 @@ class Ends:
     gate: socket.socket
 
 
-def become(job: Job, ends: Ends, *, asks: bool, real_root: bool) -> None:
+def become(job: Job, ends: Ends, *, real_root: bool) -> None:
     """Prepare this process and execute the script; never returns.
 
     Nothing of the submission runs before READY. A failure before it is sent after FAILED. After GO, a failure goes
@@ -44,7 +45,7 @@ def become(job: Job, ends: Ends, *, asks: bool, real_root: bool) -> None:
             outside.become(job.stranger)
         kernel.drop_privileges()
         _limit(job)
-        _confine(job, ends.gate, asks=asks)
+        _confine(job)
         null = os.open("/dev/null", os.O_RDONLY)
         for number, handle in enumerate((null, *ends.outputs)):
             os.dup2(handle, number)
@@ -67,21 +68,26 @@ def _await(gate: socket.socket) -> None:
         os._exit(_NOTHING_TO_RUN)
 
 
-def _confine(job: Job, gate: socket.socket, *, asks: bool) -> None:
+def _confine(job: Job) -> None:
     """Restrict the program but not the warden, which may signal the program and read its memory."""
     if job.mode is Mode.CONFINED:
-        landlock.restrict_reach(() if asks else None)
-    owns_files = not job.isolated and job.stranger < 0
-    wanted = seccomp.rules(isolated=job.isolated, asks=asks, owns_files=owns_files)
+        landlock.restrict_reach()
     try:
-        listener = seccomp.install(seccomp.program(wanted), asks=asks)
+        seccomp.install(seccomp.program(_rules(job)))
     except OSError:
         if not job.isolated:
             raise
-        return  # the namespaces isolate it without the filter
-    if listener is not None:
-        supervise.send_listener(gate, listener)
-        os.close(listener)
+        # the namespaces isolate it without the filter
+
+
+def _rules(job: Job) -> Iterable[seccomp.Rule]:
+    if job.isolated:
+        return seccomp.everywhere()
+    rules = (*seccomp.everywhere(), *seccomp.outside())
+    if job.stranger >= 0:  # a user whose processes and files are those of the dry run
+        return rules
+    scoped = job.mode is Mode.CONFINED and landlock.abi() >= landlock.SCOPE_ABI
+    return (*rules, *seccomp.on_files(), *(() if scoped else seccomp.signals()))
 
 
 def _limit(job: Job) -> None:

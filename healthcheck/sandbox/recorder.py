@@ -8,11 +8,11 @@ import time
 from collections.abc import Container, Sequence
 
 from healthcheck.sandbox import answers, processes, safely
-from healthcheck.sandbox.channel import Channel, Message
+from healthcheck.sandbox.channel import Channel
 from healthcheck.sandbox.guest import Guest
 from healthcheck.sandbox.job import Job, Record, RecordKind
 from healthcheck.sandbox.notes import Notes, number
-from healthcheck.sandbox.protocol import BETWEEN, DONE, END, PORTS, SERVING
+from healthcheck.sandbox.protocol import BETWEEN, DONE, END, SERVED, SERVING, TOLD
 from healthcheck.sandbox.stubs import Stubs
 
 _KINDS = {kind.value: kind for kind in RecordKind}
@@ -33,7 +33,6 @@ class Recorder:
         self._stubs, self._most = Stubs(job.kit, guest), job.limits.records
         self._weights, self._job = Weights(job.model_path), job
         self._listening: set[int] = set()
-        self._real_ports: dict[int, int] = {}
         self.unknown_models: set[str] = set()
         self.notes = Notes(channel, loading=not job.answers, marks=job.marks)
         self.found: list[Record] = []
@@ -42,14 +41,15 @@ class Recorder:
         """Collect records for this many seconds; returns how many were new."""
         until, before = time.monotonic() + seconds, len(self.found)
         while not self.flooded and (left_s := until - time.monotonic()) > 0:
-            messages, notes = self._channel.wait(left_s)
-            for word, *more in notes:
-                if word in _NOTED_KINDS:
-                    self._take_noted(_NOTED_KINDS[word], more)
+            for word, *more in self._channel.wait(left_s):
+                if word == TOLD:
+                    self._take(more)
+                elif word in _NOTED_KINDS:
+                    self._add_noted(_NOTED_KINDS[word], more)
+                elif word == "asked":
+                    self._note_asked("".join(more[:1]))
                 else:
                     self.notes.read(word, more)
-            for message in messages:
-                self._take(message)
         self.notes.pass_time()
         return len(self.found) - before
 
@@ -62,46 +62,44 @@ class Recorder:
         return [record for record in self.found if record.kind is RecordKind.SERVER]
 
     def serving(self) -> set[int]:
-        """The processes of servers whose connection is open."""
-        return self._channel.staying()
+        """The processes of recorded servers that hold their lock."""
+        return {record.pid for record in self.servers() if self._channel.is_held(record.pid)}
 
     def is_there(self, record: Record, living: Container[int]) -> bool:
-        """Whether the recorded process still runs; a server must also hold its connection."""
-        return record.pid in living and (record.kind is not RecordKind.SERVER or record.pid in self.serving())
+        """Whether the recorded process still runs; a server must also hold its lock."""
+        return record.pid in living and (record.kind is not RecordKind.SERVER or self._channel.is_held(record.pid))
 
-    def _take(self, message: Message) -> None:
-        """Accept a record from a stub; a server only from a stub that may serve."""
-        pid = self._stubs.author(message.pid)
-        kind = _KINDS.get(message.parts[0]) if message.parts else None
-        if not pid or not kind or len(message.parts) < _LEAST_PARTS:
-            message.connection.close()
-            return
-        _, cwd, *argv = message.parts
-        serves = kind is RecordKind.SERVER
-        if serves and not self._stubs.is_a_server(message.pid, argv):
-            message.connection.close()
-            return
-        record = self._add(kind, pid, cwd, argv)
-        if serves:
-            self._serve(record)
-            self._channel.keep(message)
-        else:
-            self._channel.take(message)
+    def _take(self, words: Sequence[str]) -> None:
+        """Accept a record, and let its sender continue."""
+        pid, kind = number(words[0]), _KINDS.get("".join(words[1:2]))
+        if pid and kind and len(words) > _LEAST_PARTS and self._is_proven(kind, pid, words[3:]):
+            self._add(kind, pid, words[2], list(words[3:]))
+        self._channel.answer_note()
 
-    def _take_noted(self, kind: RecordKind, words: Sequence[str]) -> None:
-        """Accept a command that has ended. It needs no proof: a program that notes a command could also run it."""
+    def _is_proven(self, kind: RecordKind, pid: int, argv: Sequence[str]) -> bool:
+        """Whether a record about a process is that of a stub, and a server's that of one that serves.
+
+        A command that has ended needs no proof: a program that tells of a command could also run it.
+        """
+        if kind is RecordKind.SERVER:
+            return self._channel.is_held(pid) and self._stubs.is_a_server(pid, argv)
+        return kind is not RecordKind.PYTHON or self._stubs.is_one(pid)
+
+    def _add_noted(self, kind: RecordKind, words: Sequence[str]) -> None:
+        """Accept a command that has ended, from a shell stub."""
         if len(words) < _LEAST_PARTS or not number(words[0]):
             return
         pid, cwd, *argv = words
         self._add(kind, number(pid), cwd, argv)
         self.notes.answer(number(pid))
 
-    def _add(self, kind: RecordKind, pid: int, cwd: str, argv: list[str]) -> Record:
+    def _add(self, kind: RecordKind, pid: int, cwd: str, argv: list[str]) -> None:
         record = self._record(kind, pid, cwd, argv)
         self.found.append(record)
+        if kind is RecordKind.SERVER:
+            self._serve(record)
         line = BETWEEN.join((str(pid), kind.value, cwd, *argv))[:_SHOWN_CHARACTERS]
         self._channel.shown.add(DONE, f"{line}{END}")
-        return record
 
     def _record(self, kind: RecordKind, pid: int, cwd: str, argv: list[str]) -> Record:
         environment = processes.environment(pid) if kind in {RecordKind.SERVER, RecordKind.PYTHON} else {}
@@ -131,18 +129,15 @@ class Recorder:
         """Ports that were polled while no recorded server listened there."""
         return tuple(self.notes.refused(self._listening))
 
-    def port_of(self, port: int) -> int | None:
-        """The port at which the server recorded for `port` really listens; None if there is none."""
-        return self._real_ports.get(port) or (port if port in self._real_ports.values() else None)
-
     def _serve(self, record: Record) -> None:
+        """Let requests be answered: by stubs themselves, and in a network of its own for other programs, too."""
         server = self._guest.served(record, self._job)
         for port in sorted(server.ports - self._listening) if self._answers else ():
             self._listening.add(port)
-            real = answers.listen(server, ("127.0.0.1", port if self._isolated else 0), self._note_asked)
-            if real:
-                self._real_ports[port] = real
-                self._channel.shown.add(PORTS, f"{port} {real}\n")
+            if self._isolated:
+                answers.listen(server, ("127.0.0.1", port), self._note_asked)
+            words = (str(port), "strict" if server.strict else "", *server.names)
+            self._channel.shown.add(SERVED, f"{BETWEEN.join(words)}{END}")
         self._channel.shown.add(SERVING, "1")
 
 

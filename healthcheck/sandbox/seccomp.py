@@ -1,33 +1,33 @@
-"""The system call filter of the sandboxed program: refuses what no start script needs, and asks about some calls.
+"""The system call filter of the sandboxed program: refuses what no start script needs.
 
-A call that it asks about waits for the answer of `supervise.Supervisor`, at the other end of the listener.
+It allows or refuses, and asks nobody. It decides by the numbers of a call and of its arguments, which nothing can
+change after the decision.
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
-import os
-import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from healthcheck.sandbox import kernel, syscalls
+from healthcheck.sandbox.protocol import NO_ATTRIBUTES, NO_MEMORY, NO_NETWORK, NO_OTHERS
 
-_ALLOW, _ASK, _REFUSE = 0x7FFF0000, 0x7FC00000, 0x00050000
+_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
 _LOAD, _EQUAL, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
 _X32 = 0x40000000
-_SET_MODE_FILTER, _NEW_LISTENER = 1, 8
-_ANSWERS = (5, 9)
-"""Linux versions that can let a call continue (5.5) and can replace a socket with a connection (5.9)."""
+_SET_MODE_FILTER = 1
 _NEW_ANY = 0x7E020000
 """The flags of clone(2) that create a namespace."""
-_FASTOPEN = 0x20000000
-_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
-_STREAM, _SEQPACKET, _TYPE_MASK, _TCP = 1, 5, 0xF, 6
+_UNIX, _STREAM, _SEQPACKET, _TYPE_MASK = 1, 1, 5, 0xF
 _OWNER_BY_FCNTL, _OWNER_BY_IOCTL = (8, 10, 15), (0x8901, 0x8902)
 """F_SETOWN, F_SETSIG, F_SETOWN_EX; FIOSETOWN, SIOCSPGRP."""
+_OF_FILES = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40047602, 0x40806685, 0x800C6613, 0x40047211)
+"""FS_IOC_SETFLAGS, FSSETXATTR, SETVERSION (each of two sizes where there are two), ENABLE_VERITY,
+SET_ENCRYPTION_POLICY and FAT_IOCTL_SET_ATTRIBUTES: a handle for reading is enough for them.
+"""
 _ACCESS_MODE, _TRUNCATES = 0o3, 0o1000
 _KEPT_FROM_ALL = """
 ptrace process_vm_readv process_vm_writev pidfd_getfd kcmp perf_event_open bpf userfaultfd add_key request_key
@@ -38,10 +38,18 @@ setdomainname syslog fanotify_init vhangup
 """
 _UNKNOWN_TO_ALL = "clone3 io_uring_setup io_uring_enter io_uring_register pidfd_send_signal"
 """Refused with ENOSYS: libraries then use older calls."""
-_LEAVES_SOMETHING = "shmget semget msgget mq_open"
-"""Their objects outlive the processes, except in an IPC namespace of its own."""
-SIGNALS = ("kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo")
-MODES = ("chmod", "fchmod", "fchmodat", "fchmodat2")
+_MEMORY = "shmget semget msgget mq_open memfd_create memfd_secret"
+"""Their objects outlive the processes, or are memory that no process has."""
+_SOCKETS = "socket connect bind listen accept accept4"
+_OF_A_PROCESS = (
+    "sched_setaffinity sched_setscheduler sched_setparam sched_setattr migrate_pages move_pages prlimit64"
+)
+_OF_A_KIND = {"setpriority": 2, "ioprio_set": 3}
+"""Calls with a kind and a number; this kind are all processes of a user, and 0 is the caller's own number."""
+_SIGNALS = "tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo"
+_MODES = "chmod fchmod fchmodat fchmodat2"
+_ATTRIBUTES = "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr"
+_UNKNOWN_ON_FILES = "openat2 setxattrat removexattrat file_setattr open_tree_attr"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,78 +76,54 @@ def refuse(number: int) -> int:
     return _REFUSE | number
 
 
-def rules(*, isolated: bool, asks: bool, owns_files: bool) -> tuple[Rule, ...]:
-    """The rules for a mode of the sandbox.
-
-    Args:
-        isolated: there are namespaces, so signals, network and IPC stay inside.
-        asks: a supervisor answers questions.
-        owns_files: the program's user owns files outside the sandbox, whose modes must not change.
-    """
-    found = [Rule(name, refuse(errno.EPERM)) for name in _KEPT_FROM_ALL.split()]
-    found += [Rule(name, refuse(errno.ENOSYS)) for name in _UNKNOWN_TO_ALL.split()]
-    found += [Rule("clone", refuse(errno.EPERM), (Condition(0, bit, bit),)) for bit in _bits(_NEW_ANY)]
-    if isolated:
-        return tuple(found)
-    found += [Rule(name, refuse(errno.EPERM)) for name in _LEAVES_SOMETHING.split()]
-    found += [Rule("prlimit64", refuse(errno.EPERM), (Condition(0, 0, differs=True),))]
-    found += [*_sockets(), *_signals(asks=asks), *_signals_of_handles()]
-    if asks:
-        found.append(Rule("connect", _ASK))
-    if owns_files:
-        found += [Rule(name, _ASK if asks else refuse(errno.EPERM)) for name in MODES]
-        found += _on_files()
-    return tuple(found)
+def everywhere() -> Iterator[Rule]:
+    """The rules of every mode."""
+    yield from _all(_KEPT_FROM_ALL, errno.EPERM)
+    yield from _all(_UNKNOWN_TO_ALL, errno.ENOSYS)
+    for bit in (1 << number for number in range(32) if _NEW_ANY >> number & 1):
+        yield Rule("clone", refuse(errno.EPERM), (Condition(0, bit, bit),))
 
 
-def _bits(mask: int) -> Iterable[int]:
-    return (1 << number for number in range(32) if mask >> number & 1)
-
-
-def _sockets() -> Iterable[Rule]:
-    """Allow TCP, local streams and reading the network interfaces; nothing that sends without a connection."""
-    for domain in (_INET, _INET6):
-        stream = Condition(1, _STREAM, _TYPE_MASK, differs=True)
-        yield Rule("socket", refuse(errno.ENETUNREACH), (Condition(0, domain), stream))
-        other = (Condition(0, domain), Condition(2, 0, differs=True), Condition(2, _TCP, differs=True))
-        yield Rule("socket", refuse(errno.EPROTONOSUPPORT), other)
+def outside() -> Iterator[Rule]:
+    """Without namespaces: no socket but a pair, no other process by number, no memory of no process."""
+    yield from _all(_SOCKETS, NO_NETWORK)
     kinds = (Condition(1, kind, _TYPE_MASK, differs=True) for kind in (_STREAM, _SEQPACKET))
-    local = (Condition(0, _UNIX), *kinds)
-    yield from (Rule(name, refuse(errno.EACCES), local) for name in ("socket", "socketpair"))
-    yield Rule("socketpair", refuse(errno.EAFNOSUPPORT), (Condition(0, _UNIX, differs=True),))
-    yield Rule("socket", refuse(errno.EPERM), (Condition(0, _NETLINK), Condition(2, 0, differs=True)))
-    domains = (Condition(0, domain, differs=True) for domain in (_UNIX, _INET, _INET6, _NETLINK))
-    yield Rule("socket", refuse(errno.EAFNOSUPPORT), tuple(domains))
-    for name, argument in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):
-        yield Rule(name, refuse(errno.EOPNOTSUPP), (Condition(argument, _FASTOPEN, _FASTOPEN),))
-
-
-def _signals(*, asks: bool) -> Iterable[Rule]:
-    if asks:
-        yield from (Rule(name, _ASK) for name in SIGNALS)
-    else:
-        yield Rule("kill", refuse(errno.EPERM), (Condition(0, 0xFFFFFFFF),))
-
-
-def _signals_of_handles() -> Iterable[Rule]:
-    """Refuse to set the owner of a descriptor: it gets a signal, of any number, when the descriptor is ready."""
+    for conditions in (tuple(kinds), (Condition(0, _UNIX, differs=True),)):
+        yield Rule("socketpair", refuse(NO_NETWORK), conditions)
+    yield from _all(_MEMORY, NO_MEMORY)
+    yield from _all("inotify_init inotify_init1 pidfd_open", errno.ENOSYS)
+    yield from _all("process_madvise process_mrelease", NO_OTHERS)
+    for name in _OF_A_PROCESS.split():
+        yield Rule(name, refuse(NO_OTHERS), (Condition(0, 0, differs=True),))
+    for name, users in _OF_A_KIND.items():
+        for condition in (Condition(0, users), Condition(1, 0, differs=True)):
+            yield Rule(name, refuse(NO_OTHERS), (condition,))
     for name, commands in (("fcntl", _OWNER_BY_FCNTL), ("ioctl", _OWNER_BY_IOCTL)):
-        yield from (Rule(name, refuse(errno.EPERM), (Condition(1, command),)) for command in commands)
+        # The owner of a handle gets a signal, of any number, when the handle is ready.
+        yield from (Rule(name, refuse(NO_OTHERS), (Condition(1, command),)) for command in commands)
 
 
-def _on_files() -> Iterable[Rule]:
-    """Refuse what Landlock of older kernels allows: truncating by name or while reading, attributes, owners."""
+def signals() -> Iterator[Rule]:
+    """Where neither the user nor Landlock keeps signals inside: none but to the own group, and to ask who lives."""
+    yield Rule("kill", refuse(NO_OTHERS), (Condition(0, 0, differs=True), Condition(1, 0, differs=True)))
+    yield from _all(_SIGNALS, NO_OTHERS)
+
+
+def on_files() -> Iterator[Rule]:
+    """For a user with files outside, what Landlock allows: attributes, owners, truncating without writing."""
+    yield from _all(_MODES, NO_ATTRIBUTES)
+    yield from _all(_ATTRIBUTES, errno.EOPNOTSUPP)
+    yield from (Rule("ioctl", refuse(NO_ATTRIBUTES), (Condition(1, command),)) for command in _OF_FILES)
+    yield from _all("chown fchown lchown fchownat", errno.EPERM)
+    yield from _all(_UNKNOWN_ON_FILES, errno.ENOSYS)
     yield Rule("truncate", refuse(errno.EACCES))
-    yield Rule("openat2", refuse(errno.ENOSYS))
     for name, argument in (("open", 1), ("openat", 2)):
         cuts = (Condition(argument, _TRUNCATES, _TRUNCATES), Condition(argument, 0, _ACCESS_MODE))
         yield Rule(name, refuse(errno.EACCES), cuts)
-    for name in ("setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr"):
-        yield Rule(name, refuse(errno.EOPNOTSUPP))
-    for name in ("setxattrat", "removexattrat"):
-        yield Rule(name, refuse(errno.ENOSYS))
-    for name in ("chown", "fchown", "lchown", "fchownat"):
-        yield Rule(name, refuse(errno.EPERM))
+
+
+def _all(names: str, number: int) -> Iterator[Rule]:
+    return (Rule(name, refuse(number)) for name in names.split())
 
 
 def program(wanted: Iterable[Rule]) -> bytes:
@@ -184,31 +168,14 @@ def _step(code: int, value: int, true: int = 0, false: int = 0) -> bytes:
     return struct.pack("HBBI", code, true, false, value & 0xFFFFFFFF)
 
 
-def install(filter_: bytes, *, asks: bool) -> int | None:
-    """Filter this process and its descendants from now on; returns the listener's descriptor if the filter asks.
+def install(filter_: bytes) -> None:
+    """Filter this process and its descendants from now on.
 
     Raises:
-        OSError: the system allows no filter, or no listener.
+        OSError: the system allows no filter.
     """
     kernel.no_new_privileges()
     steps = ctypes.create_string_buffer(filter_, len(filter_))
     header = struct.pack("HxxxxxxP", len(filter_) // 8, ctypes.addressof(steps))
-    number = syscalls.numbers()["seccomp"]
-    flags = _NEW_LISTENER if asks else 0
-    handle = kernel.checked(number, _SET_MODE_FILTER, flags, ctypes.create_string_buffer(header, len(header)))
-    return handle if asks else None
-
-
-def can_ask() -> bool:
-    """Whether the kernel supports filters that ask, with every kind of answer; tried in a child process."""
-    version = re.match(r"(\d+)\.(\d+)", os.uname().release)
-    if version is None or (int(version[1]), int(version[2])) < _ANSWERS:
-        return False
-    child = os.fork()
-    if child == 0:
-        try:
-            install(program((Rule("vhangup", _ASK),)), asks=True)
-            os._exit(0)
-        except BaseException:  # noqa: BLE001 - the child ends here
-            os._exit(1)
-    return os.waitpid(child, 0)[1] == 0
+    number = syscalls.number("seccomp")
+    kernel.checked(number, _SET_MODE_FILTER, 0, ctypes.create_string_buffer(header, len(header)))

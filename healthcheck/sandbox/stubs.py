@@ -24,12 +24,9 @@ class Stubs:
         self._kit, self._folder, self._roles = kit, guest.scripts and f"{kit}/{guest.scripts}", guest.roles
         self._python = os.stat(f"{kit}/py/bin/python3")
 
-    def author(self, pid: int) -> int:
-        """The process that a record is about: the sender or its parent, a shell stub; 0 for any other program."""
-        words = self._words(pid)
-        if not words:
-            return 0
-        return processes.parent(pid) if self._roles.get(words[0]) is Role.TELLS_FOR_ITS_PARENT else pid
+    def is_one(self, pid: int) -> bool:
+        """Whether this process of the dry run is a stub in Python."""
+        return bool(self._words(pid)) and pid in processes.family(os.getpid())
 
     def is_a_server(self, pid: int, argv: Sequence[str]) -> bool:
         """Whether this process of the dry run serves with these arguments.

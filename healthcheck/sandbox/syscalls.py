@@ -19,7 +19,11 @@ setdomainname 171 162;syslog 103 116;shmget 29 194;semget 64 190;msgget 68 186;m
 truncate 76 45;open 2 -;openat 257 56;openat2 437 437;creat 85 -;chmod 90 -;fchmod 91 52;fchmodat 268 53
 fchmodat2 452 452;chown 92 -;fchown 93 55;lchown 94 -;fchownat 260 54;setxattr 188 5;lsetxattr 189 6;fsetxattr 190 7
 removexattr 197 14;lremovexattr 198 15;fremovexattr 199 16;setxattrat 463 463;removexattrat 466 466
-connect 42 203;socket 41 198;sendto 44 206;sendmsg 46 211;sendmmsg 307 269;prlimit64 302 261;vhangup 153 58
+socket 41 198;connect 42 203;bind 49 200;listen 50 201;accept 43 202;accept4 288 242;prlimit64 302 261
+vhangup 153 58;setpriority 141 140;ioprio_set 251 30;sched_setaffinity 203 122;sched_setscheduler 144 119
+sched_setparam 142 118;sched_setattr 314 274;migrate_pages 256 238;move_pages 279 239;process_madvise 440 440
+process_mrelease 448 448;pidfd_open 434 434;inotify_init 253 -;inotify_init1 294 26
+memfd_create 319 279;memfd_secret 447 447;file_setattr 469 469;open_tree_attr 467 467
 fcntl 72 25;ioctl 16 29;socketpair 53 199;capset 126 91
 seccomp 317 277;landlock_create_ruleset 444 444;landlock_add_rule 445 445;landlock_restrict_self 446 446
 """

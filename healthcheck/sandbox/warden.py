@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from healthcheck.sandbox import kernel, outside, processes, program, root, safely, seccomp, supervise
+from healthcheck.sandbox import kernel, outside, processes, program, root, safely
 from healthcheck.sandbox.channel import Channel
 from healthcheck.sandbox.guest import Guest
 from healthcheck.sandbox.job import EndedBy, Job, Recording
@@ -97,7 +97,6 @@ class _Running:
             OSError: the program cannot be started here.
         """
         self._job, self._began = job, time.monotonic()
-        asks = not job.isolated and seccomp.can_ask()
         self._gate, theirs = socket.socketpair()
         (out_reader, out_writer), (err_reader, err_writer), (trace_reader, trace_writer) = (
             os.pipe() for _ in range(3)
@@ -106,7 +105,7 @@ class _Running:
         if self._child == 0:
             self._gate.close()
             ends = program.Ends((out_writer, err_writer), trace_writer, theirs)
-            program.become(job, ends, asks=asks, real_root=real_root)
+            program.become(job, ends, real_root=real_root)
         theirs.close()
         for handle in (out_writer, err_writer, trace_writer):
             os.close(handle)
@@ -114,9 +113,8 @@ class _Running:
             self._map(proc)
         if proc is not None:
             os.close(proc)
-        listener = supervise.receive_listener(self._gate) if asks else None
         said = self._gate.recv(512)
-        if said != program.READY or (asks and listener is None):
+        if said != program.READY:
             os.waitpid(self._child, 0)
             raise OSError(0, said[1:].decode("utf-8", "replace") or "the program could not be prepared")
         self._drop()
@@ -124,9 +122,6 @@ class _Running:
         self._outputs = (Output(out_reader, kept), Output(err_reader, kept))
         self._trace = Output(trace_reader, kept)
         self._watch = Watch(job, self._child, self._outputs, self._trace, Recorder(job, channel, guest))
-        if listener is not None:
-            supervise.Supervisor(listener, job.script_folders, self._watch.recorder.port_of, channel.admit)
-        self._network = not job.isolated and listener is None
 
     def _map(self, proc: int | None) -> None:
         """Map the program's user to root in its own user namespace."""
@@ -178,7 +173,7 @@ class _Running:
             stderr_after=after,
             asked=watch.recorder.notes.asked,
             slept_s=watch.slept_s(),
-            network=self._network,
+            lacks_network=watch.recorder.notes.lacks_network,
             marks=tuple(sorted(watch.recorder.notes.marks)),
             refused_ports=watch.recorder.refused_ports(),
             unknown_models=tuple(sorted(watch.recorder.unknown_models)),

@@ -45,13 +45,13 @@ def python(code: str) -> str:
 def _switching_off() -> dict[str, str]:
     """Attacks that made an earlier sandbox give up and run the script again without one."""
     broken = (
-        "rm -rf $K/run", "rm -f $K/run/recorder", "rm -f $K/run/notes; mkdir $K/run/notes", "chmod 000 $K/run/recorder",
-        "rm -f $K/run/serving; mkdir $K/run/serving", "mkdir -p $K/run/ports/8000", "mv $K/run $K/gone; echo > $K/run",
+        "rm -rf $K/run", "rm -f $K/run/held", "rm -f $K/run/notes; mkdir $K/run/notes", "chmod 000 $K/run/held",
+        "rm -f $K/run/serving; mkdir $K/run/serving", "mkdir -p $K/run/served/8000", "mv $K/run $K/gone; echo > $K/run",
         "chmod 000 $K/run", "chmod 000 $K", "mv $K $K.gone", "rm -rf $K", "rm -rf $K/lib $K/py",
         "rm -rf $K/bin", "rm -f $K/forever; echo > $K/forever", "rm -rf $K/*", "ln -sfn /proc/self $K/run",
         "for i in $(seq 1500); do echo exec > $K/run/notes; done", "mkfifo $K/run/1",
         "exec 7<> $K/run/noted; for i in $(seq 900); do echo; done >&7", "cat $K/run/noted & cat $K/run/notes &",
-        "rm -f $K/run/notes; ln -s /dev/zero $K/run/notes", "rm -f $K/run/recorder; mkfifo $K/run/recorder",
+        "rm -f $K/run/notes; ln -s /dev/zero $K/run/notes", "rm -f $K/run/held; mkfifo $K/run/held",
         "rm -f $K/run/passed; ln -s /dev/zero $K/run/passed", "rm -f $K/run/done; ln -s /dev/zero $K/run/done",
         "head -c 300000 /dev/zero > $K/run/notes", "yes refused | head -c 400000 > $K/run/notes",
         "printf 'slept\\037%s\\037%s\\n' 99999999999999999999 99999999999999999999 > $K/run/notes",
@@ -140,9 +140,9 @@ WRITES = {
         'libc.syscall(316, -100, b"deploy.sh", -100, b"{HOST}/data.txt", 2)\nlibc.syscall(316, -100, b"{HOST}/id_rsa", -100, b"{HOST}/n", 0)'
     ),
     "link-in": "ln deploy.sh {HOST}/NEW; cp -l deploy.sh {HOST}/NEW; ln -s $PWD/x {HOST}/NEW",
-    "port-file": "rm -f $K/run/ports; ln -s {HOST}/data.txt $K/run/ports; " + B,
+    "port-file": "rm -f $K/run/served; ln -s {HOST}/data.txt $K/run/served; " + B,
     "serving-file": 'ln -sf {HOST}/NEW $K/run/serving; ln -sf {HOST}/NEW2 $K/run/done; vllm serve "$MODEL_PATH" & sleep 0.5; curl -s localhost:8000/health; wait',
-    "ports-folder": "rm -rf $K/run/ports; ln -s {HOST} $K/run/ports; " + B,
+    "ports-folder": "rm -rf $K/run/served; ln -s {HOST} $K/run/served; " + B,
     "kit-folder": "mv $K ${K}x; ln -s {HOST} $K; sleep 0.2; " + B,
     "run-folder": "rm -rf $K/run; ln -s {HOST} $K/run; " + B,
     "weights": 'echo x > "$MODEL_PATH/config.json"; rm -rf "$MODEL_PATH"/*; chmod -R 000 "$MODEL_PATH"; touch "$MODEL_PATH/NEW"; truncate -s 0 "$MODEL_PATH"/*',
@@ -248,7 +248,8 @@ REACHES = {
     "ring": python(
         "print(libc.syscall(425, 8, ctypes.create_string_buffer(200)))\nprint(libc.syscall(437, -100, b'{HOST}/id_rsa', struct.pack('QQQ', 0, 0, 0), 24))"
     ),
-    "records-a-port": 'echo 9999 {PORT} >> $K/run/ports; curl -s http://127.0.0.1:9999/; vllm serve "$MODEL_PATH" --port {PORT} & sleep 0.5; curl -s http://127.0.0.1:{PORT}/x; wait',
+    "records-a-port": "printf '9999\\037\\037x\\036' >> $K/run/served; curl -s http://127.0.0.1:9999/; "
+    'vllm serve "$MODEL_PATH" --port {PORT} & sleep 0.5; curl -s http://127.0.0.1:{PORT}/x; wait',
     "agent": "SSH_AUTH_SOCK=/tmp/ssh-x ssh-add -l; docker ps; systemd-run --user touch {HOST}/NEW; busctl list; dbus-send --session --dest=a b c.d",
 }
 KERNEL = {
@@ -291,91 +292,89 @@ FILLS = {
     "time": "while :; do :; done",
 }
 FORGER = """
-import array, os, socket, sys, time
+import fcntl, os, sys, time
 K, how = sys.argv[1], sys.argv[2]
 def packed(*words):
-    data = b"".join(os.fsencode(word) + b"\\0" for word in words)
-    return len(data).to_bytes(4, "big") + data
-def connected():
-    connection = socket.socket(socket.AF_UNIX)
-    connection.connect("./recorder")
-    return connection
+    return b"".join(os.fsencode(word) + b"\\0" for word in words)
+def note(*words):
+    handle = os.open(K + "/run/notes", os.O_WRONLY)
+    try:
+        os.write(handle, b"\\x1f".join(os.fsencode(word) for word in words) + b"\\n")
+    finally:
+        os.close(handle)
+def tell(data, pid=None, more=""):
+    note("told", str(pid or os.getpid()), more, data.hex())
+held = open(K + "/run/held", "rb")
+def hold(pid):
+    fcntl.lockf(held, fcntl.LOCK_SH, 1, pid)
 here = os.getcwd()
-os.chdir(K + "/run")
 server = packed("server", here, "vllm", "serve", os.environ["MODEL_PATH"], "--port", "8000")
 if how == "record":
-    a = connected(); a.sendall(server)
+    hold(os.getpid()); tell(server)
 elif how == "twice":
-    a = connected(); a.sendall(server + server); b = connected(); b.sendall(server)
+    hold(os.getpid()); tell(server); tell(server + server); tell(server)
 elif how == "with-a-pid":
-    a = connected(); a.sendall(packed("server", sys.argv[3], here, "vllm", "serve", os.environ["MODEL_PATH"]))
-elif how == "credentials":
-    a = connected(); a.sendmsg([server], [(socket.SOL_SOCKET, 2, array.array("i", [int(sys.argv[3]), 0, 0]))])
+    hold(int(sys.argv[3])); tell(server, sys.argv[3])
+elif how == "every-pid":
+    fcntl.lockf(held, fcntl.LOCK_SH)
+    for pid in range(1, os.getpid() + 50):
+        tell(server, pid)
 elif how == "bytes":
-    for data in (b"", b"\\0", b"\\0\\0\\0\\0", b"\\xff" * 4, b"\\0\\0\\0\\5serve", packed("server"), packed("", "", ""),
+    for data in (b"", b"\\0", b"\\0\\0\\0\\0", b"\\xff" * 4, packed("server"), packed("", "", ""),
                  packed("server", "/", "\\udcff"), packed("python", here, "python:model", "x")):
-        a = connected(); a.sendall(data)
+        tell(data); tell(data, "-1"); tell(data, "\\u0661"); note("told"); note("told", "1", "", "x"); note("told", "", "", "", "")
 elif how == "half":
-    held = []
-    while len(held) < 400:
-        try:
-            held.append(connected()); held[-1].send(server[:30])
-        except OSError:
-            break
+    for pid in range(1, 4000):
+        tell(server[:30], pid, "more")
 elif how == "slow":
-    a = connected()
+    hold(os.getpid())
     for byte in server:
-        a.send(bytes([byte])); time.sleep(0.3)
+        tell(bytes([byte]), more="more"); time.sleep(0.3)
 elif how == "oversize":
-    a = connected(); a.sendall(b"\\x7f\\xff\\xff\\xff")
     while True:
-        a.sendall(b"x" * 65536)
+        tell(b"x" * 1900, more="more")
 elif how == "largest":
     while True:
-        a = connected(); a.sendall((512 * 1024).to_bytes(4, "big") + b"\\0" * 512 * 1024)
+        for _ in range(300):
+            tell(b"\\0" * 1900, more="more")
+        tell(b"")
 elif how == "early":
     for _ in range(300):
-        a = connected(); a.sendall(server); a.close()
+        if os.fork() == 0:
+            hold(os.getpid()); tell(server); os._exit(0)
 elif how == "flood":
     while True:
-        a = connected(); a.close()
-elif how == "handles":
-    handles = array.array("i", [os.open("/dev/zero", 0) for _ in range(100)])
-    for _ in range(50):
-        a = connected(); a.sendmsg([server], [(socket.SOL_SOCKET, 1, handles)])
+        tell(b"")
 elif how == "given-away":
-    sys.path.insert(0, K + "/lib")
-    a = connected(); a.sendall(server); a.recv(1)
+    hold(os.getpid()); tell(server); open(K + "/run/noted").read(1)
     os.fork() and os._exit(0)
 time.sleep(30)
 """
-"""Runs in a Python without a stub: connects to the recorder and sends what a stub would."""
+"""Runs in a Python without a stub: locks and sends what a stub would."""
 _FORGE = "$K/py/bin/python3 -I -S forger.py $K"
-_PERL = """perl -MSocket -e '
-    my $d = join("", map { "$_\\0" } "server", "/", "vllm", "serve", $ENV{MODEL_PATH}); chdir "$ARGV[0]/run";
-    socket(my $s, AF_UNIX, SOCK_STREAM, 0); connect($s, pack_sockaddr_un("./recorder"));
-    syswrite($s, pack("N", length $d) . $d); sleep 30' $K"""
+_PERL = """perl -MFcntl -e '
+    my $d = join("", map { "$_\\0" } "server", "/", "vllm", "serve", $ENV{MODEL_PATH}); open(my $h, "<", "$ARGV[0]/run/held");
+    fcntl($h, F_SETLK, pack("ssx4qql", F_RDLCK, 0, $$, 1, 0)); open(my $n, ">", "$ARGV[0]/run/notes");
+    syswrite($n, join("\\x1f", "told", $$, "", unpack("H*", $d)) . "\\n"); sleep 30' $K"""
 FORGES = {
     "record": f"exec {_FORGE} record",
     "record-by-perl": _PERL,
     "record-twice": f"{_FORGE} twice",
     "record-of-another": f"sleep infinity & {_FORGE} with-a-pid $!",
     "record-of-nobody": f"{_FORGE} with-a-pid 1",
-    "record-with-credentials": f"sleep infinity & {_FORGE} credentials $!",
+    "records-of-all": f"sleep infinity & vllm --version; {_FORGE} every-pid",
     "record-of-a-daemon": f"setsid sh -c '{_FORGE.replace('$K', '$0')} record & sleep 30' $K & sleep 2; exit 0",
     "record-from-a-shell": "printf 'server\\037%s\\037%s\\037vllm\\037serve\\037%s\\n' $$ \"$PWD\" \"$MODEL_PATH\" > $K/run/notes; exec sleep infinity",
     "record-in-the-old-way": "mkdir $K/records; printf 'server\\0%s\\0/\\0vllm\\0serve\\0%s\\0' $$ \"$MODEL_PATH\" > $K/records/z; : > $K/records/z.done; exec sleep infinity",
     "bytes": f"{_FORGE} bytes",
     "half-messages": f"{_FORGE} half",
     "slow-message": f"{_FORGE} slow",
-    "oversize": f"{_FORGE} oversize; exec sleep infinity",
     "early-end": f"{_FORGE} early",
-    "handles": f"{_FORGE} handles",
     "posing-by-name": "exec -a $K/py/bin/python3 /usr/bin/perl -e 'sleep 30' -I -S",
     "posing-by-words": "cp $K/py/bin/python3 p; PYTHONPATH= exec -a $K/py/bin/python3 ./p -I -S -B -X utf8 $K/lib/healthcheck/stages/plan/dry_run/stubs/../stubs/server.py $K vllm serve",
     "posing-by-a-script": "mkdir -p lib; cp forger.py server.py; exec $K/py/bin/python3 -I -S -B -X utf8 server.py $K record",
     "posing-by-a-link": "ln -s forger.py python.py; exec $K/py/bin/python3 -I -S -B -X utf8 ./python.py $K record",
-    "serving-file": "echo 1 > $K/run/serving; echo '8000 {PORT}' > $K/run/ports; echo '9999 {PORT}' >> $K/run/ports; curl -s localhost:8000; curl -s localhost:9999; sleep 1; exec sleep infinity",
+    "serving-file": "echo 1 > $K/run/serving; printf '8000\\037\\037x\\036' > $K/run/served; curl -s localhost:8000; curl -s localhost:9999; sleep 1; exec sleep infinity",
     "name": "exec -a vllm /bin/sleep 30",
 }  # fmt: skip
 PRETENDS = {
@@ -386,7 +385,8 @@ PRETENDS = {
     "is-replaced": "python3 - <<'PY'\nimport os, threading, time, vllm\nthreading.Thread(target=lambda: vllm.entrypoints.cli.main.main(), daemon=True).start()\ntime.sleep(0.5)\nos.execv('/bin/sleep', ['vllm', '30'])\nPY",
 }  # fmt: skip
 FLOODS = {
-    "connections": f"{_FORGE} flood",
+    "records": f"{_FORGE} flood",
+    "oversize": f"{_FORGE} oversize",
     "largest": f"{_FORGE} largest",
     "notes": "yes slept > $K/run/notes",
     "long-notes": "tr '\\0' x < /dev/zero > $K/run/notes",

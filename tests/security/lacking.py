@@ -1,6 +1,6 @@
 """Run a command as another user, or without features of the kernel: `python lacking.py WHAT,… COMMAND …`.
 
-WHAT is userns (no namespaces for anybody), landlock, listener (no filter that asks), mount_setattr, ordinary
+WHAT is userns (no namespaces for anybody), landlock, mount_setattr, ordinary
 (user 65534).
 """
 
@@ -26,7 +26,6 @@ RULES = {
     ),
     "landlock": (Rule("landlock_create_ruleset", refuse(errno.ENOSYS)),),
     "mount_setattr": (Rule("mount_setattr", refuse(errno.ENOSYS)),),
-    "listener": (Rule("seccomp", refuse(errno.EBUSY), (Condition(1, 8, 8),)),),
 }
 
 
@@ -38,7 +37,7 @@ def main() -> None:
         os.setresuid(NOBODY, NOBODY, NOBODY)
     rules = [rule for name in sorted(what) for rule in RULES.get(name, ())]
     if rules:
-        seccomp.install(seccomp.program(rules), asks=False)
+        seccomp.install(seccomp.program(rules))
     os.execv(command[0], command)
 
 

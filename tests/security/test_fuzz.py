@@ -6,7 +6,6 @@ import contextlib
 import io
 import os
 import re
-import socket
 import sys
 import tempfile
 import warnings
@@ -49,7 +48,7 @@ NOTE = st.one_of(
     st.lists(
         st.one_of(
             st.binary(max_size=12),
-            st.sampled_from([b"exec", b"sleep", b"slept", b"limit", b"naps", b"woke", b"refused", b"waited", b"asked",
+            st.sampled_from([b"exec", b"sleep", b"slept", b"limit", b"naps", b"woke", b"refused", b"waited", b"asked", b"told", b"lacks",
                              b"1", b"8000", b"5m", b"1e9", b"9" * 30, b"/", b"git", "\u0661".encode()]),
         ),
         max_size=7,
@@ -66,8 +65,8 @@ def job(kit: str) -> Job:
 
 
 @MANY
-@given(st.lists(st.tuples(st.booleans(), RECORD), max_size=6), st.lists(NOTE, max_size=6))
-def test_records_and_notes_of_any_bytes(records: list[tuple[bool, bytes]], notes: list[bytes]) -> None:
+@given(st.lists(st.tuples(st.sampled_from([b"", b"more"]), RECORD), max_size=6), st.lists(NOTE, max_size=6))
+def test_records_and_notes_of_any_bytes(records: list[tuple[bytes, bytes]], notes: list[bytes]) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         kit = Path(scratch, "kit")
         (kit / "py/bin").mkdir(parents=True)
@@ -75,11 +74,10 @@ def test_records_and_notes_of_any_bytes(records: list[tuple[bool, bytes]], notes
         with contextlib.ExitStack() as sent:
             channel = sent.enter_context(contextlib.closing(Channel(str(kit / "run"), 100)))
             found = Recorder(job(scratch), channel, BARE)
-            for framed, data in records:
-                client = sent.enter_context(socket.socket(socket.AF_UNIX))
-                client.connect(str(kit / "run/recorder"))
-                client.sendall((len(data).to_bytes(4, "big") if framed else b"") + data)
-            for note in notes:
+            told = [
+                b"told\x1f%d\x1f%s\x1f%s\n" % (os.getpid(), more, data.hex().encode()) for more, data in records
+            ]
+            for note in (*told, *notes):
                 (kit / "run/notes").write_bytes(note)
             for _ in range(4):
                 found.listen(0.002)

@@ -45,8 +45,7 @@ def verified(tmp_path: Path, lacks: str, *words: str, **variables: str) -> tuple
 @pytest.mark.parametrize(
     ("lacks", "words", "variables", "mode"),
     [
-        pytest.param("userns", (), {}, "confined", marks=pytest.mark.slow),
-        ("userns,listener", (), {}, "confined"),
+        ("userns", (), {}, "confined"),
         pytest.param(NEITHER, ("--unconfined",), {}, "unconfined", marks=pytest.mark.slow),
         (NEITHER, (), {CONSENT_VARIABLE: "1"}, "unconfined"),
     ],

@@ -32,7 +32,6 @@ FORKS = {
     "extensions/fleet/leash.py:main",
     "sandbox/jail.py:_worker",
     "sandbox/program.py:become",
-    "sandbox/seccomp.py:can_ask",
     "sandbox/warden.py:__init__",
 }
 
@@ -126,7 +125,6 @@ WATCHING = (
     "notes.py",
     "recorder.py",
     "stubs.py",
-    "supervise.py",
     "timers.py",
     "warden.py",
     "watch.py",
@@ -136,8 +134,6 @@ MEASURING = {"used_bytes", "_shared_files"}
 EXCEPTIONS = {
     "channel.py": {"os.chmod", "os.open"},  # its own new files, before the script starts
     "stubs.py": {"os.stat"},  # /proc, and its own files before the script starts
-    # Modes by a descriptor whose path was checked; its own folders before the script starts; /proc.
-    "supervise.py": {"os.chmod", "open", "os.open", "os.path.realpath", "os.readlink"},
     "warden.py": {"os.open"},  # /proc, before the script starts
     "recorder.py": {"os.path.realpath", "os.path.lexists"},  # the target of a word of argv; nothing is opened
     "outside.py": {"os.lstat"},  # sizes for a sum; nothing is opened

@@ -174,7 +174,7 @@ class Observations:
 
     Attributes:
         stricter: why no stricter mode was used; "" if none was tried.
-        network: the script could reach the network.
+        lacks_network: a Python program asked for a network that the sandbox does not have.
         trouble: why the dry run failed, if it ended by COPY.
         sourced: the environment scripts that were sourced in a way that fails with the real ones.
         refused_ports: ports that were polled repeatedly while no recorded server listened there.
@@ -183,7 +183,7 @@ class Observations:
 
     mode: Mode = Mode.ISOLATED
     stricter: str = ""
-    network: bool = False
+    lacks_network: bool = False
     trouble: str = ""
     sourced: tuple[Sourced, ...] = ()
     refused_ports: tuple[int, ...] = ()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import wraps
 
-from healthcheck.core.check import Check
+from healthcheck.core.check import Check, Findings
 from healthcheck.core.records import CheckResult
 from healthcheck.stages.plan.checks.any_processor import any_processor
 from healthcheck.stages.plan.checks.ascend_environment import ascend_environment
@@ -33,8 +35,18 @@ from healthcheck.stages.plan.checks.served_name import served_name
 from healthcheck.stages.plan.checks.starts_server import starts_server
 from healthcheck.stages.plan.checks.whole_commands import whole_commands
 from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.script.refusals import cautious
 
-CHECKS: tuple[Check[LaunchPlan], ...] = (
+
+def _cautious(check: Check[LaunchPlan]) -> Check[LaunchPlan]:
+    @wraps(check.run)
+    def run(plan: LaunchPlan) -> Findings:
+        return cautious(plan, check.run(plan))
+
+    return replace(check, run=run)
+
+
+_CHECKS: tuple[Check[LaunchPlan], ...] = (
     starts_server,
     no_arguments,
     no_other_variables,
@@ -61,5 +73,6 @@ CHECKS: tuple[Check[LaunchPlan], ...] = (
     flags,
     one_machine,
 )
+CHECKS = tuple(map(_cautious, _CHECKS))
 SUMMARIES: tuple[Check[Sequence[CheckResult]], ...] = (self_contained,)
 """Checks of the results of the checks above."""

@@ -70,8 +70,6 @@ def _remarks(observed: Observations) -> Iterator[str]:
     if not observed.isolated:
         yield WITHOUT_NAMESPACES
         yield _CONFINED if observed.mode is Mode.CONFINED else _UNCONFINED
-        if observed.network:
-            yield msg("the network is not cut off")
     if observed.stricter:
         yield observed.stricter
 

@@ -16,7 +16,6 @@ _GUEST = Guest(
     roles={
         "server.py": Role.SERVES_ITS_WORDS,
         "python.py": Role.SERVES_ANYTHING,
-        "tell.py": Role.TELLS_FOR_ITS_PARENT,
     },
     readable=("/etc/ascend_install.info",),
     furnish=stubbed_machine.furnish,

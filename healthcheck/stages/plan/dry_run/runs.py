@@ -214,7 +214,7 @@ def _observed(take: _Take) -> Observations:
     return Observations(
         mode=take.job.mode,
         stricter=take.recording.stricter,
-        network=take.recording.network,
+        lacks_network=take.recording.lacks_network,
         trouble=take.recording.trouble,
         sourced=tuple(map(Sourced, take.recording.marks)),
         refused_ports=take.recording.refused_ports,

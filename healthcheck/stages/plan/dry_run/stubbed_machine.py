@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 from healthcheck.sandbox.job import HOST, KIT, Job
-from healthcheck.sandbox.protocol import ADDRESS, BETWEEN, LOADING, TIME_LIMIT, TIMER
+from healthcheck.sandbox.protocol import ADDRESS, BETWEEN, LOADING, OFFLINE, TIME_LIMIT, TIMER
 from healthcheck.stages.plan.dry_run.stubs.image import IMAGE, UNKNOWN_VERSION
 from healthcheck.stages.plan.image import IMAGE_FOLDERS, IMAGE_PACKAGES, STUBBED, STUBS, STUBS_FOLDER
 
@@ -19,7 +19,7 @@ SCRIPTS = "lib/healthcheck/stages/plan/dry_run/stubs"
 ENTRY = "healthcheck.stages.plan.dry_run.inside"
 """The module that becomes the sandbox; not imported here."""
 _PACKAGE = STUBS_FOLDER.parents[3]
-SHARED = ("sandbox/protocol.py", "stages/repo/pip_words.py", "stages/plan/calls.py")
+SHARED = ("sandbox/protocol.py", "sandbox/replies.py", "stages/repo/pip_words.py", "stages/plan/calls.py")
 """Modules that stubs import besides each other; they import nothing from the kit."""
 
 _VLLM = """#!/usr/local/bin/python3
@@ -36,6 +36,8 @@ WHERE_MISSING = {
 }
 ONLY_PLAIN = (("server.sh", ("vllm",)), ("zero.sh", ("id", "whoami")), ("nothing.sh", ("ps", "pidof")))
 """Shell stubs that replace others without isolation, where a stub's Python may be missing."""
+ONLY_OWNER = (("chmod.sh", ("chmod",)),)
+"""Replaces what may change modes of files outside: the sandbox refuses the call to a user who has some."""
 ONLY_LOADING = {"date.sh": ("date",)}
 _ABSENT = re.compile(
     r"(python|pip|pypy|pydoc|idle|2to3|conda|mamba|micromamba|docker|podman|nerdctl|kubectl|nvidia-|nvcc|cuda|rocm"
@@ -83,6 +85,7 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
                 if not os.path.lexists(place):
                     os.symlink(f"{job.kit}/{script_name}", place)
     if not job.isolated:
+        Path(f"{kit}/{OFFLINE}").touch()
         _lay_out(f"{kit}/packages")
         os.makedirs(f"{kit}/hook")
         shutil.copyfile(STUBS_FOLDER / "sitecustomize.py", f"{kit}/hook/sitecustomize.py")
@@ -132,7 +135,9 @@ def _wanted(job: Job) -> list[tuple[str, tuple[str, ...]]]:
     for script, names in WHERE_MISSING.items():
         wanted.append((script, tuple(name for name in names if not shutil.which(name))))
     wanted += () if job.answers else ONLY_LOADING.items()
-    return wanted if job.isolated else [*ONLY_PLAIN, *wanted]
+    if job.isolated:
+        return wanted
+    return [*ONLY_PLAIN, *(ONLY_OWNER if job.stranger < 0 else ()), *wanted]
 
 
 def _ascend(folder: str) -> None:

@@ -139,17 +139,22 @@ def _content(name: str) -> bytes:
 def _exchange(port: int, path: str, method: str = "GET", body: bytes = b"") -> tuple[int, bytes]:
     """The status and the body of a response; status 0 without a response."""
     head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
-    try:
-        with socket.create_connection(("127.0.0.1", note.real_port(port)), timeout=_PATIENCE_S) as connection:
-            connection.sendall(head.encode("utf-8", "surrogateescape") + body)
-            data = b"".join(iter(lambda: connection.recv(65536), b""))
-    except ConnectionRefusedError:
-        note.refused(port)
-        return 0, b""
-    except OSError:
-        return 0, b""
+    request = head.encode("utf-8", "surrogateescape") + body
+    data = note.answer(port, request) if note.is_offline() else _sent_over_tcp(port, request)
     status = _STATUS.match(data)
     return int(status[1]) if status else 0, data.partition(b"\r\n\r\n")[2]
+
+
+def _sent_over_tcp(port: int, request: bytes) -> bytes:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=_PATIENCE_S) as connection:
+            connection.sendall(request)
+            return b"".join(iter(lambda: connection.recv(65536), b""))
+    except ConnectionRefusedError:
+        note.refused(port)
+    except OSError:
+        pass
+    return b""
 
 
 def _let_start() -> None:

@@ -1,30 +1,33 @@
-"""Reports to the warden what a stub does: records over a socket, short notes through a FIFO."""
+"""Reports to the warden what a stub does, through a FIFO, and reads what the warden shows."""
 
 from __future__ import annotations
 
-import _socket
+import fcntl
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+from healthcheck.sandbox import replies
 from healthcheck.sandbox.protocol import (
     BETWEEN,
+    CHUNK_BYTES,
     DONE,
     END,
+    HELD,
     LOADING,
+    NOTED,
     NOTES,
-    PORTS,
+    OFFLINE,
     RECORD_BYTES,
-    RECORDER,
     RUN,
+    SERVED,
     SERVING,
+    TOLD,
     WAITED,
 )
 
 _KIT = sys.argv[1] if len(sys.argv) > 1 else ""
-_ADDRESS_BYTES = 100
-_PATIENCE_S = 30.0
 _A_DAY_S = 80_000
 """A sleep of at least this length is meant to keep a program alive for ever."""
 _LONG_S, _LONG_NAPS = 100, 12
@@ -40,43 +43,26 @@ _passed_s = 0.0
 """How long this program meant to sleep in total."""
 
 
-def record(kind: str, name: str, *arguments: str) -> None:
-    """Record a command ("exec") or a call ("python")."""
-    connection = _tell(kind, name, arguments)
-    if connection:
-        connection.close()
+def record(kind: str, name: str, *arguments: str, pid: int = 0) -> None:
+    """Record a command ("exec") or a call ("python") of a process, by default this one."""
+    _tell(pid or os.getpid(), kind, name, arguments)
 
 
-def _tell(kind: str, name: str, arguments: Sequence[str]) -> _socket.socket | None:
-    """Send one record and wait for its receipt; None if it is not received.
-
-    A server counts as running while its connection is open.
-    """
+def _tell(pid: int, kind: str, name: str, arguments: Sequence[str]) -> None:
+    """Send one record, in parts that are written whole, and wait until it was read."""
     data = b"".join(part.encode("utf-8", "surrogateescape") + b"\0" for part in (kind, _here(), name, *arguments))
     data = data[: data.rfind(b"\0", 0, RECORD_BYTES) + 1]
-    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        connection.settimeout(_PATIENCE_S)
-        _connect(connection)
-        connection.sendall(len(data).to_bytes(4, "big") + data)
-        if connection.recv(1):
-            return connection
+        for at in range(0, len(data), CHUNK_BYTES):
+            more = "more" if at + CHUNK_BYTES < len(data) else ""
+            _note(TOLD, str(pid), more, data[at : at + CHUNK_BYTES].hex())
+        answer = os.open(f"{_KIT}/{RUN}/{NOTED}", os.O_RDONLY)
+        try:
+            os.read(answer, 1)
+        finally:
+            os.close(answer)
     except OSError:
-        pass
-    connection.close()
-    return None
-
-
-def _connect(connection: _socket.socket) -> None:
-    place = f"{_KIT}/{RUN}/{RECORDER}"
-    if len(os.fsencode(place)) < _ADDRESS_BYTES:
-        connection.connect(place)
         return
-    folder = os.open(f"{_KIT}/{RUN}", os.O_PATH)
-    try:
-        connection.connect(f"/proc/self/fd/{folder}/{RECORDER}")
-    finally:
-        os.close(folder)
 
 
 def _here() -> str:
@@ -90,7 +76,7 @@ def _note(*words: str) -> None:
     """Write a note, which the warden combines with other observations."""
     handle = os.open(f"{_KIT}/{RUN}/{NOTES}", os.O_WRONLY)
     try:
-        os.write(handle, f"{BETWEEN.join(words)}\n".encode("ascii", "replace"))
+        os.write(handle, f"{BETWEEN.join(words)}\n".encode("utf-8", "surrogateescape"))
     finally:
         os.close(handle)
 
@@ -105,16 +91,17 @@ def _shown(name: str) -> str:
 
 
 def serve(name: str, arguments: Sequence[str]) -> None:
-    """Record a server and act as one: print what a server prints, then stay."""
-    connection = _tell("server", name, arguments)
-    if not os.path.exists(f"{_KIT}/{LOADING}"):
-        print(_STARTED.format(pid=os.getpid()), file=sys.stderr, flush=True)
-    try:
+    """Record a server and act as one: print what a server prints, then stay.
+
+    A server counts while it holds the lock, of which the kernel names the holder.
+    """
+    with open(f"{_KIT}/{RUN}/{HELD}", "rb") as held:
+        fcntl.lockf(held, fcntl.LOCK_SH, 1, os.getpid())
+        _tell(os.getpid(), "server", name, arguments)
+        if not os.path.exists(f"{_KIT}/{LOADING}"):
+            print(_STARTED.format(pid=os.getpid()), file=sys.stderr, flush=True)
         while True:
             _really_sleep(3600)
-    finally:
-        if connection:
-            connection.close()
 
 
 def recorded() -> Iterator[list[str]]:
@@ -185,10 +172,34 @@ def refused(port: object) -> None:
         _note("refused", str(port))
 
 
-def real_port(port: int) -> int:
-    """The actual port of a recorded server, which differs in a sandbox without its own network."""
-    for line in _shown(PORTS).splitlines():
-        asked, _, real = line.partition(" ")
-        if asked == str(port):
-            return int(real)
-    return port
+def lacks_network() -> None:
+    """Note that this program needs a network, and has none."""
+    _note("lacks", "network")
+
+
+def is_offline() -> bool:
+    """Whether this program may create no socket."""
+    return os.path.exists(f"{_KIT}/{OFFLINE}")
+
+
+def answer(port: int, request: bytes) -> bytes:
+    """What the recorded server on a port says to a request; b"" without a server."""
+    names = serves(port)
+    if names is None:
+        refused(port)
+        return b""
+    wanted = replies.model_wanted(request) if names[0] else ""
+    unknown = "" if wanted in names[1:] else wanted
+    asked(unknown)
+    return replies.reply(names[1:], unknown)
+
+
+def asked(unknown_model: str) -> None:
+    """Note a request to a recorded server, and the model in it that the server does not have."""
+    _note("asked", " ".join(unknown_model[:200].split()))
+
+
+def serves(port: int) -> list[str] | None:
+    """The names of the recorded server on a port, after a word that is empty if it takes any; None without one."""
+    rows = (line.split(BETWEEN) for line in _shown(SERVED).split(END))
+    return next((row[1:] for row in rows if row[0] == str(port)), None)

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from healthcheck.sandbox.protocol import ADDRESS, TIME_LIMIT
-from healthcheck.stages.plan.dry_run.stubs import apps, image, note
+from healthcheck.stages.plan.dry_run.stubs import apps, image, note, offline
 from healthcheck.stages.plan.dry_run.stubs.pip import SITE
 
 _LOCAL = {"", "localhost", "127.0.0.1", "0.0.0.0", "::1", "::"}  # noqa: S104 - compared with, never bound
@@ -56,7 +56,9 @@ def _asyncio_sleep(module: ModuleType) -> None:
 
 
 def _socket(module: ModuleType) -> None:
-    """Redirect connections to the actual port of a recorded server, and block all others."""
+    """Block connections to other machines; without a network, answer for recorded servers."""
+    if note.is_offline():
+        offline.patch(module)
     kind: Any = module.__dict__["socket"]
     really_connect, really_name = kind.connect, kind.getsockname
     really_find, this_host = module.__dict__["gethostbyname"], module.__dict__["gethostname"]()
@@ -69,9 +71,8 @@ def _socket(module: ModuleType) -> None:
         if isinstance(address, tuple) and str(address[0]) not in _LOCAL:
             raise OSError(101, "Network is unreachable")
         if isinstance(address, tuple):
-            real = (address[0], note.real_port(address[1]), *address[2:])
             try:
-                return really_connect(self, real)
+                return really_connect(self, address)
             except ConnectionRefusedError:
                 note.refused(address[1])
                 raise

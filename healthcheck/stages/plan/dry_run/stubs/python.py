@@ -14,7 +14,7 @@ from types import TracebackType
 sys.path.insert(0, f"{sys.argv[1]}/lib")
 
 from healthcheck.stages.plan import calls
-from healthcheck.stages.plan.dry_run.stubs import apps, engines, modules, note, permissive, pip, webservers
+from healthcheck.stages.plan.dry_run.stubs import apps, engines, modes, modules, note, permissive, pip, webservers
 
 _TOOL_MODULES = {
     "pip", "ensurepip", "poetry", "pipx", "wheel", "build", "ray", "huggingface_hub", "modelscope", "nltk",
@@ -81,6 +81,8 @@ def _pose_as_python(kit: str, invoked: str) -> None:
     for entry in reversed(os.environ.get("PYTHONPATH", "").split(":")):
         if entry and os.path.realpath(entry) != pip.SITE:  # its packages are empty
             sys.path.insert(0, entry)
+    if os.path.lexists(f"{kit}/bin/chmod"):
+        os.chmod = modes.change
     time.sleep = note.sleep  # type: ignore[assignment]
     note.keep_time()
     modules.install(kit)
