@@ -56,12 +56,16 @@ class Channel:
     Args:
         folder: where the channel is created; must not exist.
         most: number of records above which the channel counts as flooded.
+
+    Raises:
+        OSError: the file system is full, or has no locks.
     """
 
     def __init__(self, folder: str, most: int) -> None:
         os.mkdir(folder, 0o755)
         self.shown = Shown(folder)
         self._held = _new_file(f"{folder}/{protocol.HELD}")
+        self.is_held(os.getpid())  # fails now where the file system has no locks
         self._notes = _fifo(f"{folder}/{protocol.NOTES}", 0o622)
         self._noted = _fifo(f"{folder}/{protocol.NOTED}", 0o644)
         self._most, self._count, self._note_bytes = most, 0, 0

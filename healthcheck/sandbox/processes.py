@@ -71,12 +71,6 @@ def exists(pid: int) -> bool:
     return os.path.exists(f"/proc/{pid}")
 
 
-def parent(pid: int) -> int:
-    """The parent's process id; 0 if the process is gone."""
-    process = _read(pid)
-    return process.parent if process else 0
-
-
 def waits(pid: int) -> bool:
     """Whether a process is gone, or neither runs nor waits for the disk."""
     process = _read(pid)

@@ -55,6 +55,13 @@ FAILS = {
 }
 
 
+ORDINARY = {
+    "finds-weights": """test -n "$(find "$MODEL_PATH" -name '*.safetensors')" || exit 1\n""" + STARTS,
+    "chmod": "chmod +x listens.py && test -x listens.py || exit 1\n" + STARTS,
+    "ends-a-helper": "tail -f /dev/null & kill $! && wait $! || :\n" + STARTS,
+}
+
+
 def judged(tmp_path: Path, deploy: str, weights: Path, mode: Mode) -> dict[str, CheckResult]:
     repo = write(case("script", bash(deploy), files={"listens.py": LISTENS}), tmp_path / mode.value)
     sandbox = partial(box.run, mode=mode)
@@ -81,3 +88,9 @@ def test_what_was_refused_is_inconclusive_and_names_the_line(name: str, tmp_path
 def test_what_fails_by_itself_is_a_failure(name: str, tmp_path: Path, weights: Path) -> None:
     confined = judged(tmp_path, FAILS[name], weights, Mode.CONFINED)
     assert any(result.outcome is Outcome.FAIL for result in confined.values())
+
+
+@pytest.mark.parametrize("name", every(2, ORDINARY))
+def test_an_ordinary_step_is_judged_as_in_isolation(name: str, tmp_path: Path, weights: Path) -> None:
+    confined = judged(tmp_path, ORDINARY[name], weights, Mode.CONFINED)
+    assert confined["plan/starts-server"].outcome is Outcome.PASS, confined["plan/starts-server"].findings

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from healthcheck.core.check import Findings
 from healthcheck.core.records import Finding, Level
+from healthcheck.sandbox.job import EndedBy
 from healthcheck.sandbox.protocol import NO_ATTRIBUTES, NO_MEMORY, NO_NETWORK, NO_OTHERS
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script import deploy_sh
@@ -28,6 +29,8 @@ _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _PROGRAM = re.compile(r"^(?:\S*/)?(?P<name>[\w.-]+): ")
 _OF_BASH = ("/dev/tcp/", "/dev/udp/")
 """Connections by redirection, of which a script often hides what bash says."""
+_SIGNALS = ("timeout ", "kill ")
+"""Programs that are silent where a signal is refused; what they should have ended runs on until the time limit."""
 _SETTLES = msg(
     "allow user namespaces, which settles it (docker run --security-opt seccomp=unconfined …); or {settled_later}",
     SETTLED_LATER,
@@ -60,6 +63,10 @@ def _reasons(plan: LaunchPlan) -> Iterator[str]:
     if by_bash:
         network = _NEEDS[os.strerror(NO_NETWORK)]
         yield _reason(network, deploy_sh.place(by_bash), deploy_sh.line_at(plan.script, by_bash))
+    signals = deploy_sh.find_line(plan.script, _SIGNALS)
+    if signals and plan.run.ended_by is EndedBy.TIME:
+        place = deploy_sh.place(signals)
+        yield msg("{place} needs signals, which this sandbox refuses on some kernels", place)
     if plan.observed.lacks_network:
         yield msg("a Python program of it needs a network, which this sandbox refuses")
 

@@ -4,7 +4,10 @@ real=@HOST@/usr/bin/find
 for place in /usr/bin/find /bin/find; do
     [ -x "$real" ] || real=$place
 done
-{ said=$("$real" "$@" 2>&1 >&3 3>&-); status=$?; } 3>&1
+# Without namespaces MODEL_PATH is a link to the weights.
+follow=
+if [ -L "${MODEL_PATH:-}" ]; then follow=-H; fi
+{ said=$("$real" $follow "$@" 2>&1 >&3 3>&-); status=$?; } 3>&1
 if [ -n "$said" ]; then
     others=$(printf "%s\n" "$said" | grep -v "Permission denied" | sed "s,^@HOST@/usr/bin/find:,find:,")
     [ -n "$others" ] && printf '%s\n' "$others" >&2

@@ -76,7 +76,7 @@ def _note(*words: str) -> None:
     """Write a note, which the warden combines with other observations."""
     handle = os.open(f"{_KIT}/{RUN}/{NOTES}", os.O_WRONLY)
     try:
-        os.write(handle, f"{BETWEEN.join(words)}\n".encode("utf-8", "surrogateescape"))
+        os.write(handle, f"{BETWEEN.join(words)}\n".encode("utf-8", "backslashreplace"))
     finally:
         os.close(handle)
 
