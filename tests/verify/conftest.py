@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.support.port import the_port
+from tests.support.rooms import ROOM
 
 ROOT = Path(__file__).parents[2]
 ENGINE = ROOT / "examples" / "simulated_engine" / "bin"
@@ -84,6 +85,14 @@ def verify(tmp_path: Path) -> Callable[..., Verdict]:
         return Verdict(done.returncode, output, json.loads(saved.read_text("utf-8")))
 
     return run
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Path:
+    """The profile of a machine room."""
+    file = tmp_path / "room.toml"
+    file.write_text(ROOM, encoding="utf-8")
+    return file
 
 
 @pytest.fixture

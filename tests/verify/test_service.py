@@ -14,12 +14,10 @@ import pytest
 
 from healthcheck import contract
 from healthcheck.cli import COMMANDS, main, parser_for
-from healthcheck.contract import FIGURES, KNOWN, PUBLIC, Service
-from healthcheck.errors import UsageError
+from healthcheck.contract import PUBLIC, Service
 from healthcheck.sandbox.job import Record, RecordKind
 from healthcheck.stages.plan.dry_run.answering import served
 from healthcheck.stages.probe.records import ProbeSettings
-from healthcheck.stages.repo.settings import read_settings
 from healthcheck.stages.service.catalogue import catalogue as failures
 from healthcheck.stages.service.checks.starts import starts
 from healthcheck.stages.service.failures import explain
@@ -27,32 +25,16 @@ from healthcheck.stages.service.records import Launch, LaunchOutcome
 from healthcheck.stages.service.watch import Patience
 from healthcheck.text.language import Language, translation
 from healthcheck.verify import catalogue
-from healthcheck.verify.service import from_file, of_repository, parsed
+from healthcheck.verify.service import from_file
 from tests.support.catalogues import translations
 from tests.support.daily import every
 from tests.support.repositories import git, repository
+from tests.support.rooms import ROOM
 from tests.weights.folders import judge, model, plan, said
 from tests.weights.peculiar import sparse
 
 ROOT = Path(__file__).parents[2]
 WEIGHTS = ROOT / "examples" / "simulated_engine" / "weights"
-ROOM = """
-name = "Machine room 3"
-source = "handbook"
-read-on = "2026-11-20"
-port = 9000
-chat-path = "/v1/talk"
-weight-limit-gb = 120
-samples = 7
-
-[known]
-release = "0.26.0rc1"
-npu = "910B4"
-npus = 2
-
-[sentences]
-npus = "Each job gets two NPUs."
-"""
 OLD_FIGURES = re.compile(
     r"(?<!\d)8000(?!\d)|(?<!\d)100\s?G|100,000,000,000|107,374|/v1/chat/completions"
     r"|(?i:(?<![\w.])(?:five|5) (?:times|samples)\b)|[五5]\s?(?:次|个样本)|@5|0\.23\.0(?!\.)"
@@ -69,18 +51,19 @@ OTHER_FIGURES = {
 SEEN = re.compile(r'--port 8000|port(?:"|&#34;): 8000|^ +"8000",$')
 """The reference adapter's own port, in its command and in the evidence."""
 FIGURES_OF_THE_CONTRACT = [
-    *("PORT", "CHAT_PATH", "LAUNCH", "MAX_WEIGHT_GB", "MAX_WEIGHT", "MAX_WEIGHT_BYTES", "MAX_WEIGHT_GIB_BYTES"),
+    *(
+        "ENTRY_POINT",
+        "PORT",
+        "CHAT_PATH",
+        "LAUNCH",
+        "MAX_WEIGHT_GB",
+        "MAX_WEIGHT",
+        "MAX_WEIGHT_BYTES",
+        "MAX_WEIGHT_GIB_BYTES",
+    ),
     *("SAMPLES_PER_PROBLEM", "TASKS", "UNKNOWN"),
 ]
 OTHERS = ('exec xinference-local --port 9001 "$MODEL_PATH"', "exec python3 -m http.server 9000")
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Path:
-    """The profile of a machine room."""
-    file = tmp_path / "room.toml"
-    file.write_text(ROOM, encoding="utf-8")
-    return file
 
 
 @pytest.fixture
@@ -259,72 +242,6 @@ def test_the_reference_adapter_is_judged_for_the_room(
         assert [line for line in repeated(text) if not SEEN.search(line)] == []
 
 
-def test_the_public_page_is_the_reference_case_of_the_format(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["service", "--toml"]) == 0
-    written = parsed(capsys.readouterr().out.encode(), "page.toml")
-    names = ("source", "read_on", *FIGURES, *KNOWN)
-    assert [getattr(written, name) for name in names] == [getattr(PUBLIC, name) for name in names]
-    assert written.sentences == {}
-
-
-def test_a_profile_is_written_as_it_was_read(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["service", "--toml", "--service", str(room)]) == 0
-    again, first = parsed(capsys.readouterr().out.encode(), "room.toml"), from_file(room)
-    names = ("name", "source", "read_on", "sentences", *FIGURES, *KNOWN)
-    assert [getattr(again, name) for name in names] == [getattr(first, name) for name in names]
-
-
-def test_the_command_says_where_each_value_is_from(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["service", "--json", "-", "--service", str(room)]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert shown["values"]["port"] == {"value": 9000, "source": str(room)}
-    assert shown["values"]["tasks"]["source"] == contract.PAGE
-    assert shown["values"]["network"] == {"value": None, "source": ""}
-    assert {"sentence": "Each job gets two NPUs.", "source": "handbook"} in [
-        {name: rule[name] for name in ("sentence", "source")} for rule in shown["rules"]
-    ]
-    assert "whether the network is there during installation" in shown["unknown"]
-    assert main(["service", "--service", str(room)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert any(line.split()[:2] == ["port", "9000"] and line.endswith(str(room)) for line in lines)
-    assert any(line.split() == ["network", "unknown"] for line in lines)
-    assert contract.service() is PUBLIC, "it is the public page's again"
-
-
-def test_what_is_not_a_profile_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cases = {
-        "port = 0": "port is 0, not a port from 1 to 65535",
-        "port = true": "port is True, not a port",
-        'port = "9000"': "port is '9000', not a port",
-        "prot = 9000": "prot is not known; .*did you mean port",
-        "npus = 2": "npus is not known; .*",
-        "[known]\nport = 1": r"\[known\] port is not known",
-        "known = 1": "known is 1, not a table",
-        'chat-path = "chat"': "not a path that begins with /",
-        "weight-limit-gb = 1.5": "not a whole number of gigabytes",
-        'tasks = ["chat"]': "not a list of some of text-generation",
-        "tasks = []": "not a list of some of",
-        "[known]\nrelease = 1": "not a release",
-        '[known]\nrelease = "new"': "is not a release of vllm-ascend",
-        '[known]\nnpu = "H100"': "not a kind of NPU",
-        "[known]\nnetwork = 0": "not true or false",
-        '[known]\nshell = "fish"': "not one of sh, dash, bash",
-        "[known]\ntemperature = 3": "not a number from 0 to 2",
-        "[sentences]\nport = 3": "port is 3, not a line of text",
-        '[sentences]\nport = "a\\u001b[2J"': "not a line of text",
-        'name = """\na\n"""': "name is .*, not a line of text",
-        f'source = "{"a" * 600}"': "not a line of text",
-        "[sentences]\nprot = 3": "prot.* is not known",
-        "port =": "is not TOML",
-    }
-    for text, reason in cases.items():
-        file = tmp_path / "wrong.toml"
-        file.write_text(text, encoding="utf-8")
-        assert main(["service", "--service", str(file)]) == 2, text
-        assert re.search(reason, capsys.readouterr().err), (text, reason)
-    assert main(["service", "--service", str(tmp_path / "none.toml")]) == 2
-
-
 @pytest.mark.process
 def test_a_repository_that_makes_its_own_rules_says_so(tmp_path: Path, weights: Path) -> None:
     settings = '[npu-adapter]\nservice = "room.toml"\n'
@@ -343,16 +260,6 @@ def test_a_repository_that_makes_its_own_rules_says_so(tmp_path: Path, weights: 
     other.write_text("port = 9001", encoding="utf-8")
     assert verified(folder, weights, "--until", "plan", "--service", other)["verdict"] == "not-ready"
     assert contract.service() is PUBLIC
-
-
-def test_the_profile_of_a_repository_is_a_file_in_it(tmp_path: Path, room: Path) -> None:
-    root = tmp_path / "repo"
-    root.mkdir()
-    (root / "link.toml").symlink_to(room)
-    for name in ("../room.toml", str(room), "link.toml", "none.toml"):
-        (root / "adapter.toml").write_text(f'[npu-adapter]\nservice = "{name}"\n', encoding="utf-8")
-        with pytest.raises(UsageError, match="the repository does not have the file"):
-            of_repository(root, read_settings(root))
 
 
 FETCHES = 'git clone https://example.org/tools\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0'
