@@ -16,16 +16,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 
-from healthcheck.text.messages import Message, joined, msg, names
+from healthcheck.text.messages import SCRIPT, Message, joined, msg, named, names, naming
 
 READ_ON = "2026-11-21"
 PAGE = msg("Model accuracy evaluation (the service's own documentation page)")
 
 MODELS_PATH = "/v1/models"
-ENTRY_POINT = "deploy.sh"
 REQUIREMENTS = "requirements.txt"
 MODEL_PATH_VARIABLE = "MODEL_PATH"
 
+ENTRY_POINT: str
 PORT: int
 CHAT_PATH: str
 LAUNCH: Message
@@ -72,6 +72,7 @@ class Service:
     read_on: str = READ_ON
     sentences: Mapping[str, str] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
+    entry_point: str = SCRIPT
     port: int = 8000
     chat_path: str = "/v1/chat/completions"
     weight_limit_gb: int = 100
@@ -92,7 +93,7 @@ class Service:
         return name in self.given or getattr(self, name) != getattr(PUBLIC, name)
 
 
-FIGURES = ("port", "chat_path", "weight_limit_gb", "tasks", "samples")
+FIGURES = ("entry_point", "port", "chat_path", "weight_limit_gb", "tasks", "samples")
 """The attributes for which the public page has a figure."""
 KNOWN = tuple(each.name for each in fields(Service))[-9:]
 """Those that it leaves unknown."""
@@ -106,7 +107,8 @@ def judging_for(service: Service) -> Iterator[None]:
     global _in_force  # noqa: PLW0603 - see the module's docstring
     before, _in_force = _in_force, service
     try:
-        yield
+        with naming(service.entry_point):
+            yield
     finally:
         _in_force = before
 
@@ -126,6 +128,7 @@ def __getattr__(name: str) -> object:
     if name == "UNKNOWN":
         return tuple(_unknown(now))
     figures = {
+        "ENTRY_POINT": now.entry_point,
         "PORT": now.port,
         "CHAT_PATH": now.chat_path,
         "MAX_WEIGHT_GB": now.weight_limit_gb,
@@ -144,16 +147,14 @@ def places() -> Mapping[str, str]:
     """The values of the placeholders in pages, titles, reasons and rules."""
     now = _in_force
     return {
-        "port": str(now.port),
+        **{name: str(getattr(now, name)) for name in (*FIGURES, *KNOWN)},
         "launch": str(__getattr__("LAUNCH")),
-        "chat_path": now.chat_path,
         "tasks": ", ".join(now.tasks),
         "repeats": str(now.samples),
         "limit": f"{now.weight_limit_gb} GB",
         "limit_gb": str(now.weight_limit_gb),
         "limit_bytes": f"{now.weight_limit_gb * 10**9:,}",
         "limit_gib_bytes": f"{now.weight_limit_gb * 2**30:,}",
-        **{name: str(getattr(now, name)) for name in KNOWN},
     }
 
 
@@ -161,7 +162,7 @@ def filled(page: str) -> str:
     """A page, in whatever language it is, with the figures of the profile in force."""
     for name, value in places().items():
         page = page.replace(f"{{{name}}}", value)
-    return page
+    return named(page)
 
 
 def stated(text: str) -> str:
@@ -169,7 +170,7 @@ def stated(text: str) -> str:
     if not isinstance(text, Message) or text.values:
         return text
     said = {name: value for name, value in places().items() if f"{{{name}}}" in text.template}
-    return msg(text.template, *(said[name] for name in names(text.template))) if said else text
+    return msg(text.template, *(said[name] for name in names(text.template) if said))
 
 
 class Status(enum.Enum):
@@ -234,12 +235,13 @@ def _documented(words: str, *about: str) -> Rule:
     return Rule(words=words, about=about)
 
 
-ROOT_FILES = _documented(msg("requirements.txt and deploy.sh must be at the repository root."))
+ROOT_FILES = _documented(msg("requirements.txt and deploy.sh must be at the repository root."), "entry_point")
 STARTS_THE_SERVICE = _documented(
     msg(
         "deploy.sh: The evaluation service uses this script to install dependencies and start the adapter "
         "project (required)."
-    )
+    ),
+    "entry_point",
 )
 PROVIDED = _documented(
     msg(
@@ -271,7 +273,7 @@ SERVED_NAME = _documented(
     msg(
         "you do not need --served-model-name; the evaluation service uses the weight path as the served model "
         "name automatically."
-    )
+    ),
 )
 WEIGHT_LIMIT = _documented(
     msg("Maximum size: {limit}. If exceeded: Weight download fails and the accuracy job fails."), "weight_limit_gb"

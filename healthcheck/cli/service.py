@@ -46,13 +46,7 @@ def _lines() -> Iterator[str]:
 def _shown(value: object) -> str:
     if value is None:
         return msg("unknown")
-    return (
-        ", ".join(value)
-        if isinstance(value, tuple)
-        else str(value).lower()
-        if isinstance(value, bool)
-        else str(value)
-    )
+    return ", ".join(value) if isinstance(value, tuple) else service.value(value).strip('"')
 
 
 def _source(name: str) -> str:

@@ -191,7 +191,7 @@ def _launch(launch: Mapping[str, JsonValue]) -> LaunchView | None:
     ready, seconds = launch.get("ready_s"), launch.get("seconds")
     end = float(ready) if isinstance(ready, int | float) else None
     last = end if end is not None else float(seconds) if isinstance(seconds, int | float) else 0.0
-    steps = [("deploy.sh", 0.0), *_phases(launch.get("phases"))]
+    steps = [(contract.ENTRY_POINT, 0.0), *_phases(launch.get("phases"))]
     spans = tuple(
         Span(label=name, begin_s=min(begin, last), end_s=min(following, last))
         for (name, begin), (_, following) in zip(steps, [*steps[1:], ("", last)], strict=True)

@@ -4,12 +4,15 @@
 
 A message is a `str`, its English text. A value may be a message, which is translated as well, or an exception,
 which stands for its text. Any other text is a quotation (a log line, a command, a name) and never changes.
+
+Templates say deploy.sh. Where a service runs another script, `naming` has them say its name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from gettext import NullTranslations
 from string import Formatter
@@ -17,6 +20,10 @@ from string import Formatter
 Catalogue = NullTranslations
 """Maps templates to those of another language, which have the same placeholders in any order."""
 _ENGLISH = NullTranslations()
+SCRIPT = "deploy.sh"
+"""The service's script in templates and pages."""
+_SCRIPT_WORD = re.compile(r"(?<![\w.-])deploy\.sh(?!\.?\w|-)", re.ASCII)
+_script = SCRIPT
 _CHINESE = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
 
 
@@ -130,6 +137,22 @@ class Capitalised(Message):
         return Capitalised(mapped(str(self.values[0]), change))
 
 
+@contextmanager
+def naming(script: str) -> Iterator[None]:
+    """In the block, messages say the name of this script where their templates say deploy.sh."""
+    global _script  # noqa: PLW0603 - a part of the profile in force
+    before, _script = _script, script
+    try:
+        yield
+    finally:
+        _script = before
+
+
+def named(template: str) -> str:
+    """A template or a page that says the name of the script in force."""
+    return template if _script == SCRIPT else _SCRIPT_WORD.sub(_script, template)
+
+
 def msg(template: str, *values: object) -> Message:
     """Make a message; the catalogues are made from the templates in calls of this function."""
     return Message(template, *values)
@@ -192,6 +215,7 @@ def names(template: str) -> tuple[str, ...]:
 
 def _filled(original: str, template: str, values: tuple[object, ...], catalogue: Catalogue) -> str:
     """Fill the template with the values; `original` states their order."""
+    template = named(template)
     if not values:
         return template
     value_of = dict(zip(names(original), values, strict=True))

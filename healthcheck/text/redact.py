@@ -76,10 +76,10 @@ def without_secrets(text: str) -> str:
 
 def _keeping_messages(text: str, redact: Redact) -> str:
     """The redacted text; a message keeps its template if redacting only its values hides as much."""
-    plain = redact(text)
     if not isinstance(text, Message):
-        return plain
-    shown = text.mapped(redact)
+        return redact(text)
+    now = text.mapped(str)  # a message that was made at import names another service's script
+    plain, shown = redact(now), now.mapped(redact)
     return shown if shown == plain else plain
 
 

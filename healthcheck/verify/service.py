@@ -7,6 +7,7 @@ page's with its figure.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -30,11 +31,14 @@ MAX_CHARACTERS = 500
 """Of a text that reports quote."""
 _TEXTS = ("name", "source", "read_on")
 SHELLS = ("sh", "dash", "bash")
-_PATH = re.compile(r"/[!-~]*")
 
 
 def _is_whole(most: int) -> Callable[[Any], bool]:
     return lambda value: type(value) is int and 0 < value <= most
+
+
+def _fits(pattern: str) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value, re.ASCII) is not None
 
 
 def _is_release(value: object) -> bool:
@@ -50,8 +54,9 @@ def _are_tasks(value: object) -> bool:
 
 
 _TAKES: Mapping[str, tuple[Message, Callable[[Any], bool]]] = {
+    "entry_point": (msg("a plain name of a file at the repository's root"), _fits(r"\w[\w.-]{0,99}")),
     "port": (msg("a port from 1 to 65535"), _is_whole(65535)),
-    "chat_path": (msg("a path that begins with /"), lambda value: bool(_PATH.fullmatch(str(value)))),
+    "chat_path": (msg("a path that begins with /"), _fits(r"/[!-~]*")),
     "weight_limit_gb": (msg("a whole number of gigabytes"), _is_whole(10**6)),
     "tasks": (msg("a list of some of {tasks}", ", ".join(PUBLIC.tasks)), _are_tasks),
     "samples": (msg("a whole number from 1 on"), _is_whole(10**4)),
@@ -62,10 +67,7 @@ _TAKES: Mapping[str, tuple[Message, Callable[[Any], bool]]] = {
     "network": (msg("true or false"), lambda value: isinstance(value, bool)),
     "shell": (msg("one of {shells}", ", ".join(SHELLS)), lambda value: value in SHELLS),
     "max_tokens": (msg("a whole number from 1 on"), _is_whole(10**7)),
-    "temperature": (
-        msg("a number from 0 to 2"),
-        lambda value: type(value) in (int, float) and 0 <= value <= 2,
-    ),
+    "temperature": (msg("a number from 0 to 2"), lambda value: type(value) in (int, float) and 0 <= value <= 2),
     "concurrency": (msg("a whole number from 1 on"), _is_whole(10**5)),
 }
 """What each key takes."""
@@ -144,16 +146,9 @@ def _table(table: object, file: str, name: str, names: tuple[str, ...]) -> dict[
     for each in table:
         if each not in keys:
             where = f"[{name}] {each}" if name else each
-            elsewhere = [*keys, *map(key, KNOWN), "known", "sentences"]
-            raise UsageError(
-                msg(
-                    "{file}: {key} is not known; the keys are {keys}{hint}",
-                    file,
-                    where,
-                    ", ".join(keys),
-                    hint(each, elsewhere),
-                )
-            )
+            listed, near = ", ".join(keys), hint(each, [*keys, *map(key, KNOWN), "known", "sentences"])
+            reason = msg("{file}: {key} is not known; the keys are {keys}{hint}", file, where, listed, near)
+            raise UsageError(reason)
     return {keys[each]: value for each, value in table.items()}
 
 
@@ -165,12 +160,12 @@ def key(name: str) -> str:
 def toml(service: Service) -> Iterator[str]:
     """The lines of a file that says what the profile says; what is unknown is a comment."""
     for name in _TEXTS:
-        yield f"{key(name)} = {_value(getattr(service, name))}"
-    yield from (f"{key(name)} = {_value(getattr(service, name))}" for name in FIGURES)
+        yield f"{key(name)} = {value(getattr(service, name))}"
+    yield from (f"{key(name)} = {value(getattr(service, name))}" for name in FIGURES)
     yield "\n[known]"
     for name in KNOWN:
-        value = getattr(service, name)
-        yield f"# {key(name)} =" if value is None else f"{key(name)} = {_value(value)}"
+        found = getattr(service, name)
+        yield f"# {key(name)} =" if found is None else f"{key(name)} = {value(found)}"
     yield "\n[sentences]"
     rules = {
         rule.about[0]: rule for rule in vars(contract).values() if isinstance(rule, contract.Rule) and rule.about
@@ -178,14 +173,9 @@ def toml(service: Service) -> Iterator[str]:
     for name in (*FIGURES, *KNOWN):
         own = service.sentences.get(name)
         if own or name in FIGURES:
-            yield f"{'' if own else '# '}{key(name)} = {_value(own or str(rules[name].sentence))}"
+            yield f"{'' if own else '# '}{key(name)} = {value(own or str(rules[name].sentence))}"
 
 
-def _value(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_value, value))}]"
-    if not isinstance(value, str):
-        return str(value)
-    return '"' + re.sub(r'[\\"]', r"\\\g<0>", value) + '"'
+def value(found: object) -> str:
+    """A value as the file has it; TOML writes these as JSON does."""
+    return json.dumps(found, ensure_ascii=False)

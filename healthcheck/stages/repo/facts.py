@@ -298,7 +298,8 @@ def _entry(files: _Files, name: str) -> _Entry:
 
 def _elsewhere(paths: tuple[str, ...]) -> tuple[str, ...]:
     wanted = contract.ENTRY_POINT
-    found = [path for path in paths if path.rpartition("/")[2].lower() in {wanted, "deploy", "deploy.sh.txt"}]
+    alike = {wanted.lower(), wanted.lower().partition(".")[0], f"{wanted.lower()}.txt", contract.PUBLIC.entry_point}
+    found = [path for path in paths if path.rpartition("/")[2].lower() in alike]
     near = [path for path in found if path != wanted and path.count("/") <= DEEPEST_SEARCH]
     return tuple(sorted(near, key=lambda path: (path.count("/"), path))[:10])
 

@@ -10,6 +10,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from healthcheck import contract
 from healthcheck.system import files, programs
 from healthcheck.system.files import write_atomically
 from healthcheck.text.messages import msg
@@ -60,9 +61,9 @@ def dash() -> str | None:
 
 def _parse(name: str, path: str, script: bytes) -> Parse:
     with tempfile.TemporaryDirectory(prefix=files.prefix()) as folder:
-        write_atomically(Path(folder, "deploy.sh"), script)
+        write_atomically(Path(folder, contract.ENTRY_POINT), script)
         try:
-            done = _run(path, ("-n", "deploy.sh"), folder)
+            done = _run(path, ("-n", contract.ENTRY_POINT), folder)
         except subprocess.TimeoutExpired:
             return Parse(shell=name, accepted=None, message=msg("took longer than {timeout_s:.0f} s", TIMEOUT_S))
     said = done.stderr.decode("utf-8", "replace").strip()

@@ -19,7 +19,6 @@ from healthcheck.verify.fix.edits import MAX_FILE_BYTES, Edit, Repair
 from healthcheck.verify.fix.launch import Launch
 
 BOM = b"\xef\xbb\xbf"
-NAME = contract.ENTRY_POINT
 LAUNCH_REPAIRS: tuple[tuple[str, str, Callable[[Launch], Iterator[Edit]]], ...] = (
     ("plan/model-path", msg("put quotes around $MODEL_PATH"), launch.quotes),
     ("plan/port", msg("listen on port {port}"), launch.port),
@@ -47,8 +46,8 @@ def proposals(
     results = tuple(results)
     wrong = {result.id for result in _wrong(results)}
     found = list(_of_requirements(submission, wrong))
-    path = submission.root / NAME
-    data = None if path.is_symlink() else read_inside(submission.root, NAME, MAX_FILE_BYTES)
+    path = submission.root / contract.ENTRY_POINT
+    data = None if path.is_symlink() else read_inside(submission.root, path.name, MAX_FILE_BYTES)
     if data and len(data) < MAX_FILE_BYTES and b"\0" not in data and submission.deploy_sh_kind is Kind.FILE:
         found += _of_bytes(submission, data, wrong)
         if _as_read(data)[0] == _as_read(submission.deploy_sh or b"")[0]:
@@ -80,7 +79,7 @@ def _wrong(results: Iterable[CheckResult]) -> Iterator[CheckResult]:
 
 
 def _not_repaired(result: CheckResult, changed: Collection[str]) -> str:
-    id_, path = result.id, contract.REQUIREMENTS if result.id == REQUIREMENTS_CHECK else NAME
+    id_, path = result.id, contract.REQUIREMENTS if result.id == REQUIREMENTS_CHECK else contract.ENTRY_POINT
     if path in changed:
         return msg("not repaired for {id}: {path} has uncommitted changes: commit or stash them first", id_, path)
     by_hand = next((finding.fix for finding in result.findings if finding.fix), "")
@@ -90,17 +89,17 @@ def _not_repaired(result: CheckResult, changed: Collection[str]) -> str:
 
 
 def _of_bytes(submission: Submission, data: bytes, wrong: set[str]) -> Iterator[Repair]:
-    check, seen = SYNTAX_CHECK, submission.deploy_sh or b""
+    check, seen, name = SYNTAX_CHECK, submission.deploy_sh or b"", contract.ENTRY_POINT
     if check not in wrong:
         return
     if data.startswith(BOM) and seen.startswith(BOM):
         edit = Edit(start=0, end=len(BOM), new=b"")
-        yield Repair(path=NAME, check=check, title=msg("take the byte order mark out"), before=data, edits=(edit,))
+        yield Repair(path=name, check=check, title=msg("take the byte order mark out"), before=data, edits=(edit,))
     if b"\r\n" in data and b"\r\n" in seen:
         edits = tuple(Edit(start=at.start(), end=at.start() + 1, new=b"") for at in re.finditer(rb"\r(?=\n)", data))
-        yield Repair(path=NAME, check=check, title=msg("end the lines in LF"), before=data, edits=edits)
+        yield Repair(path=name, check=check, title=msg("end the lines in LF"), before=data, edits=edits)
     if submission.deploy_sh_mode is not None and not submission.deploy_sh_mode & 0o111:
-        yield Repair(path=NAME, check=check, title=msg("set the executable bit"), before=data, executable=True)
+        yield Repair(path=name, check=check, title=msg("set the executable bit"), before=data, executable=True)
 
 
 def _refused(results: Iterable[CheckResult]) -> dict[str, str]:
@@ -119,15 +118,15 @@ def _of_launch(
     server = plan.server if plan else None
     if server is None or server.engine != "vllm":
         return
-    text, places = _as_read(data)
+    (text, places), name = _as_read(data), contract.ENTRY_POINT
     found = launch.find(shell.read(text), _line_in_deploy_sh(server.where))
-    if found is None or (server.where and not server.where.startswith(f"{NAME}:")):
+    if found is None or (server.where and not server.where.startswith(f"{name}:")):
         return
     found = replace(found, names=len(server.served_names), port=server.port or 0, refused=refused)
     for check, title, propose in LAUNCH_REPAIRS:
         edits = tuple(_edit(change, places, len(data)) for change in propose(found)) if check in wrong else ()
         if edits:
-            yield Repair(path=NAME, check=check, title=title, before=data, edits=edits)
+            yield Repair(path=name, check=check, title=title, before=data, edits=edits)
 
 
 def _as_read(data: bytes) -> tuple[str, list[int]]:
@@ -146,7 +145,7 @@ def _edit(change: Edit, places: list[int], length: int) -> Edit:
 
 def _line_in_deploy_sh(where: str) -> int:
     name, _, line = where.partition(":")
-    return int(line) if name == NAME and line.isdigit() else 0
+    return int(line) if name == contract.ENTRY_POINT and line.isdigit() else 0
 
 
 def _of_requirements(submission: Submission, wrong: set[str]) -> Iterator[Repair]:

@@ -49,10 +49,6 @@ _SHELLS = {"bash", "dash", "zsh", "ksh", "mksh", "ash"}
 _AS_SH = ("-c", msg('set -o posix; . "./$0"'))
 """Options that make bash read a script like sh; with --posix it would not read trace.sh."""
 _AFTER_SHELL_SH = ("-c", '. "${BASH_ENV%/*}/shell.sh"; . "./$0"')
-_ITSELF = re.compile(
-    rf"^({re.escape(contract.ENTRY_POINT)}: \d+: )\./{re.escape(contract.ENTRY_POINT)}: ", re.MULTILINE
-)
-"""How dash prefixes messages about a sourced script; otherwise it names the script once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,7 +222,9 @@ def _readable(text: str) -> str:
     """Remove colours and shorten long lines, since patterns search each line."""
     lines = _COLOURS.sub("", text).split("\n")
     short = (line if len(line) <= _LINE else f"{line[: _LINE // 2]} […] {line[-_LINE // 2 :]}" for line in lines)
-    return _ITSELF.sub(r"\1", "\n".join(short))
+    name = re.escape(contract.ENTRY_POINT)
+    # Dash names a sourced script twice, any other once.
+    return re.sub(rf"^({name}: \d+: )\./{name}: ", r"\1", "\n".join(short), flags=re.MULTILINE)
 
 
 def _limit_s(text: str) -> float | None:

@@ -67,11 +67,13 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     os.mkfifo(f"{kit}/forever")
     if not job.answers:
         shutil.copyfile(STUBS_FOLDER / "clock.bash", f"{kit}/{LOADING}")
-    Path(f"{kit}/{IMAGE}").write_text(json.dumps({**job.shown, "root": job.root}), encoding="ascii")
+    shown = {**job.shown, "root": job.root, "script": job.script}
+    Path(f"{kit}/{IMAGE}").write_text(json.dumps(shown), encoding="ascii")
     words = {
         "#:common": (STUBS_FOLDER / "common.sh").read_text(encoding="ascii"),
         "@KIT@": job.kit, "@HOST@": HOST, "@ADDRESS@": ADDRESS, "@BETWEEN@": BETWEEN, "@TIMER@": TIMER,
-        "@TIME_LIMIT@": TIME_LIMIT, "@VLLM@": job.shown.get("versions", {}).get("vllm", UNKNOWN_VERSION),
+        "@SCRIPT@": job.script, "@TIME_LIMIT@": TIME_LIMIT,
+        "@VLLM@": job.shown.get("versions", {}).get("vllm", UNKNOWN_VERSION),
     }  # fmt: skip
     programs = {each.name: each.read_text("ascii") for each in STUBS_FOLDER.glob("*.sh")} | {"vllm.py": _VLLM}
     for program, text in programs.items():

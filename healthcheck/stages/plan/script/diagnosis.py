@@ -243,7 +243,7 @@ def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     words = error_line(plan.run)
     weights = _WEIGHTS_MISSING.search(words) is not None and plan.model_path not in words
     rest = msg(': the weights are in "$MODEL_PATH" alone') if weights else ""
-    shown = f"{contract.MODEL_PATH_VARIABLE}=DIR {plan.run.shell} -x deploy.sh"
+    shown = f"{contract.MODEL_PATH_VARIABLE}=DIR {plan.run.shell} -x {contract.ENTRY_POINT}"
     said = msg("correct the step that says “{words}”{rest}", words, rest)
     step = said if words else msg("find the command that fails ({shown} shows them)", shown)
     where = deploy_sh.place(trace.stop(plan).line)

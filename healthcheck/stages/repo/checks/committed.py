@@ -9,7 +9,6 @@ from healthcheck.core.check import Findings, check, note, warn
 from healthcheck.stages.repo.facts import Submission, Uncommitted
 from healthcheck.text.messages import msg
 
-NAME = contract.ENTRY_POINT
 MAX_NAMED = 5
 
 
@@ -54,12 +53,12 @@ def committed(submission: Submission) -> Findings:
         seen = msg("{path} has {size} MB", path, size // 10**6)
         fix = msg("git rm --cached {path}, and put data with the weights", shlex.quote(path))
         yield warn(expected=msg("a commit of code, which is quick to clone"), seen=seen, fix=fix, where=path)
-    needed = _named_in_deploy_sh(submission)
+    name, needed = contract.ENTRY_POINT, _named_in_deploy_sh(submission)
     if needed:
         force, paths = "-f " if set(needed) & set(submission.ignored) else "", shlex.join(needed[:MAX_NAMED])
-        seen = msg("{name} names {some}, which is in the working copy but not in the commit", NAME, _some(needed))
+        seen = msg("{name} names {some}, which is in the working copy but not in the commit", name, _some(needed))
         fix = msg("git add {value}{needed} && git commit", force, paths)
-        yield warn(expected=msg("every file that {name} names in the commit", NAME), seen=seen, fix=fix)
+        yield warn(expected=msg("every file that {name} names in the commit", name), seen=seen, fix=fix)
 
 
 def _named_in_deploy_sh(submission: Submission) -> tuple[str, ...]:

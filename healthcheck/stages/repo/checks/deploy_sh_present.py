@@ -10,7 +10,6 @@ from healthcheck.core.check import Findings, check, fail
 from healthcheck.stages.repo.facts import Kind, Submission
 from healthcheck.text.messages import msg
 
-NAME = contract.ENTRY_POINT
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
@@ -38,31 +37,31 @@ def deploy_sh_present(submission: Submission) -> Findings:
     exec vllm serve "$MODEL_PATH" --port {port}
     ```
     """
-    kind = submission.deploy_sh_kind
-    expected: str = msg("a file {name} at the root of the repository", NAME)
+    kind, name = submission.deploy_sh_kind, contract.ENTRY_POINT
+    expected: str = msg("a file {name} at the root of the repository", name)
     link, data = repr(submission.deploy_sh_link), submission.deploy_sh or b""
     where, rule = "", None
     if kind is Kind.MISSING:
         expected, seen, fix, where = _missing(submission, expected)
     elif kind is Kind.FOLDER:
-        inside = (path for path in submission.paths if path.startswith(f"{NAME}/") and path.endswith(".sh"))
+        inside = (path for path in submission.paths if path.startswith(f"{name}/") and path.endswith(".sh"))
         moved = next((shlex.quote(f"scripts/{path.partition('/')[2]}") for path in inside), "")
-        move = msg("git mv {name} scripts && git mv {rest} {name}", NAME, moved) if moved else ""
-        seen, fix = msg("{name} is a folder", NAME), move or msg("replace the folder with a script {name}", NAME)
+        move = msg("git mv {name} scripts && git mv {rest} {name}", name, moved) if moved else ""
+        seen, fix = msg("{name} is a folder", name), move or msg("replace the folder with a script {name}", name)
     elif kind is Kind.LINK_OUT:
-        seen = msg("{name} is a link to {deploy_sh_link}, which the repository does not hold", NAME, link)
-        fix = msg("rm {name}, copy the script itself to {name}, and commit it: git add {name} && git commit", NAME)
+        seen = msg("{name} is a link to {deploy_sh_link}, which the repository does not hold", name, link)
+        fix = msg("rm {name}, copy the script itself to {name}, and commit it: git add {name} && git commit", name)
     elif kind is Kind.OTHER:
-        seen, fix = msg("{name} is not a regular file", NAME), msg("replace it with a script {name}", NAME)
+        seen, fix = msg("{name} is not a regular file", name), msg("replace it with a script {name}", name)
     elif not data.strip():
-        expected, seen = msg("a script that starts the server"), msg("{name} is empty", NAME)
+        expected, seen = msg("a script that starts the server"), msg("{name} is empty", name)
         fix = msg("write the launch command into it, such as: {launch}", contract.LAUNCH)
         rule = contract.STARTS_THE_SERVICE
     elif data.startswith(LFS_POINTER):
-        expected, where = msg("{expected}, which every clone has", expected), f"{NAME}:1"
-        seen = msg("{name} is a Git LFS pointer: a clone without Git LFS gets these three lines", NAME)
+        expected, where = msg("{expected}, which every clone has", expected), f"{name}:1"
+        seen = msg("{name} is a Git LFS pointer: a clone without Git LFS gets these three lines", name)
         fix = msg(
-            "remove it from the patterns in .gitattributes, then: git add --renormalize {name} && git commit", NAME
+            "remove it from the patterns in .gitattributes, then: git add --renormalize {name} && git commit", name
         )
     else:
         return
@@ -71,20 +70,21 @@ def deploy_sh_present(submission: Submission) -> Findings:
 
 def _missing(submission: Submission, expected: str) -> tuple[str, str, str, str]:
     """The expectation, what was seen, the repair, and the place."""
-    if submission.commit and os.path.lexists(submission.root / NAME) and NAME in os.listdir(submission.root):
-        ignored = NAME in submission.ignored
-        seen = msg("{name} is in the working copy but not in commit {commit}", NAME, submission.commit[:12])
-        fix = msg('git add {value}{name} && git commit -m "Add {name}"', "-f " if ignored else "", NAME)
+    name = contract.ENTRY_POINT
+    if submission.commit and os.path.lexists(submission.root / name) and name in os.listdir(submission.root):
+        ignored = name in submission.ignored
+        seen = msg("{name} is in the working copy but not in commit {commit}", name, submission.commit[:12])
+        fix = msg('git add {value}{name} && git commit -m "Add {name}"', "-f " if ignored else "", name)
         seen = msg("{seen}: .gitignore names it", seen) if ignored else seen
         return msg("{expected}, committed", expected), seen, fix, ""
     if submission.deploy_sh_elsewhere:
         found, *others = submission.deploy_sh_elsewhere
         more = msg(" (and {more} more of that name)", len(others)) if others else ""
-        move = msg("{move} {found} {name}", msg("git mv") if submission.commit else "mv", shlex.quote(found), NAME)
-        seen = msg("{found}{value}, but no {name} at the root", found, more, NAME)
+        move = msg("{move} {found} {name}", msg("git mv") if submission.commit else "mv", shlex.quote(found), name)
+        seen = msg("{found}{value}, but no {name} at the root", found, more, name)
         fix = move + (msg(", and make its relative paths start from the root") if "/" in found else "")
         return expected, seen, fix, found
-    seen = msg("no {name} among {paths} files", NAME, len(submission.paths))
+    seen = msg("no {name} among {paths} files", name, len(submission.paths))
     launch = contract.LAUNCH
     fix = msg("`npu-adapter new` makes a repository with one; or write a script that ends in: {launch}", launch)
     return expected, seen, fix, ""

@@ -14,7 +14,6 @@ from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.repo.shell import Script
 from healthcheck.text.messages import joined, msg
 
-NAME = contract.ENTRY_POINT
 BOM = b"\xef\xbb\xbf"
 WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _ALMOST_A_SHELL = re.compile(r"#!\s*\S*\b(?:ba|da|a)?sh\b")
@@ -37,7 +36,7 @@ class _Text:
     interpreter: str
 
     def where(self, line: int) -> str:
-        return f"{NAME}:{line}" if line else NAME
+        return f"{contract.ENTRY_POINT}:{line}" if line else contract.ENTRY_POINT
 
     def quoted(self, line: int) -> str:
         lines = self.script.text.split("\n")
@@ -88,16 +87,16 @@ def deploy_sh_syntax(submission: Submission) -> Findings:
       --port {port}
     ```
     """
-    data = submission.deploy_sh
+    data, name = submission.deploy_sh, contract.ENTRY_POINT
     if not data:
-        raise NotApplicable(msg("there is no {name} to read", NAME))
+        raise NotApplicable(msg("there is no {name} to read", name))
     yield from _bytes(data)
     if b"\0" in data or data.startswith(WIDE_MARKS):
         return
     if len(data) > shells.MAX_SCRIPT_BYTES:
         expected = msg("a script of at most {max_script_bytes} KiB", shells.MAX_SCRIPT_BYTES // 1024)
-        fix = msg("keep only the launch in {name}, and put data into other files", NAME)
-        yield warn(expected=expected, seen=msg("{name} is longer; its syntax was not read", NAME), fix=fix)
+        fix = msg("keep only the launch in {name}, and put data into other files", name)
+        yield warn(expected=expected, seen=msg("{name} is longer; its syntax was not read", name), fix=fix)
         return
     text = _text(submission, data)
     for judge in (_line_ends, _first_line, _mode, _parsers, _constructs, _continuations, _typography):
@@ -111,37 +110,38 @@ def _text(submission: Submission, data: bytes) -> _Text:
 
 
 def _bytes(data: bytes) -> Findings:
-    line = 1
+    line, name = 1, contract.ENTRY_POINT
     if data.startswith(WIDE_MARKS) or (b"\0" in data and data.count(b"\0") > len(data) // 4):
         expected = msg("a script in UTF-8 without byte order mark")
-        seen = msg("{name} is UTF-16: it begins with the bytes {hex}", NAME, data[:4].hex(" "))
-        fix: str = msg("iconv -f UTF-16 -t UTF-8 {name} > d && mv d {name} && chmod +x {name}", NAME)
+        seen = msg("{name} is UTF-16: it begins with the bytes {hex}", name, data[:4].hex(" "))
+        fix: str = msg("iconv -f UTF-16 -t UTF-8 {name} > d && mv d {name} && chmod +x {name}", name)
     elif b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        expected, seen = msg("a text file"), msg("{name} has a NUL byte: it is binary, or damaged", NAME)
+        expected, seen = msg("a text file"), msg("{name} has a NUL byte: it is binary, or damaged", name)
         fix = msg("write it as a text file")
     elif data.startswith(BOM):
-        expected, fix = msg("“#!” as the first two bytes"), f"sed -i '1s/^\\xef\\xbb\\xbf//' {NAME}"
+        expected, fix = msg("“#!” as the first two bytes"), f"sed -i '1s/^\\xef\\xbb\\xbf//' {name}"
         seen = msg(
             "a byte order mark (ef bb bf) before them: the kernel finds no interpreter, and a shell runs the "
             "first line as a command"
         )
     else:
         return
-    yield fail(expected=expected, seen=seen, fix=fix, where=f"{NAME}:{line}")
+    yield fail(expected=expected, seen=seen, fix=fix, where=f"{name}:{line}")
 
 
 def _line_ends(text: _Text) -> Findings:
-    data, mended = text.data, f"sed -i 's/\\r$//' {NAME}"
+    data, name = text.data, contract.ENTRY_POINT
+    mended = f"sed -i 's/\\r$//' {name}"
     kept = f"{mended} && echo '*.sh text eol=lf' >> .gitattributes"
     ending = [number for number, line in enumerate(data.split(b"\n"), 1) if line.endswith(b"\r")]
     harmful = [number for number in ending if number == 1 or not text.is_comment(number)]
     say, expected, line = fail, msg("lines that end in LF"), 1
     if b"\r" in data and b"\n" not in data:
         seen = msg("lines that end in a single carriage return: a shell reads one line")
-        fix = f"tr '\\r' '\\n' < {NAME} > d && mv d {NAME} && chmod +x {NAME}"
+        fix = f"tr '\\r' '\\n' < {name} > d && mv d {name} && chmod +x {name}"
     elif harmful:
-        git = msg(" && git add {name} .gitattributes && git commit -m 'End lines in LF'", NAME)
+        git = msg(" && git add {name} .gitattributes && git commit -m 'End lines in LF'", name)
         line, fix = harmful[0], kept + (git if text.submission.commit else "")
         seen = msg(
             "{n} lines end in CRLF: the carriage return becomes part of the last word of each line, "
@@ -156,7 +156,7 @@ def _line_ends(text: _Text) -> Findings:
         seen = msg(
             "{name} has LF in the commit and CRLF in the working copy: a copied or mounted working copy "
             "does not run",
-            NAME,
+            name,
         )
     else:
         return
@@ -164,7 +164,7 @@ def _line_ends(text: _Text) -> Findings:
 
 
 def _first_line(text: _Text) -> Findings:
-    first, shell = text.script.text.split("\n", 1)[0], text.interpreter
+    first, shell, name = text.script.text.split("\n", 1)[0], text.interpreter, contract.ENTRY_POINT
     say, seen, rule = warn, f"“{first[:80]}”", None
     if not first.startswith("#!"):
         stray = "#!" in text.script.text[:200] and bool(re.match(r"\s*(#[^!].*\s*)*#!", text.script.text))
@@ -174,11 +174,11 @@ def _first_line(text: _Text) -> Findings:
         fix = msg("make #!/bin/bash (or #!/bin/sh) the very first line")
     elif shell in OTHER_SHELLS:
         expected, fix = msg("sh or bash"), msg("write the script for bash, with the first line #!/bin/bash")
-        said = (first[:80], shell, NAME)
+        said = (first[:80], shell, name)
         seen = msg("“{first}”: the image may lack {interpreter}, and `bash {name}` would not use it", *said)
     elif shell not in POSIX_SHELLS | BASH:
         say, expected, rule = fail, msg("a shell script"), contract.WEIGHTS_FROM_MODEL_PATH
-        starts = msg("make {name} a shell script that starts the other program: exec python3 launch.py", NAME)
+        starts = msg("make {name} a shell script that starts the other program: exec python3 launch.py", name)
         fix = msg("make the first line #!/bin/bash") if _ALMOST_A_SHELL.match(first) else starts
     elif re.match(r"#![ \t]*\S*/env[ \t]+[^\s-]\S*[ \t]+\S", first):
         expected = msg("one word after env, which reads the rest of the line as one name")
@@ -189,13 +189,13 @@ def _first_line(text: _Text) -> Findings:
 
 
 def _mode(text: _Text) -> Findings:
-    mode = text.submission.deploy_sh_mode
+    mode, name = text.submission.deploy_sh_mode, contract.ENTRY_POINT
     if mode is not None and not mode & 0o111:
-        file = posixpath.normpath(text.submission.deploy_sh_link or NAME)
+        file = posixpath.normpath(text.submission.deploy_sh_link or name)
         path = shlex.quote(file)
         chmod = msg("chmod +x {file}", path)
         # Both: a file system may lack the bit, and the next git commit -a would undo it in the index alone.
-        git = msg("git update-index --chmod=+x {file} && git commit -m 'Make {name} executable'", path, NAME)
+        git = msg("git update-index --chmod=+x {file} && git commit -m 'Make {name} executable'", path, name)
         expected = msg("the executable bit, which ./deploy.sh needs")
         fix = msg("{chmod} && {git}", chmod, git) if text.submission.commit else chmod
         yield warn(expected=expected, seen=msg("mode {mode:o}", mode), fix=fix, where=file)
@@ -207,7 +207,7 @@ def _parsers(text: _Text) -> Findings:
     broken = next((parse for parse in text.submission.parses if parse.accepted is None), None)
     if broken:
         expected = msg("an answer from the shell's parser")
-        seen = f"{broken.shell} -n {NAME} {broken.message}"
+        seen = f"{broken.shell} -n {contract.ENTRY_POINT} {broken.message}"
         yield unsettled(expected=expected, seen=seen, fix=msg("simplify the script"))
     bash, dash = text.parse("bash"), text.parse("dash")
     parse = text.parse(own) or bash or dash
@@ -216,7 +216,7 @@ def _parsers(text: _Text) -> Findings:
     if parse.accepted is False and not (own == "dash" and bashisms.runs_itself_in_bash(text.script)):
         expected = msg("a script that {own} can read", own)
         seen = msg("{shell} says: {message} {line}", parse.shell, parse.message, text.quoted(parse.line))
-        fix = msg("fix that line until `{own} -n {name}` prints nothing", own, NAME)
+        fix = msg("fix that line until `{own} -n {name}` prints nothing", own, contract.ENTRY_POINT)
         if own == "dash" and bash and bash.accepted:
             fix = msg("make the first line #!/bin/bash: bash reads this script")
         yield fail(expected=expected, seen=seen, fix=fix, where=text.where(parse.line))
@@ -262,7 +262,7 @@ def _continuations(text: _Text) -> Findings:
         tell = warn if _only_prints(script, found.start()) else fail
         expected = msg("nothing after the backslash that continues a line")
         seen = msg("a blank after it: {line}; the command ends there, without the lines below", text.quoted(line))
-        fix = f"sed -i 's/\\\\[ \\t]*$/\\\\/' {NAME}"
+        fix = f"sed -i 's/\\\\[ \\t]*$/\\\\/' {contract.ENTRY_POINT}"
         yield tell(expected=expected, seen=seen, fix=fix, where=text.where(line))
         return
     for command in script.commands():

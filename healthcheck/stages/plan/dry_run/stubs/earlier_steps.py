@@ -90,7 +90,7 @@ def may_be_there(place: str) -> bool:
 
 def _in_the_submission(place: str) -> bool:
     folder = os.path.dirname(place)
-    while folder != "/" and not os.path.exists(f"{folder}/deploy.sh"):
+    while folder != "/" and not os.path.exists(f"{folder}/{image.script()}"):
         folder = os.path.dirname(folder)
     return folder != "/"
 

@@ -11,7 +11,7 @@ case "${1:-}" in
     --version) echo "git version 2.34.1" ;;
     rev-parse | describe | log | branch | status | diff | remote)
         root=$PWD
-        while [ ! -e "$root/deploy.sh" ] && [ -n "$root" ]; do root=${root%/*}; done
+        while [ ! -e "$root/@SCRIPT@" ] && [ -n "$root" ]; do root=${root%/*}; done
         if [ -z "$root" ]; then
             echo "fatal: not a git repository (or any of the parent directories): .git" >&2
             exit 128

@@ -26,6 +26,11 @@ def root() -> str:
     return str(_image()["root"])
 
 
+def script() -> str:
+    """The name of the script that the service runs."""
+    return str(_image()["script"])
+
+
 def packages() -> dict[str, str]:
     """The versions of the packages that scripts query, by pip's names."""
     return dict(_image().get("versions", {}))
