@@ -24,6 +24,7 @@ PAGE = msg("Model accuracy evaluation (the service's own documentation page)")
 MODELS_PATH = "/v1/models"
 REQUIREMENTS = "requirements.txt"
 MODEL_PATH_VARIABLE = "MODEL_PATH"
+WEIGHT_PATH = "$MODEL_PATH"
 
 ENTRY_POINT: str
 PORT: int
@@ -62,6 +63,7 @@ class Service:
         sentences: the profile's own words for a rule, by the name of the attribute that they are about.
         given: the attributes that the file has, the public page's figure or another.
         release: of vllm-ascend, in the image. This and what follows is None where it is unknown.
+        served_name: the model that requests name; WEIGHT_PATH stands for the path of its weights.
         shell: that runs deploy.sh: "sh", "dash" or "bash".
     """
 
@@ -73,6 +75,7 @@ class Service:
     sentences: Mapping[str, str] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
     entry_point: str = SCRIPT
+    served_name: str = WEIGHT_PATH
     port: int = 8000
     chat_path: str = "/v1/chat/completions"
     weight_limit_gb: int = 100
@@ -92,8 +95,12 @@ class Service:
         """Whether the profile itself says an attribute, or has words for it."""
         return name in self.given or getattr(self, name) != getattr(PUBLIC, name)
 
+    def requested(self, weights: str) -> str:
+        """The model name in its requests, for weights with this path."""
+        return weights if self.served_name == WEIGHT_PATH else self.served_name
 
-FIGURES = ("entry_point", "port", "chat_path", "weight_limit_gb", "tasks", "samples")
+
+FIGURES = ("entry_point", "served_name", "port", "chat_path", "weight_limit_gb", "tasks", "samples")
 """The attributes for which the public page has a figure."""
 KNOWN = tuple(each.name for each in fields(Service))[-9:]
 """Those that it leaves unknown."""
@@ -122,9 +129,11 @@ def __getattr__(name: str) -> object:
     """A figure of the profile in force."""
     now = _in_force
     if name == "LAUNCH":
-        return msg(
+        line = msg(
             'exec vllm serve "${model_path_variable}" --host 0.0.0.0 --port {port}', MODEL_PATH_VARIABLE, now.port
         )
+        own = now.requested("")
+        return line + f" --served-model-name {own}" if own else line
     if name == "UNKNOWN":
         return tuple(_unknown(now))
     figures = {
@@ -149,6 +158,7 @@ def places() -> Mapping[str, str]:
     return {
         **{name: str(getattr(now, name)) for name in (*FIGURES, *KNOWN)},
         "launch": str(__getattr__("LAUNCH")),
+        "served_name": msg("the name {name}", own) if (own := now.requested("")) else msg("the weight path"),
         "tasks": ", ".join(now.tasks),
         "repeats": str(now.samples),
         "limit": f"{now.weight_limit_gb} GB",
@@ -188,9 +198,11 @@ class Rule:
     Attributes:
         words: the sentence of the public page, with places for its figures.
         about: the attributes of `Service` that it is about.
+        otherwise: the sentence for a profile that says another value; "" for `words` with that value.
     """
 
     words: str
+    otherwise: str = ""
     status: Status = Status.DOCUMENTED
     page: str = PAGE
     about: tuple[str, ...] = ()
@@ -203,8 +215,9 @@ class Rule:
     @property
     def sentence(self) -> str:
         """The sentence; the profile's own, if it has one."""
+        words = self.otherwise if self.otherwise and self.is_own else self.words
         return next(
-            (_in_force.sentences[name] for name in self.about if name in _in_force.sentences), stated(self.words)
+            (_in_force.sentences[name] for name in self.about if name in _in_force.sentences), stated(words)
         )
 
     @property
@@ -269,11 +282,13 @@ CHAT_REQUIRED = _documented(
     msg("Accuracy evaluation relies on {chat_path}. If that endpoint is missing, the accuracy job fails."),
     "chat_path",
 )
-SERVED_NAME = _documented(
-    msg(
+SERVED_NAME = Rule(
+    words=msg(
         "you do not need --served-model-name; the evaluation service uses the weight path as the served model "
         "name automatically."
     ),
+    otherwise=msg("Requests ask for the model by {served_name}."),
+    about=("served_name",),
 )
 WEIGHT_LIMIT = _documented(
     msg("Maximum size: {limit}. If exceeded: Weight download fails and the accuracy job fails."), "weight_limit_gb"

@@ -55,6 +55,7 @@ def _are_tasks(value: object) -> bool:
 
 _TAKES: Mapping[str, tuple[Message, Callable[[Any], bool]]] = {
     "entry_point": (msg("a plain name of a file at the repository's root"), _fits(r"\w[\w.-]{0,99}")),
+    "served_name": (msg("$MODEL_PATH, or a name without blanks"), _fits(r"\$MODEL_PATH|[\w/][\w./:@+-]*")),
     "port": (msg("a port from 1 to 65535"), _is_whole(65535)),
     "chat_path": (msg("a path that begins with /"), _fits(r"/[!-~]*")),
     "weight_limit_gb": (msg("a whole number of gigabytes"), _is_whole(10**6)),

@@ -13,6 +13,11 @@ import pytest
 from healthcheck import contract
 from healthcheck.cli import main
 from healthcheck.contract import Service
+from healthcheck.core.records import Outcome
+from healthcheck.simulator import Behaviour, Simulator
+from healthcheck.stages.endpoint.checks import CHECKS
+from healthcheck.stages.endpoint.facts import interview
+from healthcheck.stages.probe.records import ProbeSettings
 from healthcheck.stages.service.records import LaunchOutcome
 from healthcheck.text.language import Language, translation
 from healthcheck.text.messages import joined, msg, plural
@@ -20,6 +25,7 @@ from healthcheck.text.redact import without_secrets
 from healthcheck.verify import catalogue
 from tests.service.launching import service
 from tests.support.catalogues import translations
+from tests.support.interviews import PATIENT
 from tests.support.repositories import git, repository
 
 GOOD = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
@@ -128,3 +134,43 @@ def test_the_launch_runs_it(tmp_path: Path, another_script: None) -> None:
     (tmp_path / "export" / "deploy.sh").rename(tmp_path / "export" / "start.sh")
     with running:
         assert (running.launch.outcome, running.launch.command) == (LaunchOutcome.READY, ("sh", "start.sh"))
+
+
+@pytest.mark.process
+def test_the_launch_has_to_serve_the_name_that_requests_use(tmp_path: Path, weights: Path) -> None:
+    folder, profile = script(tmp_path, GOOD), 'served-name = "qwen"'
+    found = outcome(verified(folder, weights, profile), "plan/served-name")
+    assert (found["outcome"], found["fix"]) == ("fail", "pass --served-model-name qwen")
+    assert found["rule"].startswith("“Requests ask for the model by the name qwen.” — ")
+    assert "by the name qwen" in found["why"]
+    with contract.judging_for(Service(served_name="qwen")):
+        launch = str(contract.LAUNCH)
+    (folder / "deploy.sh").write_text(f"#!/bin/sh\n{launch}\n", encoding="utf-8")
+    git(folder, "commit", "-q", "-a", "-m", "repaired")
+    assert verified(folder, weights, profile)["verdict"] == "ready"
+    verified(folder, weights, "", "--fix")
+    assert "--served-model-name" not in (folder / "deploy.sh").read_text("utf-8")
+    git(folder, "checkout", "-q", "deploy.sh")
+    other = 'served-name = "gpt"\n[sentences]\nserved-name = "Call it gpt."'
+    found = outcome(verified(folder, weights, other, "--fix"), "plan/served-name")
+    assert found["rule"].startswith("“Call it gpt.” — ")
+    assert "--served-model-name qwen" in (folder / "deploy.sh").read_text("utf-8")
+
+
+@pytest.mark.process
+def test_the_endpoint_is_asked_for_that_name(tmp_path: Path) -> None:
+    (check,) = (each for each in CHECKS if each.id == "endpoint/model-name")
+    with Simulator(Behaviour(model="qwen")) as simulator, contract.judging_for(Service(served_name="qwen")):
+        assert check.judge(interview(simulator.url, weights="/weights", limits=PATIENT)).outcome is Outcome.PASS
+        assert check.title == "The model is served under the name qwen"
+    with Simulator(Behaviour(model="/weights")) as simulator, contract.judging_for(Service(served_name="qwen")):
+        result = check.judge(interview(simulator.url, weights="/weights", limits=PATIENT))
+    assert result.outcome is Outcome.FAIL
+    assert result.findings[0].fix == "serve it under that name: --served-model-name qwen"
+    assert check.title == "The model is served under the weight path"
+
+
+def test_the_probe_asks_for_that_name() -> None:
+    with contract.judging_for(Service(served_name="qwen")):
+        assert ProbeSettings(url="").model == "qwen"
+    assert ProbeSettings(url="").model == ""

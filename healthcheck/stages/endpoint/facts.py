@@ -10,6 +10,7 @@ import statistics
 import time
 from dataclasses import replace
 
+from healthcheck import contract
 from healthcheck.contract import Task
 from healthcheck.core.progress import Progress, Silent
 from healthcheck.stages.endpoint import waits
@@ -81,7 +82,8 @@ def interview(
 
     Args:
         base_url: such as "http://127.0.0.1:8000".
-        model: the model name to send; None selects the weights' path, or else the first name that the server lists.
+        model: the model name to send; None selects the one that the service asks for, or else
+            the first that the server lists.
         weights: the path of the weights, which the service sends as the name; None if unknown.
         task: decides whether pictures are sent.
         limits: the bounds of the first answers; the limits of later ones depend on how long those took.
@@ -94,7 +96,7 @@ def interview(
     if not models.status:
         asker = asker.under(replace(limits, first_event_s=min(limits.first_event_s, waits.DEAF_S)))
     listed = [str(card["id"]) for card in model_cards(models.body)] if models.status == 200 else []
-    asked = model or weights or ""
+    asked = model or contract.service().requested(weights or "")
     names = [*dict.fromkeys([asked, *listed[:1]] if asked else listed[:1])] or [""]
     facts = Interview(
         task=task,

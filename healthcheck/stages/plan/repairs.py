@@ -77,12 +77,16 @@ def host(server: ServerCommand) -> str:
 
 
 def name(server: ServerCommand, option: str, model_path: str) -> str:
-    """How to serve the model under the weight path; `option` is the option that sets another name."""
+    """How to serve the model under the name that is asked for; `option` is the option that sets another name."""
+    spelled = f"--{option}" if option else _NAME_OPTIONS.get(server.engine, "--served-model-name")
+    if own := contract.service().requested(""):
+        if server.engine == "mindie":
+            return msg('set "modelName" to {name} in MindIE\'s config.json', own)
+        return msg("pass {option} {name}", spelled, own)
     if server.engine == "mindie":
         return msg('set "modelName" to the value of MODEL_PATH in MindIE\'s config.json')
     if server.engine in {"vllm", "sglang", "lmdeploy"} and option and model_path in server.argv:
         return msg("remove --{option} and its value", option)
-    spelled = f"--{option}" if option else _NAME_OPTIONS.get(server.engine, "--served-model-name")
     given = msg('pass {spelled} "$MODEL_PATH"', spelled)
     if option or server.engine not in {"vllm", "sglang"}:
         return given

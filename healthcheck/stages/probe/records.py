@@ -177,7 +177,7 @@ class ProbeSettings:
     url: str
     replicas: tuple[str, ...] = ()
     commit: str = ""
-    model: str = ""
+    model: str = field(default_factory=lambda: contract.service().requested(""))
     family: str = "arithmetic"
     dataset: str = ""
     datasets: tuple[DataSet, ...] = ()

@@ -162,7 +162,7 @@ def _restarting(launch: Launch) -> tuple[str, str]:
 
 
 def _answers_wrongly(launch: Launch) -> tuple[str, str]:
-    answer, path = launch.answer, contract.CHAT_PATH
+    answer, path, own = launch.answer, contract.CHAT_PATH, contract.service().requested("")
     if answer is None:
         return msg("the server's answers are wrong"), msg("read the log in {log}", launch.log)
     said = (f"POST {path}", repr(launch.model), answer.status, answer.text)
@@ -173,7 +173,9 @@ def _answers_wrongly(launch: Launch) -> tuple[str, str]:
         400: msg("read why it refuses; a missing chat template belongs to the weights, or to --chat-template"),
         401: msg("start the server without an API key"),
         403: msg("start the server without an API key"),
-        404: msg("serve {chat_path}, and the model under the weight path: no --served-model-name", path),
+        404: msg("serve {chat_path}, and the model under the name {name}", path, own)
+        if own
+        else msg("serve {chat_path}, and the model under the weight path: no --served-model-name", path),
         405: msg("serve POST {chat_path}", path),
         422: msg("accept the evaluation client's fields: it sends num_return_sequences and ignore_eos"),
     }

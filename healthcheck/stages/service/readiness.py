@@ -7,6 +7,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from healthcheck import contract
 from healthcheck.contract import MODELS_PATH
 from healthcheck.stages.service.records import Answer
 from healthcheck.system.processes import Listener, shortened
@@ -56,7 +57,7 @@ def model_list(url: str) -> Exchange:
 def attempt(url: str, weights: Path, listed: Exchange) -> Attempt:
     """Send one short streamed chat as the evaluation client does, with a name from the server's model list."""
     named = next((str(card["id"]) for card in model_cards(listed.body)), "")
-    model = named or str(weights)
+    model = named or contract.service().requested(str(weights))
     limits = Limits(first_event_s=FIRST_EVENT_S, between_events_s=300, total_s=FIRST_EVENT_S + 300)
     body = request_body([user(QUESTION)], model=model, max_tokens=16, temperature=0.01)
     chat = Client(url, limits).chat(body)

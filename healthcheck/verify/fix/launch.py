@@ -81,7 +81,7 @@ def served_name(launch: Launch) -> Iterator[Edit]:
     """Remove --served-model-name with its names, as many as a run recorded if words like "$@" follow."""
     words = launch.arguments
     at = _only(launch, "--served-model-name")
-    if not at:
+    if not at or contract.service().requested(""):
         return
     last = _last_value(words, at)
     if MANY_WORDS.fullmatch(words[last].text) and last - at == launch.names + 1:

@@ -18,7 +18,7 @@ SHOWN_NAMES = 8
     "plan/served-name",
     "The model is served under the name that the service requests",
     rule=contract.SERVED_NAME,
-    why="The service requests the model by the path of its weights; a server with another name returns 404.",
+    why="The service requests the model by {served_name}; a server with another name returns 404.",
     requires=STARTED,
 )
 def served_name(plan: LaunchPlan) -> Findings:
@@ -40,13 +40,18 @@ def served_name(plan: LaunchPlan) -> Findings:
     exec vllm serve "$MODEL_PATH"
     ```
     """
-    server = served(plan)
+    server, wanted = served(plan), contract.service().requested(plan.model_path)
+    own = wanted != plan.model_path
     has_a_name = server.engine in {"vllm", "sglang", "lmdeploy", "llama.cpp"} or server.api is Api.OPENAI_CHAT
     if not server.served_names and not has_a_name:
         return
     if not server.served_names or any(UNRESOLVED in name for name in server.served_names):
-        yield unresolved(plan, msg("the weight path as the model's name"), msg("the served name"))
-    elif plan.model_path not in server.served_names and server.model is not None:
+        yield unresolved(
+            plan,
+            msg("{name} as the model's name", wanted) if own else msg("the weight path as the model's name"),
+            msg("the served name"),
+        )
+    elif wanted not in server.served_names and server.model is not None:
         names = server.served_names[:SHOWN_NAMES]
         option = next((name for name in ("served-model-name", "alias", "model-name") if server.option(name)), "")
         by_path = server.served_names[0] in {server.model, *server.argv}
@@ -54,6 +59,8 @@ def served_name(plan: LaunchPlan) -> Findings:
             return  # plan/model-path reports it
         by = msg(" (--{option})", option) if option else ""
         expected = msg("the weight path, {model_path}, among the names", repr(plan.model_path))
+        if own:
+            expected = msg("{name} among the names", repr(wanted))
         seen = msg("served as {names}{value}: {quoted}", ", ".join(map(quoted, names)), by, server.command)
         fix = repairs.name(server, option, plan.model_path)
         where = line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where
