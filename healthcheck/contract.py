@@ -87,6 +87,7 @@ class Service:
     start_up_seconds: int | None = None
     network: bool | None = None
     shell: str | None = None
+    user: str | None = None
     max_tokens: int | None = None
     temperature: float | None = None
     concurrency: int | None = None
@@ -102,7 +103,7 @@ class Service:
 
 FIGURES = ("entry_point", "served_name", "port", "chat_path", "weight_limit_gb", "tasks", "samples")
 """The attributes for which the public page has a figure."""
-KNOWN = tuple(each.name for each in fields(Service))[-9:]
+KNOWN = tuple(each.name for each in fields(Service))[-10:]
 """Those that it leaves unknown."""
 PUBLIC = Service()
 _in_force = PUBLIC
@@ -317,6 +318,7 @@ START_UP = _documented(
 )
 NO_NETWORK = _documented(msg("The machine has no network."), "network")
 SHELL = _documented(msg("deploy.sh is run by {shell}."), "shell")
+USER = _documented(msg("deploy.sh is run by the user {user}."), "user")
 MAX_TOKENS = _documented(msg("Each request asks for up to {max_tokens} tokens."), "max_tokens")
 """These are rules only where the profile in force says so: see `is_own`."""
 
@@ -332,6 +334,8 @@ def _unknown(now: Service) -> Iterator[Message]:
         yield msg("the shell and working directory of deploy.sh, and who installs requirements.txt")
     else:
         yield msg("the working directory of deploy.sh, and who installs requirements.txt")
+    if now.user is None:
+        yield msg("the user that runs deploy.sh")
     if now.network is None:
         yield msg("whether the network is there during installation")
     yield msg("whether the client runs on the same host")

@@ -53,6 +53,8 @@ Box = Callable[["Setting"], tuple[Job, Recording]]
 class Setting:
     """What a dry run executes: `script` of the tree `source`, under `shell`, with weights named `weights_name`.
 
+    The program finds `user` as its own name; its rights are those of the mode.
+
     `entry` is the module that becomes the sandbox; its main() calls `jail.main` with a guest, which reads `shown`.
     Without `answers`, a started server never becomes ready, and the run ends once the script has waited
     `patience_s` for it. `marks` are the words that a stub may write as notes.
@@ -64,6 +66,7 @@ class Setting:
     weights: Path
     weights_name: str
     limits: Limits
+    user: str = "root"
     entry: str = "healthcheck.sandbox.jail"
     answers: bool = True
     patience_s: float = math.inf
@@ -186,8 +189,8 @@ def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
         limits=setting.limits,
     )
     base = {"PATH": STANDARD_PATH, "HOME": "/root"} if isolated else outside.environment(job)
-    ours = {"MODEL_PATH": model_path, "LANG": "C.UTF-8", "PWD": job.root, "USER": "root", "LOGNAME": "root"}
-    ours["BASH_ENV"] = f"{job.kit}/{protocol.TRACE}"
+    ours = {"MODEL_PATH": model_path, "LANG": "C.UTF-8", "PWD": job.root, "USER": setting.user}
+    ours |= {"LOGNAME": setting.user, "BASH_ENV": f"{job.kit}/{protocol.TRACE}"}
     return replace(job, environment={**base, **ours})
 
 

@@ -67,6 +67,7 @@ _TAKES: Mapping[str, tuple[Message, Callable[[Any], bool]]] = {
     "start_up_seconds": (msg("a whole number from 1 on"), _is_whole(10**6)),
     "network": (msg("true or false"), lambda value: isinstance(value, bool)),
     "shell": (msg("one of {shells}", ", ".join(SHELLS)), lambda value: value in SHELLS),
+    "user": (msg("the name of a user"), _fits(r"[a-z_][a-z0-9_-]{0,31}")),
     "max_tokens": (msg("a whole number from 1 on"), _is_whole(10**7)),
     "temperature": (msg("a number from 0 to 2"), lambda value: type(value) in (int, float) and 0 <= value <= 2),
     "concurrency": (msg("a whole number from 1 on"), _is_whole(10**5)),

@@ -62,6 +62,8 @@ def test_what_is_not_a_profile_is_wrong_usage(tmp_path: Path, capsys: pytest.Cap
         "entry-point = 1": "not a plain name",
         'served-name = "two words"': r"not \$MODEL_PATH, or a name without blanks",
         'served-name = "--port"': "or a name without blanks",
+        '[known]\nuser = "a b"': "not the name of a user",
+        "[known]\nuser = 0": "not the name of a user",
         'chat-path = "chat"': "not a path that begins with /",
         "weight-limit-gb = 1.5": "not a whole number of gigabytes",
         'tasks = ["chat"]': "not a list of some of text-generation",

@@ -174,3 +174,16 @@ def test_the_probe_asks_for_that_name() -> None:
     with contract.judging_for(Service(served_name="qwen")):
         assert ProbeSettings(url="").model == "qwen"
     assert ProbeSettings(url="").model == ""
+
+
+@pytest.mark.process
+def test_a_known_user_is_whom_the_script_finds_and_may_not_do_what_root_may(tmp_path: Path, weights: Path) -> None:
+    folder = script(tmp_path, f'set -e\n[ "$(id -u) $(whoami) $USER" = "1000 ops ops" ]\napt-get update\n{GOOD}')
+    known = verified(folder, weights, '[known]\nnetwork = true\nuser = "ops"')
+    found = outcome(known, "plan/no-missing-programs")
+    assert (found["outcome"], outcome(known, "plan/no-downloads")["outcome"]) == ("fail", "pass")
+    assert found["rule"].startswith("“deploy.sh is run by the user ops.” — ")
+    assert "the user that runs deploy.sh" not in known["unknown_about_the_service"]
+    root = verified(folder, weights, '[known]\nuser = "root"')
+    assert outcome(root, "plan/starts-server")["outcome"] == "fail"
+    assert outcome(root, "plan/no-missing-programs")["outcome"] == "pass"

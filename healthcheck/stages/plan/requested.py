@@ -6,6 +6,7 @@ import re
 
 from healthcheck.stages.plan.image import STUBS_FOLDER
 from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand
+from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.repo import pip_words
 
 _PLACED = re.compile(r"(?:site|dist)-packages|getsite|purelib|\.pth\b|\bsetup\.py\b")
@@ -43,6 +44,12 @@ def _fetches(command: RecordedCommand) -> bool:
     return (command.program in _FETCHES and bool(_ASKS & words) and not here) or (
         command.program in _SYSTEM and "install" in words
     )
+
+
+def needs_packages(plan: LaunchPlan, command: RecordedCommand) -> bool:
+    """Whether the command installs system packages, and its failure ends deploy.sh."""
+    asks = command.program in _SYSTEM and bool({"install", "update"} & set(command.argv))
+    return asks and deploy_sh.stops_at_errors(plan.script, command.where)
 
 
 def is_install(command: RecordedCommand) -> bool:

@@ -10,14 +10,13 @@ from healthcheck.core.check import Findings, check, fail, needs_network
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.commands import NAME_CHARACTERS, command_text
-from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand
-from healthcheck.stages.plan.requested import is_install
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.requested import is_install, needs_packages
 from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.plan.servers.served import option_place
 from healthcheck.text.messages import msg
 
 _HUB = re.compile(r"huggingface\.co|hf-mirror|modelscope|modelers\.cn|openmind|gitee\.com|gitcode", re.IGNORECASE)
-_SYSTEM_PACKAGES = {"apt", "apt-get", "yum", "dnf", "apk"}
 _DOWNLOAD_CALLS = ("snapshot_download(", "hf_hub_download(", "model_file_download(")
 _INDEX = ("-i", "--index-url", "--extra-index-url", "--default-index")
 _DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil", "git-lfs"}
@@ -66,7 +65,7 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
             seen = msg("a download from a hub: {said}", said)
             fix = msg('remove the download and use "$MODEL_PATH"')
             yield fail(expected=expected, seen=seen, fix=fix, where=where, rule=contract.WEIGHTS_FROM_MODEL_PATH)
-        elif clones or command.program in {"wget", "curl", "aria2c"} or _needs_packages(plan, command):
+        elif clones or command.program in {"wget", "curl", "aria2c"} or needs_packages(plan, command):
             fix = msg("commit what is needed")
             yield from needs_network(expected=_expected(), seen=said, fix=fix, where=command.where)
         elif is_install(command) and any(word.startswith(_INDEX) for word in command.argv):
@@ -79,12 +78,6 @@ def _expected() -> str:
     if contract.NO_NETWORK.is_own:
         return msg("a start without the network, which is not there")
     return msg("a start without the network, which may not be there")
-
-
-def _needs_packages(plan: LaunchPlan, command: RecordedCommand) -> bool:
-    """Whether the command installs system packages, and its failure ends deploy.sh."""
-    asks = command.program in _SYSTEM_PACKAGES and bool({"install", "update"} & set(command.argv))
-    return asks and deploy_sh.stops_at_errors(plan.script, command.where)
 
 
 def _hub_names(plan: LaunchPlan) -> Iterator[Finding]:

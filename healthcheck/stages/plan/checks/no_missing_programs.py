@@ -6,11 +6,15 @@ import re
 
 from healthcheck import contract
 from healthcheck.ascend import stacks
-from healthcheck.core.check import Findings, check, fail
+from healthcheck.core.check import At, Findings, check, fail
 from healthcheck.stages.plan import unmet_needs
+from healthcheck.stages.plan.commands import command_text
 from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.requested import needs_packages
 from healthcheck.stages.plan.script.stderr import Need
 from healthcheck.text.messages import msg
+
+ROOT = "root"
 
 
 @check(
@@ -23,6 +27,8 @@ from healthcheck.text.messages import msg
 def no_missing_programs(plan: LaunchPlan) -> Findings:
     """The service runs deploy.sh in a container, as one user, without docker, sudo, conda, a system manager or a
     cluster. A Python that the release does not support, such as python3.8, is not there.
+
+    Where the profile of the service names a user other than root, an installation of system packages fails.
 
     Example:
     ```sh
@@ -44,3 +50,12 @@ def no_missing_programs(plan: LaunchPlan) -> Findings:
             expected = msg("python3: vllm-ascend {release} needs Python {python}", row.vllm_ascend, row.python)
             fix = msg("write python3 in place of {python}", python[0])
             yield fail(expected=expected, seen=server.command, fix=fix, where=server.where)
+    user = contract.service().user or ROOT
+    for command in plan.commands if user != ROOT else ():
+        if needs_packages(plan, command):
+            yield At(command.where).fail(
+                expected=msg("what the user {user} may do: only root installs system packages", user),
+                seen=command_text(command.argv[:12]),
+                fix=msg("commit what is needed"),
+                rule=contract.USER,
+            )

@@ -155,6 +155,7 @@ class DryRun:
         setting = box.Setting(
             source=self.tree,
             script=contract.ENTRY_POINT,
+            user=contract.service().user or "root",
             shell=_knowing_limits(shell, self.text),
             weights=self.weights,
             weights_name=name,

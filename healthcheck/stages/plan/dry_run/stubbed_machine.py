@@ -34,7 +34,7 @@ WHERE_MISSING = {
     "wrapper.sh": ("numactl", "stdbuf", "taskset", "ionice", "chrt", "setsid", "nohup", "unbuffer"),
     "nothing.sh": ("ps", "lscpu", "free", "top", "sync"),
 }
-ONLY_PLAIN = (("server.sh", ("vllm",)), ("zero.sh", ("id", "whoami")), ("nothing.sh", ("ps", "pidof")))
+ONLY_PLAIN = (("server.sh", ("vllm",)), ("nothing.sh", ("ps", "pidof")))
 """Shell stubs that replace others without isolation, where a stub's Python may be missing."""
 ONLY_OWNER = (("chmod.sh", ("chmod",)),)
 """Replaces what may change modes of files outside: the sandbox refuses the call to a user who has some."""
@@ -72,7 +72,7 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     words = {
         "#:common": (STUBS_FOLDER / "common.sh").read_text(encoding="ascii"),
         "@KIT@": job.kit, "@HOST@": HOST, "@ADDRESS@": ADDRESS, "@BETWEEN@": BETWEEN, "@TIMER@": TIMER,
-        "@SCRIPT@": job.script, "@TIME_LIMIT@": TIME_LIMIT,
+        "@SCRIPT@": job.script, "@USER@": job.environment.get("USER", "root"), "@TIME_LIMIT@": TIME_LIMIT,
         "@VLLM@": job.shown.get("versions", {}).get("vllm", UNKNOWN_VERSION),
     }  # fmt: skip
     programs = {each.name: each.read_text("ascii") for each in STUBS_FOLDER.glob("*.sh")} | {"vllm.py": _VLLM}
@@ -137,6 +137,8 @@ def _wanted(job: Job) -> list[tuple[str, tuple[str, ...]]]:
     for script, names in WHERE_MISSING.items():
         wanted.append((script, tuple(name for name in names if not shutil.which(name))))
     wanted += () if job.answers else ONLY_LOADING.items()
+    if not job.isolated or job.environment.get("USER", "root") != "root":
+        wanted.append(("whoami.sh", ("id", "whoami")))
     if job.isolated:
         return wanted
     return [*ONLY_PLAIN, *(ONLY_OWNER if job.stranger < 0 else ()), *wanted]
