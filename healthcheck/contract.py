@@ -96,6 +96,11 @@ class Service:
         """Whether the profile itself says an attribute, or has words for it."""
         return name in self.given or getattr(self, name) != getattr(PUBLIC, name)
 
+    @property
+    def streams(self) -> int:
+        """How many streams the endpoint stage tries at once: the client's, within the bounds of its prompts."""
+        return min(64, max(8, self.concurrency or 16))
+
     def requested(self, weights: str) -> str:
         """The model name in its requests, for weights with this path."""
         return weights if self.served_name == WEIGHT_PATH else self.served_name
@@ -159,6 +164,7 @@ def places() -> Mapping[str, str]:
     return {
         **{name: str(getattr(now, name)) for name in (*FIGURES, *KNOWN)},
         "launch": str(__getattr__("LAUNCH")),
+        "streams": str(now.streams),
         "served_name": msg("the name {name}", own) if (own := now.requested("")) else msg("the weight path"),
         "tasks": ", ".join(now.tasks),
         "repeats": str(now.samples),
@@ -319,6 +325,7 @@ START_UP = _documented(
 NO_NETWORK = _documented(msg("The machine has no network."), "network")
 SHELL = _documented(msg("deploy.sh is run by {shell}."), "shell")
 USER = _documented(msg("deploy.sh is run by the user {user}."), "user")
+CONCURRENCY = _documented(msg("The client sends up to {concurrency} requests at once."), "concurrency")
 MAX_TOKENS = _documented(msg("Each request asks for up to {max_tokens} tokens."), "max_tokens")
 """These are rules only where the profile in force says so: see `is_own`."""
 

@@ -17,6 +17,7 @@ from healthcheck.core.records import Outcome
 from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.stages.endpoint.checks import CHECKS
 from healthcheck.stages.endpoint.facts import interview
+from healthcheck.stages.endpoint.prompts import line
 from healthcheck.stages.probe.records import ProbeSettings
 from healthcheck.stages.service.records import LaunchOutcome
 from healthcheck.text.language import Language, translation
@@ -187,3 +188,21 @@ def test_a_known_user_is_whom_the_script_finds_and_may_not_do_what_root_may(tmp_
     root = verified(folder, weights, '[known]\nuser = "root"')
     assert outcome(root, "plan/starts-server")["outcome"] == "fail"
     assert outcome(root, "plan/no-missing-programs")["outcome"] == "pass"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("asked", "tried"), [(24, 24), (1, 8)])
+def test_as_many_streams_are_tried_as_the_service_sends(asked: int, tried: int) -> None:
+    (check,) = (each for each in CHECKS if each.id == "endpoint/concurrency")
+    with Simulator(Behaviour()) as simulator, contract.judging_for(Service(concurrency=asked)):
+        facts = interview(simulator.url, limits=PATIENT)
+        assert f"{tried} concurrent streams, each" in contract.filled(check.page)
+        assert check.judge(facts).outcome is Outcome.PASS
+    assert len(facts.crowd.lines) == len(facts.crowd.rounds[0]) == tried
+
+
+def test_no_two_lines_are_alike() -> None:
+    lines = [line(index) for index in range(64)]
+    assert {len(text.split()) for text in lines} == {5}
+    assert len({text.split(" ", 1)[1] for text in lines}) == len({text.split()[0] for text in lines}) == 64
+    assert (Service(concurrency=500).streams, Service().streams) == (64, 16)

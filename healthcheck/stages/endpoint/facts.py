@@ -44,7 +44,6 @@ from healthcheck.wire.models import model_cards
 __all__ = ["Interview", "interview"]
 CLIENT_TEMPERATURE = 0.01
 """The evaluation client's own. Some servers refuse 0 but accept this (sampling "must be strictly positive")."""
-STREAMS_AT_ONCE = 16
 SIDE_BY_SIDE = 8
 END_TOKENS = 1500
 """Room for reasoning about a greeting, and for the answer."""
@@ -144,7 +143,7 @@ def _alone(asker: Asker, facts: Interview) -> tuple[Asker, Interview]:
     if stream.status in _REFUSALS:
         asker = replace(asker, cold=CLIENT_TEMPERATURE)
         stream, plain = _pair(asker)
-    queued = STREAMS_AT_ONCE * SHORT_TOKENS
+    queued = contract.service().streams * SHORT_TOKENS
     limits = waits.learnt(asker.limits, [stream], queued_tokens=queued, least_s=waits.NEW_SHAPE_S)
     asker = asker.under(limits)
     streams: tuple[Exchange, ...] = (stream,)
@@ -166,9 +165,10 @@ def _together(asker: Asker, facts: Interview) -> Interview:
     """All other requests. If a stream broke, none is sent: each could wait for minutes."""
     if any(exchange.error for exchange in facts.streams):
         return facts
-    most = (STREAMS_AT_ONCE, asker.limits.first_event_s)
+    streams = contract.service().streams
+    most = (streams, asker.limits.first_event_s)
     asker.say(msg("{streams_at_once} streams at once (first text within {first_event_s:.0f} s)", *most), 2)
-    lines = tuple(line(index) for index in range(STREAMS_AT_ONCE))
+    lines = tuple(line(index) for index in range(streams))
     first = copies(asker, lines)
     crowd = Crowd(lines=lines, rounds=(first, ()))
     if any(exchange.error for exchange in first):
@@ -205,7 +205,7 @@ def _plan(asker: Asker, facts: Interview, crowd: Crowd) -> Rest:
     context = context_tokens(facts.models)
     most = min(_LONG_TOKENS[1], context // 2) if context else _LONG_TOKENS[1]
     long_tokens = int(min(most, max(_LONG_TOKENS[0], _LONG_S * pace)))
-    queued = 4 * long_tokens + 2 * STREAMS_AT_ONCE * SHORT_TOKENS
+    queued = 4 * long_tokens + 2 * len(crowd.lines) * SHORT_TOKENS
     limits = waits.learnt(asker.limits, crowd.rounds[0], queued_tokens=queued, least_s=waits.NEW_SHAPE_S)
     at_once = SIDE_BY_SIDE if undisturbed(crowd) else 1
     return Rest(asker=asker.under(limits), long_tokens=long_tokens, at_once=at_once, context=context)

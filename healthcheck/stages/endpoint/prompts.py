@@ -71,8 +71,8 @@ def code_word_within(word: str, units: int) -> str:
 
 
 def line(index: int) -> str:
-    """A line that a model can only copy: a code word and four common words; no two lines share a word."""
-    words = _WORDS[4 * index : 4 * index + 4]
+    """A line that a model can only copy: a code word and four common words. No two of the first 16 share a word."""
+    words = [_WORDS[(4 * index + (index // 16 + 1) * at) % len(_WORDS)] for at in range(4)]
     return f"{code_word(index)} {' '.join(words)}"
 
 

@@ -23,7 +23,7 @@ repeats when the request runs alone.
     requires=("endpoint/stream-finish",),
 )
 def concurrency(interview: Interview) -> Findings:
-    """Sixteen concurrent streams, each with its own line to repeat, must all be answered, and none may contain
+    """{streams} concurrent streams, each with its own line to repeat, must all be answered, and none may contain
     another's code word or the answer to another prompt. They may wait, since the client has no time-out. They may
     not be refused: 429 and 503 are final for the client.
 
@@ -59,7 +59,8 @@ def concurrency(interview: Interview) -> Findings:
         seen = msg("{lost} of {streams} were not answered: {response_of}", *told)
         queue = msg("queue requests instead of refusing them: the evaluation client does not retry")
         fix = msg("look for a lock or slot that is not released") if lost[0].error else queue
-        yield about(lost[0]).fail(expected=expected, seen=seen, fix=fix)
+        rule = contract.CONCURRENCY if contract.CONCURRENCY.is_own else None
+        yield about(lost[0]).fail(expected=expected, seen=seen, fix=fix, rule=rule)
     signs = crowd_talk(crowd)
     if signs:
         expected = msg("each stream with the answer to its own prompt")
