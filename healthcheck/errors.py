@@ -30,7 +30,10 @@ class ExitStatus(enum.IntEnum):
 
 
 class KitError(Exception):
-    """Root of the kit's own errors; its text is a sentence for the user."""
+    """Root of the kit's own errors: a sentence for the user, as a message or as a template with its values."""
+
+    def __init__(self, text: str, *values: object) -> None:
+        super().__init__(Message(text, *values) if values else text)
 
 
 class UsageError(KitError):

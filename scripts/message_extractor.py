@@ -1,8 +1,9 @@
 # ruff: noqa: INP001 - scripts are no package
 """Extractors for Babel: the messages of the kit's files, as babel.cfg names them; Jinja has its own extractor.
 
-Messages are the templates passed to `msg` and `plural`, the separators passed to `joined`, the titles and reasons
-of checks with their pages, paragraph by paragraph, the texts of options, and those of the simulator's faults.
+Messages are the templates passed to `msg`, `plural` and the kit's errors, the separators passed to `joined`, the
+titles and reasons of checks with their pages, paragraph by paragraph, the texts of options, and those of the
+simulator's faults.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ Place = int | str
 TEXTS: Mapping[str, tuple[Place, ...]] = {
     "msg": (0,),
     "joined": (0,),
+    "UsageError": (0,),
+    "Blocked": (0,),
+    "KitFailure": (0,),
     "check": (1, "title", "why"),
     "npu_check": (1, "title", "why"),
     "add_argument": ("help",),

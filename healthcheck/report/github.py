@@ -39,7 +39,7 @@ def publish(report: Report, translation: Translation = ENGLISH) -> None:
                 file.write(summary.render(report, translation))
         except OSError as error:
             raise KitFailure(
-                msg("cannot write GITHUB_STEP_SUMMARY, {path}: {reason}", path, reason_of(error))
+                "cannot write GITHUB_STEP_SUMMARY, {path}: {reason}", path, reason_of(error)
             ) from error
 
 

@@ -86,10 +86,9 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
         changed = [msg("the problems themselves (another version of the kit, or of the data set)")]
     refuse_unlike(settings, problems)
     if changed:
-        reason = msg(
+        raise UsageError(
             "{folder} cannot be continued: {changed} changed since it was started", folder, joined("; ", changed)
         )
-        raise UsageError(reason)
     if settings.servers != run.head.settings.servers:
         run_folder.move(folder, settings, server)
     answered = {sample.order for sample in run.samples if not sample.error}
@@ -147,9 +146,9 @@ def _usable(settings: ProbeSettings) -> None:
     refuse_without_laboratory(settings)
     for url in settings.servers:
         if not url.startswith(("http://", "https://")):
-            raise UsageError(msg("{url} is not an http:// URL", repr(url)))
+            raise UsageError("{url} is not an http:// URL", repr(url))
         if settings.servers.count(url) > 1:
-            raise UsageError(msg("{url} is named twice: each server once", url))
+            raise UsageError("{url} is named twice: each server once", url)
 
 
 def _changed(before: ProbeSettings, now: ProbeSettings) -> list[Message]:

@@ -10,7 +10,7 @@ from healthcheck.stages.probe.records import ProbeRun, ReferenceRun
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.run.bank import fingerprint
 from healthcheck.stages.probe.statistics.counting import counts_of
-from healthcheck.text.messages import message, msg
+from healthcheck.text.messages import message
 
 
 def reference_of(run: ProbeRun) -> ReferenceRun:
@@ -21,23 +21,19 @@ def reference_of(run: ProbeRun) -> ReferenceRun:
     """
     if run.stopped:
         raise UsageError(
-            msg(
-                "{folder} is not a reference: it ended early ({stopped}); continue it with {again} --full",
-                run.folder,
-                message(run.stopped),
-                run.again,
-            )
+            "{folder} is not a reference: it ended early ({stopped}); continue it with {again} --full",
+            run.folder,
+            message(run.stopped),
+            run.again,
         )
     if run.settings.adaptive_k is not None:
-        raise UsageError(
-            msg("{folder} is not a reference: its problems have different numbers of samples", run.folder)
-        )
+        raise UsageError("{folder} is not a reference: its problems have different numbers of samples", run.folder)
     unsound = _unsound(run)
     if unsound:
         against = (found.seen for found in unsound.findings if found.level in {Level.FAIL, Level.UNSETTLED})
         said = next(against, unsound.because)
         raise UsageError(
-            msg("{folder} is not a reference: its own {id} did not pass: {said}", run.folder, unsound.id, said)
+            "{folder} is not a reference: its own {id} did not pass: {said}", run.folder, unsound.id, said
         )
     chosen = figures.grid(run)
     return ReferenceRun(

@@ -39,13 +39,11 @@ def renamed(row: Mapping[str, object], names: Mapping[str, str], where: str) -> 
         if theirs not in row:
             there = ", ".join(map(str, row)) or msg("nothing")
             raise UsageError(
-                msg(
-                    "{where}: no {theirs}, the column for {own}, in this row (it has {there})",
-                    where,
-                    repr(theirs),
-                    own,
-                    there[:200],
-                )
+                "{where}: no {theirs}, the column for {own}, in this row (it has {there})",
+                where,
+                repr(theirs),
+                own,
+                there[:200],
             )
     left = {name: value for name, value in row.items() if name not in names and name not in names.values()}
     return {**left, **{own: row[theirs] for own, theirs in names.items()}}
@@ -64,21 +62,17 @@ def tier(row: Mapping[str, object], where: str) -> str:
     text = " ".join(str(value).split())
     if isinstance(value, bool) or not isinstance(value, (str, int, float)) or not 0 < len(text) <= MAX_TIER_CHARS:
         raise UsageError(
-            msg(
-                "{where}: its {name} is not a text of at most {max_tier_chars} characters",
-                where,
-                repr(name),
-                MAX_TIER_CHARS,
-            )
+            "{where}: its {name} is not a text of at most {max_tier_chars} characters",
+            where,
+            repr(name),
+            MAX_TIER_CHARS,
         )
     if text == _RESERVED:
         raise UsageError(
-            msg(
-                "{where}: its {name} is {reserved}, as reports call all problems: name it otherwise",
-                where,
-                repr(name),
-                repr(_RESERVED),
-            )
+            "{where}: its {name} is {reserved}, as reports call all problems: name it otherwise",
+            where,
+            repr(name),
+            repr(_RESERVED),
         )
     return text
 
@@ -91,25 +85,22 @@ def images(row: Mapping[str, object], where: str) -> tuple[str, ...]:
     """
     for name in _UNREAD:
         if row.get(name):
-            reason = msg(
+            raise UsageError(
                 "{where}: the column {name} is not read: put pictures into the column 'image'", where, repr(name)
             )
-            raise UsageError(reason)
     name = next((name for name in _IMAGE if row.get(name)), "")
     value = row.get(name) if name else []
     named = [value] if isinstance(value, str) else value
     if not isinstance(named, list) or not all(isinstance(one, str) and one.strip() for one in named):
         raise UsageError(
-            msg("{where}: its {name} is neither a path, nor a data URL, nor a list of them", where, repr(name))
+            "{where}: its {name} is neither a path, nor a data URL, nor a list of them", where, repr(name)
         )
     if len(named) > MAX_PICTURES:
         raise UsageError(
-            msg(
-                "{where}: {named} pictures in one row, where at most {max_pictures} are sent",
-                where,
-                len(named),
-                MAX_PICTURES,
-            )
+            "{where}: {named} pictures in one row, where at most {max_pictures} are sent",
+            where,
+            len(named),
+            MAX_PICTURES,
         )
     return tuple(one.strip() for one in named)
 
@@ -132,31 +123,28 @@ class Pictures:
     def _one(self, named: str, where: str) -> bytes:
         picture = _decoded(named, where) if named.startswith("data:") else self._file(named, where)
         if not media_type(picture):
-            raise UsageError(
-                msg("{where}: {named} is not a PNG, JPEG, GIF or WebP picture", where, repr(named[:80]))
-            )
+            raise UsageError("{where}: {named} is not a PNG, JPEG, GIF or WebP picture", where, repr(named[:80]))
         self._left -= len(picture)
         if self._left < 0:
             raise UsageError(
-                msg("{where}: with this one the pictures have more than {max_bytes} MiB", where, MAX_BYTES >> 20)
+                "{where}: with this one the pictures have more than {max_bytes} MiB", where, MAX_BYTES >> 20
             )
         return picture
 
     def _file(self, named: str, where: str) -> bytes:
         if "://" in named:
-            reason = msg(
+            raise UsageError(
                 "{where}: {named} is an address: nothing is downloaded; save the picture", where, repr(named[:80])
             )
-            raise UsageError(reason)
         try:
             path = (self._folder / named).resolve(strict=True)
         except (OSError, RuntimeError, ValueError) as error:
             raise UsageError(
-                msg("{where}: there is no picture {named} beside the data set", where, repr(named[:80]))
+                "{where}: there is no picture {named} beside the data set", where, repr(named[:80])
             ) from error
         if not path.is_relative_to(self._folder):
             raise UsageError(
-                msg("{where}: the picture {named} lies outside the data set's folder", where, repr(named[:80]))
+                "{where}: the picture {named} lies outside the data set's folder", where, repr(named[:80])
             )
         return read_bounded(path, MAX_PICTURE_BYTES)
 
@@ -165,13 +153,11 @@ def _decoded(address: str, where: str) -> bytes:
     head, _, data = address.partition(",")
     if not head.endswith(";base64") or len(data) > MAX_PICTURE_BYTES * 4 // 3 + 4:
         raise UsageError(
-            msg(
-                "{where}: a data URL is data:image/…;base64,… of at most {max_picture_bytes} MiB",
-                where,
-                MAX_PICTURE_BYTES >> 20,
-            )
+            "{where}: a data URL is data:image/…;base64,… of at most {max_picture_bytes} MiB",
+            where,
+            MAX_PICTURE_BYTES >> 20,
         )
     try:
         return base64.b64decode(data, validate=True)
     except binascii.Error as error:
-        raise UsageError(msg("{where}: the data URL is not base64 ({error})", where, error)) from error
+        raise UsageError("{where}: the data URL is not base64 ({error})", where, error) from error

@@ -70,7 +70,7 @@ def draw(path: Path, count: int, seed: int, names: Mapping[str, str] | None = No
         again += [(first, row)] if first is not row else []
     listed.refuse_counted_from_one(path, places)
     if not found:
-        raise UsageError(msg("{path} has no problems", path))
+        raise UsageError("{path} has no problems", path)
     _refuse_without_judge(path, found.values())
     _refuse_contradictions(path, again)
     rows = _all_with_tiers(found.values())
@@ -89,13 +89,11 @@ def _illustrated(path: Path, row: _Row, pictures: columns.Pictures) -> Problem:
     """
     if row.problem.kind is AnswerKind.EXPRESSION and not expressions.readable(row.problem.answer):
         raise UsageError(
-            msg(
-                "{path}:{place}: {package} does not read the answer {answer}: write it as LaTeX, or in plain words",
-                path,
-                row.place,
-                judge.PACKAGE,
-                repr(row.problem.answer[:80]),
-            )
+            "{path}:{place}: {package} does not read the answer {answer}: write it as LaTeX, or in plain words",
+            path,
+            row.place,
+            judge.PACKAGE,
+            repr(row.problem.answer[:80]),
         )
     if not row.images:
         return row.problem
@@ -126,11 +124,11 @@ def _problem(where: str, identity: str, row: Mapping[str, object]) -> Problem:
         )  # fmt: skip
     if letters:
         raise UsageError(
-            msg("{where}: the answer {answer} is none of the letters {letters}", where, repr(answer[:80]), letters)
+            "{where}: the answer {answer} is none of the letters {letters}", where, repr(answer[:80]), letters
         )
     _, mark, final = answer.rpartition(_GOLD)
     if mark and not final.strip():
-        raise UsageError(msg("{where}: nothing follows the last {gold} of the answer", where, _GOLD))
+        raise UsageError("{where}: nothing follows the last {gold} of the answer", where, _GOLD)
     gold = (final if mark else answer).strip()
     return Problem(
         id=identity, family="gsm8k" if mark else "qa", tier="", question=question, answer=gold,
@@ -153,14 +151,12 @@ def _refuse_ungradable(where: str, problem: Problem) -> None:
                 else msg("no answer is found in it")
             )
             raise UsageError(
-                msg(
-                    "{where}: the answer {answer} would not be graded right when a model gives it as {form}: "
-                    "{seen}. Write it as a number, as LaTeX or in plain words",
-                    where,
-                    repr(problem.answer[:80]),
-                    repr(form[:120]),
-                    seen,
-                )
+                "{where}: the answer {answer} would not be graded right when a model gives it as {form}: "
+                "{seen}. Write it as a number, as LaTeX or in plain words",
+                where,
+                repr(problem.answer[:80]),
+                repr(form[:120]),
+                seen,
             )
 
 
@@ -169,15 +165,13 @@ def _refuse_without_judge(path: Path, rows: Iterable[_Row]) -> None:
     if places and not judge.installed():
         named = ", ".join(map(str, places[:_MOST_NAMED])) + (" …" if len(places) > _MOST_NAMED else "")
         raise UsageError(
-            msg(
-                "{path}: the answers of {places} rows are expressions ({named}), which {package} judges: "
-                "{install_command}",
-                path,
-                len(places),
-                named,
-                judge.PACKAGE,
-                extras.install_command(judge.PACKAGE),
-            )
+            "{path}: the answers of {places} rows are expressions ({named}), which {package} judges: "
+            "{install_command}",
+            path,
+            len(places),
+            named,
+            judge.PACKAGE,
+            extras.install_command(judge.PACKAGE),
         )
 
 
@@ -187,15 +181,13 @@ def _refuse_contradictions(path: Path, again: Iterable[tuple[_Row, _Row]]) -> No
         before, now = first.problem.answer, second.problem.answer
         if now != before and not grade(first.problem, now).correct:
             raise UsageError(
-                msg(
-                    "{path}:{place}: the question of row {place2} again, but its answer is {now}, and {before} "
-                    "there: correct one of them, or remove both rows",
-                    path,
-                    second.place,
-                    first.place,
-                    repr(now[:80]),
-                    repr(before[:80]),
-                )
+                "{path}:{place}: the question of row {place2} again, but its answer is {now}, and {before} "
+                "there: correct one of them, or remove both rows",
+                path,
+                second.place,
+                first.place,
+                repr(now[:80]),
+                repr(before[:80]),
             )
 
 
@@ -217,14 +209,12 @@ def _text(where: str, row: Mapping[str, object], name: str) -> str:
         there = ", ".join(map(str, row)) or msg("nothing")
         empty = msg("{name} is empty", repr(name)) if name in row else msg("no {name}", repr(name))
         raise UsageError(
-            msg(
-                "{where}: {empty} in this row (it has {there}); --set columns.{name}=NAME names another column",
-                where,
-                empty,
-                there[:200],
-                name,
-            )
+            "{where}: {empty} in this row (it has {there}); --set columns.{name}=NAME names another column",
+            where,
+            empty,
+            there[:200],
+            name,
         )
     raise UsageError(
-        msg("{where}: {name} is {value}, and not one text or number", where, repr(name), repr(str(value)[:80]))
+        "{where}: {name} is {value}, and not one text or number", where, repr(name), repr(str(value)[:80])
     )

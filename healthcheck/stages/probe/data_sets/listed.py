@@ -37,13 +37,13 @@ def lettered(row: Mapping[str, object], where: str) -> Mapping[str, object]:
         return row
     if letters_of(row):
         raise UsageError(
-            msg("{where}: it has choices under {name} and under letters: leave one of them away", where, repr(name))
+            "{where}: it has choices under {name} and under letters: leave one of them away", where, repr(name)
         )
     texts, labels = _lists(row[name], msg("{where}: its {name}", where, repr(name)))
     answer = row.get("answer")
     found = {place for place in _readings(answer, texts, labels) if place < len(texts)}
     if len(found) != 1:
-        raise UsageError(msg("{where}: {unclear}", where, _unclear(answer, found, len(texts))))
+        raise UsageError("{where}: {unclear}", where, _unclear(answer, found, len(texts)))
     options = dict(zip(LETTERS, texts, strict=False))
     return {**row, **options, "answer": LETTERS[found.pop()]}
 
@@ -62,12 +62,10 @@ def refuse_counted_from_one(path: Path, places: Sequence[int]) -> None:
     """
     if len(places) >= _MANY and 0 not in places:
         raise UsageError(
-            msg(
-                "{path}: none of its {places} answers is 0, the place of the first choice: are they counted "
-                "from 1? Write letters in their place",
-                path,
-                len(places),
-            )
+            "{path}: none of its {places} answers is 0, the place of the first choice: are they counted "
+            "from 1? Write letters in their place",
+            path,
+            len(places),
         )
 
 
@@ -81,17 +79,15 @@ def _lists(value: object, what: str) -> tuple[list[object], list[str]]:
     if isinstance(value, Mapping):
         labels, value = value.get("label"), value.get("text")
     if not isinstance(value, list) or not all(_is_text(choice) for choice in value):
-        raise UsageError(
-            msg("{what} is not a list of texts (a CSV file has a column for each choice: A, B, …)", what)
-        )
+        raise UsageError("{what} is not a list of texts (a CSV file has a column for each choice: A, B, …)", what)
     if not 2 <= len(value) <= len(LETTERS):
         raise UsageError(
-            msg("{what} has {value} choices, where 2 to {letters} are asked", what, len(value), len(LETTERS))
+            "{what} has {value} choices, where 2 to {letters} are asked", what, len(value), len(LETTERS)
         )
     if labels is None:
         return value, list(LETTERS[: len(value)])
     if not isinstance(labels, list) or len(labels) != len(value) or len(set(map(str, labels))) < len(labels):
-        raise UsageError(msg("{what} has no label of its own for each text", what))
+        raise UsageError("{what} has no label of its own for each text", what)
     return value, [str(label) for label in labels]
 
 

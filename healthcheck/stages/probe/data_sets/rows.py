@@ -10,7 +10,6 @@ from pathlib import Path
 from healthcheck.errors import UsageError
 from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError
-from healthcheck.text.messages import msg
 
 MAX_ROWS = 1_000_000
 MAX_FIELD_CHARS = 1_000_000
@@ -27,15 +26,15 @@ def rows_of(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]
         return
     for place, line in enumerate(text.split("\n"), 1):
         if place > MAX_ROWS:
-            raise UsageError(msg("{path} has more than {max_rows} rows", path, MAX_ROWS))
+            raise UsageError("{path} has more than {max_rows} rows", path, MAX_ROWS)
         if not line.strip():
             continue
         try:
             row = json_text.load(line)
         except JsonError as error:
-            raise UsageError(msg("{path}:{place}: not JSON: {error}", path, place, error)) from error
+            raise UsageError("{path}:{place}: not JSON: {error}", path, place, error) from error
         if not isinstance(row, dict):
-            raise UsageError(msg("{path}:{place}: not a JSON object but {line}", path, place, repr(line[:80])))
+            raise UsageError("{path}:{place}: not a JSON object but {line}", path, place, repr(line[:80]))
         yield place, row
 
 
@@ -46,4 +45,4 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]
         for row in reader:
             yield reader.line_num, {str(key).strip(): value for key, value in row.items() if key is not None}
     except csv.Error as error:
-        raise UsageError(msg("{path}:{line_num}: not CSV: {error}", path, reader.line_num, error)) from error
+        raise UsageError("{path}:{line_num}: not CSV: {error}", path, reader.line_num, error) from error

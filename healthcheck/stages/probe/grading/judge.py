@@ -20,7 +20,6 @@ from pathlib import Path
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe.grading import math_child
 from healthcheck.system import extras, programs
-from healthcheck.text.messages import msg
 
 PACKAGE = "math-verify"
 MAX_CHARS = 400
@@ -64,11 +63,9 @@ def compare(gold: str, answer: str) -> Verdict:
     """
     if not installed():
         raise UsageError(
-            msg(
-                "expressions are judged by {package}, which is not installed: {install_command}",
-                PACKAGE,
-                extras.install_command(PACKAGE),
-            )
+            "expressions are judged by {package}, which is not installed: {install_command}",
+            PACKAGE,
+            extras.install_command(PACKAGE),
         )
     if max(len(gold), len(answer)) > MAX_CHARS or "__" in gold + answer:
         return Verdict.TOO_LONG
@@ -119,11 +116,9 @@ class Child:
         if _exchange(process, b"", START_S) != math_child.READY:
             self._end()
             raise UsageError(
-                msg(
-                    "{package} is installed, but does not start: reinstall it ({install_command})",
-                    PACKAGE,
-                    extras.install_command(PACKAGE),
-                )
+                "{package} is installed, but does not start: reinstall it ({install_command})",
+                PACKAGE,
+                extras.install_command(PACKAGE),
             )
         return process
 

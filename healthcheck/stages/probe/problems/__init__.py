@@ -16,7 +16,6 @@ from healthcheck.stages.probe.problems.arithmetic import arithmetic
 from healthcheck.stages.probe.problems.chinese import arithmetic_zh
 from healthcheck.stages.probe.problems.pictures import address, pictures, signs
 from healthcheck.stages.probe.problems.problem import TIERS, AnswerKind, Dice, Problem, Program, Sign, Step
-from healthcheck.text.messages import msg
 from healthcheck.wire.chat import Message, user
 
 __all__ = [
@@ -73,17 +72,15 @@ def generate(family: str, tier: str, seed: int, count: int) -> tuple[Problem, ..
     """
     if family not in FAMILIES or tier not in TIERS:
         raise UsageError(
-            msg(
-                "no problems {family}/{tier}: families are {families}; tiers {tiers}",
-                family,
-                tier,
-                ", ".join(FAMILIES),
-                ", ".join(TIERS),
-            )
+            "no problems {family}/{tier}: families are {families}; tiers {tiers}",
+            family,
+            tier,
+            ", ".join(FAMILIES),
+            ", ".join(TIERS),
         )
     if count > LARGEST_BANK:
         raise UsageError(
-            msg("a bank holds at most {largest_bank} problems, and {count} were asked for", LARGEST_BANK, count)
+            "a bank holds at most {largest_bank} problems, and {count} were asked for", LARGEST_BANK, count
         )
     found: dict[tuple[str, tuple[bytes, ...]], Problem] = {}
     for problem in islice(FAMILIES[family](tier, seed), 1000 + count * _DRAWS_PER_PROBLEM):
@@ -92,7 +89,7 @@ def generate(family: str, tier: str, seed: int, count: int) -> tuple[Problem, ..
         found.setdefault((problem.question, problem.images), problem)
     if len(found) < count:
         raise UsageError(
-            msg("{family}/{tier} has no {count} different problems, only {found}", family, tier, count, len(found))
+            "{family}/{tier} has no {count} different problems, only {found}", family, tier, count, len(found)
         )
     return tuple(found.values())
 

@@ -74,9 +74,7 @@ def refuse_unlike(settings: ProbeSettings, problems: Sequence[Problem]) -> None:
         for each in differences(reference.request, settings.request)
     ]
     if found:
-        raise UsageError(
-            msg("{folder} is not a reference for this run: {found}", reference.folder, joined("; ", found))
-        )
+        raise UsageError("{folder} is not a reference for this run: {found}", reference.folder, joined("; ", found))
 
 
 def fingerprint(problems: Sequence[Problem]) -> str:

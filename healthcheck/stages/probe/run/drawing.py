@@ -72,10 +72,9 @@ def _of_one(settings: ProbeSettings, source: DataSet, name: str) -> Drawn:
     places = Dice("few-shot", settings.seed).shuffled(range(len(found.problems)))[:shots]
     asked = [problem for place, problem in enumerate(found.problems) if place not in places][:count]
     if not asked:
-        reason = msg(
+        raise UsageError(
             "{path} has {of} problems: too few for few_shot = {shots} examples beside them", path, found.of, shots
         )
-        raise UsageError(reason)
     shown = [found.problems[place] for place in places]
     if name:
         asked, shown = [_named(one, path, name) for one in asked], [_named(one, path, name) for one in shown]
@@ -108,7 +107,7 @@ def _of_family(settings: ProbeSettings, asked: tuple[Problem, ...]) -> tuple[Exa
     free = [problem for problem in others if problem.question not in questions]
     if len(free) < settings.few_shot:
         raise UsageError(
-            msg("{family} has too few other problems for few_shot = {few_shot}", settings.family, settings.few_shot)
+            "{family} has too few other problems for few_shot = {few_shot}", settings.family, settings.few_shot
         )
     chosen = Dice("few-shot", settings.seed).shuffled(free)[: settings.few_shot]
     return tuple(_example(problem, settings.request, "") for problem in chosen)
@@ -122,9 +121,7 @@ def _given(settings: ProbeSettings) -> tuple[Example, ...]:
     found = draw(path, MAX_ROWS, settings.seed, settings.columns).problems
     if len(found) < settings.few_shot:
         raise UsageError(
-            msg(
-                "{path} has {found} examples, and few_shot asks for {few_shot}", path, len(found), settings.few_shot
-            )
+            "{path} has {found} examples, and few_shot asks for {few_shot}", path, len(found), settings.few_shot
         )
     shown = found[: settings.few_shot or len(found)]
     return tuple(_example(problem, settings.request, "") for problem in shown)
@@ -138,11 +135,9 @@ def _example(problem: Problem, options: RequestOptions, source: str) -> Example:
 def _refuse_picture(problem: Problem) -> None:
     if problem.images:
         raise UsageError(
-            msg(
-                "few_shot: examples are sent as text alone, and {id} has a picture: leave few_shot away, or "
-                "name a few_shot_file of questions without pictures",
-                problem.id,
-            )
+            "few_shot: examples are sent as text alone, and {id} has a picture: leave few_shot away, or "
+            "name a few_shot_file of questions without pictures",
+            problem.id,
         )
 
 

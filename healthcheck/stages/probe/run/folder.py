@@ -100,7 +100,7 @@ def _write(folder: Path, name: str, data: bytes) -> None:
     try:
         write_atomically(folder / name, data)
     except OSError as error:
-        raise UsageError(msg("cannot write to {folder}: {reason}", folder, reason_of(error))) from error
+        raise UsageError("cannot write to {folder}: {reason}", folder, reason_of(error)) from error
 
 
 def stored(folder: Path) -> Stored:
@@ -110,13 +110,11 @@ def stored(folder: Path) -> Stored:
         UsageError: the folder holds no run.
     """
     if not (folder / SETTINGS).is_file():
-        raise UsageError(msg("{folder} is not a run of `npu-adapter probe`: {instead}", folder, _instead(folder)))
+        raise UsageError("{folder} is not a run of `npu-adapter probe`: {instead}", folder, _instead(folder))
     try:
         return json_text.load_as(read_bounded(folder / SETTINGS, MAX_CONFIG_BYTES), Stored)
     except JsonError as error:
-        raise UsageError(
-            msg("{folder} is not a record of a probe run: {error}", folder / SETTINGS, error)
-        ) from error
+        raise UsageError("{folder} is not a record of a probe run: {error}", folder / SETTINGS, error) from error
 
 
 def _instead(folder: Path) -> str:
@@ -161,9 +159,9 @@ def recorded(folder: Path) -> Recorded:
         problems = tuple(json_text.load_as(line, Problem) for line in lines)
         samples = journal.read(folder / JOURNAL)
     except JsonError as error:
-        raise UsageError(msg("{folder} is damaged: {error}", folder, error)) from error
+        raise UsageError("{folder} is damaged: {error}", folder, error) from error
     if fingerprint(problems) != head.fingerprint or any(sample.problem >= len(problems) for sample in samples):
-        raise UsageError(msg("{folder}: the problems are not those that the run was started with", folder))
+        raise UsageError("{folder}: the problems are not those that the run was started with", folder)
     return Recorded(head=head, problems=problems, samples=samples)
 
 
@@ -178,7 +176,7 @@ def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
     try:
         outcome = outcome_of(folder)
     except JsonError as error:
-        raise UsageError(msg("{folder} is damaged: {error}", folder, error)) from error
+        raise UsageError("{folder} is damaged: {error}", folder, error) from error
     planned = len(problems) * head.settings.samples
     return ProbeRun(
         settings=head.settings,
@@ -217,9 +215,9 @@ def read_metrics(folder: Path) -> dict[str, JsonValue]:
     try:
         found = json_text.load(read_bounded(folder / METRICS, MAX_METRICS_BYTES))
     except JsonError as error:
-        raise UsageError(msg("{folder} is damaged: {error}", folder / METRICS, error)) from error
+        raise UsageError("{folder} is damaged: {error}", folder / METRICS, error) from error
     if not isinstance(found, dict):
-        raise UsageError(msg("{folder} is damaged: no JSON object", folder / METRICS))
+        raise UsageError("{folder} is damaged: no JSON object", folder / METRICS)
     return found
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from healthcheck.errors import UsageError
-from healthcheck.text.messages import msg
 
 SETTINGS = "configs/probe.json"
 PROBLEMS = "configs/problems.jsonl"
@@ -23,5 +22,5 @@ def refuse_used(folder: Path) -> None:
     """
     if (folder / SETTINGS).exists():
         raise UsageError(
-            msg("{folder} holds a run already: continue it with --resume {folder}, or name another --out", folder)
+            "{folder} holds a run already: continue it with --resume {folder}, or name another --out", folder
         )

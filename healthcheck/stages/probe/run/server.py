@@ -101,7 +101,7 @@ async def describe(settings: ProbeSettings) -> dict[str, Any]:
             reply = (await server.get(MODELS_PATH)).reply
         except (OSError, TooLargeError) as error:
             raise Blocked(
-                msg("no server answers at {url} ({reason}): start it first", settings.url, _reason(error))
+                "no server answers at {url} ({reason}): start it first", settings.url, _reason(error)
             ) from error
         version = await version_of(server, settings.patience.connect_s)
     _refuse_locked(reply, settings)
@@ -146,19 +146,17 @@ def _left_to_the_weights(settings: ProbeSettings, root: JsonValue) -> dict[str, 
 def _chosen(listed: Mapping[str, object], reply: Reply, settings: ProbeSettings) -> str:
     if not listed and not settings.model:
         raise Blocked(
-            msg(
-                "{rstrip}{models_path} lists no model (HTTP {status}): name it with --model",
-                settings.url.rstrip("/"),
-                MODELS_PATH,
-                reply.status,
-            )
+            "{rstrip}{models_path} lists no model (HTTP {status}): name it with --model",
+            settings.url.rstrip("/"),
+            MODELS_PATH,
+            reply.status,
         )
     if settings.model and listed and settings.model not in listed:
         hide = hiding(settings.request, os.environ)
         names = hide(", ".join(map(repr, listed)))
         where = msg(" at {url}", settings.url) if settings.replicas else ""
         raise UsageError(
-            msg("the server{where} has no model {model}; it lists {names}", where, repr(settings.model), names)
+            "the server{where} has no model {model}; it lists {names}", where, repr(settings.model), names
         )
     return settings.model or next(iter(listed))
 
@@ -167,13 +165,11 @@ def _refuse_locked(reply: Reply, settings: ProbeSettings) -> None:
     if reply.status not in {401, 403}:
         return
     if settings.request.api_key_env or settings.request.headers_env:
-        raise Blocked(msg("the server refuses the key that it was sent (HTTP {status})", reply.status))
+        raise Blocked("the server refuses the key that it was sent (HTTP {status})", reply.status)
     raise Blocked(
-        msg(
-            "the server wants a key (HTTP {status}): put it into an environment variable, and name that "
-            "with --set api_key_env=NAME",
-            reply.status,
-        )
+        "the server wants a key (HTTP {status}): put it into an environment variable, and name that "
+        "with --set api_key_env=NAME",
+        reply.status,
     )
 
 
