@@ -9,19 +9,9 @@ from healthcheck.core.records import JsonValue
 from healthcheck.report import words
 from healthcheck.text.messages import Message, msg
 
-LEVELS = ((1.0, "h3"), (0.25, "h2"), (0.05, "h1"), (0.0, "h0"))
-"""The least nats of each class of squares: a fault, drift, rounding, almost nothing."""
 LENGTHS = (32, 64, 128, 256, 512, 1024, 2048, 2**30)
 MOST_ROWS = 40
 NAME_CHARACTERS = 40
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Square:
-    """One relation at one range of lengths; `name` is the class of its colour."""
-
-    text: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +20,12 @@ class Compared:
 
     Attributes:
         lengths: the longest prompt of each column.
-        rows: relations with a square for each column.
+        rows: relations with the largest movement in nats for each column, None without one.
     """
 
     said: str
     lengths: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Square, ...]], ...]
+    rows: tuple[tuple[str, tuple[float | None, ...]], ...]
 
 
 def compared(metrics: Mapping[str, JsonValue]) -> Compared | None:
@@ -57,7 +47,7 @@ def compared(metrics: Mapping[str, JsonValue]) -> Compared | None:
             worst,
         ),
         lengths=tuple(_length(longest) for longest in columns),
-        rows=tuple((name, tuple(_square(of.get(longest)) for longest in columns)) for name, of in shifts.items()),
+        rows=tuple((name, tuple(map(of.get, columns))) for name, of in shifts.items()),
     )
 
 
@@ -82,10 +72,3 @@ def _length(longest: int) -> str:
     if longest == LENGTHS[-1]:
         return msg("more")
     return f"{longest // 1024}k" if longest >= 1024 else str(longest)
-
-
-def _square(shift: float | None) -> Square:
-    if shift is None:
-        return Square(text="–", name="none")
-    name = next(name for least, name in LEVELS if shift >= least)
-    return Square(text=f"{shift:.2f}" if shift < 1 else f"{shift:.1f}" if shift < 10 else f"{shift:.0f}", name=name)

@@ -1,13 +1,12 @@
-"""A measurement on the page: figures, charts, and every sample with its answer."""
+"""A measurement on the page: figures, and every sample with its answer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from healthcheck.core.records import JsonValue
-from healthcheck.report import charts, words
-from healthcheck.report.charts import Chart
+from healthcheck.report import words
 from healthcheck.report.excerpts import Excerpt, excerpts
 from healthcheck.stages.probe.grading import Grade
 from healthcheck.stages.probe.laboratory import adaptive_k
@@ -18,7 +17,7 @@ from healthcheck.stages.probe.results.export import client_column, client_figure
 from healthcheck.stages.probe.run.layout import JOURNAL, PROBLEMS
 from healthcheck.stages.probe.run.request import prompt_of
 from healthcheck.stages.probe.statistics.counting import HARD_THRESHOLD
-from healthcheck.stages.probe.statistics.estimates import THIS_BANK, Summary
+from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate
 from healthcheck.text.messages import joined, mapped, message, msg
 from healthcheck.text.redact import without_secrets
 
@@ -29,38 +28,39 @@ NOTE_CHARACTERS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One of the service's figures in percent: the client's, and the true one."""
+    """One of the service's figures: the client's in percent, and the true one."""
 
-    name: str
     client: str
-    true: str
-    interval: str
+    true: Estimate
     misleads: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """A rule that chooses one answer of a problem's samples, and its accuracy in percent."""
+class Tier:
+    """The accuracy of a tier: `inner` for the same problems again, `outer` for other problems like these."""
 
-    name: str
-    said: str
-    true: str
-    interval: str
+    label: str
+    inner: Estimate
+    outer: Estimate
+    reference: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """A measurement in words, drawings and data.
+    """A measurement in words and data.
 
     Attributes:
         said: the amount of data, and what is missing, one sentence each.
+        choices: figures of rules that choose one answer of a problem's samples, and the choice in words.
+        legend: each result of a sample that occurs: its name, its words, its count.
         data: the grid and its texts for the page's script.
     """
 
     said: tuple[str, ...]
     figures: tuple[Figure, ...]
-    choices: tuple[Choice, ...]
-    charts: tuple[Chart, ...]
+    choices: tuple[tuple[Estimate, str], ...]
+    tiers: tuple[Tier, ...]
+    threshold: float | None
     legend: tuple[tuple[str, str, int], ...]
     data: dict[str, JsonValue]
 
@@ -81,9 +81,10 @@ def measured(run: ProbeRun) -> Measured:
     legend = ((name, said, outcomes.count(name)) for name, said in OUTCOMES.items())
     return Measured(
         said=_said(run),
-        figures=_figures(run),
-        choices=_choices(run),
-        charts=tuple(chart for chart in (*_accuracy(run), *_speed(run)) if chart),
+        figures=tuple(_figures(run)),
+        choices=figures.choices(run) if figures.grid(run).repeats > 1 else (),
+        tiers=tuple(_tiers(run)),
+        threshold=run.settings.threshold,
         legend=tuple(entry for entry in legend if entry[2]),
         data=_data(run, outcomes),
     )
@@ -126,122 +127,21 @@ def _said(run: ProbeRun) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _figures(run: ProbeRun) -> tuple[Figure, ...]:
-    client = client_figures(run)
-    summary = figures.overall(run)
-    return tuple(
-        Figure(
-            name=name,
-            client=text,
-            true=f"{100 * estimate.value:.2f}",
-            interval=msg("{low:.1f} to {high:.1f}", 100 * estimate.low, 100 * estimate.high),
-            misleads=name in client and abs(client[name] / 100 - estimate.value) > 5e-5,
-        )
-        for name, text in client_column(run).items()
-        if (estimate := summary.estimate(name))
-    )
+def _figures(run: ProbeRun) -> Iterator[Figure]:
+    client, summary = client_figures(run), figures.overall(run)
+    for name, text in client_column(run).items():
+        if true := summary.estimate(name):
+            misleads = name in client and abs(client[name] / 100 - true.value) > 5e-5
+            yield Figure(client=text, true=true, misleads=misleads)
 
 
-def _choices(run: ProbeRun) -> tuple[Choice, ...]:
-    return tuple(
-        Choice(
-            name=estimate.name,
-            said=said,
-            true=f"{100 * estimate.value:.2f}",
-            interval=msg("{low:.1f} to {high:.1f}", 100 * estimate.low, 100 * estimate.high),
-        )
-        for estimate, said in (figures.choices(run) if figures.grid(run).repeats > 1 else ())
-    )
-
-
-def _accuracy(run: ProbeRun) -> tuple[Chart | None, ...]:
-    summary = figures.overall(run)
-    return (_by_tier(run, summary), _by_k(summary)) if summary.samples else ()
-
-
-def _by_tier(run: ProbeRun, summary: Summary) -> Chart:
-    references = run.settings.references
-    rows = [
-        charts.Interval(
-            label=part.tier,
-            value=again.value,
-            inner=(again.low, again.high),
-            outer=(like.low, like.high),
-            reference=references.get(part.tier),
-        )
-        for part in (summary, *figures.tiers(run))
-        if (like := part.estimate(name := f"avg@{part.repeats}")) and (again := part.estimate(name, THIS_BANK))
-    ]
-    marks = msg(" A tall mark is the reference.") if references else ""
-    dashed = "" if run.settings.threshold is None else msg(" The dashed line is the threshold.")
-    return Chart(
-        title=msg("Accuracy by tier"),
-        drawing=charts.intervals(rows, msg("Accuracy by tier"), threshold=run.settings.threshold),
-        caption=msg(
-            "95 % intervals. Thick: what the same problems would give again. Thin: what other problems "
-            "of this kind would give.{marks}{dashed}",
-            marks,
-            dashed,
-        ),
-    )
-
-
-def _by_k(summary: Summary) -> Chart | None:
-    mean = summary.correct / summary.samples
-    points = [
-        charts.ByK(k=k, value=e.value, low=e.low, high=e.high, bound=1 - (1 - mean) ** k)
-        for k in range(1, summary.repeats + 1)
-        if (e := summary.estimate(f"pass@{k}"))
-    ]
-    if len(points) < 2:
-        return None
-    return Chart(
-        title=msg("pass@k over k"),
-        drawing=charts.by_k(points, msg("pass@k for k from 1 to {k}", points[-1].k)),
-        caption=msg(
-            "Line: measured, with its 95 % interval. Dashed: 1 − (1 − p)^k, what independent samples of "
-            "equal problems would give; the distance below it is what the samples of a problem share."
-        ),
-    )
-
-
-def _speed(run: ProbeRun) -> tuple[Chart | None, ...]:
-    answered = [sample for sample in run.samples if not sample.error]
-    first = [(sample.order, sample.first_s) for sample in answered]
-    speed = [
-        (sample.order, sample.completion_tokens / sample.seconds)
-        for sample in answered
-        if sample.completion_tokens and sample.seconds > 0
-    ]
-    return (
-        _over_run(
-            first,
-            msg("Time to first token"),
-            msg("seconds"),
-            msg("To the first byte of the stream; time in the server's queue is part of it."),
-        ),
-        _over_run(
-            speed, msg("Tokens per second"), msg("tokens/s"), msg("Of each answer, from its request to its end.")
-        ),
-        _over_run(
-            [(sample.order, float(sample.completion_tokens)) for sample in answered if sample.completion_tokens],
-            msg("Length of the answers"),
-            msg("tokens"),
-            msg("As the server counts them, reasoning included."),
-        ),
-    )
-
-
-def _over_run(values: Sequence[tuple[int, float]], title: str, unit: str, note: str) -> Chart | None:
-    if len(values) < 2:
-        return None
-    return Chart(
-        title=title,
-        drawing=charts.over_run(values, msg("{title} over the run", title), unit),
-        caption=msg(
-            "One dot a sample, in the order in which they were sent; the line is the running median. {note}", note
-        ),
-    )
+def _tiers(run: ProbeRun) -> Iterator[Tier]:
+    """The whole bank, then each tier."""
+    for part in (figures.overall(run), *figures.tiers(run)):
+        outer, inner = (part.estimate(f"avg@{part.repeats}", of) for of in (LIKE_THESE, THIS_BANK))
+        if outer and inner:
+            reference = run.settings.references.get(part.tier)
+            yield Tier(label=part.tier, inner=inner, outer=outer, reference=reference)
 
 
 def _data(run: ProbeRun, outcomes: Sequence[str]) -> dict[str, JsonValue]:

@@ -12,19 +12,18 @@ import re
 from functools import lru_cache
 from importlib import resources
 
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from healthcheck import __version__
 from healthcheck.core.records import JsonValue, Report
-from healthcheck.report import charts, view, words
+from healthcheck.report import view, words
 from healthcheck.report.excerpts import script_json
 from healthcheck.report.measured import Measured
 from healthcheck.stages.probe.records import ProbeRun
 from healthcheck.text.language import ENGLISH, Translation
 from healthcheck.text.messages import Message, joined, msg
 
-"""Markers in choices.html.j2. The page escapes untrusted text, so that no answer can contain them."""
 SAID_BY_SCRIPTS = re.compile(r"\bsay\(\"([^\"]+)\"")
 MARKS = {"ready": "✓", "not-ready": "✗", "inconclusive": "?"}
 CLIENT_NOTE = msg(
@@ -37,16 +36,15 @@ TONES = {"pass": "✓", "warn": "!", "skip": "–", "fail": "✗", "error": "?",
 
 def render(report: Report, run: ProbeRun | None = None, translation: Translation = ENGLISH) -> bytes:
     """The page as UTF-8 HTML; `run` is the measurement that belongs to the report."""
-    page = view.page(report, run)
+    shown = measured(run) if run and run.samples else None
     style, script = part("page.css"), part("page.js")
     text = template("page.html.j2", translation).render(
-        page=page,
-        choices=Markup(_choices(page.measured, translation)) if page.measured else None,  # noqa: S704 - a template of the kit
+        **view.page(report),
+        measured=shown,
         style=Markup(style),  # noqa: S704 - the kit's own file
         script=Markup(script),  # noqa: S704 - the kit's own file
-        data=Markup(script_json(_data(page.measured, translation))) if page.measured else None,  # noqa: S704 - escaped there
+        data=Markup(script_json(_data(shown, translation))) if shown else None,  # noqa: S704 - escaped there
         policy=_policy(style, script),
-        waterfall=charts.waterfall,
         marks=MARKS,
         tones=TONES,
         words={**words.BY_TONE, "stopped": msg("ended early")},
@@ -76,26 +74,25 @@ def said_by_script() -> list[str]:
     return SAID_BY_SCRIPTS.findall(part("page.js"))
 
 
-def _choices(of: Measured, translation: Translation) -> str:
-    return template("choices.html.j2", translation).render(rows=of.choices)
-
-
 @lru_cache
 def template(name: str, translation: Translation) -> Template:
     """A template of this package."""
-    return environment(translation).from_string(part(name))
+    return environment(translation).get_template(name)
 
 
 def environment(translation: Translation) -> Environment:
     """An environment whose templates translate each message and escape every text."""
 
     def said(value: object) -> object:
-        if isinstance(value, charts.Drawing):
-            return value.said(translation.say)
         return translation.say(value) if isinstance(value, Message) else value
 
     made = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=said
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=said,
+        loader=FunctionLoader(part),
     )
     made.globals |= {"msg": msg, "joined": joined, "tag": translation.tag}
     return made

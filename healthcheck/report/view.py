@@ -1,4 +1,4 @@
-"""The content of the page, in reading order. It has no markup and makes no decisions."""
+"""The content of the page without a measurement, in reading order. It has no markup and makes no decisions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from healthcheck import contract
-from healthcheck.core.records import CheckResult, Finding, JsonValue, Level, Report, Stage
+from healthcheck.contract import Rule
+from healthcheck.core.records import CheckResult, Finding, JsonValue, Report, Stage
 from healthcheck.report import labels, words
-from healthcheck.report.charts import Span
-from healthcheck.report.compared import Compared, compared
-from healthcheck.report.measured import Measured, measured
-from healthcheck.stages.probe.records import ProbeRun
+from healthcheck.report.compared import compared
 from healthcheck.text.messages import joined, mapped, msg
 
 SAME = msg("For the same reason.")
@@ -32,11 +30,9 @@ GRAVEST = ("fail", "error", "open", "warn", "pass", "skip")
 class FindingView:
     """A finding as rows of a name and a text, with the service's rule if it breaks one."""
 
-    tone: str
     rows: tuple[tuple[str, str], ...]
     fix: str
-    rule: str
-    rule_source: str
+    rule: Rule | None
     evidence: str
 
 
@@ -62,6 +58,16 @@ class StageView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A phase of the launch: its begin and end in seconds, and its duration in words."""
+
+    label: str
+    begin_s: float
+    end_s: float
+    lasted: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchView:
     """The launch: one sentence, its phases if the log has any, and the last lines of the log."""
 
@@ -70,48 +76,26 @@ class LaunchView:
     tail: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """Everything on the page, top to bottom."""
-
-    subject: str
-    verdict: str
-    simulated: str
-    headline: str
-    next_step: str
-    asked: str
-    counted: str
-    stages: tuple[StageView, ...]
-    open: tuple[CheckView, ...]
-    closed: tuple[CheckView, ...]
-    launch: LaunchView | None
-    measured: Measured | None
-    compared: Compared | None
-    provenance: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-    unknown: tuple[str, ...]
-
-
-def page(report: Report, run: ProbeRun | None) -> Page:
-    """The page's content: a function of the report, and of the measurement if there is one."""
+def page(report: Report) -> dict[str, object]:
+    """The values of the page's template, top to bottom."""
     checks = _checks(report)
     label, headline = words.labelled_headline(report)
-    return Page(
-        subject=_subject(report),
-        verdict=report.verdict.value,
-        simulated=label,
-        headline=_short(headline),
-        next_step=_short(words.next_step(report)),
-        asked=words.plain(report.asked),
-        counted=words.counted(report),
-        stages=tuple(_stages(report)),
-        open=tuple(sorted((c for c in checks if c.tone in GRAVEST[:4]), key=lambda c: GRAVEST.index(c.tone))),
-        closed=tuple(check for check in checks if check.tone not in GRAVEST[:4]),
-        launch=_launch(_mapping(report.provenance.get("launch"))),
-        measured=measured(run) if run and run.samples else None,
-        compared=compared(report.metrics),
-        provenance=tuple(_provenance(report.provenance)),
-        unknown=contract.UNKNOWN,
-    )
+    return {
+        "subject": _subject(report),
+        "verdict": report.verdict.value,
+        "simulated": label,
+        "headline": _short(headline),
+        "next_step": _short(words.next_step(report)),
+        "asked": words.plain(report.asked),
+        "counted": words.counted(report),
+        "stages": tuple(_stages(report)),
+        "open": sorted((c for c in checks if c.tone in GRAVEST[:4]), key=lambda c: GRAVEST.index(c.tone)),
+        "closed": [check for check in checks if check.tone not in GRAVEST[:4]],
+        "launch": _launch(_mapping(report.provenance.get("launch"))),
+        "compared": compared(report.metrics),
+        "provenance": tuple(_provenance(report.provenance)),
+        "unknown": contract.UNKNOWN,
+    }
 
 
 def _subject(report: Report) -> str:
@@ -154,14 +138,11 @@ def _check(result: CheckResult) -> CheckView:
 
 
 def _finding(result: CheckResult, finding: Finding) -> FindingView:
-    rule = words.rule(result, finding)
     evidence = json.dumps(dict(finding.evidence), indent=1, ensure_ascii=False) if finding.evidence else ""
     return FindingView(
-        tone="open" if finding.level is Level.UNSETTLED else finding.level.value,
         rows=tuple((name, _short(text)) for name, text in words.rows(finding)),
         fix=_short(finding.fix),
-        rule=rule.sentence if rule else "",
-        rule_source=rule.cited() if rule else "",
+        rule=words.rule(result, finding),
         evidence=_short(evidence),
     )
 
@@ -193,7 +174,7 @@ def _launch(launch: Mapping[str, JsonValue]) -> LaunchView | None:
     last = end if end is not None else float(seconds) if isinstance(seconds, int | float) else 0.0
     steps = [(contract.ENTRY_POINT, 0.0), *_phases(launch.get("phases"))]
     spans = tuple(
-        Span(label=name, begin_s=min(begin, last), end_s=min(following, last))
+        _span(name, min(begin, last), min(following, last))
         for (name, begin), (_, following) in zip(steps, [*steps[1:], ("", last)], strict=True)
     )
     said = (
@@ -205,10 +186,15 @@ def _launch(launch: Mapping[str, JsonValue]) -> LaunchView | None:
             words.duration(last),
         )
     )
-    first = (Span(label=msg("first token"), begin_s=last, end_s=last),) if end is not None else ()
+    first = (_span(msg("first token"), last, last),) if end is not None else ()
     lines = launch.get("log_tail")
     tail = words.plain("\n".join(map(str, lines))) if isinstance(lines, list) else ""
     return LaunchView(said=said, spans=spans + first, tail=tail[-MOST_TAIL_CHARACTERS:])
+
+
+def _span(label: str, begin_s: float, end_s: float) -> Span:
+    lasted = words.duration(end_s - begin_s) if end_s > begin_s else msg("at {duration}", words.duration(end_s))
+    return Span(label=label, begin_s=begin_s, end_s=end_s, lasted=lasted)
 
 
 def _phases(value: JsonValue) -> Iterator[tuple[str, float]]:

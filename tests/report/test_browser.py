@@ -32,12 +32,12 @@ def test_a_reader_sees_the_verdict_the_next_step_and_all_sections(tab: Tab) -> N
     text = tab.text()
     assert text.lstrip("?✗✓ \n").startswith("SIMULATED endpoint")
     for needed in ("Not ready: plan/port failed", "deploy.sh:7: write --port 8000", "must listen on port 8000",
-                   "loading weights", "it will print", "95 % interval", "pass@k over k", "Provenance",
+                   "loading weights", "it will print", "95 % interval", "Accuracy by tier", "Provenance",
                    "the start-up time-out"):  # fmt: skip
         assert needed in text
     assert tab.evaluate("document.querySelectorAll('#grid button').length") == 600
     assert tab.evaluate("document.querySelectorAll('#grid button.failed').length") == 1
-    assert tab.evaluate("document.querySelectorAll('svg').length") == 6
+    assert tab.evaluate("document.querySelectorAll('svg').length") == 2
 
 
 def test_nothing_is_wider_than_the_window_and_nothing_complains_or_calls_out(tab: Tab, file: Path) -> None:

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from healthcheck.core.check import fail, warn
 from healthcheck.core.records import Outcome, Report, Verdict
-from healthcheck.report import charts, lines, page, summary, terminal
+from healthcheck.report import lines, page, summary, terminal
 from healthcheck.report.measured import OUTCOMES
 from healthcheck.stages.plan.checks.port import port
 from healthcheck.text.language import Language, translation
@@ -99,12 +99,12 @@ def test_what_is_joined_by_nothing_has_no_header_of_the_catalogue_in_it():
 
 
 def test_the_texts_of_a_drawing_are_chinese_and_its_data_stay():
-    phase = charts.Span(label="nothing", begin_s=0, end_s=2)
-    drawing = charts.waterfall([phase, charts.Span(label=msg("first token"), begin_s=2, end_s=2)], msg("nothing"))
-    said = drawing.said(CHINESE.say)
-    assert f'aria-label="{CHINESE.say(msg("nothing"))}"' in said
-    assert ">nothing · 2.0 秒<" in said
-    assert f">{CHINESE.say(msg('first token'))} · " in said
+    launch = {"ready_s": 2.0, "phases": [{"name": "nothing", "at_s": 0.5}]}
+    about = {"launch": launch}
+    made = page.render(replace(report("x"), provenance=about), translation=CHINESE).decode()
+    assert f'aria-label="{CHINESE.say(msg("Phases of the launch in seconds"))}"' in made
+    assert ">nothing · 1.5 秒<" in made
+    assert f">{CHINESE.say(msg('first token'))} · " in made
 
 
 def test_the_samples_have_chinese_words_and_the_answers_of_the_model():

@@ -65,7 +65,7 @@ def test_the_majority_is_that_of_all_samples_at_fewer(both: tuple[ProbeRun, Prob
     assert found["adaptive k"]["saved"] == saved.saved
     page = measured(run)
     assert f"{saved.saved} of {12 * N} samples saved" in " ".join(page.said)
-    assert f"maj@{N} (adaptive)" in [choice.name for choice in page.choices]
+    assert f"maj@{N} (adaptive)" in [estimate.name for estimate, _ in page.choices]
 
 
 def test_other_figures_rest_on_the_samples_that_every_problem_has(both: tuple[ProbeRun, ProbeRun]) -> None:
