@@ -16,7 +16,7 @@ from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, Sample
 from healthcheck.stages.probe.statistics.estimates import Estimate
 from healthcheck.stages.probe.statistics.intervals import plus_two_t
 from healthcheck.stages.probe.statistics.summary import per_problem
-from healthcheck.stages.probe.statistics.voting import maj_at_k
+from healthcheck.stages.probe.statistics.voting import maj_at_n
 from healthcheck.text.messages import Message, msg
 
 T = TypeVar("T")
@@ -114,7 +114,7 @@ def saving(run: ProbeRun) -> Saving:
         stop = rule.stops_at(answers)
         if stop:
             right = [int(run.grades[place].correct) for place in row[:stop]]
-            values.append(maj_at_k(answers[:stop], right, stop))
+            values.append(maj_at_n(answers[:stop], right))
             taken.append(stop)
     whole = len(values) == len(run.problems)
     majority = per_problem(f"maj@{rule.n} (adaptive)", values, plus_two_t(values), sum(taken)) if whole else None

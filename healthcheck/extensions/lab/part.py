@@ -36,15 +36,22 @@ def told(run: ProbeRun) -> Message:
 
 
 def votes(run: ProbeRun, chosen: Grid) -> tuple[Estimate, ...]:
-    """Weighted maj@k by likelihood and by the user's scores, and best@k by scores, if available."""
+    """Weighted maj@k and best@k, by likelihood and by the user's scores, if available."""
     right, said = figures.matrix(run, chosen), figures.answers(run, chosen)
     found: tuple[Estimate, ...] = ()
-    if likelihoods := figures.likelihoods(run, chosen):
+    if likelihoods := _likelihoods(run, chosen):
         weights = [[math.exp(value) for value in row] for row in likelihoods]
-        weighed = figures_by_score(right, said, weights, name="likelihood")
-        found += tuple(each for each in weighed if each.name.startswith("weighted"))  # its best@k exists already
+        found += figures_by_score(right, said, weights, name="likelihood")
     scores = user_scores.of_grid(run, chosen)
     return found + (figures_by_score(right, said, scores, name="score") if scores else ())
+
+
+def _likelihoods(run: ProbeRun, chosen: Grid) -> list[list[float]]:
+    """The mean log-probability of each sample; empty unless the server sent all of them."""
+    known = [
+        [value for place in row if (value := run.samples[place].mean_logprob) is not None] for row in chosen.rows
+    ]
+    return known if sum(map(len, known)) == len(chosen.flat) else []
 
 
 def choices(run: ProbeRun, chosen: Grid) -> tuple[tuple[Estimate, str], ...]:

@@ -1,8 +1,8 @@
-"""Weighted votes: the answer with the greatest sum of weights, while maj@k takes the one with the most samples.
+"""Weighted votes: the answer with the greatest sum of weights, while maj@n takes the one with the most samples.
 
 With the likelihood of a sample, exp(mean token log-probability), it is the "weighted sum, normalized" of
 Self-Consistency (Wang et al. 2022, table 1); with the score of a verifier it is weighted best-of-N (Li et al. 2022,
-step-aware verifiers). maj@k is the case of equal weights; best@k takes the highest score without votes.
+step-aware verifiers). maj@n is the case of equal weights; best@k takes the highest score without votes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from healthcheck.stages.probe.statistics.counting import Matrix
 from healthcheck.stages.probe.statistics.estimates import Estimate
 from healthcheck.stages.probe.statistics.intervals import plus_two_t
 from healthcheck.stages.probe.statistics.summary import Scores, per_problem
-from healthcheck.stages.probe.statistics.voting import Answers, best_at_k
+from healthcheck.stages.probe.statistics.voting import Answers
 
 MOST_SUBSETS = 8
 """Up to this many samples per problem, every k is counted over all subsets; with more, only k = n."""
@@ -40,6 +40,25 @@ def weighted_maj_at_k(answers: Answers, correct: Sequence[int], weights: Sequenc
     voters = list(zip(answers, correct, weights, strict=True))
     shares = _shares_right(answers, correct)
     return math.fsum(_leads(subset, shares) for subset in combinations(voters, k)) / math.comb(len(voters), k)
+
+
+def best_at_k(ranks: Sequence[float], correct: Sequence[int], k: int) -> float:
+    """P(the highest-ranked sample among k of the n is right), ties broken at random.
+
+    A group of g equal ranks with a better samples before it decides C(n-a, k) - C(n-a-g, k) of the C(n, k) subsets.
+    """
+    if len(ranks) != len(correct) or not 1 <= k <= len(ranks):
+        raise ValueError(f"needs as many ranks as grades, and 1 <= k <= n; got {len(ranks)}, {len(correct)}, k={k}")
+    n, above, total = len(ranks), 0, 0.0
+    groups: defaultdict[float, list[int]] = defaultdict(list)
+    for rank, right in zip(ranks, correct, strict=True):
+        groups[rank].append(right)
+    for rank in sorted(groups, reverse=True):
+        group = groups[rank]
+        decided = math.comb(n - above, k) - math.comb(n - above - len(group), k)
+        total += decided * sum(group) / len(group)
+        above += len(group)
+    return total / math.comb(n, k)
 
 
 def figures_by_score(

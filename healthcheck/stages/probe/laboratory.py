@@ -43,7 +43,7 @@ class Laboratory(Protocol):
         """A sentence about the savings of adaptive k."""
 
     def votes(self, run: ProbeRun, chosen: Grid) -> tuple[Estimate, ...]:
-        """Further figures of a part of a run, beside maj@k."""
+        """Further figures of a part of a run, beside maj@n."""
 
     def choices(self, run: ProbeRun, chosen: Grid) -> tuple[tuple[Estimate, str], ...]:
         """Further figures that choose one of n samples, and their choices."""

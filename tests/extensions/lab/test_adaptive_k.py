@@ -18,7 +18,7 @@ from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
 from healthcheck.stages.probe.reference_run import reference_of
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.run.folder import load
-from healthcheck.stages.probe.statistics.voting import maj_at_k
+from healthcheck.stages.probe.statistics.voting import maj_at_n
 from tests.probe.conftest import Probe, behaviour, even
 
 pytestmark = pytest.mark.process
@@ -36,7 +36,7 @@ def rows(run: ProbeRun) -> list[list[tuple[str | None, int]]]:
 
 
 def majority(run: ProbeRun) -> float:
-    votes = [maj_at_k([a for a, _ in row], [c for _, c in row], len(row)) for row in rows(run)]
+    votes = [maj_at_n([a for a, _ in row], [c for _, c in row]) for row in rows(run)]
     return sum(votes) / len(votes)
 
 

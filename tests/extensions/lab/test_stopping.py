@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.extensions.lab.stopping import Stopping, worst_error
-from healthcheck.stages.probe.statistics.voting import maj_at_k
+from healthcheck.stages.probe.statistics.voting import maj_at_n
 from tests.support.rows import rows
 
 REPLICATES = 3000
@@ -127,7 +127,7 @@ def test_runs_keep_their_majority_and_the_samples_that_all_problems_have_are_unb
         said: list[str | None] = ["right" if draw.random() < share else draw.choice("abc") for _ in range(20)]
         right = [int(answer == "right") for answer in said]
         stop = rule.stops_at(said) or 0
-        moved += maj_at_k(said[:stop], right[:stop], stop) - maj_at_k(said, right, 20)
+        moved += maj_at_n(said[:stop], right[:stop]) - maj_at_n(said, right)
         first += sum(right[: rule.least]) / rule.least - share
         taken += stop
     assert abs(moved) / (runs * 120) < 0.005  # of .05 that the error allows

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from healthcheck.stages.probe.grading import Grade
 from healthcheck.stages.probe.laboratory import adaptive_k, laboratory
 from healthcheck.stages.probe.records import Grid, ProbeRun
 from healthcheck.stages.probe.statistics.estimates import Estimate, Summary
 from healthcheck.stages.probe.statistics.summary import ALL, summarize, summarize_votes
 from healthcheck.text.messages import msg
-
-_MARKED = ("boxed", "hashes", "cue", "emphasis", "last")
-"""Grading tiers, the clearest mark of a final answer first."""
 
 
 def grid(run: ProbeRun) -> Grid:
@@ -64,16 +60,10 @@ def of_tier(run: ProbeRun, chosen: Grid, tier: str) -> Grid:
 
 
 def votes(run: ProbeRun, chosen: Grid) -> tuple[Estimate, ...]:
-    """maj@k, agreement@k, wrong consensus, best@k, and the votes of the laboratory.
-
-    The best sample of a problem is the likeliest if the server sent log-probabilities, else the one with the
-    best-marked answer.
-    """
-    marks = [[_mark(run.grades[place]) for place in row] for row in chosen.rows]
-    ranks = likelihoods(run, chosen) or marks
+    """maj@n, agreement@n, wrong consensus, and the votes of the laboratory."""
     lab = laboratory()
     further = lab.votes(run, chosen) if lab else ()
-    return summarize_votes(matrix(run, chosen), answers(run, chosen), ranks=ranks) + further
+    return summarize_votes(matrix(run, chosen), answers(run, chosen)) + further
 
 
 def choices(run: ProbeRun) -> tuple[tuple[Estimate, str], ...]:
@@ -92,18 +82,6 @@ def choices(run: ProbeRun) -> tuple[tuple[Estimate, str], ...]:
 
 def answers(run: ProbeRun, chosen: Grid) -> list[list[str | None]]:
     return [[run.grades[place].extracted or None for place in row] for row in chosen.rows]
-
-
-def likelihoods(run: ProbeRun, chosen: Grid) -> list[list[float]]:
-    """The mean log-probability of each sample; empty unless the server sent all of them."""
-    known = [
-        [value for place in row if (value := run.samples[place].mean_logprob) is not None] for row in chosen.rows
-    ]
-    return known if sum(map(len, known)) == len(chosen.flat) else []
-
-
-def _mark(grade: Grade) -> float:
-    return float(-_MARKED.index(grade.tier)) if grade.tier in _MARKED else -9.0
 
 
 def matrix(run: ProbeRun, chosen: Grid) -> list[list[int]]:

@@ -40,13 +40,6 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 
 
 @_cached
-def pass_all_k(n: int, c: int, k: int) -> float:
-    """pass^k = P(all of k samples are correct) = C(c, k) / C(n, k)."""
-    _check(n, c, k)
-    return math.comb(c, k) / math.comb(n, k)
-
-
-@_cached
 def cons_at_k(n: int, c: int, k: int) -> float:
     """P(more than half of k samples are correct), hypergeometric.
 

@@ -6,15 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from healthcheck.stages.probe.statistics.counting import Matrix, avg_at_n, cons_at_k, hard, pass_all_k, pass_at_k
+from healthcheck.stages.probe.statistics.counting import Matrix, avg_at_n, cons_at_k, hard, pass_at_k
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.stages.probe.statistics.intervals import Interval, plus_two_t, wilson
-from healthcheck.stages.probe.statistics.voting import Answers, agreement_at_k, best_at_k, maj_at_k, wrong_consensus
+from healthcheck.stages.probe.statistics.voting import Answers, agreement, maj_at_n, wrong_consensus
 from healthcheck.text.messages import msg
 
 ALL = "all"
-MOST_VOTERS = 20
-"""With more samples per problem, counting the votes of all subsets takes too long."""
 Scores = Sequence[Sequence[float]]
 
 
@@ -72,32 +70,25 @@ def per_problem(name: str, values: Sequence[float], interval: Interval, samples:
     )
 
 
-def summarize_votes(
-    matrix: Matrix, answers: Sequence[Answers], *, ranks: Scores | None = None
-) -> tuple[Estimate, ...]:
-    """maj@k, agreement@k and the rate of wrong consensus, from the extracted answers; best@k if ranks are given.
+def summarize_votes(matrix: Matrix, answers: Sequence[Answers]) -> tuple[Estimate, ...]:
+    """maj@n, agreement@n and the rate of wrong consensus, from the extracted answers.
 
-    k goes up to n, the least number of samples of any problem; with more than MOST_VOTERS samples per problem,
-    maj@k and agreement@k are omitted. maj@n requires less than cons@n: with two right samples of five and three
-    different wrong ones, cons is 0 and maj is 1.
+    maj@n requires less than cons@n: with two right samples of five and three different wrong ones, cons is 0 and
+    maj is 1.
 
     Args:
-        matrix: correctness, problem-major.
+        matrix: correctness, problem-major, N × n.
         answers: the extracted answers, same shape; None if nothing could be extracted.
-        ranks: the criterion for the best sample (grading tier, mean token log-probability); higher is better.
     """
     if not matrix:
         return ()
-    ks = range(1, min(len(row) for row in matrix) + 1)
-    samples = sum(len(row) for row in matrix)
-    pairs = list(zip(answers, matrix, strict=True))
-    voting = ks if max(len(row) for row in matrix) <= MOST_VOTERS else ()
-    figures = [(f"maj@{k}", [maj_at_k(said, right, k) for said, right in pairs]) for k in voting]
-    figures += [(f"agreement@{k}", [agreement_at_k(said, k) for said, _ in pairs]) for k in voting]
-    figures.append((msg("wrong consensus"), [float(wrong_consensus(said, right)) for said, right in pairs]))
-    if ranks is not None:
-        ranked = list(zip(ranks, matrix, strict=True))
-        figures += [(f"best@{k}", [best_at_k(rank, right, k) for rank, right in ranked]) for k in ks]
+    n, pairs = len(matrix[0]), list(zip(answers, matrix, strict=True))
+    figures = (
+        (f"maj@{n}", [maj_at_n(said, right) for said, right in pairs]),
+        (f"agreement@{n}", [agreement(said) for said, _ in pairs]),
+        (msg("wrong consensus"), [float(wrong_consensus(said, right)) for said, right in pairs]),
+    )
+    samples = sum(map(len, matrix))
     return tuple(per_problem(name, values, plus_two_t(values), samples) for name, values in figures)
 
 
@@ -120,7 +111,7 @@ def _estimates(matrix: Matrix, soft: Scores, repeats: int) -> tuple[Estimate, ..
     means = averages(matrix, soft, repeats)
     by_k = tuple(
         (f"{name}{k}", [metric(n, c, k) for n, c in counts])
-        for name, metric in (("pass@", pass_at_k), ("cons@", cons_at_k), ("pass^", pass_all_k))
+        for name, metric in (("pass@", pass_at_k), ("cons@", cons_at_k))
         for k in range(1, repeats + 1)
     )
     estimates = [per_problem(name, values, plus_two_t(values), samples) for name, values in (*means, *by_k)]
