@@ -16,7 +16,6 @@ from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.results.export import client_column, client_figures, client_reading
 from healthcheck.stages.probe.run.layout import JOURNAL, PROBLEMS
 from healthcheck.stages.probe.run.request import prompt_of
-from healthcheck.stages.probe.statistics.counting import HARD_THRESHOLD
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate
 from healthcheck.text.messages import joined, mapped, message, msg
 from healthcheck.text.redact import without_secrets
@@ -217,8 +216,8 @@ def _client(problem: Problem, sample: Sample) -> str:
     reading = None if sample.error else client_reading(problem, sample)
     if reading is None:
         return ""
-    read, score = reading
-    return _note(msg("{read} ({s})", read, msg("right") if score > HARD_THRESHOLD else msg("wrong")))
+    read, right = reading
+    return _note(msg("{read} ({s})", read, msg("right") if right else msg("wrong")))
 
 
 def _answer(name: str, excerpt: Excerpt) -> dict[str, JsonValue]:

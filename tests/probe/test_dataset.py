@@ -17,7 +17,7 @@ from healthcheck.stages.probe.data_sets.dataset import draw
 from healthcheck.stages.probe.problems import generate, message
 from tests.probe.conftest import even
 
-PNG = generate("signs", "easy", 0, 1)[0].images[0]
+PNG = generate("pictures", "easy", 0, 1)[0].images[0]
 JPEG = b"\xff\xd8\xff\xe0" + bytes(64)
 
 

@@ -100,10 +100,10 @@ def test_pictures_show_what_is_asked_about() -> None:
 
 
 def test_a_picture_problem_is_sent_as_text_and_picture() -> None:
-    problem = generate("signs", "easy", 0, 1)[0]
+    problem = generate("pictures", "easy", 0, 1)[0]
     sent = message(problem)
     text, picture = sent["content"]  # type: ignore[misc]
-    assert text["text"].endswith("Answer the question using a single word or phrase.")  # type: ignore[index,union-attr,call-overload]
+    assert text["text"].endswith("End with: The answer is N.")  # type: ignore[index,union-attr,call-overload]
     assert picture["image_url"]["url"].startswith("data:image/png;base64,iVBOR")  # type: ignore[index,union-attr,call-overload]
 
 

@@ -14,7 +14,7 @@ from healthcheck.extensions.service_report.reading import Reading, read_task
 from healthcheck.extensions.service_report.task import tasks_of
 from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.stages.probe.facts import measure
-from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, Sample
+from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
 from healthcheck.stages.probe.results import export
 from healthcheck.stages.probe.run.bank import bank
 from tests.probe.conftest import rewritten
@@ -99,16 +99,3 @@ def test_a_run_s_folder_evaluates_again(tmp_path: Path, part: str) -> None:
         part, len(run.samples)
     )
     evaluated_again(replace(run, samples=run.samples[:kept], grades=run.grades[:kept]), tmp_path / "again")
-
-
-def test_a_run_over_pictures_evaluates_again(tmp_path: Path) -> None:
-    settings = replace(SETTINGS, family="signs", problems=6, samples=2)
-    problems = bank(settings)
-    with Simulator(Behaviour()) as simulator:
-        run = measure(replace(settings, url=simulator.url), Silent(), tmp_path / "run")
-
-    def said(sample: Sample) -> Sample:
-        answer = problems[sample.problem].answer
-        return replace(sample, text=(f"The {answer.upper()}!", f"**{answer}**")[sample.repeat])
-
-    evaluated_again(rewritten(run, said), tmp_path / "again")

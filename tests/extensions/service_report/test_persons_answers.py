@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
-from healthcheck.extensions.service_report.archive import open_reports
-from healthcheck.extensions.service_report.reading import read_task
-from healthcheck.extensions.service_report.task import tasks_of
 from healthcheck.stages.probe.aisbench.client_results import client_results
 from healthcheck.stages.probe.aisbench.textvqa import client_soft
-from healthcheck.stages.probe.records import ProbeSettings, Sample
-from healthcheck.stages.probe.results import export, figures
-from healthcheck.stages.probe.run import folder
-from healthcheck.stages.probe.run.bank import bank, schedule
-from healthcheck.stages.probe.run.folder import JOURNAL, Outcome
-from healthcheck.stages.probe.run.journal import Journal
 from tests.extensions.service_report.made_reports import made, reading_of, said
 from tests.probe.aisbench.test_textvqa import PREDICTIONS, persons
 
@@ -61,27 +51,3 @@ def test_references_in_capitals_rob_right_answers_and_no_advice_is_given_that_ca
     assert reading.regraded is not None
     assert reading.regraded.correct == 3
     assert "3 right answers were graded wrong" in said(reading)
-
-
-def test_a_run_on_signs_prints_what_the_clients_grader_gives_and_reads_back(tmp_path: Path) -> None:
-    settings = ProbeSettings(url="http://127.0.0.1:1", model="m", family="signs", problems=6, samples=2, seed=3)
-    problems = bank(settings)
-    folder.begin(tmp_path, settings, problems, {"model": "m"})
-    journal = Journal(tmp_path / JOURNAL)
-    for slot in schedule(6, 2, 3):
-        answer = problems[slot.problem].answer
-        # The kit takes the emphasis away; the client does not, and of "one way", the last, it reads "1 way".
-        text = (f"The {answer.upper()}!", f"**{answer}**")[slot.repeat] if slot.problem else "a cat"
-        journal.append(Sample(order=slot.order, problem=slot.problem, repeat=slot.repeat, text=text))
-    journal.close()
-    folder.write_outcome(tmp_path, Outcome(stopped="", seconds=1.0))
-    run = folder.load(tmp_path)
-    assert figures.accuracies(run)["all"] == pytest.approx(10 / 12)
-    export.finish(run)
-    (report,) = open_reports(tmp_path)
-    (task,) = tasks_of(report)
-    reading = read_task(task)
-    assert reading.emulated == task.printed
-    assert task.printed["avg@2"] == "33.33"  # the first samples of four problems
-    assert reading.regraded is not None
-    assert reading.regraded.correct == 10

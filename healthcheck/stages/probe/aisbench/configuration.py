@@ -58,30 +58,6 @@ def gsm8k(abbreviation: str, rows: Sequence[tuple[str, str]]) -> ClientDataSet:
     )
 
 
-def textvqa(abbreviation: str, rows: Sequence[tuple[str, Sequence[Mapping[str, JsonValue]]]]) -> ClientDataSet:
-    """Rows of (question, answers of several persons). Pictures are omitted: evaluation does not read them."""
-    lines = "".join(
-        _line({"question_id": place, "question": question, "image": ""}) for place, (question, _) in enumerate(rows)
-    )
-    answers: list[JsonValue] = [
-        {"question_id": place, "answers": [{**one} for one in said]} for place, (_, said) in enumerate(rows)
-    ]
-    folder, module = f"data/{abbreviation}", f"{_ROOT}.datasets.textvqa"
-    return ClientDataSet(
-        config={
-            "type": f"{module}.TEXTVQADataset",
-            "path": f"{_HERE}/{folder}/{abbreviation}.jsonl",
-            "image_type": "image_path",
-            "reader_cfg": {"input_columns": ["question", "image"], "output_column": "answer"},
-            "eval_cfg": {"evaluator": {"type": f"{module}.TEXTEvaluator"}},
-        },
-        files={
-            f"configs/{folder}/{abbreviation}.jsonl": lines,
-            f"configs/{folder}/{abbreviation}_annotations.json": _line({"annotations": answers}),
-        },
-    )
-
-
 def infer_config(rounds: Sequence[tuple[str, str]]) -> dict[str, JsonValue]:
     """AISBench's `infer_cfg` for a chat prompt of (role, text) rounds, with its duplicate template."""
 

@@ -14,7 +14,7 @@ from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe.problems.arithmetic import arithmetic
 from healthcheck.stages.probe.problems.chinese import arithmetic_zh
-from healthcheck.stages.probe.problems.pictures import address, pictures, signs
+from healthcheck.stages.probe.problems.pictures import address, pictures
 from healthcheck.stages.probe.problems.problem import TIERS, AnswerKind, Dice, Problem, Program, Sign, Step
 from healthcheck.wire.chat import Message, user
 
@@ -39,7 +39,6 @@ FAMILIES: dict[str, Callable[[str, int], Iterator[Problem]]] = {
     "arithmetic": arithmetic,
     "arithmetic-zh": arithmetic_zh,
     "pictures": pictures,
-    "signs": signs,
 }
 FAMILY_OF = {
     Task.TEXT_GENERATION: "arithmetic",
@@ -51,7 +50,6 @@ _INSTRUCTIONS = {
     "arithmetic": "End with: The answer is N.",
     "arithmetic-zh": "最后写：答案是N。",
     "pictures": "End with: The answer is N.",
-    "signs": "Answer the question using a single word or phrase.",
 }
 _OF_DATA_SETS = {
     "gsm8k": ("Let's think step by step. End with: The answer is N.", "请逐步思考。最后写：答案是N。"),

@@ -1,4 +1,4 @@
-"""Generated pictures: a number to read, shapes to count, a sign to read."""
+"""Generated pictures: a number to read, shapes to count."""
 
 from __future__ import annotations
 
@@ -7,31 +7,19 @@ from collections.abc import Iterator
 from itertools import count
 
 from healthcheck.stages.endpoint.pictures import Colour, encoded
-from healthcheck.stages.probe.problems.problem import AnswerKind, Dice, Problem
+from healthcheck.stages.probe.problems.problem import Dice, Problem
 
 SIDE_PIXELS = 224
 _WHITE, _BLACK = (255, 255, 255), (0, 0, 0)
 _COLOURS: dict[str, Colour] = {"red": (214, 39, 40), "blue": (31, 90, 220), "green": (30, 150, 60)}
 _CELLS = 4
 _CELL_PIXELS = SIDE_PIXELS // _CELLS
-_GLYPHS = {
+_DIGITS = {
     "0": "0E11131519110E", "1": "040C040404040E", "2": "0E11010204081F", "3": "1F02040201110E",
     "4": "02060A121F0202", "5": "1F101E0101110E", "6": "0608101E11110E", "7": "1F010204080808",
-    "8": "0E11110E11110E", "9": "0E11110F01020C", "A": "0E1111111F1111", "B": "1E11111E11111E",
-    "C": "0E11101010110E", "D": "1C12111111121C", "E": "1F10101E10101F", "F": "1F10101E101010",
-    "G": "0E11101711110F", "H": "1111111F111111", "I": "0E04040404040E", "K": "11121418141211",
-    "L": "1010101010101F", "M": "111B1515111111", "N": "11111915131111", "O": "0E11111111110E",
-    "P": "1E11111E101010", "R": "1E11111E141211", "S": "0F10100E01011E", "T": "1F040404040404",
-    "U": "1111111111110E", "V": "11111111110A04", "W": "1111111515150A", "X": "11110A040A1111",
-    "Y": "11110A04040404", "Z": "1F01020408101F",
+    "8": "0E11110E11110E", "9": "0E11110F01020C",
 }  # fmt: skip
 """Seven rows of five pixels each, two hexadecimal digits per row."""
-_SIGNS = {
-    "easy": ("EXIT", "STOP", "OPEN", "TAXI", "CAFE", "BANK", "FIRE", "PARK", "HOTEL", "METRO", "PIZZA", "POLICE"),
-    "medium": ("BAKERY", "LIBRARY", "AIRPORT", "PHARMACY", "MUSEUM", "STATION", "CINEMA", "MARKET", "SCHOOL"),
-    "hard": ("NO ENTRY", "FIRE EXIT", "WET PAINT", "CITY HALL", "ONE WAY", "SLOW DOWN", "POST OFFICE", "NO PARKING",
-             "TAXI STAND", "FREE WIFI"),
-}  # fmt: skip
 _SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -55,15 +43,14 @@ class Canvas:
             half = round(((width / 2) ** 2 - (y + 0.5 - width / 2) ** 2) ** 0.5)
             self.box(left + width // 2 - half, top + y, 2 * half, 1, colour)
 
-    def write(self, text: str, top: int, scale: int, colour: Colour = _BLACK) -> None:
-        """Write one line, centred."""
-        left = (SIDE_PIXELS - (6 * len(text) - 1) * scale) // 2
-        for place, character in enumerate(text):
-            rows = bytes.fromhex(_GLYPHS.get(character, "00" * 7))
-            for y, bits in enumerate(rows):
+    def write(self, number: int, top: int, scale: int) -> None:
+        """Write a number, centred."""
+        left = (SIDE_PIXELS - (6 * len(str(number)) - 1) * scale) // 2
+        for place, digit in enumerate(str(number)):
+            for y, bits in enumerate(bytes.fromhex(_DIGITS[digit])):
                 for x in range(5):
                     if bits >> (4 - x) & 1:
-                        self.box(left + (6 * place + x) * scale, top + y * scale, scale, scale, colour)
+                        self.box(left + (6 * place + x) * scale, top + y * scale, scale, scale, _BLACK)
 
     def png(self) -> bytes:
         return encoded(self._rows)
@@ -94,29 +81,9 @@ def pictures(tier: str, seed: int) -> Iterator[Problem]:
         )  # fmt: skip
 
 
-def signs(tier: str, seed: int) -> Iterator[Problem]:
-    """Signs to read, as in TextVQA: ten reference answers, a soft score."""
-    dice = Dice("signs", tier, seed)
-    for serial in count():
-        text, colour = dice.pick(_SIGNS[tier]), dice.pick(tuple(_COLOURS.values()))
-        canvas = Canvas()
-        middle = dice.number(60, 164)
-        canvas.box(0, middle - 52, SIDE_PIXELS, 104, colour)
-        lines = text.split()
-        scale = min(5, 208 // (6 * max(map(len, lines))))
-        for place, line in enumerate(lines):
-            canvas.write(line, middle - 4 * scale * len(lines) + 8 * scale * place, scale, _WHITE)
-        answer = text.lower()
-        yield Problem(
-            id=f"signs/{tier}/{seed}/{serial}", family="signs", tier=tier, kind=AnswerKind.SOFT, answer=answer,
-            question="What is written on the sign?", worked=answer, images=(canvas.png(),),
-            references=(*[answer] * 7, f"{answer} sign", f"the sign says {answer}", f"{answer}."),
-        )  # fmt: skip
-
-
 def _number(dice: Dice, canvas: Canvas) -> tuple[str, int]:
     value = dice.number(10, 9999)
-    canvas.write(str(value), 84, 8)
+    canvas.write(value, 84, 8)
     return "Which number is written in the picture?", value
 
 

@@ -16,16 +16,14 @@ from healthcheck.stages.probe.aisbench.configuration import (
     gsm8k,
     infer_config,
     sections,
-    textvqa,
     version_of,
 )
 from healthcheck.stages.probe.aisbench.grader import client_gold, client_grade
-from healthcheck.stages.probe.aisbench.textvqa import Reference, client_soft
 from healthcheck.stages.probe.problems import AnswerKind, Problem
 from healthcheck.stages.probe.records import QUESTION, Grid, ProbeRun, Sample
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.run.request import fields, messages
-from healthcheck.stages.probe.statistics.counting import HARD_THRESHOLD, hard
+from healthcheck.stages.probe.statistics.counting import hard
 
 _DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
 """Its grader of numbers does not handle answers in words, which data sets of questions have."""
@@ -54,10 +52,8 @@ def misread(run: ProbeRun) -> tuple[Misread, ...]:
     found = []
     for sample, grade in zip(run.samples, run.grades, strict=True):
         problem = run.problems[sample.problem]
-        if sample.error or problem.kind is not AnswerKind.NUMBER:
-            continue
-        reading = client_reading(problem, sample)
-        if reading and (reading[1] > HARD_THRESHOLD) != grade.correct:
+        reading = None if sample.error else client_reading(problem, sample)
+        if reading and reading[1] != grade.correct:
             found.append(Misread(text=sample.text, expected=problem.answer, read=reading[0], right=grade.correct))
     return tuple(found)
 
@@ -76,13 +72,12 @@ def client_column(run: ProbeRun) -> dict[str, str]:
 
 
 def emulated(problem: Problem) -> bool:
-    """Whether the client's grader for a problem is emulated: the GSM8K grader for numbers, and that of TextVQA.
+    """Whether the client's grader for a problem is emulated: the GSM8K grader for numbers.
 
     AISBench grades the user's own questions differently, after its own prompt.
     """
-    if problem.kind is AnswerKind.NUMBER and problem.family != _OWN_QUESTIONS:
-        return bool(_DIGITS.fullmatch(client_gold(gold(problem)).strip()))
-    return problem.kind is AnswerKind.SOFT
+    number = problem.kind is AnswerKind.NUMBER and problem.family != _OWN_QUESTIONS
+    return number and bool(_DIGITS.fullmatch(client_gold(gold(problem)).strip()))
 
 
 def _grouped(run: ProbeRun) -> dict[str, float]:
@@ -118,22 +113,19 @@ def gold(problem: Problem) -> str:
     return f"{problem.worked}\n#### {problem.answer}".lstrip()
 
 
-def client_reading(problem: Problem, sample: Sample) -> tuple[str, float] | None:
-    """The client's reading of an answer, and its score; None if its grader for such answers is not emulated."""
+def client_reading(problem: Problem, sample: Sample) -> tuple[str, bool] | None:
+    """The client's reading of an answer, and whether that is right; None if its grader is not emulated."""
     if not emulated(problem):
         return None
-    if problem.kind is AnswerKind.NUMBER:
-        opinion = client_grade(client_text(sample), gold(problem))
-        return opinion.extracted, float(opinion.correct)
-    persons = tuple(Reference(identity=str(i), answer=said) for i, said in enumerate(problem.references))
-    return client_soft(client_text(sample), persons)
+    opinion = client_grade(client_text(sample), gold(problem))
+    return opinion.extracted, opinion.correct
 
 
 def _client_score(run: ProbeRun, place: int) -> float:
     """The client's score of a sample; the kit's own if its grader is not emulated."""
     sample = run.samples[place]
     reading = None if sample.error else client_reading(run.problems[sample.problem], sample)
-    return reading[1] if reading else run.grades[place].score
+    return float(reading[1]) if reading else run.grades[place].score
 
 
 def _report(run: ProbeRun) -> ClientReport:
@@ -166,10 +158,6 @@ def _data_set(run: ProbeRun, chosen: Grid) -> ClientDataSet:
     problems = [run.problems[problem] for problem in chosen.problems]
     if not problems or not all(map(emulated, run.problems)):
         return ClientDataSet()
-    if len({problem.kind for problem in problems}) > 1:
-        return ClientDataSet()
-    if problems[0].kind is AnswerKind.SOFT:
-        return textvqa(_abbreviation(run), [(problem.question, _persons(problem)) for problem in problems])
     return gsm8k(_abbreviation(run), [(problem.question, gold(problem)) for problem in problems])
 
 
@@ -199,18 +187,13 @@ def _prediction(run: ProbeRun, place: int, ids: Mapping[int, int]) -> Prediction
         uuid=hashlib.sha256(identity.encode()).hexdigest()[:32],
         origin_prompt=_turns(run, problem),
         prediction=client_text(sample),
-        gold=gold(problem) if problem.kind is not AnswerKind.SOFT else _persons(problem),
+        gold=gold(problem),
     )
 
 
 def _failure(run: ProbeRun, place: int, ids: Mapping[int, int]) -> Failure:
     sample = run.samples[place]
     return Failure(id=ids[sample.problem], input=_turns(run, run.problems[sample.problem]), error_info=sample.error)
-
-
-def _persons(problem: Problem) -> Sequence[dict[str, JsonValue]]:
-    """The answer column in TextVQA's format."""
-    return [{"answer": said, "answer_id": place} for place, said in enumerate(problem.references)]
 
 
 def _turns(run: ProbeRun, problem: Problem) -> Sequence[dict[str, JsonValue]]:
