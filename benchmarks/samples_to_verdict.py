@@ -12,9 +12,9 @@ import statistics
 
 from measure import Bound, Section, main
 
-from healthcheck.stages.probe.statistics.gate import Decision, Evidence, Gate
+from healthcheck.stages.probe.statistics.gate import Decision, Evidence, Gate, accuracy_gate
 
-GATES = (Gate(bad=0.50, good=0.75), Gate(bad=0.40, good=0.70), Gate(bad=0.60, good=0.75))
+GATES = tuple(accuracy_gate(bad=bad, good=good) for bad, good in ((0.50, 0.75), (0.40, 0.70), (0.60, 0.75)))
 ACCURACIES = (0.0, 0.05, 0.40, 0.80, 0.95)
 BUDGET, RUNS, SEED = 400, 4000, 1
 MOST_DEAD, ABOUT_HEALTHY, FIXED = 6, 25, 80
@@ -30,8 +30,8 @@ def fixed_n(gate: Gate) -> int:
     """The smallest n for which some threshold keeps both error rates."""
     for n in range(1, 5000):
         bad = _tails(n, gate.bad)
-        accept = next(c for c in range(n + 2) if bad[c] <= gate.alpha)
-        if 1 - _tails(n, gate.good)[accept] <= gate.beta:
+        accept = next(c for c in range(n + 2) if bad[c] <= gate.error)
+        if 1 - _tails(n, gate.good)[accept] <= gate.error:
             return n
     raise AssertionError("no fixed test below 5000 samples")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.stages.probe.statistics.counting import avg_at_n, cons_at_k, hard, pass_at_k
+from healthcheck.stages.probe.statistics.counting import cons_at_k, hard, pass_at_k
 from healthcheck.stages.probe.statistics.summary import summarize, summarize_scores
 
 rows = st.integers(1, 9).flatmap(lambda n: st.lists(st.integers(0, 1), min_size=n, max_size=n))
@@ -34,7 +34,6 @@ def test_000_n5_c3_k2_is_nine_tenths() -> None:
 
 
 def test_000_n100_c20_has_single_sample_rate_of_a_fifth() -> None:
-    assert avg_at_n(100, 20) == 0.2
     assert pass_at_k(100, 20, 1) == 0.2
 
 

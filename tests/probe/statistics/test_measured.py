@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from healthcheck.stages.probe.statistics.counting import cons_at_k, pass_at_k
-from healthcheck.stages.probe.statistics.gate import Decision, Gate
+from healthcheck.stages.probe.statistics.gate import Decision, accuracy_gate
 from healthcheck.stages.probe.statistics.intervals import plus_two_t, wilson
 
 numpy = pytest.importorskip("numpy")
@@ -73,7 +73,7 @@ def stream_of(draw: random.Random, p: float, rho: float) -> Callable[[], float]:
 def test_gate_errors_stay_nominal_whatever_the_clustering(
     bad: float, good: float, error: float, rho: float
 ) -> None:
-    gate, replicates, budget = Gate(bad=bad, good=good, alpha=error, beta=error), 2000, 200
+    gate, replicates, budget = accuracy_gate(bad=bad, good=good, error=error), 2000, 200
     draw = random.Random(f"{bad} {good} {error} {rho}")
     slack = 2.5 * (error * (1 - error) / replicates) ** 0.5
     for accuracy, wrong in ((bad, Decision.HEALTHY), (good, Decision.DEGRADED)):

@@ -25,12 +25,6 @@ def counts_of(matrix: Matrix) -> list[tuple[int, int]]:
     return [(len(row), sum(row)) for row in matrix]
 
 
-def avg_at_n(n: int, c: int) -> float:
-    """The share of correct samples."""
-    _check(n, c, 1)
-    return c / n
-
-
 @_cached
 def pass_at_k(n: int, c: int, k: int) -> float:
     """P(at least one of k samples is correct) = 1 - C(n-c, k) / C(n, k)."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from healthcheck.stages.probe.statistics.changes import FEW_DIFFER, LEAST_PROBLEMS, loss_p
 from healthcheck.stages.probe.statistics.counting import Counts
 from healthcheck.stages.probe.statistics.distributions import normal_quantile, sample_variance, t_quantile
-from healthcheck.stages.probe.statistics.gate import Decision, Evidence, Gate, PairedGate
+from healthcheck.stages.probe.statistics.gate import Decision, Evidence, Gate, accuracy_gate, paired_gate
 
 ERROR = 0.01
 POWER = 0.93
@@ -57,7 +57,7 @@ class Question:
             raise ValueError(f"a question needs 0 <= slack < margin < accuracy, got {self}")
 
     @property
-    def gate(self) -> Gate | PairedGate:
+    def gate(self) -> Gate:
         """The sequence over the first round, at its share of the error."""
         error = self.error / 4
         if self.problems < LEAST_PROBLEMS:
@@ -65,9 +65,9 @@ class Question:
         elif self.repeats == 1:
             error = self.error / 2
         if self.before:
-            return PairedGate(margin=self.margin, slack=self.slack, error=error)
+            return paired_gate(margin=self.margin, slack=self.slack, error=error)
         bad, good = round(self.accuracy - self.margin, 9), round(self.accuracy - self.slack, 9)
-        return Gate(bad=bad, good=min(good, _ALMOST_SURE), alpha=error, beta=error)
+        return accuracy_gate(bad=bad, good=min(good, _ALMOST_SURE), error=error)
 
     def expected(self, problem: int) -> float:
         """The value to subtract from a sample before `gate` observes it: 0 without a reference run."""
@@ -168,7 +168,7 @@ def _settled_by_sequence(accuracy: float, problems: int, error: float, slack: fl
         question = Question(
             accuracy=accuracy, problems=problems, repeats=1, margin=margin, slack=slack, error=error
         )
-        if isinstance(gate := question.gate, Gate) and _healthy(gate, accuracy, problems) >= POWER:
+        if _healthy(question.gate, accuracy, problems) >= POWER:
             return margin
     return 1.0
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from healthcheck.stages.probe.statistics.counting import Matrix, avg_at_n, cons_at_k, hard, pass_at_k
+from healthcheck.stages.probe.statistics.counting import Matrix, cons_at_k, hard, pass_at_k
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.stages.probe.statistics.intervals import Interval, plus_two_t, wilson
 from healthcheck.stages.probe.statistics.voting import Answers, agreement, maj_at_n, wrong_consensus
@@ -101,7 +101,7 @@ def averages(matrix: Matrix, soft: Scores, repeats: int) -> tuple[tuple[str, lis
     """The accuracy and avg@n of each problem, by name."""
     return (
         (accuracy_name(repeats), [sum(row) / len(row) for row in soft]),
-        (f"avg@{repeats}", [avg_at_n(len(row), sum(row)) for row in matrix]),
+        (f"avg@{repeats}", [sum(row) / len(row) for row in matrix]),
     )
 
 
