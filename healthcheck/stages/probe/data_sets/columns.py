@@ -29,7 +29,7 @@ _RESERVED = "all"
 """The name of all tiers together, in reports."""
 
 
-def renamed(row: Mapping[str, object], names: Mapping[str, str], where: str) -> Mapping[str, object]:
+def renamed(row: Mapping[str, object], names: Mapping[str, str]) -> Mapping[str, object]:
     """Rename the columns of a row to the kit's names.
 
     Raises:
@@ -39,8 +39,7 @@ def renamed(row: Mapping[str, object], names: Mapping[str, str], where: str) -> 
         if theirs not in row:
             there = ", ".join(map(str, row)) or msg("nothing")
             raise UsageError(
-                "{where}: no {theirs}, the column for {own}, in this row (it has {there})",
-                where,
+                "no {theirs}, the column for {own}, in this row (it has {there})",
                 repr(theirs),
                 own,
                 there[:200],
@@ -49,7 +48,7 @@ def renamed(row: Mapping[str, object], names: Mapping[str, str], where: str) -> 
     return {**left, **{own: row[theirs] for own, theirs in names.items()}}
 
 
-def tier(row: Mapping[str, object], where: str) -> str:
+def tier(row: Mapping[str, object]) -> str:
     """The tier that a row names, "" if it names none.
 
     Raises:
@@ -62,22 +61,20 @@ def tier(row: Mapping[str, object], where: str) -> str:
     text = " ".join(str(value).split())
     if isinstance(value, bool) or not isinstance(value, (str, int, float)) or not 0 < len(text) <= MAX_TIER_CHARS:
         raise UsageError(
-            "{where}: its {name} is not a text of at most {max_tier_chars} characters",
-            where,
+            "its {name} is not a text of at most {max_tier_chars} characters",
             repr(name),
             MAX_TIER_CHARS,
         )
     if text == _RESERVED:
         raise UsageError(
-            "{where}: its {name} is {reserved}, as reports call all problems: name it otherwise",
-            where,
+            "its {name} is {reserved}, as reports call all problems: name it otherwise",
             repr(name),
             repr(_RESERVED),
         )
     return text
 
 
-def images(row: Mapping[str, object], where: str) -> tuple[str, ...]:
+def images(row: Mapping[str, object]) -> tuple[str, ...]:
     """The paths and data URLs of a row's pictures.
 
     Raises:
@@ -85,20 +82,15 @@ def images(row: Mapping[str, object], where: str) -> tuple[str, ...]:
     """
     for name in _UNREAD:
         if row.get(name):
-            raise UsageError(
-                "{where}: the column {name} is not read: put pictures into the column 'image'", where, repr(name)
-            )
+            raise UsageError("the column {name} is not read: put pictures into the column 'image'", repr(name))
     name = next((name for name in _IMAGE if row.get(name)), "")
     value = row.get(name) if name else []
     named = [value] if isinstance(value, str) else value
     if not isinstance(named, list) or not all(isinstance(one, str) and one.strip() for one in named):
-        raise UsageError(
-            "{where}: its {name} is neither a path, nor a data URL, nor a list of them", where, repr(name)
-        )
+        raise UsageError("its {name} is neither a path, nor a data URL, nor a list of them", repr(name))
     if len(named) > MAX_PICTURES:
         raise UsageError(
-            "{where}: {named} pictures in one row, where at most {max_pictures} are sent",
-            where,
+            "{named} pictures in one row, where at most {max_pictures} are sent",
             len(named),
             MAX_PICTURES,
         )
@@ -112,52 +104,43 @@ class Pictures:
         self._folder = folder.resolve()
         self._left = MAX_BYTES
 
-    def read(self, named: Sequence[str], where: str) -> tuple[bytes, ...]:
+    def read(self, named: Sequence[str]) -> tuple[bytes, ...]:
         """The bytes of the pictures of a row.
 
         Raises:
             UsageError: a picture cannot be read, is too large, is outside the folder or is not an image.
         """
-        return tuple(self._one(one, where) for one in named)
+        return tuple(self._one(one) for one in named)
 
-    def _one(self, named: str, where: str) -> bytes:
-        picture = _decoded(named, where) if named.startswith("data:") else self._file(named, where)
+    def _one(self, named: str) -> bytes:
+        picture = _decoded(named) if named.startswith("data:") else self._file(named)
         if not media_type(picture):
-            raise UsageError("{where}: {named} is not a PNG, JPEG, GIF or WebP picture", where, repr(named[:80]))
+            raise UsageError("{named} is not a PNG, JPEG, GIF or WebP picture", repr(named[:80]))
         self._left -= len(picture)
         if self._left < 0:
-            raise UsageError(
-                "{where}: with this one the pictures have more than {max_bytes} MiB", where, MAX_BYTES >> 20
-            )
+            raise UsageError("with this one the pictures have more than {max_bytes} MiB", MAX_BYTES >> 20)
         return picture
 
-    def _file(self, named: str, where: str) -> bytes:
+    def _file(self, named: str) -> bytes:
         if "://" in named:
-            raise UsageError(
-                "{where}: {named} is an address: nothing is downloaded; save the picture", where, repr(named[:80])
-            )
+            raise UsageError("{named} is an address: nothing is downloaded; save the picture", repr(named[:80]))
         try:
             path = (self._folder / named).resolve(strict=True)
         except (OSError, RuntimeError, ValueError) as error:
-            raise UsageError(
-                "{where}: there is no picture {named} beside the data set", where, repr(named[:80])
-            ) from error
+            raise UsageError("there is no picture {named} beside the data set", repr(named[:80])) from error
         if not path.is_relative_to(self._folder):
-            raise UsageError(
-                "{where}: the picture {named} lies outside the data set's folder", where, repr(named[:80])
-            )
+            raise UsageError("the picture {named} lies outside the data set's folder", repr(named[:80]))
         return read_bounded(path, MAX_PICTURE_BYTES)
 
 
-def _decoded(address: str, where: str) -> bytes:
+def _decoded(address: str) -> bytes:
     head, _, data = address.partition(",")
     if not head.endswith(";base64") or len(data) > MAX_PICTURE_BYTES * 4 // 3 + 4:
         raise UsageError(
-            "{where}: a data URL is data:image/…;base64,… of at most {max_picture_bytes} MiB",
-            where,
+            "a data URL is data:image/…;base64,… of at most {max_picture_bytes} MiB",
             MAX_PICTURE_BYTES >> 20,
         )
     try:
         return base64.b64decode(data, validate=True)
     except binascii.Error as error:
-        raise UsageError("{where}: the data URL is not base64 ({error})", where, error) from error
+        raise UsageError("the data URL is not base64 ({error})", error) from error

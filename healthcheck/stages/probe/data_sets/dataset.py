@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -63,9 +64,10 @@ def draw(path: Path, count: int, seed: int, names: Mapping[str, str] | None = No
     places = list[int]()
     again = list[tuple[_Row, _Row]]()
     for place, fields in rows_of(path, text):
-        known = columns.renamed(fields, names or {}, f"{path}:{place}")
-        places += listed.counted(known)
-        row = _row(path, place, known)
+        with _named(path, place):
+            known = columns.renamed(fields, names or {})
+            places += listed.counted(known)
+            row = _row(f"{path.stem}/{place}", place, known)
         first = found.setdefault((row.problem.question, row.images), row)
         again += [(first, row)] if first is not row else []
     listed.refuse_counted_from_one(path, places)
@@ -78,10 +80,27 @@ def draw(path: Path, count: int, seed: int, names: Mapping[str, str] | None = No
         chosen = Dice("dataset", seed).shuffled(range(len(rows)))[:count]
         rows = [rows[place] for place in sorted(chosen)]
     pictures = columns.Pictures(path.parent)
-    return Drawn(problems=tuple(_illustrated(path, row, pictures) for row in rows), of=len(found))
+    problems = []
+    for row in rows:
+        with _named(path, row.place):
+            problems.append(_illustrated(row, pictures))
+    return Drawn(problems=tuple(problems), of=len(found))
 
 
-def _illustrated(path: Path, row: _Row, pictures: columns.Pictures) -> Problem:
+@contextmanager
+def _named(path: Path, place: int) -> Iterator[None]:
+    """Name the file and the row before an error of a row.
+
+    Raises:
+        UsageError: with both.
+    """
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError("{path}:{place}: {error}", path, place, error) from error
+
+
+def _illustrated(row: _Row, pictures: columns.Pictures) -> Problem:
     """The problem of a row with its pictures; their digest is part of its id, so that a change is noticed.
 
     Raises:
@@ -89,32 +108,25 @@ def _illustrated(path: Path, row: _Row, pictures: columns.Pictures) -> Problem:
     """
     if row.problem.kind is AnswerKind.EXPRESSION and not expressions.readable(row.problem.answer):
         raise UsageError(
-            "{path}:{place}: {package} does not read the answer {answer}: write it as LaTeX, or in plain words",
-            path,
-            row.place,
+            "{package} does not read the answer {answer}: write it as LaTeX, or in plain words",
             judge.PACKAGE,
             repr(row.problem.answer[:80]),
         )
     if not row.images:
         return row.problem
-    images = pictures.read(row.images, f"{path}:{row.place}")
+    images = pictures.read(row.images)
     digest = hashlib.sha256(b"".join(images)).hexdigest()[:12]
     return replace(row.problem, id=f"{row.problem.id}/{digest}", images=images)
 
 
-def _row(path: Path, place: int, row: Mapping[str, object]) -> _Row:
-    where = f"{path}:{place}"
-    problem = _problem(where, f"{path.stem}/{place}", listed.lettered(row, where))
-    _refuse_ungradable(where, problem)
-    return _Row(
-        place=place,
-        problem=replace(problem, tier=columns.tier(row, where)),
-        images=columns.images(row, where),
-    )
+def _row(identity: str, place: int, row: Mapping[str, object]) -> _Row:
+    problem = replace(_problem(identity, listed.lettered(row)), tier=columns.tier(row))
+    _refuse_ungradable(problem)
+    return _Row(place=place, problem=problem, images=columns.images(row))
 
 
-def _problem(where: str, identity: str, row: Mapping[str, object]) -> Problem:
-    question, answer = _text(where, row, "question"), _text(where, row, msg("answer"))
+def _problem(identity: str, row: Mapping[str, object]) -> Problem:
+    question, answer = _text(row, "question"), _text(row, msg("answer"))
     letters = listed.letters_of(row)
     if letters and answer.strip().upper() in set(letters):
         options = "\n".join(f"{letter}. {row[letter]}" for letter in letters)
@@ -123,12 +135,10 @@ def _problem(where: str, identity: str, row: Mapping[str, object]) -> Problem:
             answer=answer.strip().upper(), letters=letters, language=_language(question),
         )  # fmt: skip
     if letters:
-        raise UsageError(
-            "{where}: the answer {answer} is none of the letters {letters}", where, repr(answer[:80]), letters
-        )
+        raise UsageError("the answer {answer} is none of the letters {letters}", repr(answer[:80]), letters)
     _, mark, final = answer.rpartition(_GOLD)
     if mark and not final.strip():
-        raise UsageError("{where}: nothing follows the last {gold} of the answer", where, _GOLD)
+        raise UsageError("nothing follows the last {gold} of the answer", _GOLD)
     gold = (final if mark else answer).strip()
     return Problem(
         id=identity, family="gsm8k" if mark else "qa", tier="", question=question, answer=gold,
@@ -140,7 +150,7 @@ def _language(question: str) -> str:
     return "zh" if _CHINESE.search(question) else "en"
 
 
-def _refuse_ungradable(where: str, problem: Problem) -> None:
+def _refuse_ungradable(problem: Problem) -> None:
     """Refuse a gold that is not graded as right, verbatim or in the form that the prompt requests."""
     for form in (problem.answer, requested(problem)):
         graded = grade(problem, form)
@@ -151,9 +161,8 @@ def _refuse_ungradable(where: str, problem: Problem) -> None:
                 else msg("no answer is found in it")
             )
             raise UsageError(
-                "{where}: the answer {answer} would not be graded right when a model gives it as {form}: "
+                "the answer {answer} would not be graded right when a model gives it as {form}: "
                 "{seen}. Write it as a number, as LaTeX or in plain words",
-                where,
                 repr(problem.answer[:80]),
                 repr(form[:120]),
                 seen,
@@ -201,7 +210,7 @@ def _all_with_tiers(rows: Iterable[_Row]) -> list[_Row]:
     ]
 
 
-def _text(where: str, row: Mapping[str, object], name: str) -> str:
+def _text(row: Mapping[str, object], name: str) -> str:
     value = row.get(name)
     if isinstance(value, (str, int, float)) and not isinstance(value, bool) and str(value).strip():
         return str(value)
@@ -209,12 +218,9 @@ def _text(where: str, row: Mapping[str, object], name: str) -> str:
         there = ", ".join(map(str, row)) or msg("nothing")
         empty = msg("{name} is empty", repr(name)) if name in row else msg("no {name}", repr(name))
         raise UsageError(
-            "{where}: {empty} in this row (it has {there}); --set columns.{name}=NAME names another column",
-            where,
+            "{empty} in this row (it has {there}); --set columns.{name}=NAME names another column",
             empty,
             there[:200],
             name,
         )
-    raise UsageError(
-        "{where}: {name} is {value}, and not one text or number", where, repr(name), repr(str(value)[:80])
-    )
+    raise UsageError("{name} is {value}, and not one text or number", repr(name), repr(str(value)[:80]))

@@ -26,7 +26,7 @@ def letters_of(row: Mapping[str, object]) -> str:
     return "".join(letter for letter in LETTERS if row.get(letter) is not None and str(row[letter]).strip())
 
 
-def lettered(row: Mapping[str, object], where: str) -> Mapping[str, object]:
+def lettered(row: Mapping[str, object]) -> Mapping[str, object]:
     """Convert a list of choices to a column per choice and a letter as the answer; other rows are unchanged.
 
     Raises:
@@ -36,14 +36,12 @@ def lettered(row: Mapping[str, object], where: str) -> Mapping[str, object]:
     if not name:
         return row
     if letters_of(row):
-        raise UsageError(
-            "{where}: it has choices under {name} and under letters: leave one of them away", where, repr(name)
-        )
-    texts, labels = _lists(row[name], msg("{where}: its {name}", where, repr(name)))
+        raise UsageError("it has choices under {name} and under letters: leave one of them away", repr(name))
+    texts, labels = _lists(row[name], msg("its {name}", repr(name)))
     answer = row.get("answer")
     found = {place for place in _readings(answer, texts, labels) if place < len(texts)}
     if len(found) != 1:
-        raise UsageError("{where}: {unclear}", where, _unclear(answer, found, len(texts)))
+        raise UsageError(_unclear(answer, found, len(texts)))
     options = dict(zip(LETTERS, texts, strict=False))
     return {**row, **options, "answer": LETTERS[found.pop()]}
 
