@@ -65,9 +65,7 @@ def test_an_adapter_from_the_template_is_ready(start, tiny_weights: Path, tmp_pa
     assert {check["outcome"] for check in seen["checks"]} <= {"pass", "skip"}, output
     for tier, figures in seen["metrics"]["tiers"].items():
         assert 0 < figures["correct"] < figures["samples"], tier
-    assert {"configs", "logs", "predictions", "results", "summary", "report.json"} <= {
-        path.name for path in (tmp_path / "out").iterdir()
-    }
+    assert {"configs", "logs", "results", "report.json"} <= {path.name for path in (tmp_path / "out").iterdir()}
     assert not left_over(odd)
 
 

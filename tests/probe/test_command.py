@@ -28,9 +28,7 @@ def test_a_probe_writes_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixt
     assert {path.name for path in folder.iterdir()} >= {
         "configs",
         "logs",
-        "predictions",
         "results",
-        "summary",
         "report.json",
     }
     assert json.loads((tmp_path / "r.json").read_text()) == report(folder)
@@ -42,17 +40,6 @@ def test_a_probe_writes_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixt
     for name in ("accuracy (5 runs average)", "avg@5", "pass@5", "cons@5"):
         assert name in out
         assert set(written["metrics"][name]) >= {"value", "low", "high", "level", "method", "question"}
-    predictions = next(folder.glob("predictions/*/*.jsonl")).read_text().splitlines()
-    assert len(predictions) == 150
-    assert list(json.loads(predictions[0])) == [
-        "data_abbr",
-        "id",
-        "success",
-        "uuid",
-        "origin_prompt",
-        "prediction",
-        "gold",
-    ]
 
 
 @pytest.mark.process

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from healthcheck.stages.probe.aisbench.client_files import ClientReport, Failure, Prediction, files_of
 from healthcheck.stages.probe.aisbench.client_results import client_results
 from healthcheck.stages.probe.aisbench.grader import client_grade
+from tests.support.aisbench_files import ClientReport, Failure, Prediction, files_of
 from tests.support.recordings import recording
 from tests.support.rows import rows
 

@@ -52,17 +52,6 @@ kit_datasets = [
 """
 
 
-def evaluate(report: Path) -> None:
-    """Let the real client evaluate a report folder again, from the configuration in it."""
-    (configuration,) = (report / "configs").glob("*.py")
-    command = [
-        str(ENVIRONMENT / "bin/ais_bench"), str(configuration), "--mode", "eval",
-        "--reuse", report.name, "--work-dir", str(report.parent),
-    ]  # fmt: skip
-    path = {"PATH": f"{ENVIRONMENT / 'bin'}:{os.environ['PATH']}"}
-    assert any(_ended(command, path, report.parent) for _ in range(ATTEMPTS)), f"no end within {PATIENCE_S} s"
-
-
 def _ended(command: list[str], path: dict[str, str], folder: Path) -> bool:
     """Run a command of the client; returns whether it ended in time.
 

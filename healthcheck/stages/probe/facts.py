@@ -17,7 +17,7 @@ from healthcheck.stages.probe.grading import Grade, grade
 from healthcheck.stages.probe.laboratory import Majorities, adaptive_k, refuse_without_laboratory
 from healthcheck.stages.probe.problems import AnswerKind, Problem
 from healthcheck.stages.probe.records import EndedBy, Lost, ProbeRun, ProbeSettings, Sample
-from healthcheck.stages.probe.results import export, verdict
+from healthcheck.stages.probe.results import verdict
 from healthcheck.stages.probe.results.metrics import compute_metrics
 from healthcheck.stages.probe.run import folder as run_folder
 from healthcheck.stages.probe.run.bank import Slot, fingerprint, refuse_unlike, schedule
@@ -289,7 +289,6 @@ def _collect(
         run_folder.write_outcome(folder, Outcome(stopped=stopped, seconds=seconds, lost=tuple(lost)))
     run = run_folder.load(folder, keeper.grades)
     run_folder.write_metrics(run, compute_metrics(run))
-    export.finish(run)
     return run
 
 

@@ -270,7 +270,6 @@ class ProbeRun:
         planned: the planned number of samples.
         stopped: why the run ended early, "" if it did not.
         folder: the run folder.
-        started: local time of the start, "20260326_151326"; pid: of the process that started the run.
         drawn_from: the number of distinct problems in the data set; None if it is not on record.
         lost: the servers that were removed in any part of the run.
     """
@@ -283,8 +282,6 @@ class ProbeRun:
     stopped: str
     seconds: float
     folder: Path
-    started: str = ""
-    pid: int = 0
     server: Mapping[str, Any] = field(default_factory=dict)
     drawn_from: int | None = None
     lost: tuple[Lost, ...] = ()

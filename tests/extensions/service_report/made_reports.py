@@ -11,8 +11,8 @@ from healthcheck.extensions.service_report.archive import ReportFiles
 from healthcheck.extensions.service_report.reading import Reading, read_task
 from healthcheck.extensions.service_report.remarks import remarks
 from healthcheck.extensions.service_report.task import tasks_of
-from healthcheck.stages.probe.aisbench.client_files import ClientReport, Failure, Prediction, files_of
 from healthcheck.stages.probe.aisbench.client_results import client_results
+from tests.support.aisbench_files import ClientReport, Failure, Prediction, files_of
 
 RIGHT, WRONG = "The answer is {}", "The answer is 99999"
 

@@ -15,6 +15,7 @@ from hypothesis import given
 from healthcheck.errors import UsageError
 from healthcheck.extensions.service_report.archive import open_reports
 from healthcheck.report import machine
+from tests.extensions.service_report.made_reports import HALF, zipped
 from tests.security.test_fuzz import MANY, ZIPS, damaged
 from tests.security.test_hostile_input import claims
 from tests.support import reports
@@ -22,13 +23,17 @@ from tests.support.commands import ran, started
 from tests.support.limited import limited
 
 
+@pytest.fixture
+def right(tmp_path: Path) -> str:
+    return str(zipped(tmp_path / "whole.zip", HALF))
+
+
 @pytest.mark.process
-def test_the_help_names_every_status_and_no_other(log: Path, runs: Path, tmp_path: Path) -> None:
+def test_the_help_names_every_status_and_no_other(log: Path, right: str, tmp_path: Path) -> None:
     own, dashes = tmp_path / "report.json", tmp_path / "report" / "summary" / "summary_20260101_000000.csv"
     own.write_bytes(machine.render(reports.report()))
     dashes.parent.mkdir(parents=True)
     dashes.write_text("dataset,version,metric,mode,vllm-api-stream-chat\narithmetic,-,-,-,-\n")
-    right = str(runs / "right")
     tried = {
         0: (right,), 1: (str(own),), 2: (str(log),), 3: (str(dashes.parents[1]),), 4: (right, "--json", "/dev/full"),
     }  # fmt: skip
@@ -41,15 +46,14 @@ def test_the_help_names_every_status_and_no_other(log: Path, runs: Path, tmp_pat
 
 @pytest.mark.smoke
 @pytest.mark.process
-def test_as_a_process_it_reads_a_run(runs: Path) -> None:
-    done = started("read", str(runs / "right"))
+def test_as_a_process_it_reads_a_report(right: str) -> None:
+    done = started("read", right)
     assert (done.returncode, done.stderr) == (0, "")
     assert "AISBench printed" in done.stdout
 
 
 @pytest.mark.process
-def test_json_is_the_same_everywhere(runs: Path, tmp_path: Path) -> None:
-    right = str(runs / "right")
+def test_json_is_the_same_everywhere(right: str, tmp_path: Path) -> None:
     assert (
         "there is no folder nope; make it first" in ran("read", right, "--json", "nope/x.json", cwd=tmp_path).stderr
     )

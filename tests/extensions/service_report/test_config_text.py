@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.extensions.service_report.config_text import parse
-from healthcheck.stages.probe.aisbench.client_files import render_configuration
+from tests.support.aisbench_files import render_configuration
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.extensions.service_report import config_text
-from healthcheck.extensions.service_report.remarks import KNOWN
-from healthcheck.stages.probe.aisbench.configuration import infer_config, version_of
 from tests.support.recordings import recording
 
 GOLDEN_TRUTH = {
@@ -38,13 +35,3 @@ def test_golden_reports_are_read_and_put_right(
 def test_the_golden_run_of_failures_only_is_inconclusive(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["read", str(recording("aisbench-golden/v3.1.20260630_failall"))]) == 3
     assert "every request failed" in " ".join(capsys.readouterr().out.split())
-
-
-def test_the_version_column_is_reproduced_for_both_releases() -> None:
-    (file,) = recording("aisbench-golden/v3.1.20260630_bimodal_n5").glob("configs/*.py")
-    (dataset,) = config_text.parse(file.read_text("utf-8"))["datasets"]
-    stored = dataset["infer_cfg"]
-    rounds = [(turn["role"], turn["prompt"]) for turn in stored["prompt_template"]["template"]["round"]]
-    assert infer_config(rounds) == stored
-    assert version_of(infer_config(rounds)) == "f588a9"
-    assert set(KNOWN) == {"f588a9", "0ba9da"}

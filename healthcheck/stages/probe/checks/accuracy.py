@@ -156,8 +156,8 @@ def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
         excerpt(client_text(said[0])),
     )
     fix = msg(
-        "read the answers in predictions/: a wrong chat template or broken weights look like this; for a weak "
-        "model give --reference with a run of the same weights elsewhere, --threshold, or easier problems"
+        "read the answers in logs/samples.jsonl: a wrong chat template or broken weights look like this; for a "
+        "weak model give --reference with a run of the same weights elsewhere, --threshold, or easier problems"
     )
     yield unsettled(expected=expected, seen=seen, fix=fix, evidence={"high": reached.high, "without_model": floor})
 

@@ -7,12 +7,10 @@ logs/samples.jsonl       the journal: every sample as it arrived
 logs/outcome.json        why the run ended and how long it took
 results/metrics.json     the figures
 report.json              the report, even without samples
-configs logs predictions results summary   also as the evaluation client writes them
 """
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,7 +42,6 @@ class Stored:
     settings: ProbeSettings
     fingerprint: str
     started: str
-    pid: int
     server: Mapping[str, Any] = field(default_factory=dict)
     drawn_from: int | None = None
 
@@ -75,7 +72,6 @@ def begin(
         settings=settings,
         fingerprint=fingerprint(problems),
         started=time.strftime("%Y%m%d_%H%M%S"),
-        pid=os.getpid(),
         server=server,
         drawn_from=drawn_from,
     )
@@ -191,8 +187,6 @@ def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
         stopped="" if len(samples) == planned else outcome.stopped,
         seconds=outcome.seconds,
         folder=folder,
-        started=head.started,
-        pid=head.pid,
         server=head.server,
         drawn_from=head.drawn_from,
         lost=outcome.lost,

@@ -1,19 +1,14 @@
-"""AISBench's report folder: its names, the order of its keys, its bytes.
-
-`files_of` is pure: it maps relative paths to bytes. `write` writes them into a folder.
-"""
+"""Reports of AISBench that tests make: its names, the order of its keys, its bytes."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from pprint import pformat
 from typing import TypeAlias
 
 from healthcheck.core.records import JsonValue
-from healthcheck.system.files import write_atomically
 
 MODEL = "vllm-api-stream-chat"
 """AISBench's name for its stock streaming chat client; the platform's folders and columns carry it."""
@@ -90,12 +85,6 @@ def files_of(report: ClientReport) -> dict[str, bytes]:
     if report.results is not None:
         files[f"results/{model}/{dataset}.json"] = json.dumps(dict(report.results), ensure_ascii=False, indent=4)
     return {name: text.encode("utf-8", "surrogatepass") for name, text in files.items()}
-
-
-def write(report: ClientReport, folder: Path) -> None:
-    """Write the report into a folder, each file atomically."""
-    for name, data in files_of(report).items():
-        write_atomically(folder / name, data)
 
 
 def render_configuration(sections: Mapping[str, JsonValue]) -> str:
