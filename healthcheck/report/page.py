@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from importlib import resources
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template, select_autoescape
 from markupsafe import Markup
 
 from healthcheck import __version__
@@ -81,13 +81,13 @@ def template(name: str, translation: Translation) -> Template:
 
 
 def environment(translation: Translation) -> Environment:
-    """An environment whose templates translate each message and escape every text."""
+    """An environment whose templates translate each message; those of HTML escape every text."""
 
     def said(value: object) -> object:
         return translation.say(value) if isinstance(value, Message) else value
 
     made = Environment(
-        autoescape=True,
+        autoescape=select_autoescape(["html.j2"]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -6,13 +6,15 @@ Untrusted text appears only as code, so that markup and mentions in it have no e
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from healthcheck.core.records import CheckResult, Finding, Outcome, Report, Stage
-from healthcheck.report import words
-from healthcheck.text.language import ENGLISH, Translate, Translation
+from healthcheck.core.records import Finding, JsonValue, Outcome, Report, Stage
+from healthcheck.report import page, words
+from healthcheck.text.language import ENGLISH, Translation
 from healthcheck.text.messages import message, msg
 
-MARKS = {Outcome.PASS: "✅", Outcome.WARN: "⚠️", Outcome.SKIP: "➖", Outcome.FAIL: "❌", Outcome.ERROR: "❓"}
+MARKS = {"pass": "✅", "warn": "⚠️", "skip": "➖", "fail": "❌", "error": "❓", "open": "❓"}
+"""By the tone of a result."""
 MOST_CHECKS = 20
 MOST_FINDINGS = 5
 MOST_CHARACTERS = 1500
@@ -21,81 +23,56 @@ FIGURES = ("value", "low", "high")
 
 def render(report: Report, translation: Translation = ENGLISH) -> str:
     """The verdict, the next step, the checks that did not pass with their repairs, and the figures."""
+
+    def labelled(name: str) -> str:
+        return translation.labelled(message(name), "").rstrip()
+
+    def rows(finding: Finding) -> str:
+        found = [*words.rows(finding), *([(msg("fix"), finding.fix)] if finding.fix else [])]
+        return "\n".join(f"{labelled(name):<10}{translation.say(text)}" for name, text in found)
+
     wanting = [result for result in report.results if result.findings or result.because or not result.settled]
     grave = [r for r in wanting if r.outcome in {Outcome.FAIL, Outcome.ERROR, Outcome.WARN} or not r.settled]
     grave.sort(key=lambda result: (result.outcome is Outcome.WARN, result.outcome is not Outcome.FAIL))
-    say = translation.say
-    lines = [
-        f"## npu-adapter: {_line(say(words.headline(report)))}",
-        "",
-        translation.labelled(msg("Next"), "").rstrip(),
-    ]
-    lines += [*_code(say(words.next_step(report))), "", *_stages(report, say), *_figures(report, say)]
-    for result in grave[:MOST_CHECKS]:
-        lines += _check(result, translation)
-    if len(grave) > MOST_CHECKS:
-        lines.append(say(msg("and {grave} more; all of them are in `report.html`.", len(grave) - MOST_CHECKS)))
-    lines += ["", say(msg("Asked for: {line}. {counted}.", _line(say(report.asked)), words.counted(report)))]
-    return "\n".join(lines) + "\n"
+    text = page.template("summary.md.j2", translation).render(
+        report=report,
+        words=words,
+        stages=list(_stages(report)),
+        figures=list(_figures(report)),
+        grave=grave,
+        marks=MARKS,
+        most_checks=MOST_CHECKS,
+        most_findings=MOST_FINDINGS,
+        labelled=labelled,
+        rows=rows,
+        line=lambda text: _line(translation.say(text)),
+        code=lambda text: _code(translation.say(text)),
+    )
+    return text + "\n"
 
 
-def _stages(report: Report, say: Translate) -> list[str]:
-    rows = [f"| {say(msg('stage'))} | {say(msg('checks'))} | |", "|---|---|---|"]
+def _stages(report: Report) -> Iterator[tuple[str, str, int]]:
+    """Each stage that ran, its checks by outcome, and how many are unsettled."""
     for stage in Stage:
         results = [result for result in report.results if result.stage is stage]
         if results:
-            marks = [f"{MARKS[o]} {n}" for o in Outcome if (n := sum(r.outcome is o for r in results))]
-            unsettled = sum(not result.settled for result in results)
-            doubtful = say(msg("{unsettled} unsettled", unsettled)) if unsettled else ""
-            rows.append(f"| {stage.value} | {' '.join(marks)} | {doubtful} |")
-    return [*rows, ""]
+            counts = ((outcome, sum(result.outcome is outcome for result in results)) for outcome in Outcome)
+            counted = " ".join(f"{MARKS[outcome.value]} {count}" for outcome, count in counts if count)
+            yield stage.value, counted, sum(not result.settled for result in results)
 
 
-def _figures(report: Report, say: Translate) -> list[str]:
-    rows = []
+def _figures(report: Report) -> Iterator[tuple[str, dict[str, JsonValue]]]:
     for name, value in report.metrics.items():
-        if isinstance(value, dict):
-            point, low, high = (value.get(key) for key in FIGURES)
-            if isinstance(point, float) and isinstance(low, float) and isinstance(high, float):
-                between = say(msg("{low:.1f} to {high:.1f}", 100 * low, 100 * high))
-                rows.append(f"| {_line(name)} | {100 * point:.2f} | {between} |")
-    head = f"| {say(msg('figure, percent'))} | | {say(msg('95 % interval'))} |"
-    return [head, "|---|---|---|", *rows, ""] if rows else []
+        if isinstance(value, dict) and all(isinstance(value.get(key), float) for key in FIGURES):
+            yield name, value
 
 
-def _check(result: CheckResult, translation: Translation) -> list[str]:
-    say = translation.say
-    mark = MARKS[result.outcome] if result.settled or result.outcome is Outcome.FAIL else "❓"
-    lines = [
-        f"### {mark} {say(result.title)}",
-        "",
-        f"`{result.id}` {say(msg('{outcome}. {why}', words.said(result), result.why))}",
-        "",
-    ]
-    if result.because:
-        lines += _code(say(result.because))
-    found = words.findings(result)
-    for finding in found[:MOST_FINDINGS]:
-        lines += _finding(result, finding, translation)
-    if len(found) > MOST_FINDINGS:
-        lines.append(say(msg("and {found} more; all of them are in `report.html`.", len(found) - MOST_FINDINGS)))
-    return [*lines, ""]
-
-
-def _finding(result: CheckResult, finding: Finding, translation: Translation) -> list[str]:
-    rows = [*words.rows(finding), *([(msg("fix"), finding.fix)] if finding.fix else [])]
-    say = translation.say
-    lines = _code("\n".join(f"{translation.labelled(message(name), ''):<10}{say(text)}" for name, text in rows))
-    rule = words.rule(result, finding)
-    return [*lines, "", *([f"> {_line(say(rule.quote()))}", ""] if rule else [])]
-
-
-def _code(text: str) -> list[str]:
+def _code(text: str) -> str:
     """A fenced block with a fence that the text does not contain."""
     shown = words.plain(text[:MOST_CHARACTERS]) + ("…" if len(text) > MOST_CHARACTERS else "")
     longest = max((len(run) for run in re.findall("`+", shown)), default=0)
     fence = "`" * max(longest + 1, 3)
-    return [f"{fence}text", *shown.split("\n"), fence]
+    return f"{fence}text\n{shown}\n{fence}"
 
 
 def _line(text: str) -> str:
