@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from healthcheck.stages.probe.aisbench.client_results import client_results, printed
@@ -11,7 +10,6 @@ from healthcheck.stages.probe.aisbench.grader import client_gold, client_grade
 from healthcheck.stages.probe.problems import AnswerKind, Problem
 from healthcheck.stages.probe.records import ProbeRun, Sample
 from healthcheck.stages.probe.results import figures
-from healthcheck.stages.probe.statistics.counting import hard
 
 _DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
 """Its grader of numbers does not handle answers in words, which data sets of questions have."""
@@ -48,14 +46,22 @@ def misread(run: ProbeRun) -> tuple[Misread, ...]:
 def client_figures(run: ProbeRun) -> dict[str, float]:
     """The figures that the client would write: its grader, its grouping; percent.
 
-    Empty if no request was answered, or if its grader for such problems is not emulated.
+    Empty if no request was answered, or if its grader for such problems is not emulated. The client moves the
+    failed requests of a problem to the end.
     """
-    return _grouped(run) if all(map(emulated, run.problems)) else {}
+    if not _any_answered(run) or not all(map(emulated, run.problems)):
+        return {}
+    samples = ([run.samples[place] for place in row] for row in figures.grid(run).rows)
+    ordered = (sorted(row, key=lambda sample: bool(sample.error)) for row in samples)
+    return client_results([[_client_grade(run, sample) for sample in row] for row in ordered])
 
 
 def client_column(run: ProbeRun) -> dict[str, str]:
     """The name of each of the client's figures with its text; empty if no request was answered."""
-    return printed(client_figures(run)) or dict.fromkeys(_grouped(run), NOT_EMULATED)
+    if not _any_answered(run):
+        return {}
+    names = client_results([[0] * figures.grid(run).repeats])
+    return printed(client_figures(run)) or dict.fromkeys(names, NOT_EMULATED)
 
 
 def emulated(problem: Problem) -> bool:
@@ -67,18 +73,13 @@ def emulated(problem: Problem) -> bool:
     return number and bool(_DIGITS.fullmatch(client_gold(gold(problem)).strip()))
 
 
-def _grouped(run: ProbeRun) -> dict[str, float]:
-    """The figures in the client's grouping, by its grader or else by the kit's."""
-    rows = figures.grid(run).rows
-    if all(run.samples[place].error for row in rows for place in row):
-        return {}
-    scores = [[_client_score(run, place) for place in _answered_first(run, row)] for row in rows]
-    return client_results(hard(scores), scores)
+def _any_answered(run: ProbeRun) -> bool:
+    return any(not run.samples[place].error for place in figures.grid(run).flat)
 
 
-def _answered_first(run: ProbeRun, row: Sequence[int]) -> list[int]:
-    """The samples of a problem in the client's order, which moves failed requests to the end."""
-    return sorted(row, key=lambda place: bool(run.samples[place].error))
+def _client_grade(run: ProbeRun, sample: Sample) -> int:
+    reading = None if sample.error else client_reading(run.problems[sample.problem], sample)
+    return int(reading is not None and reading[1])
 
 
 def client_text(sample: Sample) -> str:
@@ -101,10 +102,3 @@ def client_reading(problem: Problem, sample: Sample) -> tuple[str, bool] | None:
         return None
     opinion = client_grade(client_text(sample), gold(problem))
     return opinion.extracted, opinion.correct
-
-
-def _client_score(run: ProbeRun, place: int) -> float:
-    """The client's score of a sample; the kit's own if its grader is not emulated."""
-    sample = run.samples[place]
-    reading = None if sample.error else client_reading(run.problems[sample.problem], sample)
-    return float(reading[1]) if reading else run.grades[place].score

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
 from healthcheck.core.records import SOFT_SCORES, JsonValue
@@ -32,7 +32,7 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
     names = (accuracy_name(n), f"avg@{n}", *((f"pass@{n}", f"cons@{n}") if n > 1 else ()))
     return {
         **{name: as_json(estimate) for name in names if (estimate := summary.estimate(name))},
-        "strict accuracy": as_json(_share(msg("strict accuracy"), chosen, lambda place: run.grades[place].strict)),
+        "strict accuracy": as_json(_strict(run, chosen)),
         **_without_failures(run, chosen),
         **counts,
         SOFT_SCORES: sum(0 < run.grades[place].score < 1 for place in chosen.flat),
@@ -87,9 +87,9 @@ def _counted(names: Sequence[str]) -> Mapping[str, int]:
     return {name: names.count(name) for name in sorted(set(names))}
 
 
-def _share(name: str, chosen: Grid, holds: Callable[[int], bool]) -> Estimate:
-    shares = [sum(holds(place) for place in row) / len(row) for row in chosen.rows]
-    return per_problem(name, shares, plus_two_t(shares), len(chosen.flat))
+def _strict(run: ProbeRun, chosen: Grid) -> Estimate:
+    shares = [sum(run.grades[place].strict for place in row) / len(row) for row in chosen.rows]
+    return per_problem(msg("strict accuracy"), shares, plus_two_t(shares), len(chosen.flat))
 
 
 def _without_failures(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:

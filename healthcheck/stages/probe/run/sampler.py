@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from healthcheck import contract
 from healthcheck.errors import UsageError
@@ -250,9 +250,7 @@ def _retry_after(asked: str) -> float:
 
 def _failed(slot: Slot, replica: Replica, errors: Sequence[str], seconds: float) -> Sample:
     return Sample(
-        order=slot.order,
-        problem=slot.problem,
-        repeat=slot.repeat,
+        **asdict(slot),
         error=errors[-1],
         retried=tuple(errors[:-1]),
         server=replica.url,
@@ -264,9 +262,7 @@ def _sample_of(
     slot: Slot, replica: Replica, completion: Completion, timed: Timed, retried: tuple[str, ...]
 ) -> Sample:
     return Sample(
-        order=slot.order,
-        problem=slot.problem,
-        repeat=slot.repeat,
+        **asdict(slot),
         text=completion.text,
         reasoning=completion.reasoning,
         finish_reason=completion.finish_reason,
