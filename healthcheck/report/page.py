@@ -19,7 +19,7 @@ from healthcheck import __version__
 from healthcheck.core.records import JsonValue, Report
 from healthcheck.report import view, words
 from healthcheck.report.excerpts import script_json
-from healthcheck.report.measured import Measured
+from healthcheck.report.measured import Measured, measured
 from healthcheck.stages.probe.records import ProbeRun
 from healthcheck.text.language import ENGLISH, Translation
 from healthcheck.text.messages import Message, joined, msg
