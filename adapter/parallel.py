@@ -91,7 +91,7 @@ def data_parallel_size(weights: Weights, machine: Machine, chip: Chip | None, te
 def _why_one_copy(weights: Weights, machine: Machine, chip: Chip | None, most: int) -> str:
     if most < 2:
         return f"it takes {machine.devices} device(s)" if machine.devices else "no NPU"
-    if chip is None or not machine.hbm_mib or weights.attention is None:
+    if chip is None or not machine.hbm_mib or weights.attention is None or not weights.total_bytes:
         return "too little is known of weights and machine"
     if chip.family == A310P:
         return "no recipe has more on a 310P"

@@ -46,7 +46,8 @@ def make_plan(weights: Weights, machine: Machine, settings: Settings) -> Plan:
     size = int(_number(spread, 1))
     copies = _by_hand("data_parallel_size", settings) or _copies(share, machine, chip, size, group)
     layout = Layout(size, int(_number(copies, 1)))
-    room = serving.Room(share, machine, chip, size, budget.for_cache(share, layout) if budget else None)
+    cache = budget.for_cache(share, layout) if budget and share.total_bytes else None
+    room = serving.Room(share, machine, chip, size, cache)
     length = _by_hand("max_model_len", settings) or serving.max_model_len(room)
     sequences = _by_hand("max_num_seqs", settings) or serving.max_num_seqs(
         room, int(_number(length, serving.TYPICAL_TOKENS))

@@ -38,12 +38,17 @@ def _text(found: Diagnosis, name: str, setup: Setup) -> Iterable[str]:
             yield from _quoted(hit.lines)
     elif not found.kind:
         count = plural("{n} line", "{n} lines", found.lines, found.lines)
-        yield msg("no known failure in {name} ({count})", name, count)
+        if found.ready and not found.block:
+            line = found.ready
+            yield msg("nothing failed in {name} ({count}): line {n} shows a running server", name, count, line)
+        else:
+            yield msg("no known failure in {name} ({count})", name, count)
     if found.kind:
         yield from _known(found.kind, setup, msg("look"))
         yield msg("  no known cause: this is only what the last error of {name} says", name)
     if not found.cause and (found.block or found.end):
-        yield msg("the last error block:") if found.block else msg("no line looks like an error; the last lines:")
+        none = msg("no line looks like an error; the last lines that are neither INFO nor DEBUG:")
+        yield msg("the last error block:") if found.block else none
     yield from _quoted(found.telling or found.end)
     if found.others:
         yield msg("also there:")

@@ -208,7 +208,7 @@ def _for_service(report: Report) -> str:
 
 
 def _headline(report: Report) -> str:
-    failed = [result.id for result in report.results if result.outcome is Outcome.FAIL]
+    failed = [result.id for result in report.results if result.outcome is Outcome.FAIL and not is_summary(result)]
     if report.uncommitted and not failed:
         verdict = verdict_of(report.results, stopped=report.stopped)
         once = _headline(replace(report, verdict=verdict, uncommitted=""))

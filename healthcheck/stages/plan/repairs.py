@@ -38,6 +38,7 @@ _OUTSIDE = {
     msg("an activated environment"): ("activate",),
 }
 _FOREIGN = {program: what for what, programs in _OUTSIDE.items() for program in programs}
+_USERS = {"sudo", "su"}
 _AROUND = {"a container engine", "a terminal", "a cluster"}
 """What launch scripts wrap the server's command in."""
 _SECRET = re.compile(r"(?:^|_)(?:TOKEN|KEY|SECRET|PASSWORD)$")
@@ -225,7 +226,9 @@ def _command(name: str) -> tuple[str, str]:
     fix = msg(
         "do without {name}: the service's image has Python, CANN and torch-npu{hint}", name, hint(base, STUBBED)
     )
-    if what in _AROUND:
+    if base in _USERS:
+        fix = msg("remove {name}: the service runs deploy.sh as one user, in its own image", name)
+    elif what in _AROUND:
         end = contract.LAUNCH
         fix = msg("do without {name}: deploy.sh runs in the service's image; end it with: {launch}", name, end)
     return what, fix

@@ -51,6 +51,7 @@ class Diagnosis:
         block: the last error block of the log, without repetitions and prefixes.
         end: the last lines of the log that are neither INFO nor DEBUG.
         lines: how many lines the log has.
+        ready: the last line that shows a started or answering server, 0 if none does.
     """
 
     cause: Hit | None = None
@@ -60,6 +61,7 @@ class Diagnosis:
     block: tuple[Line, ...] = ()
     end: tuple[Line, ...] = ()
     lines: int = 0
+    ready: int = 0
 
     @property
     def named(self) -> Hit | None:
@@ -133,6 +135,7 @@ def diagnose_stream(stream: BinaryIO, known: Catalogue | None = None) -> Diagnos
         block=_redacted(block.shown),
         end=_redacted(tuple(reading.end)),
         lines=reading.lines,
+        ready=reading.passed,
     )
 
 

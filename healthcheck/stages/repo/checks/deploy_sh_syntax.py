@@ -40,7 +40,8 @@ class _Text:
 
     def quoted(self, line: int) -> str:
         lines = self.script.text.split("\n")
-        return f"“{lines[line - 1].strip()[:120]}”" if 0 < line <= len(lines) else ""
+        quoted = lines[line - 1].strip()[:120] if 0 < line <= len(lines) else ""
+        return f"“{quoted}”" if quoted else ""
 
     def is_comment(self, line: int) -> bool:
         return self.script.text.split("\n")[line - 1].lstrip().startswith("#")
@@ -215,8 +216,12 @@ def _parsers(text: _Text) -> Findings:
         return
     if parse.accepted is False and not (own == "dash" and bashisms.runs_itself_in_bash(text.script)):
         expected = msg("a script that {own} can read", own)
-        seen = msg("{shell} says: {message} {line}", parse.shell, parse.message, text.quoted(parse.line))
+        quote = text.quoted(parse.line)
+        seen = msg("{shell} says: {message}{line}", parse.shell, parse.message, f" {quote}" if quote else "")
         fix = msg("fix that line until `{own} -n {name}` prints nothing", own, contract.ENTRY_POINT)
+        if "end of file" in parse.message.lower():
+            close = msg("close what is still open (an if, a loop, a brace, a quote)")
+            fix = msg("{close} until `{own} -n {name}` prints nothing", close, own, contract.ENTRY_POINT)
         if own == "dash" and bash and bash.accepted:
             fix = msg("make the first line #!/bin/bash: bash reads this script")
         yield fail(expected=expected, seen=seen, fix=fix, where=text.where(parse.line))
