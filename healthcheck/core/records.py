@@ -17,6 +17,8 @@ SIMULATOR = "npu-adapter-simulator"
 """The `server` header of a simulated endpoint; a report on one begins with that fact."""
 NOT_BUILT = msg("not built")
 """The provenance "engine_config" if neither `--deep` nor a launch had vLLM check its arguments."""
+UNJUDGED = "unjudged"
+"""The evidence of a note about an accuracy (a share) that nothing was compared with."""
 SOFT_SCORES = "samples with a soft score"
 """The figure that counts samples with a score between 0 and 1: without any, avg@n is the accuracy."""
 

@@ -13,6 +13,7 @@ from healthcheck.contract import Rule
 from healthcheck.core.records import (
     NOT_BUILT,
     SIMULATOR,
+    UNJUDGED,
     CheckResult,
     Finding,
     Level,
@@ -241,6 +242,9 @@ def _ready(report: Report) -> str:
         unasked = report.provenance.get("engine_config") == NOT_BUILT
         deep = msg("; without --deep, vLLM itself has not checked its arguments") if unasked else ""
         said = msg("{said}, as far as it was asked ({asked}{deep})", said, report.asked, deep)
+    notes = (finding.evidence for result in report.results for finding in result.findings)
+    for share in (found for note in notes if isinstance(found := note.get(UNJUDGED), float)):
+        said = msg("{said}; accuracy {share:.1f} %, not judged: give --reference or --threshold", said, 100 * share)
     waived = [result.id for result in report.results if result.because.startswith("skipped on request")]
     return said + (msg("; skipped on request: {listed}", _listed(waived)) if waived else "")
 

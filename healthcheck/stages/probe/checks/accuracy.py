@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from healthcheck import __version__, contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.core.records import JsonValue, Stage
+from healthcheck.core.records import UNJUDGED, JsonValue, Stage
 from healthcheck.stages.probe.laboratory import adaptive_k
 from healthcheck.stages.probe.records import THE_KIT, EndedBy, ProbeRun, count_of_problems, count_of_samples
 from healthcheck.stages.probe.results import baselines, export, figures, verdict
@@ -139,7 +139,8 @@ def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
     shares = _without_model(run)
     floor, name = max(((shares[name], name) for name in FLOORS if name in shares), default=(0.0, ""))
     if not said or (reached.high >= max(floor, GUESSED) and reached.value):
-        yield note(msg("measured, not judged: neither --reference nor --threshold says what would be enough"))
+        unjudged = msg("measured, not judged: neither --reference nor --threshold says what would be enough")
+        yield note(unjudged, evidence={UNJUDGED: reached.value})
         return
     below = (
         msg("less than “{name}” reaches without any model ({floor:.1f} %)", message(name), 100 * floor)
