@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from healthcheck.core.records import JsonValue
-from healthcheck.errors import KitError, KitFailure, UsageError
+from healthcheck.errors import KitError, KitFailure, UsageError, reason_of
 from healthcheck.scaffold import answers, kit, template
 from healthcheck.system import extras
 from healthcheck.system.files import prefix
@@ -102,9 +102,10 @@ def _refusal(error: Exception, source: str, given: Mapping[str, JsonValue]) -> K
                 _one_line(wrong["said"]),
             )
         )
-    said = msg("the template at {source} cannot be rendered: {one_line}", source, _one_line(error))
-    full = isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
-    return KitFailure(said) if full else UsageError(said)
+    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}:
+        why = msg("the repository cannot be written: {reason}", reason_of(error))
+        return KitFailure(why) if error.errno in {errno.ENOSPC, errno.EDQUOT} else UsageError(why)
+    return UsageError(msg("the template at {source} cannot be rendered: {one_line}", source, _one_line(error)))
 
 
 def _one_line(error: object) -> str:
