@@ -46,41 +46,9 @@ from healthcheck.extensions.runner.checks.visible_devices import visible_devices
 from healthcheck.extensions.runner.checks.weights_mount import weights_mount
 from healthcheck.extensions.runner.records import RunnerFacts
 
-CHECKS: tuple[Check[RunnerFacts], ...] = (
-    device_nodes,
-    npu_smi,
-    health,
-    ecc,
-    temperature,
-    links,
-    driver,
-    supported,
-    cann,
-    python,
-    stack,
-    stray_triton,
-    torch_npu,
-    custom_ops,
-    compute,
-    memory,
-    busy,
-    hccl,
-    hccl_pairs,
-    bandwidth,
-    ascend_dmi,
-    soak,
-    affinity,
-    host_memory,
-    disk,
-    weights_mount,
-    shm,
-    locked_memory,
-    port,
-    open_files,
-    governor,
-    visible_devices,
-    proxy,
-    container,
-    container_runtime,
-    baseline,
-)
+_DEVICES = (device_nodes, npu_smi, health, ecc, temperature, links, driver, supported)
+_SOFTWARE = (cann, python, stack, stray_triton, torch_npu, custom_ops)
+_TRIALS = (compute, memory, busy, hccl, hccl_pairs, bandwidth, ascend_dmi, soak)
+_HOST = (affinity, host_memory, disk, weights_mount, shm, locked_memory, port, open_files, governor)
+_SURROUNDINGS = (visible_devices, proxy, container, container_runtime)
+CHECKS: tuple[Check[RunnerFacts], ...] = (*_DEVICES, *_SOFTWARE, *_TRIALS, *_HOST, *_SURROUNDINGS, baseline)
