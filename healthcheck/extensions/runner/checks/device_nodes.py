@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from healthcheck.core.check import Findings, NotApplicable, fail
 from healthcheck.core.records import Finding
 from healthcheck.extensions.runner.declared import check
@@ -44,40 +46,30 @@ def device_nodes(facts: RunnerFacts) -> Findings:
             raise NotApplicable(msg("there is no NPU on this machine, as --allow-none permits"))
         yield _none(facts)
         return
-    if not facts.nodes:
-        yield facts.fault(
-            expected=msg("/dev/davinciN for each NPU"), seen=msg("none of them"), fix=_nodes_fix(facts)
-        )
-    elif facts.wanted.npus and len(facts.nodes) < facts.wanted.npus:
-        yield facts.fault(
-            expected=msg("{npus}, as --npus says", npus(facts.wanted.npus)),
-            seen=msg("{nodes} device nodes: {path}", len(facts.nodes), listed([node.path for node in facts.nodes])),
-            fix=_nodes_fix(facts),
-        )
+    fault = functools.partial(facts.fault, fix=_nodes_fix(facts))
+    paths = [node.path for node in facts.nodes]
+    if not paths:
+        yield fault(expected=msg("/dev/davinciN for each NPU"), seen=msg("none of them"))
+    elif facts.wanted.npus and len(paths) < facts.wanted.npus:
+        seen = msg("{nodes} device nodes: {path}", len(paths), listed(paths))
+        yield fault(expected=msg("{npus}, as --npus says", npus(facts.wanted.npus)), seen=seen)
     names = {entry.path.removeprefix("/dev/") for entry in facts.control}
     managers = {"davinci_manager", "davinci_manager_docker"}
     missing = sorted({"devmm_svm", "hisi_hdc"} - names) + ([] if names & managers else ["davinci_manager"])
-    if missing and facts.nodes:
+    if missing and paths:
         seen = msg("no {value}", listed([f"/dev/{name}" for name in missing]))
-        yield facts.fault(expected=msg("the driver's device nodes"), seen=seen, fix=_nodes_fix(facts))
-    closed = [node for node in (*facts.nodes, *facts.control) if node.closed]
+        yield fault(expected=msg("the driver's device nodes"), seen=seen)
+    nodes = (*facts.nodes, *facts.control)
+    closed = [node for node in nodes if node.closed]
     if closed:
-        one = closed[0]
-        yield facts.fault(
-            expected=msg("device nodes that this user may read and write"),
-            seen=msg(
-                "{path} belongs to {owner}:{group} with mode {mode:o}, and {closed} of {nodes} nodes are "
-                "closed to {user}",
-                one.path,
-                one.owner,
-                one.group,
-                one.mode,
-                len(closed),
-                len(facts.nodes) + len(facts.control),
-                facts.host.user or msg("this user"),
-            ),
-            fix=opening(one),
+        one, user = closed[0], facts.host.user or msg("this user")
+        seen = msg(
+            "{path} belongs to {owner}:{group} with mode {mode:o}, and {closed} of {nodes} nodes are "
+            "closed to {user}",
+            *(one.path, one.owner, one.group, one.mode, len(closed), len(nodes), user),
         )
+        expected = msg("device nodes that this user may read and write")
+        yield facts.fault(expected=expected, seen=seen, fix=opening(one))
 
 
 def _none(facts: RunnerFacts) -> Finding:
@@ -86,15 +78,11 @@ def _none(facts: RunnerFacts) -> Finding:
         gpus = msg("; it has GPUs ({gpus}), which cannot be used here", listed(list(facts.host.gpus), 2))
     smi = msg("no npu-smi") if facts.smi.output.missing else msg("no chip in npu-smi")
     smi += f" ({facts.smi.codes[0]})" if facts.smi.codes else ""
-    return fail(
-        expected=npus(facts.wanted.npus) if facts.wanted.npus else msg("an Ascend NPU"),
-        seen=msg(
-            "this machine has no Ascend NPU: no /dev/davinci nodes, {smi}, none on the PCI bus{gpus}", smi, gpus
-        ),
-        fix=msg("run it on a machine with an NPU")
-        + ("" if facts.wanted.npus else msg(", or pass --allow-none if it needs no NPU")),
-        where="/dev/davinci*",
-    )
+    expected = npus(facts.wanted.npus) if facts.wanted.npus else msg("an Ascend NPU")
+    seen = msg("this machine has no Ascend NPU: no /dev/davinci nodes, {smi}, none on the PCI bus{gpus}", smi, gpus)
+    otherwise = "" if facts.wanted.npus else msg(", or pass --allow-none if it needs no NPU")
+    fix = msg("run it on a machine with an NPU") + otherwise
+    return fail(expected=expected, seen=seen, fix=fix, where="/dev/davinci*")
 
 
 def _nodes_fix(facts: RunnerFacts) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from healthcheck.core.check import Findings, note
 from healthcheck.extensions.runner.declared import npu_check
 from healthcheck.extensions.runner.records import RunnerFacts
@@ -44,30 +46,20 @@ def driver(facts: RunnerFacts) -> Findings:
     if not on_disk and not running:
         if not facts.host.container and not facts.nodes:
             accelerators = listed(list(facts.host.accelerators), 2)
-            yield facts.fault(
-                expected=msg("an NPU driver"),
-                seen=msg("no driver, but an NPU on the PCI bus ({accelerators})", accelerators),
-                fix=msg("install the driver and its firmware"),
-            )
+            seen = msg("no driver, but an NPU on the PCI bus ({accelerators})", accelerators)
+            fix = msg("install the driver and its firmware")
+            yield facts.fault(expected=msg("an NPU driver"), seen=seen, fix=fix)
         else:
             yield note(msg("the driver's version is not visible here (its version.info is not mounted)"))
+    older = functools.partial(facts.fault, fix=msg("restart the machine"), where=facts.driver.path)
     if on_disk and running and on_disk.lower() != running.lower():
-        yield facts.fault(
-            expected=msg("the installed driver {on_disk} to be the one that runs", on_disk),
-            seen=msg("{running} answers: upgraded without a restart, or another host's file is mounted", running),
-            fix=msg("restart the machine"),
-            where=facts.driver.path,
-        )
+        expected = msg("the installed driver {on_disk} to be the one that runs", on_disk)
+        seen = msg("{running} answers: upgraded without a restart, or another host's file is mounted", running)
+        yield older(expected=expected, seen=seen)
     elif -8005 in facts.smi.codes and facts.driver.newer_than_boot:
-        yield facts.fault(
-            expected=msg("a driver that was loaded after it was installed"),
-            seen=msg(
-                "driver {on_disk} installed after the machine's last start; npu-smi ends with -8005",
-                on_disk or "files",
-            ),
-            fix=msg("restart the machine"),
-            where=facts.driver.path,
-        )
+        files = on_disk or "files"
+        seen = msg("driver {on_disk} installed after the machine's last start; npu-smi ends with -8005", files)
+        yield older(expected=msg("a driver that was loaded after it was installed"), seen=seen)
     yield from _firmware(facts, driver=running or on_disk or "?")
     if on_disk or running:
         yield note(msg("driver {running}", running or on_disk), where=facts.driver.path if on_disk else "")
@@ -75,14 +67,11 @@ def driver(facts: RunnerFacts) -> Findings:
 
 def _firmware(facts: RunnerFacts, *, driver: str) -> Findings:
     """The findings for each card's firmware, from `npu-smi info -t board`."""
+    expected = msg("driver and firmware that fit each other")
+    fix = msg("install the firmware of the driver's release, then restart the machine")
     for npu, board in facts.smi.boards.items():
         if board.whole.get("Compatibility", "OK").upper() == "NOK":
-            firmware = board.whole.get("Firmware Version", msg("unknown"))
-            yield facts.fault(
-                expected=msg("driver and firmware that fit each other"),
-                seen=msg(
-                    "NPU {npu}: Compatibility NOK (firmware {firmware}, driver {driver})", npu, firmware, driver
-                ),
-                fix=msg("install the firmware of the driver's release, then restart the machine"),
-                where=f"{facts.smi.command} info -t board -i {npu}",
-            )
+            pair = board.whole.get("Firmware Version", msg("unknown")), driver
+            seen = msg("NPU {npu}: Compatibility NOK (firmware {firmware}, driver {driver})", npu, *pair)
+            where = f"{facts.smi.command} info -t board -i {npu}"
+            yield facts.fault(expected=expected, seen=seen, fix=fix, where=where)

@@ -44,20 +44,11 @@ def ecc(facts: RunnerFacts) -> Findings:
         lasting = {name: count for name, count in each.counts.items() if count and "double" in name.lower()}
         corrected += sum(count for name, count in each.counts.items() if "single" in name.lower())
         if lasting:
-            yield warn(
-                expected=msg("no error of several bits"),
-                seen=msg(
-                    "NPU {npu} chip {chip}: {value}",
-                    each.npu,
-                    each.chip,
-                    joined(", ", (msg("{name} {n}", name, n) for name, n in lasting.items())),
-                ),
-                fix=msg(
-                    "npu-smi set -t reset -i {npu} -c {chip} while nobody uses it; if it grows, replace the card",
-                    each.npu,
-                    each.chip,
-                ),
-                where=f"{facts.smi.command} info -t ecc -i {each.npu}",
-                evidence={"npu": each.npu, "chip": each.chip, **lasting},
+            chip, counts = (each.npu, each.chip), (msg("{name} {n}", *counter) for counter in lasting.items())
+            seen = msg("NPU {npu} chip {chip}: {value}", *chip, joined(", ", counts))
+            fix = msg(
+                "npu-smi set -t reset -i {npu} -c {chip} while nobody uses it; if it grows, replace the card", *chip
             )
+            expected, where = msg("no error of several bits"), f"{facts.smi.command} info -t ecc -i {each.npu}"
+            yield warn(expected=expected, seen=seen, fix=fix, where=where)
     yield note(msg("counters of {ecc} chips, {corrected} corrected errors", len(facts.ecc), corrected))

@@ -45,27 +45,21 @@ def health(facts: RunnerFacts) -> Findings:
     """
     if not facts.smi.table:
         raise NotApplicable(msg("npu-smi shows no table of chips"))
-    used = facts.in_use
+    used, where = facts.in_use, f"{facts.smi.command} info"
     for chip in facts.smi.chips:
         if chip.health == HEALTHS[0]:
             continue
         seen = msg("{chip_name} ({name}): {health}", chip_name(chip), chip.name, chip.health)
         if chip not in used:
-            yield note(msg("{seen}; it will not be used", seen), where=f"{facts.smi.command} info")
+            yield note(msg("{seen}; it will not be used", seen), where=where)
             continue
-        say = _weight(facts, chip)
-        yield say(
-            expected=msg("health {healths}", HEALTHS[0]),
-            seen=seen,
-            fix=msg(
-                "npu-smi set -t reset -i {npu} -c {chip} while nobody uses it, or exclude it with "
-                "ASCEND_RT_VISIBLE_DEVICES",
-                chip.npu,
-                chip.chip,
-            ),
-            where=f"{facts.smi.command} info",
-            evidence={"npu": chip.npu, "chip": chip.chip, "health": chip.health},
+        say, expected = _weight(facts, chip), msg("health {healths}", HEALTHS[0])
+        fix = msg(
+            "npu-smi set -t reset -i {npu} -c {chip} while nobody uses it, or exclude it with "
+            "ASCEND_RT_VISIBLE_DEVICES",
+            *(chip.npu, chip.chip),
         )
+        yield say(expected=expected, seen=seen, fix=fix, where=where)
 
 
 def _weight(facts: RunnerFacts, chip: Chip) -> Callable[..., Finding]:

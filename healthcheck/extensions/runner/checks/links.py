@@ -37,30 +37,24 @@ def links(facts: RunnerFacts) -> Findings:
     link status: UP
     ```
     """
-    seen = facts.links
-    if seen.trouble:
-        raise NotApplicable(seen.trouble)
-    up = [port for port in seen.ports if port.link == UP]
-    down = [port for port in seen.ports if port.link and port.link != UP]
+    if facts.links.trouble:
+        raise NotApplicable(facts.links.trouble)
+    ports = facts.links.ports
+    up = [port for port in ports if port.link == UP]
+    down = [port for port in ports if port.link and port.link != UP]
+    expected = msg("link {up}, as with {up2} other ports", UP, len(up))
     for port in down if up else []:
-        yield warn(
-            expected=msg("link {up}, as with {up2} other ports", UP, len(up)),
-            seen=msg("device {device}: {link}", port.device, port.link),
-            fix=msg("hccn_tool -i {device} -optical -g, then the cable and the port of the switch", port.device),
-            where=f"hccn_tool -i {port.device} -link -g",
-        )
-    for port in seen.ports:
+        seen = msg("device {device}: {link}", port.device, port.link)
+        fix = msg("hccn_tool -i {device} -optical -g, then the cable and the port of the switch", port.device)
+        yield warn(expected=expected, seen=seen, fix=fix, where=f"hccn_tool -i {port.device} -link -g")
+    for port in ports:
         if port.link in {UP, ""} and port.health not in {WELL, UNCONFIGURED, ""}:
-            yield warn(
-                expected=msg("net health {well}", WELL),
-                seen=msg("device {device}: {health}", port.device, port.health),
-                fix=msg(
-                    "hccn_tool -i {device} -netdetect -g, and -ip -g: ping the address from there", port.device
-                ),
-                where=f"hccn_tool -i {port.device} -net_health -g",
-            )
+            device, expected = port.device, msg("net health {well}", WELL)
+            seen = msg("device {device}: {health}", device, port.health)
+            fix = msg("hccn_tool -i {device} -netdetect -g, and -ip -g: ping the address from there", device)
+            yield warn(expected=expected, seen=seen, fix=fix, where=f"hccn_tool -i {device} -net_health -g")
     if down and not up:
         yield note(msg("no port is up ({down} devices): one machine alone does not need them", len(down)))
-    unset = [str(port.device) for port in seen.ports if port.health == UNCONFIGURED]
+    unset = [str(port.device) for port in ports if port.health == UNCONFIGURED]
     if unset:
         yield note(msg("no address to test against is set for device {unset}", listed(unset)))

@@ -13,26 +13,19 @@ from healthcheck.machine.npu_smi import Table
 from healthcheck.text.messages import msg
 
 _CAUSES = {
-    -8005: (
-        msg(
-            "the driver's library could not start (card busy, user not permitted, or driver upgraded, "
-            "not restarted)"
-        ),
-        msg(
-            "run as root or in group HwHiAiUser; in a container add the device flags; "
-            "after a driver upgrade restart"
-        ),
+    -8005: msg(
+        "the driver's library could not start (card busy, user not permitted, or driver upgraded, not restarted)"
     ),
-    -8020: (
-        msg("the card is held by another container (a container without --privileged has its cards for itself)"),
-        msg("stop the other container (docker ps), or start both with --privileged"),
+    -8020: msg("the card is held by another container (a container without --privileged has its cards for itself)"),
+    -9005: msg("npu-smi may not query the board from this container, which says nothing about the NPU itself"),
+}
+_REPAIRS = {
+    -8005: msg(
+        "run as root or in group HwHiAiUser; in a container add the device flags; after a driver upgrade restart"
     ),
-    -9005: (
-        msg("npu-smi may not query the board from this container, which says nothing about the NPU itself"),
-        msg(
-            "nothing needs repair if runner/compute passes; for npu-smi, "
-            "mount /usr/local/dcmi and the npu-smi binary"
-        ),
+    -8020: msg("stop the other container (docker ps), or start both with --privileged"),
+    -9005: msg(
+        "nothing needs repair if runner/compute passes; for npu-smi, mount /usr/local/dcmi and the npu-smi binary"
     ),
 }
 
@@ -74,15 +67,10 @@ def npu_smi(facts: RunnerFacts) -> Findings:
 def _errors(facts: RunnerFacts) -> Findings:
     """One finding per code of the driver's library in npu-smi's output."""
     for code in facts.smi.codes:
-        cause, fix = _CAUSES.get(
-            code, (msg("the driver's library reports an error"), msg("look the code up in the DCMI API"))
-        )
         say = warn if code == -9005 else facts.fault
-        yield say(
-            expected=msg("npu-smi without errors"),
-            seen=msg("ret is {code}: {cause}", code, cause),
-            fix=_specific(facts, code) or fix,
-        )
+        cause = _CAUSES.get(code, msg("the driver's library reports an error"))
+        fix = _specific(facts, code) or _REPAIRS.get(code, msg("look the code up in the DCMI API"))
+        yield say(expected=msg("npu-smi without errors"), seen=msg("ret is {code}: {cause}", code, cause), fix=fix)
 
 
 def _specific(facts: RunnerFacts, code: int) -> str:
@@ -102,22 +90,16 @@ def _table(facts: RunnerFacts) -> Findings:
             yield _no_table(facts)
         return
     if smi.output.status:
-        yield warn(
-            expected=msg("exit status 0"),
-            seen=msg("{status}, beside a table of chips", smi.output.status),
-            fix=msg("run it by hand and read its last lines"),
-        )
+        seen = msg("{status}, beside a table of chips", smi.output.status)
+        yield warn(expected=msg("exit status 0"), seen=seen, fix=msg("run it by hand and read its last lines"))
     if facts.wanted.npus and count < facts.wanted.npus:
-        yield facts.fault(
-            expected=msg("{npus}, as --npus says", npus(facts.wanted.npus)),
-            seen=msg("{chips}: {map}", count, listed(list(map(chip_name, smi.chips)))),
-            fix=msg("give the container or the machine the cards that are missing, or ask for fewer"),
-        )
+        seen = msg("{chips}: {map}", count, listed(list(map(chip_name, smi.chips))))
+        fix = msg("give the container or the machine the cards that are missing, or ask for fewer")
+        yield facts.fault(expected=msg("{npus}, as --npus says", npus(facts.wanted.npus)), seen=seen, fix=fix)
     if lacking := _lacking(facts, smi.table):
+        seen = msg("{chips} chips, but {lacking}: the health of the others is not known", count, lacking)
         yield warn(
-            expected=msg("a row for every chip"),
-            seen=msg("{chips} chips, but {lacking}: the health of the others is not known", count, lacking),
-            fix=msg("run npu-smi info by hand, as root too"),
+            expected=msg("a row for every chip"), seen=seen, fix=msg("run npu-smi info by hand, as root too")
         )
     tool = smi.table.tool or msg("of unknown version")
     yield note(msg("{chips} × {name}, npu-smi {tool}", count, smi.chips[0].name, tool))
@@ -142,9 +124,6 @@ def _no_table(facts: RunnerFacts) -> Finding:
     if output.trouble or output.status:
         seen = output.trouble or msg("exit status {status}: {complaint}", output.status, facts.smi.complaint)
         return facts.fault(expected=msg("a table of chips"), seen=seen, fix=msg("run it by hand, as root too"))
-    say = warn if facts.computed else unsettled
-    return say(
-        expected=msg("a table of chips in a layout that this kit knows"),
-        seen=facts.smi.complaint,
-        fix=msg("report it with the file that --save writes; meanwhile trust runner/compute"),
-    )
+    say, expected = warn if facts.computed else unsettled, msg("a table of chips in a layout that this kit knows")
+    fix = msg("report it with the file that --save writes; meanwhile trust runner/compute")
+    return say(expected=expected, seen=facts.smi.complaint, fix=fix)

@@ -36,8 +36,5 @@ def supported(facts: RunnerFacts) -> Findings:
     if not kinds:
         raise NotApplicable(msg("the kind of NPU is not known"))
     if not any(kind.served for kind in kinds):
-        yield warn(
-            expected=msg("a 910B, 910C, 950 or 310P"),
-            seen=msg("a {kind}", kinds[0].name),
-            fix=msg("use another machine; vllm-ascend does not support this kind"),
-        )
+        fix = msg("use another machine; vllm-ascend does not support this kind")
+        yield warn(expected=msg("a 910B, 910C, 950 or 310P"), seen=msg("a {kind}", kinds[0].name), fix=fix)

@@ -43,20 +43,14 @@ def temperature(facts: RunnerFacts) -> Findings:
     if not known:
         raise NotApplicable(msg("npu-smi prints no temperature here"))
     middle = statistics.median(degrees for _, degrees in known)
-    expected = msg(
-        "less than {hot_c:g} °C, and less than {above_others_c:g} °C above the median", HOT_C, ABOVE_OTHERS_C
-    )
+    limits, where = (HOT_C, ABOVE_OTHERS_C), f"{facts.smi.command} info"
+    expected = msg("less than {hot_c:g} °C, and less than {above_others_c:g} °C above the median", *limits)
+    fix = msg("look at the fans and the temperature of the room, and run it again without load")
     for chip, degrees in known:
         if degrees >= HOT_C or degrees - middle >= ABOVE_OTHERS_C:
-            yield warn(
-                expected=expected,
-                seen=msg(
-                    "{chip_name}: {degrees:g} °C; the median is {middle:g} °C", chip_name(chip), degrees, middle
-                ),
-                fix=msg("look at the fans and the temperature of the room, and run it again without load"),
-                where=f"{facts.smi.command} info",
-                evidence={"npu": chip.npu, "chip": chip.chip, "celsius": degrees},
-            )
+            figures = chip_name(chip), degrees, middle
+            seen = msg("{chip_name}: {degrees:g} °C; the median is {middle:g} °C", *figures)
+            yield warn(expected=expected, seen=seen, fix=fix, where=where)
     watts = [chip.power_w for chip in facts.smi.chips if chip.power_w is not None]
     drawn = msg(", {watts:g} to {watts2:g} W", min(watts), max(watts)) if watts else ""
     coolest, hottest = min(degrees for _, degrees in known), max(degrees for _, degrees in known)

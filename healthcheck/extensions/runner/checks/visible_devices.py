@@ -41,17 +41,14 @@ def visible_devices(facts: RunnerFacts) -> Findings:
         if wrong:
             named = len(facts.visible or ()) or facts.torch.count
             say = warn if facts.computed and facts.torch.count == named else fail
-            yield say(
-                expected=msg("device numbers from 0, ascending, of devices that exist"),
-                seen=msg("ASCEND_RT_VISIBLE_DEVICES={value}: {wrong}", repr(text[:80]), wrong),
-                fix=msg("unset ASCEND_RT_VISIBLE_DEVICES, or write it in ascending order, as 0,1,2,3"),
-            )
+            expected = msg("device numbers from 0, ascending, of devices that exist")
+            seen = msg("ASCEND_RT_VISIBLE_DEVICES={value}: {wrong}", repr(text[:80]), wrong)
+            fix = msg("unset ASCEND_RT_VISIBLE_DEVICES, or write it in ascending order, as 0,1,2,3")
+            yield say(expected=expected, seen=seen, fix=fix)
     if "CUDA_VISIBLE_DEVICES" in set_:
-        yield warn(
-            expected="ASCEND_RT_VISIBLE_DEVICES",
-            seen=msg("CUDA_VISIBLE_DEVICES is set, and has no effect here"),
-            fix=msg("unset it; ASCEND_RT_VISIBLE_DEVICES selects NPUs"),
-        )
+        seen = msg("CUDA_VISIBLE_DEVICES is set, and has no effect here")
+        fix = msg("unset it; ASCEND_RT_VISIBLE_DEVICES selects NPUs")
+        yield warn(expected="ASCEND_RT_VISIBLE_DEVICES", seen=seen, fix=fix)
 
 
 def _wrong(facts: RunnerFacts, text: str) -> str:
