@@ -41,46 +41,34 @@ def cann(facts: RunnerFacts) -> Findings:
     ASCEND_HOME_PATH=/usr/local/Ascend/ascend-toolkit/latest
     ```
     """
-    seen = facts.cann
-    if seen.home and not seen.home_exists:
-        yield facts.fault(
-            expected=msg("the folder that ASCEND_HOME_PATH names"),
-            seen=msg("{home} is not there", seen.home),
-            fix=msg("source the set_env.sh of the CANN that is installed"),
-        )
-    if not seen.toolkits:
-        yield facts.fault(
-            expected=msg("a CANN toolkit"),
-            seen=msg("none in /usr/local/Ascend, and none in the environment"),
-            fix=msg("{image}, or install CANN {version}", IMAGE, facts.row.cann)
-            if facts.row.cann
-            else msg("{image}, or install CANN", IMAGE),
-        )
+    found = facts.cann
+    if found.home and not found.home_exists:
+        expected, seen = msg("the folder that ASCEND_HOME_PATH names"), msg("{home} is not there", found.home)
+        fix = msg("source the set_env.sh of the CANN that is installed")
+        yield facts.fault(expected=expected, seen=seen, fix=fix)
+    if not found.toolkits:
+        version, seen = facts.row.cann, msg("none in /usr/local/Ascend, and none in the environment")
+        named = msg("{image}, or install CANN {version}", IMAGE, version)
+        fix = named if version else msg("{image}, or install CANN", IMAGE)
+        yield facts.fault(expected=msg("a CANN toolkit"), seen=seen, fix=fix)
         return
-    if not seen.home:
-        where = seen.scripts[0] if seen.scripts else msg("its set_env.sh")
-        yield warn(
-            expected=msg("CANN's environment in this shell"),
-            seen=msg("ASCEND_HOME_PATH is not set"),
-            fix=msg("source {where}; in deploy.sh too (the template's does)", where),
-        )
-    yield from _atb(seen)
-    others = [toolkit.version for toolkit in seen.toolkits[1:]]
+    if not found.home:
+        expected, seen = msg("CANN's environment in this shell"), msg("ASCEND_HOME_PATH is not set")
+        script = found.scripts[0] if found.scripts else msg("its set_env.sh")
+        fix = msg("source {where}; in deploy.sh too (the template's does)", script)
+        yield warn(expected=expected, seen=seen, fix=fix)
+    yield from _atb(found)
+    others = [toolkit.version for toolkit in found.toolkits[1:]]
     beside = msg("; also installed: {others}", ", ".join(others)) if others else ""
-    atb = f", ATB {seen.atb.version}" if seen.atb else ""
-    yield note(f"CANN {seen.toolkits[0].version}{atb}{beside}", where=seen.toolkits[0].path)
+    atb = f", ATB {found.atb.version}" if found.atb else ""
+    yield note(f"CANN {found.version}{atb}{beside}", where=found.toolkits[0].path)
 
 
-def _atb(seen: Cann) -> Findings:
-    if seen.atb is None:
-        yield warn(
-            expected="NNAL's ATB",
-            seen=msg("no /usr/local/Ascend/nnal/atb"),
-            fix=msg("install the NNAL package of CANN {version}", seen.toolkits[0].version),
-        )
-    elif not seen.atb_sourced and seen.home:
-        yield warn(
-            expected=msg("ATB's environment in this shell"),
-            seen=msg("CANN's is set, ATB's is not"),
-            fix=msg("source /usr/local/Ascend/nnal/atb/set_env.sh; in deploy.sh too"),
-        )
+def _atb(found: Cann) -> Findings:
+    if found.atb is None:
+        fix = msg("install the NNAL package of CANN {version}", found.version)
+        yield warn(expected="NNAL's ATB", seen=msg("no /usr/local/Ascend/nnal/atb"), fix=fix)
+    elif not found.atb_sourced and found.home:
+        expected, seen = msg("ATB's environment in this shell"), msg("CANN's is set, ATB's is not")
+        fix = msg("source /usr/local/Ascend/nnal/atb/set_env.sh; in deploy.sh too")
+        yield warn(expected=expected, seen=seen, fix=fix)

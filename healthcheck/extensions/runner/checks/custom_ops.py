@@ -38,19 +38,16 @@ def custom_ops(facts: RunnerFacts) -> Findings:
     'weak_ref_tensor'
     ```
     """
-    seen = made(facts, facts.operators, msg("torch_npu cannot be imported, or vllm-ascend is not installed"))
-    if seen.imported:
-        yield note(
-            msg("{imported} registers {count} operators", seen.imported, seen.count)
-            if seen.count
-            else msg("{imported} imported", seen.imported)
-        )
+    trial = made(facts, facts.operators, msg("torch_npu cannot be imported, or vllm-ascend is not installed"))
+    if trial.imported:
+        counted = msg("{imported} registers {count} operators", trial.imported, trial.count)
+        yield note(counted if trial.count else msg("{imported} imported", trial.imported))
         return
-    said = (seen.errors[0].text if seen.errors else last_line(seen.output))[:400]
-    said = said if seen.errors else seen.output.trouble or said
+    error = next(iter(trial.errors), None)
+    said = error.text if error else trial.output.trouble or last_line(trial.output)
     yield warn(
         expected=msg("an import of vllm_ascend.vllm_ascend_C"),
-        seen=said or msg("exit status {status}", seen.output.status),
+        seen=said[:400] or msg("exit status {status}", trial.output.status),
         fix=msg("{image}, or build vllm-ascend again for the torch and the CANN that are here", IMAGE),
-        where=seen.errors[0].at if seen.errors else facts.software.executable,
+        where=error.at if error else facts.software.executable,
     )

@@ -34,18 +34,14 @@ def python(facts: RunnerFacts) -> Findings:
     Python 3.11.10
     ```
     """
-    seen = facts.software
-    if not seen.python:
-        yield fail(
-            expected=msg("a Python that runs"), seen=seen.trouble, fix=msg("install python3, and put it on PATH")
-        )
-    elif not stacks.in_range(seen.python, facts.row.python):
+    python, where = facts.software.python, facts.software.executable
+    if not python:
+        fix = msg("install python3, and put it on PATH")
+        yield fail(expected=msg("a Python that runs"), seen=facts.software.trouble, fix=fix)
+    elif not stacks.in_range(python, facts.row.python):
         say = fail if facts.wanted.stack else warn
-        yield say(
-            expected=msg("Python {python} ({label})", facts.row.python, facts.row.label()),
-            seen=seen.python,
-            fix=msg("put such a Python first on PATH, or use the official image"),
-            where=seen.executable,
-        )
+        expected = msg("Python {python} ({label})", facts.row.python, facts.row.label())
+        fix = msg("put such a Python first on PATH, or use the official image")
+        yield say(expected=expected, seen=python, fix=fix, where=where)
     else:
-        yield note(msg("Python {python}", seen.python), where=seen.executable)
+        yield note(msg("Python {python}", python), where=where)

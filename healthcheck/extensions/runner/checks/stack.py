@@ -68,26 +68,19 @@ def stack(facts: RunnerFacts) -> Findings:
 def _missing(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Finding]:
     missing = [_NAMES.get(name, name) for name in ("vllm", "vllm_ascend") if name not in known]
     if missing and facts.present:
-        yield warn(
-            expected=msg("vllm and vllm-ascend, which `vllm serve` takes on an NPU"),
-            seen=msg("{missing} not installed", joined(" and ", missing)),
-            where=facts.software.executable,
-            fix=msg(
-                "{image}, or install them ({label} with vllm {vllm})", IMAGE, facts.row.label(), facts.row.vllm[0]
-            ),
-        )
+        expected = msg("vllm and vllm-ascend, which `vllm serve` takes on an NPU")
+        seen = msg("{missing} not installed", joined(" and ", missing))
+        release = facts.row.label(), facts.row.vllm[0]
+        fix = msg("{image}, or install them ({label} with vllm {vllm})", IMAGE, *release)
+        yield warn(expected=expected, seen=seen, fix=fix, where=facts.software.executable)
 
 
 def _another_torch(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Finding]:
     row, torch, npu = facts.row, known.get("torch", ""), known.get("torch_npu", "")
     if torch and npu and not stacks.same_release(torch, npu):
-        yield facts.fault(
-            expected=msg("a torch-npu for torch {torch}", torch),
-            seen=f"torch-npu {npu}",
-            fix=msg(
-                "install torch {torch} and torch-npu {torch_npu} ({label})", row.torch, row.torch_npu, row.label()
-            ),
-        )
+        both = row.torch, row.torch_npu, row.label()
+        fix = msg("install torch {torch} and torch-npu {torch_npu} ({label})", *both)
+        yield facts.fault(expected=msg("a torch-npu for torch {torch}", torch), seen=f"torch-npu {npu}", fix=fix)
 
 
 def _differences(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Finding]:
@@ -96,20 +89,15 @@ def _differences(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Findi
         stated = ", ".join(row.vllm) if name == "vllm" else getattr(row, name) or ""
         if stated and not any(stacks.same_release(version, one) for one in stated.split(", ")):
             label = _NAMES.get(name, name)
-            yield say(
-                expected=msg("{label} {stated}, as {label2} has it", label, stated, row.label()),
-                seen=msg("{label} {version}", label, version),
-                fix=msg("install {label} {stated}, or {image}", label, stated, IMAGE),
-                evidence={"row": row.vllm_ascend},
-            )
+            expected = msg("{label} {stated}, as {label2} has it", label, stated, row.label())
+            fix = msg("install {label} {stated}, or {image}", label, stated, IMAGE)
+            yield say(expected=expected, seen=msg("{label} {version}", label, version), fix=fix)
 
 
 def _transformers(facts: RunnerFacts) -> Iterator[Finding]:
     version = facts.software.packages.get("transformers", "")
     for statement in stacks.statements(facts.row, "transformers") if version else ():
         if not stacks.in_range(version, statement.specifier):
-            yield warn(
-                expected=msg("transformers {specifier}, as {by} asks", statement.specifier, statement.by),
-                seen=msg("transformers {version}", version),
-                fix=msg('pip install "transformers{specifier}"', statement.specifier),
-            )
+            expected = msg("transformers {specifier}, as {by} asks", statement.specifier, statement.by)
+            fix = msg('pip install "transformers{specifier}"', statement.specifier)
+            yield warn(expected=expected, seen=msg("transformers {version}", version), fix=fix)

@@ -38,13 +38,10 @@ def stray_triton(facts: RunnerFacts) -> Findings:
     if not {"triton_ascend", "vllm_ascend"} & packages.keys():
         raise NotApplicable(msg("neither triton-ascend nor vllm-ascend is installed"))
     if packages.get("triton"):
-        beside = "triton-ascend" if packages.get("triton_ascend") else "vllm-ascend"
-        again = msg(
-            "; pip install --force-reinstall --no-deps triton-ascend=={packages}", packages["triton_ascend"]
-        )
-        yield warn(
-            expected=msg("no package triton beside {beside}", beside),
-            seen=msg("triton {packages}", packages["triton"]),
-            fix=msg("pip uninstall -y triton") + (again if packages.get("triton_ascend") else ""),
-            where=facts.software.executable,
-        )
+        seen, fix = msg("triton {packages}", packages["triton"]), msg("pip uninstall -y triton")
+        beside, version = "vllm-ascend", packages.get("triton_ascend")
+        if version:
+            beside = "triton-ascend"
+            fix += msg("; pip install --force-reinstall --no-deps triton-ascend=={packages}", version)
+        expected = msg("no package triton beside {beside}", beside)
+        yield warn(expected=expected, seen=seen, fix=fix, where=facts.software.executable)

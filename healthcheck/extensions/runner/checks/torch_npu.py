@@ -16,6 +16,7 @@ from healthcheck.machine.interface import NOT_RECORDED
 from healthcheck.machine.steps import last_line
 from healthcheck.text.messages import msg
 
+_COUNT = "torch.npu.device_count()"
 _MISSING_LIBRARIES = {
     "libascend_hal": msg("the driver's libraries are not in reach: mount them ({run_flags})", RUN_FLAGS),
     "libhccl": msg("source /usr/local/Ascend/ascend-toolkit/set_env.sh (CANN's libraries are not in reach)"),
@@ -59,12 +60,8 @@ def torch_npu(facts: RunnerFacts) -> Findings:
     """
     seen = facts.torch
     if seen.output is None:
-        python = facts.software.executable or msg("the Python that serves")
-        yield fail(
-            expected="torch_npu",
-            seen=msg("it is not installed in {python}", python),
-            fix=msg("{image}, or install torch-npu", IMAGE),
-        )
+        said = msg("it is not installed in {python}", facts.software.executable or msg("the Python that serves"))
+        yield fail(expected="torch_npu", seen=said, fix=msg("{image}, or install torch-npu", IMAGE))
     elif seen.output.trouble == NOT_RECORDED:
         yield unanswered(seen.output.trouble)
     elif not seen.imported:
@@ -73,32 +70,23 @@ def torch_npu(facts: RunnerFacts) -> Findings:
         lines = [error.text for error in seen.errors] + seen.output.text.splitlines()
         told = [line for line in lines if known_repair(line, RUNTIME_ERRORS)]
         fix = known_repair(" ".join(told), RUNTIME_ERRORS) or msg("see runner/device-nodes and runner/npu-smi")
-        said = (told or lines[: len(seen.errors)] or [last_line(seen.output)])[0]
-        yield fail(
-            expected=msg("at least one device"),
-            seen=msg("torch_npu counts none and says: {said}", said[:300] or msg("nothing")),
-            fix=fix,
-            where="torch.npu.device_count()",
-        )
+        line = (told or lines[: len(seen.errors)] or [last_line(seen.output)])[0]
+        said = msg("torch_npu counts none and says: {said}", line[:300] or msg("nothing"))
+        yield fail(expected=msg("at least one device"), seen=said, fix=fix, where=_COUNT)
     else:
         yield from _counted(facts, seen.count)
 
 
 def _counted(facts: RunnerFacts, count: int) -> Iterator[Finding]:
     shown = len(facts.visible) if facts.visible is not None else len(facts.smi.chips)
+    seen = msg("torch_npu counts {count}", count)
     if facts.wanted.npus and count < facts.wanted.npus:
-        yield fail(
-            expected=msg("{npus}, as --npus says", npus(facts.wanted.npus)),
-            seen=msg("torch_npu counts {count}", count),
-            fix=msg("see runner/device-nodes, and ASCEND_RT_VISIBLE_DEVICES"),
-            where="torch.npu.device_count()",
-        )
+        expected = msg("{npus}, as --npus says", npus(facts.wanted.npus))
+        fix = msg("see runner/device-nodes, and ASCEND_RT_VISIBLE_DEVICES")
+        yield fail(expected=expected, seen=seen, fix=fix, where=_COUNT)
     elif shown and count < shown:
-        yield warn(
-            expected=msg("the {shown} chips that npu-smi and ASCEND_RT_VISIBLE_DEVICES promise", shown),
-            seen=msg("torch_npu counts {count}", count),
-            fix=msg("another container may hold the rest; see runner/busy"),
-        )
+        expected = msg("the {shown} chips that npu-smi and ASCEND_RT_VISIBLE_DEVICES promise", shown)
+        yield warn(expected=expected, seen=seen, fix=msg("another container may hold the rest; see runner/busy"))
     name = facts.torch.devices[0].name if facts.torch.devices else None
     yield note(msg("torch_npu counts {count} × {name}", count, name or msg("a device without a name")))
 
@@ -107,17 +95,14 @@ def _no_import(facts: RunnerFacts) -> Finding:
     output = facts.torch.output
     assert output is not None
     if output.trouble:
-        return unsettled(
-            expected=msg("an import of torch_npu"),
-            seen=msg("{trouble}, at {last}", output.trouble, facts.torch.last),
-            fix=msg("run it again: the first import from a slow disk can take minutes"),
-        )
+        seen = msg("{trouble}, at {last}", output.trouble, facts.torch.last)
+        fix = msg("run it again: the first import from a slow disk can take minutes")
+        return unsettled(expected=msg("an import of torch_npu"), seen=seen, fix=fix)
     errors = facts.torch.errors or (TrialError(at="import torch_npu", text=last_line(output)),)
     at, text = errors[0].at, errors[0].text
-    seen = text[:400]
+    said = text[:400]
     if output.status and output.status < 0:
-        seen = msg("ended by signal {value}: {seen}", -output.status, seen)
-    fix = known_repair(text, _MISSING_LIBRARIES) or msg(
-        "see runner/cann and runner/stack: the versions must belong together"
-    )
-    return fail(expected=msg("an import of torch and torch_npu"), seen=seen, fix=fix, where=at)
+        said = msg("ended by signal {value}: {seen}", -output.status, said)
+    usual = msg("see runner/cann and runner/stack: the versions must belong together")
+    repair = known_repair(text, _MISSING_LIBRARIES) or usual
+    return fail(expected=msg("an import of torch and torch_npu"), seen=said, fix=repair, where=at)
