@@ -62,9 +62,8 @@ def ascend_dmi(facts: RunnerFacts) -> Findings:
         needs_depth(facts, Depth.MINUTES)
         raise NotApplicable((seen.trouble if seen else facts.stopped) or msg("it was not run"))
     if all(diagnosis.trouble for diagnosis in seen.scenes):
-        raise NotApplicable(
-            joined("; ", (msg("{value}: {trouble}", each.scene.value, each.trouble) for each in seen.scenes))
-        )
+        troubles = (msg("{value}: {trouble}", each.scene.value, each.trouble) for each in seen.scenes)
+        raise NotApplicable(joined("; ", troubles))
     for diagnosis in seen.scenes:
         if diagnosis.trouble:
             yield note(msg("{value} gave no result: {trouble}", diagnosis.scene.value, diagnosis.trouble))
@@ -77,19 +76,13 @@ def ascend_dmi(facts: RunnerFacts) -> Findings:
 
 
 def _finding(facts: RunnerFacts, diagnosis: Diagnosis, item: Item) -> Finding:
-    said = msg("{name}: {result}", item.name, item.result) + (
-        msg(" ({said})", item.said[:300]) if item.said else ""
-    )
+    comment = msg(" ({said})", item.said[:300]) if item.said else ""
+    said = msg("{name}: {result}", item.name, item.result) + comment
     if item.result in LEFT_OUT or any(words in item.said.lower() for words in _NOT_JUDGED):
         return note(msg("not judged by ascend-dmi: {said}", said))
     unread = item.result == "FAIL" and item.name.lower() in _ALSO_UNREAD and facts.computed
     mild = item.result in MILD or item.result not in RESULTS or _DISTURBED in item.said or unread
     say = warn if mild or item.name.lower() not in HARDWARE else fail
-    return say(
-        expected=msg("PASS or HEALTH"),
-        seen=said,
-        fix=msg(
-            "run it alone: ascend-dmi --dg -i {name} -q; then reset the chip or restart the machine", item.name
-        ),
-        where=f"ascend-dmi --dg --se {diagnosis.scene.value}",
-    )
+    name, where = item.name, f"ascend-dmi --dg --se {diagnosis.scene.value}"
+    fix = msg("run it alone: ascend-dmi --dg -i {name} -q; then reset the chip or restart the machine", name)
+    return say(expected=msg("PASS or HEALTH"), seen=said, fix=fix, where=where)

@@ -46,43 +46,28 @@ def bandwidth(facts: RunnerFacts) -> Findings:
     $ export ASCEND_RT_VISIBLE_DEVICES=0,1,2,4,5,6,7
     ```
     """
-    seen = made(facts, facts.transfers, msg("it takes devices that compute right"))
-    for each in seen.each:
+    trial = made(facts, facts.transfers, msg("it takes devices that compute right"))
+    for each in trial.each:
         if each.wrong:
-            index, wrong = each.index, each.wrong
-            yield fail(
-                expected=msg("the bytes that were copied"),
-                seen=msg(
-                    "device {device}: {wrong} of {moved_bytes} bytes differ {way}",
-                    index,
-                    wrong,
-                    each.bytes,
-                    each.way,
-                ),
-                fix=msg("exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked", index),
-            )
-    for way in dict.fromkeys(each.way for each in seen.each):
-        yield from _compared([each for each in seen.each if each.way == way], way)
-    yield from errors(seen, expected=msg("copies without errors"), fix=RUNTIME_LOG)
-    if not seen.at_end and not seen.errors:
-        yield unsettled(
-            expected=msg("copies on every device"),
-            seen=seen.ending,
-            fix=msg("run it again while nothing else runs"),
-        )
+            figures = each.index, each.wrong, each.bytes, each.way
+            seen = msg("device {device}: {wrong} of {moved_bytes} bytes differ {way}", *figures)
+            fix = msg("exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked", each.index)
+            yield fail(expected=msg("the bytes that were copied"), seen=seen, fix=fix)
+    for way in dict.fromkeys(each.way for each in trial.each):
+        yield from _compared([each for each in trial.each if each.way == way], way)
+    yield from errors(trial, expected=msg("copies without errors"), fix=RUNTIME_LOG)
+    if not trial.at_end and not trial.errors:
+        fix = msg("run it again while nothing else runs")
+        yield unsettled(expected=msg("copies on every device"), seen=trial.ending, fix=fix)
 
 
 def _compared(each: list[Transfer], way: str) -> Iterator[Finding]:
     middles = {transfer.index: statistics.median(transfer.rates) for transfer in each}
     middle = statistics.median(middles.values())
+    expected = msg("at least {share:.0%} of the median {way}, {middle:.3g} GB/s", SHARE, way, middle / GB)
+    fix = msg("look at the card's slot (lspci -vv, LnkSta) and run it again while nothing else runs")
     for transfer in each:
         if middles[transfer.index] < SHARE * middle:
-            yield warn(
-                expected=msg(
-                    "at least {share:.0%} of the median {way}, {middle:.3g} GB/s", SHARE, way, middle / GB
-                ),
-                seen=msg("device {device}: {spread}", transfer.index, spread(transfer.rates)),
-                fix=msg("look at the card's slot (lspci -vv, LnkSta) and run it again while nothing else runs"),
-                evidence={"device": transfer.index, "bytes_per_s": round(middles[transfer.index])},
-            )
+            seen = msg("device {device}: {spread}", transfer.index, spread(transfer.rates))
+            yield warn(expected=expected, seen=seen, fix=fix)
     yield note(msg("{way}: {spread} over {each} devices", way, spread(tuple(middles.values())), len(each)))

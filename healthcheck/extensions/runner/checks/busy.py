@@ -44,13 +44,6 @@ def busy(facts: RunnerFacts) -> Findings:
     for chip in facts.in_use:
         holders = holders_on(chip, facts.smi.memory_holders)
         if holders:
-            yield warn(
-                expected=msg("no process on the chips that will be used"),
-                seen=msg(
-                    "{chip_name}: {holder_words}",
-                    chip_name(chip),
-                    listed([holder_words(holder) for holder in holders], 4),
-                ),
-                fix=freeing(facts, chip),
-                where=f"{facts.smi.command} info",
-            )
+            seen = msg("{chip_name}: {holder_words}", chip_name(chip), listed(list(map(holder_words, holders)), 4))
+            expected, where = msg("no process on the chips that will be used"), f"{facts.smi.command} info"
+            yield warn(expected=expected, seen=seen, fix=freeing(facts, chip), where=where)

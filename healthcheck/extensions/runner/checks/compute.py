@@ -60,15 +60,12 @@ def compute(facts: RunnerFacts) -> Findings:
     if seen.output and (seen.output.trouble or seen.output.status):
         say = warn if seen.at_end or _spare(facts, seen.last_device) else fail
         ending = seen.output.trouble or msg("it ended with status {status}", seen.output.status)
-        yield say(
-            expected=msg("a product on every device, and a clean end"),
-            seen=msg("{trouble}, at {last}", ending, seen.last),
-            fix=msg("reset that chip (npu-smi set -t reset) or exclude it with ASCEND_RT_VISIBLE_DEVICES"),
-        )
+        expected = msg("a product on every device, and a clean end")
+        fix = msg("reset that chip (npu-smi set -t reset) or exclude it with ASCEND_RT_VISIBLE_DEVICES")
+        yield say(expected=expected, seen=msg("{trouble}, at {last}", ending, seen.last), fix=fix)
     elif without > 0 and not seen.errors:
-        yield unanswered(
-            msg("the test program ended without a result for {without} of {count} devices", without, seen.count)
-        )
+        counts = without, seen.count
+        yield unanswered(msg("the test program ended without a result for {without} of {count} devices", *counts))
     if seen.devices and seen.devices[0].bfloat16 is False:
         yield note(msg("no bfloat16 on this device: serve with --dtype float16"))
 

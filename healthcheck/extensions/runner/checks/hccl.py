@@ -40,28 +40,22 @@ def hccl(facts: RunnerFacts) -> Findings:
     npu-adapter runner
     ```
     """
-    seen = facts.hccl
-    if seen is None:
+    trial = facts.hccl
+    if trial is None:
         raise NotApplicable(facts.stopped or msg("it takes two devices that compute"))
-    if seen.output.trouble == NOT_RECORDED:
+    if trial.output.trouble == NOT_RECORDED:
         yield unanswered(NOT_RECORDED)
         return
-    for rank in seen.wrong:
-        yield fail(
-            expected=msg("the sum on every device"),
-            seen=msg("device {rank} got another", rank),
-            fix=msg("replace or exclude device {rank}, and run it again", rank),
-        )
-    done = len(seen.right) == seen.world
-    for error in seen.errors[:2]:
-        fix = msg("read ~/ascend/log for EI… or EJ…; check HCCL_IF_IP, HCCL_SOCKET_IFNAME and the links")
-        say = warn if done else fail
-        yield say(expected=msg("an all-reduce without errors"), seen=error.text[:400], fix=fix, where=error.at)
-    if not done and not seen.wrong and not seen.errors:
-        yield fail(
-            expected=msg("the sum on {world} devices", seen.world),
-            seen=msg("{right} had it; {how}", len(seen.right), seen.ending),
-            fix=msg(
-                "hccn_tool -i 0 -link -g for each device; unset HCCL_IF_IP and HCCL_SOCKET_IFNAME and try again"
-            ),
-        )
+    for rank in trial.wrong:
+        seen = msg("device {rank} got another", rank)
+        fix = msg("replace or exclude device {rank}, and run it again", rank)
+        yield fail(expected=msg("the sum on every device"), seen=seen, fix=fix)
+    done = len(trial.right) == trial.world
+    say, expected = warn if done else fail, msg("an all-reduce without errors")
+    fix = msg("read ~/ascend/log for EI… or EJ…; check HCCL_IF_IP, HCCL_SOCKET_IFNAME and the links")
+    for error in trial.errors[:2]:
+        yield say(expected=expected, seen=error.text[:400], fix=fix, where=error.at)
+    if not done and not trial.wrong and not trial.errors:
+        seen = msg("{right} had it; {how}", len(trial.right), trial.ending)
+        fix = msg("hccn_tool -i 0 -link -g for each device; unset HCCL_IF_IP and HCCL_SOCKET_IFNAME and try again")
+        yield fail(expected=msg("the sum on {world} devices", trial.world), seen=seen, fix=fix)

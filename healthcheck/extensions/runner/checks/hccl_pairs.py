@@ -44,33 +44,27 @@ def hccl_pairs(facts: RunnerFacts) -> Findings:
     npu-adapter runner
     ```
     """
-    seen = made(facts, facts.pairs, msg("it takes three devices over which HCCL works (runner/hccl)"))
-    for pair in seen.each:
+    trial = made(facts, facts.pairs, msg("it takes three devices over which HCCL works (runner/hccl)"))
+    for pair in trial.each:
         if pair.wrong:
-            (left, right), wrong = pair.devices, listed(list(map(str, pair.wrong)))
-            yield fail(
-                expected=msg("the sum on both devices"),
-                seen=msg("devices {left} and {right}: device {map} got another", left, right, wrong),
-                fix=msg("exclude device {wrong} (ASCEND_RT_VISIBLE_DEVICES) and run it again", pair.wrong[0]),
-            )
-    middles = {pair.devices: statistics.median(pair.rates) for pair in seen.each if pair.rates}
+            wrong = listed(list(map(str, pair.wrong)))
+            seen = msg("devices {left} and {right}: device {map} got another", *pair.devices, wrong)
+            fix = msg("exclude device {wrong} (ASCEND_RT_VISIBLE_DEVICES) and run it again", pair.wrong[0])
+            yield fail(expected=msg("the sum on both devices"), seen=seen, fix=fix)
+    middles = {pair.devices: statistics.median(pair.rates) for pair in trial.each if pair.rates}
     middle = statistics.median(middles.values()) if middles else 0.0
-    for (left, right), rate in middles.items():
+    expected = msg("at least {share:.0%} of the median, {middle:.3g} GB/s", SHARE, middle / GB)
+    fix = msg("npu-smi info -t topo for their link; run it again while nothing else runs")
+    for devices, rate in middles.items():
         if rate < SHARE * middle:
-            yield warn(
-                expected=msg("at least {share:.0%} of the median, {middle:.3g} GB/s", SHARE, middle / GB),
-                seen=msg("devices {left} and {right}: {rate:.3g} GB/s", left, right, rate / GB),
-                fix=msg("npu-smi info -t topo for their link; run it again while nothing else runs"),
-                evidence={"left": left, "right": right, "bytes_per_s": round(rate)},
-            )
+            seen = msg("devices {left} and {right}: {rate:.3g} GB/s", *devices, rate / GB)
+            yield warn(expected=expected, seen=seen, fix=fix)
     fix = msg("read ~/ascend/log for EI… or EJ…; look at the links of these devices")
-    yield from errors(seen, expected=msg("pairs without errors"), fix=fix, most=2)
-    done = sum(len(pair.right) + len(pair.wrong) == 2 for pair in seen.each)
-    if done < seen.expected and not seen.errors:
-        yield unsettled(
-            expected=msg("{expected} pairs", seen.expected),
-            seen=msg("{done}; {trouble}", done, seen.ending),
-            fix=msg("run it again while nothing else runs; runner/hccl says whether all devices work together"),
-        )
+    yield from errors(trial, expected=msg("pairs without errors"), fix=fix, most=2)
+    done = sum(len(pair.right) + len(pair.wrong) == 2 for pair in trial.each)
+    if done < trial.expected and not trial.errors:
+        expected, seen = msg("{expected} pairs", trial.expected), msg("{done}; {trouble}", done, trial.ending)
+        fix = msg("run it again while nothing else runs; runner/hccl says whether all devices work together")
+        yield unsettled(expected=expected, seen=seen, fix=fix)
     if middles:
         yield note(msg("{done} pairs: {spread}", done, spread(tuple(middles.values()))))

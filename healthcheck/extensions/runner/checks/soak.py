@@ -53,116 +53,93 @@ def soak(facts: RunnerFacts) -> Findings:
     """
     if facts.soak is None:
         needs_depth(facts, Depth.SOAK)
-    seen = made(facts, facts.soak, msg("it takes devices that compute right"))
-    yield from _wrong(seen)
+    trial = made(facts, facts.soak, msg("it takes devices that compute right"))
+    yield from _wrong(trial)
     fix = msg("look the code up in the log of the runtime (~/ascend/log), and reset that chip")
-    yield from errors(seen, expected=msg("products without errors"), fix=fix)
+    yield from errors(trial, expected=msg("products without errors"), fix=fix)
     if facts.stopped:
-        yield unsettled(
-            expected=msg("{asked_s:g} min", seen.asked_s / 60),
-            seen=msg("{stopped} after {lasted_s:.1f} min", facts.stopped, seen.lasted_s / 60),
-            fix=msg("run it again for a shorter time: --soak MINUTES"),
-        )
+        seen = msg("{stopped} after {lasted_s:.1f} min", facts.stopped, trial.lasted_s / 60)
+        fix = msg("run it again for a shorter time: --soak MINUTES")
+        yield unsettled(expected=msg("{asked_s:g} min", trial.asked_s / 60), seen=seen, fix=fix)
     else:
-        yield from _early(seen)
-    yield from _speeds(seen)
-    yield from _heat(seen)
+        yield from _early(trial)
+    yield from _speeds(trial)
+    yield from _heat(trial)
+    fix = msg("run it again; if it grows each time, have the card replaced")
     for each, name, old in ecc.grown(facts.ecc, facts.ecc_after):
-        yield warn(
-            expected=msg("no memory error during the soak, {name} {old}", name, old),
-            seen=msg("NPU {npu} chip {chip}: {counts}", each.npu, each.chip, each.counts[name]),
-            fix=msg("run it again; if it grows each time, have the card replaced"),
-        )
+        expected = msg("no memory error during the soak, {name} {old}", name, old)
+        seen = msg("NPU {npu} chip {chip}: {counts}", each.npu, each.chip, each.counts[name])
+        yield warn(expected=expected, seen=seen, fix=fix)
 
 
-def _wrong(seen: Soak) -> Iterator[Finding]:
-    for device in range(seen.count):
-        own = [window for window in seen.windows if window.index == device]
-        wrong = sum(window.wrong for window in own)
+def _wrong(trial: Soak) -> Iterator[Finding]:
+    expected = msg("the elements that the CPU computes")
+    for device in range(trial.count):
+        own = [window for window in trial.windows if window.index == device]
+        wrong, products = sum(window.wrong for window in own), sum(window.products for window in own)
         if wrong:
             first = next(window.at_s for window in own if window.wrong)
-            yield fail(
-                expected=msg("the elements that the CPU computes"),
-                seen=msg(
-                    "device {device}: {wrong} elements differ in {products} products, the first within "
-                    "{first:.0f} s",
-                    device,
-                    wrong,
-                    sum(each.products for each in own),
-                    first,
-                ),
-                fix=msg("exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and have it replaced", device),
-                evidence={"device": device, "wrong": wrong},
+            seen = msg(
+                "device {device}: {wrong} elements differ in {products} products, the first within {first:.0f} s",
+                *(device, wrong, products, first),
             )
+            fix = msg("exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and have it replaced", device)
+            yield fail(expected=expected, seen=seen, fix=fix)
 
 
-def _early(seen: Soak) -> Iterator[Finding]:
+def _early(trial: Soak) -> Iterator[Finding]:
     """Devices that stopped or never began, without an error that explains it."""
-    named = {error.device for error in seen.errors}
-    trouble = seen.output.trouble or msg("its process ended")
-    for device in range(seen.count):
-        at_s = seen.ended_s(device)
-        if at_s < WHOLE * seen.asked_s and device not in named:
-            yield fail(
-                expected=msg("products for {asked_s:g} min", seen.asked_s / 60),
-                seen=msg("device {device} stopped after {at_s:.0f} s: {trouble}", device, at_s, trouble),
-                fix=msg("reset that chip (npu-smi set -t reset), or exclude device {device}; run it again", device),
-                evidence={"device": device, "seconds": at_s},
-            )
+    named = {error.device for error in trial.errors}
+    expected = msg("products for {asked_s:g} min", trial.asked_s / 60)
+    trouble = trial.output.trouble or msg("its process ended")
+    for device in range(trial.count):
+        at_s = trial.ended_s(device)
+        if at_s < WHOLE * trial.asked_s and device not in named:
+            seen = msg("device {device} stopped after {at_s:.0f} s: {trouble}", device, at_s, trouble)
+            fix = msg("reset that chip (npu-smi set -t reset), or exclude device {device}; run it again", device)
+            yield fail(expected=expected, seen=seen, fix=fix)
 
 
-def _speeds(seen: Soak) -> Iterator[Finding]:
-    known = {device: speed for device in range(seen.count) if (speed := seen.speed(device)) is not None}
-    if not known:
-        return
-    yield from _slower(seen, known)
-    yield note(
-        msg(
-            "{known} devices for {lasted_s:.1f} min: {values:.3g} to {values2:.3g} TFLOP/s each",
-            len(known),
-            seen.lasted_s / 60,
-            min(known.values()),
-            max(known.values()),
+def _speeds(trial: Soak) -> Iterator[Finding]:
+    known = {device: speed for device in range(trial.count) if (speed := trial.speed(device)) is not None}
+    if known:
+        yield from _slower(trial, known)
+        figures = len(known), trial.lasted_s / 60, min(known.values()), max(known.values())
+        yield note(
+            msg("{known} devices for {lasted_s:.1f} min: {values:.3g} to {values2:.3g} TFLOP/s each", *figures)
         )
-    )
 
 
-def _slower(seen: Soak, known: dict[int, float]) -> Iterator[Finding]:
+def _slower(trial: Soak, known: dict[int, float]) -> Iterator[Finding]:
     """Devices that are slower than the others, or than at first, among those that computed long enough."""
-    compared = {device: speed for device, speed in known.items() if seen.ended_s(device) >= COMPARED_S}
+    compared = {device: speed for device, speed in known.items() if trial.ended_s(device) >= COMPARED_S}
     middle = statistics.median(compared.values()) if compared else 0.0
     for device, speed in compared.items():
-        own = [value for _, value in seen.speeds(device)][1:]
+        own = [value for _, value in trial.speeds(device)][1:]
         third = len(own) // 3
         first = statistics.median(own[:third]) if third else speed
         last = statistics.median(own[-third:]) if third else speed
         if speed < SHARE * middle:
-            yield warn(
-                expected=msg(
-                    "at least {share:.0%} of the median of all devices, {middle:.3g} TFLOP/s", SHARE, middle
-                ),
-                seen=msg("device {device}: {speed:.3g} TFLOP/s", device, speed),
-                fix=msg("look at its temperature, power and health (npu-smi info), and run it again"),
-            )
+            expected = msg("at least {share:.0%} of the median of all devices, {middle:.3g} TFLOP/s", SHARE, middle)
+            seen = msg("device {device}: {speed:.3g} TFLOP/s", device, speed)
+            fix = msg("look at its temperature, power and health (npu-smi info), and run it again")
+            yield warn(expected=expected, seen=seen, fix=fix)
         elif last < SHARE * first:
-            yield warn(
-                expected=msg("at least {share:.0%} of its speed at first, {first:.3g} TFLOP/s", SHARE, first),
-                seen=msg("device {device}: {last:.3g} TFLOP/s at last", device, last),
-                fix=msg("look at the fans, the room and the power supply: the device slows down under load"),
-            )
+            expected = msg("at least {share:.0%} of its speed at first, {first:.3g} TFLOP/s", SHARE, first)
+            seen = msg("device {device}: {last:.3g} TFLOP/s at last", device, last)
+            fix = msg("look at the fans, the room and the power supply: the device slows down under load")
+            yield warn(expected=expected, seen=seen, fix=fix)
 
 
-def _heat(seen: Soak) -> Iterator[Finding]:
-    known = [(reading.temperature_c, reading) for reading in seen.readings if reading.temperature_c is not None]
+def _heat(trial: Soak) -> Iterator[Finding]:
+    known = [(reading.temperature_c, reading) for reading in trial.readings if reading.temperature_c is not None]
     if not known:
         return
     degrees, hottest = max(known, key=lambda pair: pair[0])
-    place = msg(
-        "NPU {npu} chip {chip}: {degrees:g} °C after {at_s:.0f} s", hottest.npu, hottest.chip, degrees, hottest.at_s
-    )
+    moment = hottest.npu, hottest.chip, degrees, hottest.at_s
+    seen = msg("NPU {npu} chip {chip}: {degrees:g} °C after {at_s:.0f} s", *moment)
     if degrees >= HOT_C:
-        yield warn(
-            expected=msg("less than {hot_c:g} °C", HOT_C), seen=place, fix=msg("look at the fans and the room")
-        )
+        fix = msg("look at the fans and the room")
+        yield warn(expected=msg("less than {hot_c:g} °C", HOT_C), seen=seen, fix=fix)
     else:
-        yield note(msg("hottest: {place}", place))
+        yield note(msg("hottest: {place}", seen))
