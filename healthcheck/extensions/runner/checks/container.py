@@ -48,9 +48,5 @@ def container(facts: RunnerFacts) -> Findings:
     if facts.computed:
         yield note(msg("{seen}, and the devices work all the same: {flags}", seen, " ".join(flags)))
     else:
-        whole = not facts.nodes
-        yield warn(
-            expected=msg("the documented mounts"),
-            seen=seen,
-            fix=msg("docker run {run_flags}", RUN_FLAGS if whole else " ".join(flags)),
-        )
+        fix = msg("docker run {run_flags}", " ".join(flags) if facts.nodes else RUN_FLAGS)
+        yield warn(expected=msg("the documented mounts"), seen=seen, fix=fix)

@@ -39,31 +39,26 @@ def container_runtime(facts: RunnerFacts) -> Findings:
     {"runtimes": {}}
     ```
     """
-    seen = facts.engine
+    engine = facts.engine
     if facts.host.container:
         raise NotApplicable(msg("this is a container; run it on the host too"))
-    if not seen.sockets and not seen.configured:
+    if not engine.sockets and not engine.configured:
         raise NotApplicable(msg("there is no container engine that this kit knows"))
     wrong = functools.partial(warn, where=CONFIGURATION)
-    if seen.fault:
-        yield wrong(
-            expected=msg("a configuration that Docker can read"),
-            seen=seen.fault,
-            fix=msg("correct the file; systemctl restart docker"),
-        )
-    for name in seen.missing:
-        yield wrong(
-            expected=msg("the program of the runtime {name}", name),
-            seen=msg("{runtimes} is not there", seen.runtimes[name]),
-            fix=msg("install Ascend Docker Runtime again, or take the entry out; systemctl restart docker"),
-        )
-    if seen.default and seen.default != "runc" and seen.default not in seen.runtimes:
-        yield wrong(
-            expected=msg("a default runtime that is defined"),
-            seen=msg("{default} is not among the runtimes", seen.default),
-            fix=msg("define it, or take default-runtime out; systemctl restart docker"),
-        )
-    if ASCEND in seen.runtimes and ASCEND not in seen.missing and not seen.mount_list:
+    if engine.fault:
+        fix = msg("correct the file; systemctl restart docker")
+        yield wrong(expected=msg("a configuration that Docker can read"), seen=engine.fault, fix=fix)
+    for name in engine.missing:
+        expected = msg("the program of the runtime {name}", name)
+        seen = msg("{runtimes} is not there", engine.runtimes[name])
+        fix = msg("install Ascend Docker Runtime again, or take the entry out; systemctl restart docker")
+        yield wrong(expected=expected, seen=seen, fix=fix)
+    if engine.default and engine.default != "runc" and engine.default not in engine.runtimes:
+        expected = msg("a default runtime that is defined")
+        seen = msg("{default} is not among the runtimes", engine.default)
+        fix = msg("define it, or take default-runtime out; systemctl restart docker")
+        yield wrong(expected=expected, seen=seen, fix=fix)
+    if ASCEND in engine.runtimes and ASCEND not in engine.missing and not engine.mount_list:
         yield note(msg("{mount_list}, which Ascend Docker Runtime writes, is not there", MOUNT_LIST))
-    if ASCEND not in seen.runtimes and not seen.fault:
+    if ASCEND not in engine.runtimes and not engine.fault:
         yield note(msg("without Ascend Docker Runtime: name devices and mounts in docker run, as documented"))

@@ -39,42 +39,31 @@ def disk(facts: RunnerFacts) -> Findings:
      3840G 2100G
     ```
     """
-    seen = facts.host
-    given = "MODEL_PATH" in seen.variables and seen.folder != "."
-    if given and not seen.folder_exists:
-        yield warn(
-            expected=msg("the folder that MODEL_PATH names"),
-            seen=msg("{folder} is not there", seen.folder),
-            fix=msg("mount the weights there, or unset MODEL_PATH"),
-        )
+    host = facts.host
+    given = "MODEL_PATH" in host.variables and host.folder != "."
+    if given and not host.folder_exists:
+        expected, seen = msg("the folder that MODEL_PATH names"), msg("{folder} is not there", host.folder)
+        yield warn(expected=expected, seen=seen, fix=msg("mount the weights there, or unset MODEL_PATH"))
         return
-    place = seen.folder if given else msg("the working directory")
-    if seen.disk and not given and seen.disk.free_bytes < contract.MAX_WEIGHT_BYTES:
-        yield warn(
-            expected=msg("{limit} free for weights", contract.MAX_WEIGHT),
-            seen=msg("{free_bytes:.0f} GB free in {place}", seen.disk.free_bytes / GB, place),
-            fix=msg("free some, or keep the weights on another disk and set MODEL_PATH"),
-            evidence={"free_bytes": seen.disk.free_bytes},
-        )
-    elif seen.disk:
-        yield note(msg("{free_bytes:.0f} GB free in {place}", seen.disk.free_bytes / GB, place))
-    if seen.speed and seen.speed.read_bytes:
-        rate = seen.speed.bytes_per_s
-        cached = msg(", through the page cache") if seen.speed.cached else ""
+    if host.disk:
+        place, free_bytes = host.folder if given else msg("the working directory"), host.disk.free_bytes
+        seen = msg("{free_bytes:.0f} GB free in {place}", free_bytes / GB, place)
+        if not given and free_bytes < contract.MAX_WEIGHT_BYTES:
+            fix = msg("free some, or keep the weights on another disk and set MODEL_PATH")
+            yield warn(expected=msg("{limit} free for weights", contract.MAX_WEIGHT), seen=seen, fix=fix)
+        else:
+            yield note(seen)
+    if host.speed and host.speed.read_bytes:
+        rate = host.speed.bytes_per_s
+        cached = msg(", through the page cache") if host.speed.cached else ""
         load_s = contract.MAX_WEIGHT_BYTES / rate
-        said = msg(
+        seen = msg(
             "{rate:.0f} MB/s, so {limit} take {load_s:.1f} min to load (read: {of}{cached})",
-            rate / 10**6,
-            contract.MAX_WEIGHT,
-            load_s / 60,
-            seen.speed.of,
-            cached,
+            *(rate / 10**6, contract.MAX_WEIGHT, load_s / 60, host.speed.of, cached),
         )
         if load_s > READY_S:
-            yield warn(
-                expected=msg("{limit} loaded within {ready_s} min", contract.MAX_WEIGHT, READY_S // 60),
-                seen=said,
-                fix=msg("keep the weights on a faster disk, or raise VLLM_ENGINE_READY_TIMEOUT_S in deploy.sh"),
-            )
+            expected = msg("{limit} loaded within {ready_s} min", contract.MAX_WEIGHT, READY_S // 60)
+            fix = msg("keep the weights on a faster disk, or raise VLLM_ENGINE_READY_TIMEOUT_S in deploy.sh")
+            yield warn(expected=expected, seen=seen, fix=fix)
         else:
-            yield note(said)
+            yield note(seen)

@@ -39,9 +39,7 @@ def governor(facts: RunnerFacts) -> Findings:
         raise NotApplicable(msg("the processors have no frequency governor here"))
     slower = {name: count for name, count in counts.items() if name != FULL}
     if slower:
-        yield warn(
-            expected=msg("the governor {full}", FULL),
-            seen=joined(", ", (msg("{name} on {count} processors", name, count) for name, count in slower.items())),
-            fix=msg("on the host: cpupower frequency-set -g performance"),
-            where="/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
-        )
+        seen = joined(", ", (msg("{name} on {count} processors", *each) for each in slower.items()))
+        fix = msg("on the host: cpupower frequency-set -g performance")
+        where = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
+        yield warn(expected=msg("the governor {full}", FULL), seen=seen, fix=fix, where=where)

@@ -46,20 +46,16 @@ def host_memory(facts: RunnerFacts) -> Findings:
     largest = max((chip.total_mib or 0 for chip in facts.in_use), default=0) * MIB
     needed = max(largest, devices * PROCESS_BYTES)
     limited = memory.limit_bytes is not None and memory.limit_bytes == most
-    if most < needed:
-        yield warn(
-            expected=msg(
-                "{needed:.0f} GiB for {devices} devices of {largest:.0f} GiB", needed / GIB, devices, largest / GIB
-            ),
-            seen=f"{most / GIB:.1f} GiB"
-            + (msg(", the limit of the control group") if limited else msg(" in the machine")),
-            fix=msg("docker run without --memory, or with more; in Kubernetes resources.limits.memory")
-            if limited
-            else msg("serve smaller weights here, or add memory"),
-            where=memory.limit_file if limited else "/proc/meminfo",
-            evidence={"bytes": most, "estimated_bytes": needed},
-        )
+    if most >= needed:
+        limit = msg(" by the limit of the control group") if limited else ""
+        yield note(msg("{most:.0f} GiB{value}", most / GIB, limit))
         return
-    yield note(
-        msg("{most:.0f} GiB{value}", most / GIB, msg(" by the limit of the control group") if limited else "")
-    )
+    figures = needed / GIB, devices, largest / GIB
+    expected = msg("{needed:.0f} GiB for {devices} devices of {largest:.0f} GiB", *figures)
+    if limited:
+        place, where = msg(", the limit of the control group"), memory.limit_file
+        fix = msg("docker run without --memory, or with more; in Kubernetes resources.limits.memory")
+    else:
+        place, where = msg(" in the machine"), "/proc/meminfo"
+        fix = msg("serve smaller weights here, or add memory")
+    yield warn(expected=expected, seen=f"{most / GIB:.1f} GiB" + place, fix=fix, where=where)

@@ -35,9 +35,6 @@ def locked_memory(facts: RunnerFacts) -> Findings:
     """
     limit = facts.host.locked_bytes
     if limit is not None and limit < GIB:
-        yield warn(
-            expected=msg("no limit of locked memory (KV cache pools and transfers between servers need it)"),
-            seen=f"{limit // 1024} KiB",
-            fix=msg("docker run --ulimit memlock=-1:-1, if the adapter uses such a pool"),
-            where="ulimit -l",
-        )
+        expected = msg("no limit of locked memory (KV cache pools and transfers between servers need it)")
+        fix = msg("docker run --ulimit memlock=-1:-1, if the adapter uses such a pool")
+        yield warn(expected=expected, seen=f"{limit // 1024} KiB", fix=fix, where="ulimit -l")

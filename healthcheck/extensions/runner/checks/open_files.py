@@ -35,9 +35,6 @@ def open_files(facts: RunnerFacts) -> Findings:
     """
     hard = facts.host.open_files
     if hard is not None and hard < OPEN_FILES:
-        yield warn(
-            expected=msg("a hard limit of {open_files} open files", OPEN_FILES),
-            seen=str(hard),
-            fix=msg("docker run --ulimit nofile={open_files}:{open_files}", OPEN_FILES),
-            where="ulimit -Hn",
-        )
+        expected = msg("a hard limit of {open_files} open files", OPEN_FILES)
+        fix = msg("docker run --ulimit nofile={open_files}:{open_files}", OPEN_FILES)
+        yield warn(expected=expected, seen=str(hard), fix=fix, where="ulimit -Hn")

@@ -38,10 +38,7 @@ def port(facts: RunnerFacts) -> Findings:
     """
     for holder in facts.host.port_holders:
         owner = holder.process
-        yield fail(
-            expected=msg("port {port} free", contract.PORT),
-            seen=msg("{owner} on {address}", owner or msg("a process that this user may not see"), holder.address),
-            fix=msg("stop it: kill {pid}", owner.pid)
-            if owner
-            else msg("find it as root (ss -ltnp 'sport = :{port}') and stop it", contract.PORT),
-        )
+        seen = msg("{owner} on {address}", owner or msg("a process that this user may not see"), holder.address)
+        find = msg("find it as root (ss -ltnp 'sport = :{port}') and stop it", contract.PORT)
+        fix = msg("stop it: kill {pid}", owner.pid) if owner else find
+        yield fail(expected=msg("port {port} free", contract.PORT), seen=seen, fix=fix)

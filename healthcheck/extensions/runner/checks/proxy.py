@@ -36,8 +36,6 @@ def proxy(facts: RunnerFacts) -> Findings:
     past = {word.strip().lower() for name in ("no_proxy", "NO_PROXY") for word in set_.get(name, "").split(",")}
     missing = [name for name in ("localhost", "127.0.0.1") if name not in past]
     if proxies and missing and "*" not in past:
-        yield warn(
-            expected=msg("no_proxy with localhost and 127.0.0.1"),
-            seen=msg("{proxies} is set, and no_proxy has no {missing}", proxies[0], joined(" and no ", missing)),
-            fix=msg("export no_proxy=localhost,127.0.0.1"),
-        )
+        expected, lacking = msg("no_proxy with localhost and 127.0.0.1"), joined(" and no ", missing)
+        seen = msg("{proxies} is set, and no_proxy has no {missing}", proxies[0], lacking)
+        yield warn(expected=expected, seen=seen, fix=msg("export no_proxy=localhost,127.0.0.1"))

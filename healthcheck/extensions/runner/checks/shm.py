@@ -34,16 +34,10 @@ def shm(facts: RunnerFacts) -> Findings:
     """
     space = facts.host.shm
     if space is None:
-        yield warn(
-            expected=msg("1 GB of shared memory"),
-            seen=msg("no /dev/shm"),
-            fix=msg("mount -t tmpfs -o size=1g tmpfs /dev/shm"),
-        )
+        fix = msg("mount -t tmpfs -o size=1g tmpfs /dev/shm")
+        yield warn(expected=msg("1 GB of shared memory"), seen=msg("no /dev/shm"), fix=fix)
     elif min(space.total_bytes, space.free_bytes) < SHM_BYTES:
-        yield warn(
-            expected=msg("1 GB free in /dev/shm"),
-            seen=msg(
-                "{free_bytes:.0f} of {total_bytes:.0f} MB free", space.free_bytes / 10**6, space.total_bytes / 10**6
-            ),
-            fix=msg("docker run --shm-size=1g, or delete what old servers left in /dev/shm"),
-        )
+        free, total = space.free_bytes / 10**6, space.total_bytes / 10**6
+        seen = msg("{free_bytes:.0f} of {total_bytes:.0f} MB free", free, total)
+        fix = msg("docker run --shm-size=1g, or delete what old servers left in /dev/shm")
+        yield warn(expected=msg("1 GB free in /dev/shm"), seen=seen, fix=fix)

@@ -54,20 +54,11 @@ def weights_mount(facts: RunnerFacts) -> Findings:
     seconds = whole / speed.bytes_per_s
     caution = msg("; read through the page cache, so it may be slower") if speed.cached else ""
     rate = f"{speed.bytes_per_s / 10**6:.0f} MB/s"
-    said = msg(
-        "{whole:.1f} GB{place} at {rate}: {seconds:.1f} min to read{caution}",
-        whole / GB,
-        place,
-        rate,
-        seconds / 60,
-        caution,
-    )
+    figures = whole / GB, place, rate, seconds / 60, caution
+    seen = msg("{whole:.1f} GB{place} at {rate}: {seconds:.1f} min to read{caution}", *figures)
     if seconds > READY_S:
-        yield warn(
-            expected=msg("the weights read within {ready_s} min", READY_S // 60),
-            seen=said,
-            fix=msg("copy the weights to a local disk, or raise VLLM_ENGINE_READY_TIMEOUT_S in deploy.sh"),
-            evidence={"bytes": whole, "bytes_per_s": round(speed.bytes_per_s)},
-        )
+        expected = msg("the weights read within {ready_s} min", READY_S // 60)
+        fix = msg("copy the weights to a local disk, or raise VLLM_ENGINE_READY_TIMEOUT_S in deploy.sh")
+        yield warn(expected=expected, seen=seen, fix=fix)
     else:
-        yield note(said)
+        yield note(seen)
