@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from healthcheck.extensions.runner.trial_records import (
     Device,
     Hccl,
+    Moves,
     Operators,
     Pair,
     Pairs,
@@ -59,13 +60,11 @@ class _Sum:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _SideOfPair:
+class _SideOfPair(Moves):
     rank: int
     left: int
     right: int
     same: bool
-    bytes: int
-    seconds: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +135,7 @@ def pairs(output: Output, world: int) -> Pairs:
             devices=devices,
             right=tuple(side.rank for side in both if side.same),
             wrong=tuple(side.rank for side in both if not side.same),
-            moved_bytes=both[-1].bytes,
+            bytes=both[-1].bytes,
             seconds=max(side.seconds for side in both),
         )
         for devices, both in sides.items()

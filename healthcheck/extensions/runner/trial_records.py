@@ -111,24 +111,29 @@ class Operators(Trial):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transfer:
-    """Copies of the same bytes one way, each timed; `way` is "to the device", "from the device" or "on the device".
+class Moves:
+    """Repeated moves of the same number of bytes, each timed."""
+
+    bytes: int
+    seconds: tuple[float, ...]
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """Bytes per second of each."""
+        return tuple(self.bytes / max(seconds, 1e-9) for seconds in self.seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer(Moves):
+    """Copies one way; `way` is "to the device", "from the device" or "on the device".
 
     Attributes:
-        bytes: of one copy.
         wrong: number of wrong bytes after the last one.
     """
 
     index: int
     way: str
-    bytes: int
-    seconds: tuple[float, ...]
     wrong: int
-
-    @property
-    def rates(self) -> tuple[float, ...]:
-        """Bytes per second of each copy."""
-        return tuple(self.bytes / max(seconds, 1e-9) for seconds in self.seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,19 +145,12 @@ class Transfers(Trial):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class Pair(Moves):
     """An all-reduce over two devices, as each of them saw it."""
 
     devices: tuple[int, int]
-    right: tuple[int, ...] = ()
-    wrong: tuple[int, ...] = ()
-    moved_bytes: int = 0
-    seconds: tuple[float, ...] = ()
-
-    @property
-    def rates(self) -> tuple[float, ...]:
-        """Bytes per second of each all-reduce."""
-        return tuple(self.moved_bytes / max(seconds, 1e-9) for seconds in self.seconds)
+    right: tuple[int, ...]
+    wrong: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,16 +208,19 @@ class Soak(Trial):
         """When the last window of any device ended."""
         return max((window.at_s for window in self.windows), default=0.0)
 
+    def own(self, device: int) -> tuple[Window, ...]:
+        """The windows of a device."""
+        return tuple(window for window in self.windows if window.index == device)
+
     def ended_s(self, device: int) -> float:
         """When the last window of a device ended, 0 if it completed none."""
-        return max((window.at_s for window in self.windows if window.index == device), default=0.0)
+        return max((window.at_s for window in self.own(device)), default=0.0)
 
     def speeds(self, device: int) -> tuple[tuple[float, float], ...]:
         """The end of each window of a device, and its TFLOP/s; the first includes the compilation of operators."""
         return tuple(
             (window.at_s, window.products * self.operations / max(window.seconds, 1e-9) / 1e12)
-            for window in self.windows
-            if window.index == device
+            for window in self.own(device)
         )
 
     def speed(self, device: int) -> float | None:

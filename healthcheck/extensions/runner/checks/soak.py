@@ -75,7 +75,7 @@ def soak(facts: RunnerFacts) -> Findings:
 def _wrong(trial: Soak) -> Iterator[Finding]:
     expected = msg("the elements that the CPU computes")
     for device in range(trial.count):
-        own = [window for window in trial.windows if window.index == device]
+        own = trial.own(device)
         wrong, products = sum(window.wrong for window in own), sum(window.products for window in own)
         if wrong:
             first = next(window.at_s for window in own if window.wrong)
@@ -105,9 +105,8 @@ def _speeds(trial: Soak) -> Iterator[Finding]:
     if known:
         yield from _slower(trial, known)
         figures = len(known), trial.lasted_s / 60, min(known.values()), max(known.values())
-        yield note(
-            msg("{known} devices for {lasted_s:.1f} min: {values:.3g} to {values2:.3g} TFLOP/s each", *figures)
-        )
+        said = msg("{known} devices for {lasted_s:.1f} min: {values:.3g} to {values2:.3g} TFLOP/s each", *figures)
+        yield note(said)
 
 
 def _slower(trial: Soak, known: dict[int, float]) -> Iterator[Finding]:
