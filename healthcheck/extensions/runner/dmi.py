@@ -53,7 +53,6 @@ class Diagnosis:
     """
 
     scene: Scene
-    output: Output
     items: tuple[Item, ...] = ()
     trouble: str = ""
 
@@ -74,11 +73,11 @@ def diagnose(machine: Machine, command: tuple[str, ...], scene: Scene) -> Diagno
 def read(output: Output, scene: Scene) -> Diagnosis:
     """The items in the output, in either form."""
     if output.trouble:
-        return Diagnosis(scene=scene, output=output, trouble=output.trouble)
+        return Diagnosis(scene=scene, trouble=output.trouble)
     items = tuple(_from_json(output.stdout))[:MAX_ITEMS] or tuple(_from_text(output.stdout))[:MAX_ITEMS]
     said = (output.text.strip() or "nothing").splitlines()[-1][:200]
     trouble = "" if items else msg("exit status {status}, and it printed {said}", output.status, repr(said))
-    return Diagnosis(scene=scene, output=output, items=items, trouble=trouble)
+    return Diagnosis(scene=scene, items=items, trouble=trouble)
 
 
 def _from_json(text: str) -> Iterator[Item]:
