@@ -38,14 +38,11 @@ def used_memory(machine: Machine) -> tuple[ChipMemory, ...]:
     table = table_here(machine)
     if table is None:
         return ()
-    return tuple(
-        ChipMemory(
-            chip=f"NPU {chip.npu} chip {chip.chip}",
-            used_bytes=chip.used_mib * MIB,
-            holders=tuple(
-                f"{holder.name or 'process'} {holder.pid}" for holder in holders_on(chip, table.holders or ())
-            ),
-        )
-        for chip in table.chips
-        if chip.used_mib is not None
-    )
+    found = []
+    for chip in table.chips:
+        if chip.used_mib is not None:
+            held = holders_on(chip, table.holders or ())
+            holders = tuple(f"{holder.name or 'process'} {holder.pid}" for holder in held)
+            name = f"NPU {chip.npu} chip {chip.chip}"
+            found.append(ChipMemory(chip=name, used_bytes=chip.used_mib * MIB, holders=holders))
+    return tuple(found)

@@ -26,22 +26,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--level", type=int, choices=[depth.value for depth in Depth],
                         help="how closely to look: 1 takes seconds and leaves the devices alone, "
                         "2 minutes (default), 3 adds the soak")  # fmt: skip
-    parser.add_argument(
-        "--soak",
-        type=number_types.positive,
-        metavar="MINUTES",
-        help=msg(
-            "how long all devices compute at level 3, which it implies (default: {soak_minutes})", SOAK_MINUTES
-        ),
-    )
-    parser.add_argument(
-        "--scenes",
-        metavar="SCENE,...",
-        help=msg(
-            "what ascend-dmi diagnoses where it is installed: {value}, or none (default: by level)",
-            ", ".join(scene.value for scene in Scene),
-        ),
-    )
+    soak = msg("how long all devices compute at level 3, which it implies (default: {soak_minutes})", SOAK_MINUTES)
+    parser.add_argument("--soak", type=number_types.positive, metavar="MINUTES", help=soak)
+    known = ", ".join(scene.value for scene in Scene)
+    scenes = msg("what ascend-dmi diagnoses where it is installed: {value}, or none (default: by level)", known)
+    parser.add_argument("--scenes", metavar="SCENE,...", help=scenes)
     parser.add_argument("--baseline", type=place, metavar="FILE",
                         help="compare with the report.json of an earlier run")  # fmt: skip
     parser.add_argument("--out", type=new_place, metavar="DIR",

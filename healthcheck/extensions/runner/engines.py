@@ -66,12 +66,7 @@ def look(machine: Machine) -> Engine:
         for name, each in list((named if isinstance(named, dict) else {}).items())[:MAX_RUNTIMES]
         if isinstance(each, dict) and isinstance(path := each.get("path"), str)
     }
-    return replace(
-        found,
-        configured=True,
-        default=default[:60] if isinstance(default, str) else "",
-        runtimes=runtimes,
-        missing=tuple(
-            name for name, path in runtimes.items() if path.startswith("/") and not machine.paths(glob.escape(path))
-        ),
-    )
+    programs = {name: path for name, path in runtimes.items() if path.startswith("/")}
+    missing = tuple(name for name, path in programs.items() if not machine.paths(glob.escape(path)))
+    chosen = default[:60] if isinstance(default, str) else ""
+    return replace(found, configured=True, default=chosen, runtimes=runtimes, missing=missing)

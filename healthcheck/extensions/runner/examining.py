@@ -93,15 +93,11 @@ def _metrics(facts: RunnerFacts, at: str) -> dict[str, JsonValue]:
 
 def _wanted(options: argparse.Namespace) -> Wanted:
     if options.npus is not None and not 1 <= options.npus <= MAX_NPUS:
-        raise UsageError(
-            msg(
-                "--npus {npus}: a number from 1 to {max_npus}; for none, write --allow-none", options.npus, MAX_NPUS
-            )
-        )
+        given = options.npus, MAX_NPUS
+        raise UsageError("--npus {npus}: a number from 1 to {max_npus}; for none, write --allow-none", *given)
     if options.npus and options.allow_none:
-        raise UsageError(
-            msg("--npus says that there are NPUs, --allow-none that there may be none: write one of them")
-        )
+        both = msg("--npus says that there are NPUs, --allow-none that there may be none: write one of them")
+        raise UsageError(both)
     service = contract.service()
     stack = options.stack or service.release or ""
     stacks.choose(stack)
@@ -133,7 +129,6 @@ def _scenes(text: str | None) -> tuple[Scene, ...] | None:
     known = {scene.value: scene for scene in Scene}
     for name in text.split(","):
         if name not in known:
-            raise UsageError(
-                msg("--scenes {text}: {name} is none of {known}, and not none", text, repr(name), ", ".join(known))
-            )
+            words = text, repr(name), ", ".join(known)
+            raise UsageError("--scenes {text}: {name} is none of {known}, and not none", *words)
     return tuple(known[name] for name in text.split(","))

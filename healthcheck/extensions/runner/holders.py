@@ -10,20 +10,14 @@ from healthcheck.text.messages import msg
 def holder_words(holder: Holder) -> str:
     """A process as npu-smi names it."""
     name = f" ({holder.name})" if holder.name else ""
-    return msg(
-        "process {pid}{name} with {memory_mib} MB",
-        holder.pid,
-        name,
-        holder.memory_mib if holder.memory_mib is not None else "?",
-    )
+    memory = "?" if holder.memory_mib is None else holder.memory_mib
+    return msg("process {pid}{name} with {memory_mib} MB", holder.pid, name, memory)
 
 
 def freeing(facts: RunnerFacts, chip: Chip) -> str:
     """The repair that frees a chip: the command that ends its processes, if npu-smi names them."""
     pids = [str(holder.container_pid or holder.pid) for holder in holders_on(chip, facts.smi.memory_holders)]
-    place = msg(" on the host") if facts.host.container and pids else ""
-    return (
-        msg("end it: kill {pids}{place}", " ".join(pids[:8]), place)
-        if pids
-        else msg("end the server that holds it, or use another chip")
-    )
+    if not pids:
+        return msg("end the server that holds it, or use another chip")
+    place = msg(" on the host") if facts.host.container else ""
+    return msg("end it: kill {pids}{place}", " ".join(pids[:8]), place)

@@ -44,12 +44,8 @@ class RecordedOutput:
     trouble: str = ""
 
     def output(self) -> Output:
-        return Output(
-            status=self.status,
-            stdout="\n".join(self.stdout),
-            stderr="\n".join(self.stderr),
-            trouble=self.trouble,
-        )
+        stdout, stderr = "\n".join(self.stdout), "\n".join(self.stderr)
+        return Output(status=self.status, stdout=stdout, stderr=stderr, trouble=self.trouble)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +88,8 @@ def load(path: Path) -> Recording:
     except JsonError as error:
         raise UsageError(msg("{path} is not a recorded machine: {error}", path, error)) from error
     if recording.schema != SCHEMA:
-        raise UsageError(
-            msg("{path} has schema {schema}; this kit reads schema {schema2}", path, recording.schema, SCHEMA)
-        )
+        schemas = recording.schema, SCHEMA
+        raise UsageError("{path} has schema {schema}; this kit reads schema {schema2}", path, *schemas)
     return recording
 
 
@@ -212,12 +207,8 @@ class Recorder:
         return answer
 
     def _recorded(self, output: Output) -> RecordedOutput:
-        return RecordedOutput(
-            status=output.status,
-            stdout=self._lines(output.stdout),
-            stderr=self._lines(output.stderr),
-            trouble=output.trouble,
-        )
+        stdout, stderr = self._lines(output.stdout), self._lines(output.stderr)
+        return RecordedOutput(status=output.status, stdout=stdout, stderr=stderr, trouble=output.trouble)
 
     def _lines(self, text: str) -> tuple[str, ...]:
         return tuple(self._redact(text).split("\n")) if text else ()

@@ -66,9 +66,8 @@ def load(path: Path) -> Snapshot:
     except JsonError as error:
         raise UsageError(msg("{path} is not a report.json of runner: {error}", path, error)) from error
     if found is None:
-        raise UsageError(
-            msg("{path} has no record of a machine: name the report.json of an earlier `runner --out`", path)
-        )
+        lacking = msg("{path} has no record of a machine: name the report.json of an earlier `runner --out`", path)
+        raise UsageError(lacking)
     if max(len(found.facts), len(found.counters), len(found.rates)) > MAX_ENTRIES:
         raise UsageError(msg("{path} has more than {max_entries} entries", path, MAX_ENTRIES))
     return found

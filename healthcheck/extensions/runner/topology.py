@@ -34,9 +34,7 @@ def parse(text: str) -> tuple[Neighbours, ...]:
     rows = [words for words in lines if len(words) in {count + 1, count + 2} and _NAME.match(words[0])]
     return tuple(
         Neighbours(
-            name=words[0],
-            links=tuple(words[1 : count + 1]),
-            processors=numbers(words[-1]) if len(words) == count + 2 else frozenset(),
+            name=words[0], links=tuple(words[1 : count + 1]), processors=numbers("".join(words[count + 1 :]))
         )
         for words in rows[:MAX_CHIPS]
         if words is not head

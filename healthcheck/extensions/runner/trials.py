@@ -47,8 +47,7 @@ def minutes(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerF
             facts = replace(facts, pairs=probes.pairs(output, world))
         if facts.torch.imported and packages.get("vllm_ascend"):
             progress.update(msg("the operators of vllm-ascend"))
-            output = tried(children.OPERATORS, timeout_s=TORCH_S)
-            facts = replace(facts, operators=probes.operators(output))
+            facts = replace(facts, operators=probes.operators(tried(children.OPERATORS, timeout_s=TORCH_S)))
         if world:
             progress.update(msg("copies to, from and on every device"))
             output = tried(children.TRANSFERS, str(world), timeout_s=TRANSFERS_S)
@@ -60,23 +59,18 @@ def minutes(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerF
 
 def soak(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFacts:
     """Compute on all devices at once for a while. Ctrl-C keeps the measurements so far."""
-    world = working(facts)
-    stopped = ""
+    world, asked_s = working(facts), facts.wanted.soak_s
     if world:
-        progress.update(
-            msg("the same products on {world} devices for {soak_s:g} min", world, facts.wanted.soak_s / 60)
-        )
-        asked_s = facts.wanted.soak_s
+        progress.update(msg("the same products on {world} devices for {soak_s:g} min", world, asked_s / 60))
         words = (f"{asked_s:g}", str(world), str(PRODUCT_SIZE), facts.smi.command)
+        limit_s = asked_s + BEFORE_SOAK_S
         try:
-            output = machine.python(
-                children.SOAK, *words, sourced=facts.cann.scripts, timeout_s=asked_s + BEFORE_SOAK_S
-            )
+            output = machine.python(children.SOAK, *words, sourced=facts.cann.scripts, timeout_s=limit_s)
         except Interrupted as cut:
-            output, stopped = cut.output, "interrupted"
+            output, facts = cut.output, replace(facts, stopped="interrupted")
         facts = replace(facts, soak=probes.soak(output, asked_s=asked_s, count=world))
-    if stopped:
-        return replace(facts, stopped=stopped)
+    if facts.stopped:
+        return facts
     facts = replace(facts, ecc_after=ecc.after(machine, facts.smi.command, facts.smi.cards))
     return replace(facts, diagnosed=_diagnosed(machine, facts, Depth.SOAK, progress), reached=Depth.SOAK)
 

@@ -73,11 +73,8 @@ def errors(trial: Trial, *, expected: str, fix: str, most: int = 4) -> Iterator[
 
 def unanswered(trouble: str) -> Finding:
     """An inconclusive result: the devices were not tried, or gave no answer."""
-    return unsettled(
-        expected=msg("an answer of the devices"),
-        seen=trouble,
-        fix=msg("record the machine again: runner --save FILE"),
-    )
+    fix = msg("record the machine again: runner --save FILE")
+    return unsettled(expected=msg("an answer of the devices"), seen=trouble, fix=fix)
 
 
 def npus(number: int) -> str:

@@ -50,13 +50,11 @@ def baseline(facts: RunnerFacts) -> Findings:
         raise NotApplicable(msg("no earlier record was given (--baseline)"))
     now = inventory(facts)
     found = list(changes(earlier, now))
+    fix = msg("undo the change, or keep this run's report.json as the new baseline")
     for change in found[:MOST_CHANGES]:
-        yield warn(
-            expected=msg("{name}: {old}, as before", change.name, change.old or msg("none")),
-            seen=change.new or msg("none"),
-            fix=msg("undo the change, or keep this run's report.json as the new baseline"),
-            evidence={"name": change.name, "old": change.old, "new": change.new},
-        )
+        expected = msg("{name}: {old}, as before", change.name, change.old or msg("none"))
+        values = {"name": change.name, "old": change.old, "new": change.new}
+        yield warn(expected=expected, seen=change.new or msg("none"), fix=fix, evidence=values)
     if len(found) > MOST_CHANGES:
         yield note(msg("and {found} more changes", len(found) - MOST_CHANGES))
     both = sum(len(a.keys() & b.keys()) for a, b in (

@@ -82,9 +82,8 @@ def _wrong(facts: RunnerFacts, device: Device) -> Iterator[Finding]:
     )
     for each in device.products:
         if each.wrong:
-            seen = msg(
-                "device {index}: {wrong} of {of} elements differ in {kind}", index, each.wrong, each.of, each.kind
-            )
+            figures = index, each.wrong, each.of, each.kind
+            seen = msg("device {index}: {wrong} of {of} elements differ in {kind}", *figures)
             if _spare(facts, index):
                 yield note(msg("{seen}; it will not be used", seen))
             else:

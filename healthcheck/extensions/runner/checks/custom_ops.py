@@ -45,9 +45,7 @@ def custom_ops(facts: RunnerFacts) -> Findings:
         return
     error = next(iter(trial.errors), None)
     said = error.text if error else trial.output.trouble or last_line(trial.output)
-    yield warn(
-        expected=msg("an import of vllm_ascend.vllm_ascend_C"),
-        seen=said[:400] or msg("exit status {status}", trial.output.status),
-        fix=msg("{image}, or build vllm-ascend again for the torch and the CANN that are here", IMAGE),
-        where=error.at if error else facts.software.executable,
-    )
+    seen = said[:400] or msg("exit status {status}", trial.output.status)
+    fix = msg("{image}, or build vllm-ascend again for the torch and the CANN that are here", IMAGE)
+    where = error.at if error else facts.software.executable
+    yield warn(expected=msg("an import of vllm_ascend.vllm_ascend_C"), seen=seen, fix=fix, where=where)

@@ -98,9 +98,8 @@ def _table(facts: RunnerFacts) -> Findings:
         yield facts.fault(expected=msg("{npus}, as --npus says", npus(facts.wanted.npus)), seen=seen, fix=fix)
     if lacking := _lacking(facts, smi.table):
         seen = msg("{chips} chips, but {lacking}: the health of the others is not known", count, lacking)
-        yield warn(
-            expected=msg("a row for every chip"), seen=seen, fix=msg("run npu-smi info by hand, as root too")
-        )
+        fix = msg("run npu-smi info by hand, as root too")
+        yield warn(expected=msg("a row for every chip"), seen=seen, fix=fix)
     tool = smi.table.tool or msg("of unknown version")
     yield note(msg("{chips} × {name}, npu-smi {tool}", count, smi.chips[0].name, tool))
 

@@ -30,13 +30,8 @@ def joined(rank: int, world: int, port: int, limit_s: int) -> "tuple[Any, Any]":
     importlib.import_module("torch_npu")
     distributed: Any = importlib.import_module("torch.distributed")
     torch.npu.set_device(rank)
-    distributed.init_process_group(
-        "hccl",
-        init_method=f"tcp://127.0.0.1:{port}",
-        rank=rank,
-        world_size=world,
-        timeout=dt.timedelta(seconds=limit_s),
-    )
+    place, limit = f"tcp://127.0.0.1:{port}", dt.timedelta(seconds=limit_s)
+    distributed.init_process_group("hccl", init_method=place, rank=rank, world_size=world, timeout=limit)
     return torch, distributed
 
 

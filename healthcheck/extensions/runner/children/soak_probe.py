@@ -52,14 +52,8 @@ def compute(index: int, seconds: float, differing: Any) -> None:
             wrong += differing()
             products += 1
         now = time.monotonic()
-        say(
-            "window",
-            index=index,
-            at_s=round(now - began, 3),
-            seconds=round(now - start, 3),
-            products=products,
-            wrong=wrong,
-        )
+        at_s, took_s = round(now - began, 3), round(now - start, 3)
+        say("window", index=index, at_s=at_s, seconds=took_s, products=products, wrong=wrong)
 
 
 def table(tool: str, began: float) -> None:
@@ -80,9 +74,8 @@ def main() -> None:
     say("begin", devices=count, operations=2.0 * size * size * TERMS)
     come, ready = os.pipe()
     command = [sys.executable, __file__, "device", sys.argv[1], sys.argv[3], str(ready)]
-    devices = [
-        subprocess.Popen([*command, str(index)], stdin=subprocess.PIPE, pass_fds=(ready,)) for index in range(count)
-    ]
+    commands = [[*command, str(index)] for index in range(count)]
+    devices = [subprocess.Popen(each, stdin=subprocess.PIPE, pass_fds=(ready,)) for each in commands]
     os.close(ready)
     begin(devices, come)
     part, began = max(seconds / MOST_PARTS, SHORTEST_S), time.monotonic()
