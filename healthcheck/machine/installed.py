@@ -137,7 +137,8 @@ def software(machine: Machine) -> Software:
 
 def _toolkits(machine: Machine, home: str) -> tuple[Toolkit, ...]:
     folders = dict.fromkeys(filter(None, (home, f"{ROOT}/ascend-toolkit/latest", f"{ROOT}/cann")))
-    patterns = [f"{ROOT}/ascend-toolkit/[0-9]*", f"{ROOT}/cann-*", *_own(machine)]
+    own = glob.escape(machine.variable("HOME") or "/root") + "/Ascend"  # where a user without root installs
+    patterns = [f"{ROOT}/ascend-toolkit/[0-9]*", f"{ROOT}/cann-*", f"{own}/ascend-toolkit/latest", f"{own}/cann"]
     folders |= dict.fromkeys(entry.path for pattern in patterns for entry in machine.paths(pattern))
     found: dict[str, Toolkit] = {}
     for folder in folders:
@@ -145,12 +146,6 @@ def _toolkits(machine: Machine, home: str) -> tuple[Toolkit, ...]:
         if toolkit:
             found.setdefault(toolkit.version, toolkit)
     return tuple(found.values())
-
-
-def _own(machine: Machine) -> tuple[str, ...]:
-    """The paths where a user without root installs CANN."""
-    home = glob.escape(machine.variable("HOME") or "/root")
-    return (f"{home}/Ascend/ascend-toolkit/latest", f"{home}/Ascend/cann")
 
 
 def _toolkit(machine: Machine, folder: str) -> Toolkit | None:

@@ -112,13 +112,8 @@ def parse(text: str) -> Table:
         raise SmiError(msg("npu-smi printed no table of chips but {said}", said))
     below = rows[border + 1 :] if border is not None else []
     holders = tuple(holder for cells in below if (holder := _holder(cells)))[:MAX_HOLDERS]
-    return Table(
-        tool=tool,
-        driver=driver,
-        chips=chips,
-        holders=None if border is None else holders,
-        cut=read.count(None),
-    )
+    known = None if border is None else holders
+    return Table(tool=tool, driver=driver, chips=chips, holders=known, cut=read.count(None))
 
 
 def holders_on(chip: Chip, holders: Iterable[Holder]) -> list[Holder]:
@@ -234,11 +229,7 @@ def _holder(cells: tuple[str, ...]) -> Holder | None:
     ids, pid = [whole(word) for word in cells[0].split()], whole(cells[1])
     if not ids or None in ids or pid is None:
         return None
-    return Holder(
-        npu=ids[0] or 0,
-        chip=ids[1] or 0 if len(ids) > 1 else 0,
-        pid=pid,
-        name=cells[2],
-        memory_mib=whole(cells[3]),
-        container_pid=whole(cells[4]) if len(cells) > 4 else None,
-    )
+    npu, chip = ids[0] or 0, ids[1] or 0 if len(ids) > 1 else 0
+    container_pid = whole(cells[4]) if len(cells) > 4 else None
+    memory = whole(cells[3])
+    return Holder(npu=npu, chip=chip, pid=pid, name=cells[2], memory_mib=memory, container_pid=container_pid)

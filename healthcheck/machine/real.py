@@ -80,11 +80,9 @@ def _interpreter() -> str:
 
 def _run(command: tuple[str, ...], timeout_s: float, *, folder: str, environment: Mapping[str, str]) -> Output:
     try:
-        process = processes.started(
-            (programs.find_or_name(command[0]), *command[1:]),
-            cwd=folder,
-            env={**os.environ, "LC_ALL": "C", **environment},
-        )
+        words = (programs.find_or_name(command[0]), *command[1:])
+        variables = {**os.environ, "LC_ALL": "C", **environment}
+        process = processes.started(words, cwd=folder, env=variables)
     except FileNotFoundError:
         return Output(status=None, trouble=NO_PROGRAM)
     except OSError as error:
