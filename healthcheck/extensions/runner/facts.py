@@ -111,13 +111,11 @@ def _smi(machine: Machine, *, expected: bool) -> Smi:
     except SmiError as error:
         return replace(smi, complaint=str(error))
     smi = replace(smi, table=table)
+    boards = ((npu, machine.run(command, "info", "-t", "board", "-i", str(npu))) for npu in smi.cards[:MAX_BOARDS])
     return replace(
         smi,
         mapping=npu_smi_queries.mapping(machine.run(command, "info", "-m").stdout),
-        boards={
-            npu: npu_smi_queries.fields(machine.run(command, "info", "-t", "board", "-i", str(npu)).stdout)
-            for npu in smi.cards[:MAX_BOARDS]
-        },
+        boards={npu: npu_smi_queries.fields(said.stdout) for npu, said in boards},
         memory_holders=_memory_holders(machine, command, table) if table.holders is None else table.holders,
     )
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from healthcheck.machine.interface import Machine
 from healthcheck.machine.npu_smi import value_after, whole
 
-_KIB = 1024
 _UNLIMITED_BYTES = 2**60
 """A version 1 cgroup without a limit prints the largest number of pages."""
 _LIMITS = ("/sys/fs/cgroup{}/memory.max", "/sys/fs/cgroup/memory{}/memory.limit_in_bytes")
@@ -85,7 +84,8 @@ def numbers(text: str) -> frozenset[int]:
 def memory(machine: Machine) -> HostMemory:
     info = machine.read("/proc/meminfo") or ""
     limit_bytes, limit_file = min(_limits(machine), default=(None, ""))
-    total_bytes = _kib(value_after(info, "MemTotal:"))
+    total_kib = whole(value_after(info, "MemTotal:").removesuffix("kB"))
+    total_bytes = None if total_kib is None else total_kib * 1024
     return HostMemory(total_bytes=total_bytes, limit_bytes=limit_bytes, limit_file=limit_file)
 
 
@@ -147,8 +147,3 @@ def mount(machine: Machine, folder: str) -> Mount | None:
         if inside and (found is None or len(at) >= len(found.at)):
             found = Mount(kind=words[2][:40], at=at[:500])
     return found
-
-
-def _kib(text: str) -> int | None:
-    size = whole(text.removesuffix("kB"))
-    return None if size is None else size * _KIB

@@ -5,6 +5,7 @@ once per device. The factors are whole numbers from -1 to 1 and TERMS of them ar
 exact in float16 and in bfloat16. The expected product is the CPU's; the device compares its own products with that.
 """
 
+import contextlib
 import importlib
 import os
 import re
@@ -94,11 +95,9 @@ def begin(devices: "list[subprocess.Popen[bytes]]", come: int) -> None:
         pass
     for process in devices:
         assert process.stdin
-        try:
+        with contextlib.suppress(BrokenPipeError):
             process.stdin.write(b"\n")
             process.stdin.close()
-        except BrokenPipeError:
-            pass
 
 
 def wait(devices: "list[subprocess.Popen[bytes]]", seconds: float) -> None:
