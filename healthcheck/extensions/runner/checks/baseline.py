@@ -57,6 +57,6 @@ def baseline(facts: RunnerFacts) -> Findings:
         yield warn(expected=expected, seen=change.new or msg("none"), fix=fix, evidence=values)
     if len(found) > MOST_CHANGES:
         yield note(msg("and {found} more changes", len(found) - MOST_CHANGES))
-    both = sum(len(a.keys() & b.keys()) for a, b in (
-        (earlier.facts, now.facts), (earlier.counters, now.counters), (earlier.rates, now.rates)))  # fmt: skip
+    pairs = (earlier.facts, now.facts), (earlier.counters, now.counters), (earlier.rates, now.rates)
+    both = sum(len(old.keys() & new.keys()) for old, new in pairs)
     yield note(msg("{both} values compared with the record of {at}", both, earlier.at or msg("unknown time")))
