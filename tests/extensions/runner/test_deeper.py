@@ -117,6 +117,7 @@ CASES = [
     (at(f"paths|{GOVERNORS}", []), "governor", SKIP, "no frequency governor"),
     # packages
     (replaced("children|versions|stdout", '"numpy"', '"triton": "3.2.0", "numpy"'), "stray-triton", WARN, "pip uninstall -y triton; pip install --force-reinstall --no-deps triton-ascend==3.2.0"),
+    (replaced("children|versions|stdout", '"triton_ascend"', '"triton"'), "stray-triton", WARN, "triton 3.2.0 → pip uninstall -y triton"),
     (both(replaced("children|versions|stdout", '"triton_ascend"', '"other"'), replaced("children|versions|stdout", '"vllm_ascend"', '"others"')), "stray-triton", SKIP, "neither"),
     (at("children|operators_probe", said(step("error", at="import vllm_ascend.vllm_ascend_C", during="import", text="ImportError: undefined symbol: _ZN3c10"))), "custom-ops", WARN, "undefined symbol"),
     (at("children|operators_probe", {"trouble": "no end within 300 s"}), "custom-ops", WARN, "no end within 300 s"),
