@@ -142,8 +142,7 @@ def _toolkits(machine: Machine, home: str) -> tuple[Toolkit, ...]:
     folders |= dict.fromkeys(entry.path for pattern in patterns for entry in machine.paths(pattern))
     found: dict[str, Toolkit] = {}
     for folder in folders:
-        toolkit = _toolkit(machine, folder)
-        if toolkit:
+        if toolkit := _toolkit(machine, folder):
             found.setdefault(toolkit.version, toolkit)
     return tuple(found.values())
 

@@ -91,13 +91,9 @@ def memory(machine: Machine) -> HostMemory:
 
 def _limits(machine: Machine) -> list[tuple[int, str]]:
     """The limits of this process's control groups, from the root to its own group, with their files."""
-    found = []
-    for path in _groups(machine):
-        for limit_file in _LIMITS:
-            limit = whole(machine.read(limit_file.format(path)) or "")
-            if limit is not None and limit < _UNLIMITED_BYTES:
-                found.append((limit, limit_file.format(path)))
-    return found
+    files = (file.format(path) for path in _groups(machine) for file in _LIMITS)
+    read = ((whole(machine.read(file) or ""), file) for file in files)
+    return [(limit, file) for limit, file in read if limit is not None and limit < _UNLIMITED_BYTES]
 
 
 def _groups(machine: Machine) -> tuple[str, ...]:

@@ -160,11 +160,6 @@ class Pairs(Trial):
     world: int
     each: tuple[Pair, ...] = ()
 
-    @property
-    def expected(self) -> int:
-        """The number of all pairs."""
-        return self.world * (self.world - 1) // 2
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:

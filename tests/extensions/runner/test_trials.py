@@ -81,7 +81,6 @@ def test_every_pair_is_tried_once(told, world):
     found = pairs(world)
     assert sorted(pair.devices for pair in found.each) == sorted(itertools.combinations(range(world), 2))
     assert all(sorted(pair.right) == list(pair.devices) and len(pair.rates) == 3 for pair in found.each)
-    assert len(found.each) == found.expected
     assert not found.errors
 
 
