@@ -26,7 +26,6 @@ from healthcheck.simulator.model import SimulatedModel
 from healthcheck.simulator.request import Request
 from healthcheck.simulator.responses import BodyWriter, send
 from healthcheck.text.did_you_mean import hint
-from healthcheck.text.messages import msg
 
 MAX_HEAD_BYTES = 2**16
 MAX_BODY_BYTES = 2**26
@@ -53,11 +52,9 @@ class Simulator:
             wrong = unknown[0] if unknown else self.behaviour.dialect
             near = hint(wrong, FAULTS if unknown else DIALECTS)
             raise UsageError(
-                msg(
-                    "there is no fault or dialect {wrong}{near} (`npu-adapter simulate --list` shows all)",
-                    repr(wrong),
-                    near,
-                )
+                "there is no fault or dialect {wrong}{near} (`npu-adapter simulate --list` shows all)",
+                repr(wrong),
+                near,
             )
         self.host, self.port = host, port
         self.requests: list[Request] = []
@@ -82,9 +79,7 @@ class Simulator:
         if self._error:
             self._thread.join()
             reason = reason_of(self._error)
-            raise Blocked(
-                msg("cannot listen on {host}:{port}: {reason}", self.host, self.port, reason)
-            ) from self._error
+            raise Blocked("cannot listen on {host}:{port}: {reason}", self.host, self.port, reason) from self._error
         return self
 
     def __exit__(

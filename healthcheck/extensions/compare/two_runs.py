@@ -65,7 +65,7 @@ def compare_runs(first: ProbeRun, second: ProbeRun, *, margin: float) -> TwoRuns
     """
     obstacles = not_comparable(first, second)
     if obstacles:
-        raise UsageError(msg("these runs cannot be compared: {obstacles}", joined("; ", obstacles)))
+        raise UsageError("these runs cannot be compared: {obstacles}", joined("; ", obstacles))
     rows_first, rows_second = _rows(first), _rows(second)
     shared = sorted(rows_first.keys() & rows_second.keys())
     tiers = list(dict.fromkeys(first.problems[problem].tier for problem in shared))

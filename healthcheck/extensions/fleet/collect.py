@@ -11,7 +11,6 @@ from healthcheck.extensions.fleet.journal import MAX_BYTES, NAME, Journal, attem
 from healthcheck.extensions.fleet.readback import short
 from healthcheck.extensions.fleet.records import Attempt, Ending, Fleet, Job
 from healthcheck.system import files
-from healthcheck.text.messages import msg
 
 
 def collected(jobs: Sequence[Job], folders: Sequence[Path], out: Path, journal: Journal) -> Fleet:
@@ -48,7 +47,7 @@ def left_below(reports: Path) -> list[Path]:
     found = sorted({path.parent for pattern in (f"*/{NAME}", f"*/*/{NAME}") for path in reports.glob(pattern)})
     if not found:
         raise UsageError(
-            msg("{reports} has no folder with a {name}: name the folder above those of the jobs", reports, NAME)
+            "{reports} has no folder with a {name}: name the folder above those of the jobs", reports, NAME
         )
     return found
 

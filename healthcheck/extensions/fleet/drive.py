@@ -148,7 +148,7 @@ def packed(source: Source) -> pack.Packed:
         commit = git.head(Path(source.place).resolve())
         if commit is None:
             raise UsageError(
-                msg("{shown} has no commit: the service clones one, so commit what is to be verified", source.shown)
+                "{shown} has no commit: the service clones one, so commit what is to be verified", source.shown
             )
         return pack.pack(commit)
     folder = Path(tempfile.mkdtemp(prefix=files.prefix()))

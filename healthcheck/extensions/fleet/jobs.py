@@ -58,15 +58,15 @@ def read(path: Path, verify: Verify, every: Mapping[str, object] | None = None) 
     readers = {".toml": _toml, ".jsonl": _jsonl, ".csv": _csv}
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise UsageError(msg("{path}: a job file ends in .toml, .jsonl or .csv", path))
+        raise UsageError("{path}: a job file ends in .toml, .jsonl or .csv", path)
     found = reader(files.read_bounded(path, MAX_FILE_BYTES), str(path))
     rows = [replace(row, values={**row.values, **(every or {})}) for row in found]
     if not rows:
         raise UsageError(
-            msg("{path} has no job{value}", path, msg(": write a [[job]] for each") if reader is _toml else "")
+            "{path} has no job{value}", path, msg(": write a [[job]] for each") if reader is _toml else ""
         )
     if len(rows) > MAX_JOBS:
-        raise UsageError(msg("{path} has {rows} jobs; at most {max_jobs} are taken", path, len(rows), MAX_JOBS))
+        raise UsageError("{path} has {rows} jobs; at most {max_jobs} are taken", path, len(rows), MAX_JOBS)
     return _jobs(rows, path.absolute().parent, verify)
 
 
@@ -101,24 +101,20 @@ def _job(row: Row, folder: Path, verify: Verify) -> Job:
     values = {key.strip().replace("-", "_"): value for key, value in row.values.items()}
     for key in values:
         if key in NOT_FOR_JOBS:
-            raise UsageError(msg("`{key}` is not for a job: {not_for_jobs}", key, NOT_FOR_JOBS[key]))
+            raise UsageError("`{key}` is not for a job: {not_for_jobs}", key, NOT_FOR_JOBS[key])
         if key not in allowed:
             raise UsageError(
-                msg(
-                    "no option of `npu-adapter verify` and no key of a job is called `{key}`{hint}",
-                    key,
-                    hint(key, sorted(allowed)),
-                )
+                "no option of `npu-adapter verify` and no key of a job is called `{key}`{hint}",
+                key,
+                hint(key, sorted(allowed)),
             )
     source = source_of(_text(values, "repository"), folder)
     name = _text(values, "name") if "name" in values else _name_of(source)
     if not NAME.fullmatch(name):
         raise UsageError(
-            msg(
-                "{name} cannot be the name of a job, which names a folder: letters, digits, '.', '_' and "
-                "'-', at most 80 of them, a letter or digit first",
-                repr(name),
-            )
+            "{name} cannot be the name of a job, which names a folder: letters, digits, '.', '_' and "
+            "'-', at most 80 of them, a letter or digit first",
+            repr(name),
         )
     words = [
         word
@@ -145,7 +141,7 @@ def _job(row: Row, folder: Path, verify: Verify) -> Job:
 def _text(values: Mapping[str, object], key: str) -> str:
     value = values.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise UsageError(msg("`{key}` is missing or not a text", key))
+        raise UsageError("`{key}` is missing or not a text", key)
     return value.strip()
 
 
@@ -159,23 +155,20 @@ def source_of(text: str, folder: Path) -> Source:
         place = folder / Path(text).expanduser()
         if not place.is_dir():
             raise UsageError(
-                msg("there is no folder {place}: `repository` is a folder or an address with a commit", place)
+                "there is no folder {place}: `repository` is a folder or an address with a commit", place
             )
         return Source(place=str(place), shown=str(place))
     address, _, commit = text.rpartition("@")
     if not HASH.fullmatch(commit) or "://" not in address:
         raise UsageError(
-            msg(
-                "{shown}: the address of a repository ends in @ and its commit in full (40 digits), as a "
-                "branch moves",
-                without_secrets(text),
-            )
+            "{shown}: the address of a repository ends in @ and its commit in full (40 digits), as a branch moves",
+            without_secrets(text),
         )
     scheme, _, rest = address.partition("://")
     authority, slash, path = rest.partition("/")
     shown = without_secrets(f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}")
     if scheme.lower() not in {"https", "http", "ssh", "git", "file"}:
-        raise UsageError(msg("{shown}: a repository is fetched over https, ssh or from a file:// address", shown))
+        raise UsageError("{shown}: a repository is fetched over https, ssh or from a file:// address", shown)
     return Source(place=address, shown=shown, commit=commit)
 
 
@@ -191,21 +184,19 @@ def _toml(data: bytes, file: str) -> Iterator[Row]:
     unknown = next((key for key in table if key not in {"job", "defaults"}), None)
     if unknown is not None:
         raise UsageError(
-            msg(
-                "{file}: no table is called {unknown}{hint}; write [[job]] for each job, and [defaults]",
-                file,
-                repr(unknown),
-                hint(unknown, ("job", "defaults")),
-            )
+            "{file}: no table is called {unknown}{hint}; write [[job]] for each job, and [defaults]",
+            file,
+            repr(unknown),
+            hint(unknown, ("job", "defaults")),
         )
     defaults, jobs = table.get("defaults", {}), table.get("job", [])
     if not isinstance(defaults, dict) or not isinstance(jobs, list):
-        raise UsageError(msg("{file}: write [[job]] for each job, and [defaults] for what all of them have", file))
+        raise UsageError("{file}: write [[job]] for each job, and [defaults] for what all of them have", file)
     lines = [number for number, line in enumerate(data.splitlines(), start=1) if _JOB_TABLE.match(line)]
     for place, values in enumerate(jobs):
         where = f"{file}:{lines[place]}" if len(lines) == len(jobs) else msg("{file}, job {place}", file, place + 1)
         if not isinstance(values, dict):
-            raise UsageError(msg("{where}: a job is a table", where))
+            raise UsageError("{where}: a job is a table", where)
         yield Row(values={**defaults, **values}, where=where)
 
 
@@ -216,9 +207,9 @@ def _jsonl(data: bytes, file: str) -> Iterator[Row]:
         try:
             values = json_text.load(line)
         except JsonError as error:
-            raise UsageError(msg("{file}:{number}: not JSON: {error}", file, number, error)) from error
+            raise UsageError("{file}:{number}: not JSON: {error}", file, number, error) from error
         if not isinstance(values, dict):
-            raise UsageError(msg('{file}:{number}: a job is an object, such as {{"repository": …}}', file, number))
+            raise UsageError('{file}:{number}: a job is an object, such as {{"repository": …}}', file, number)
         yield Row(values=values, where=f"{file}:{number}")
 
 
@@ -230,12 +221,12 @@ def _csv(data: bytes, file: str) -> Iterator[Row]:
         for cells in reader:
             where = f"{file}:{reader.line_num}"
             if len(cells) > len(head):
-                raise UsageError(msg("{where}: {cells} cells under {head} names", where, len(cells), len(head)))
+                raise UsageError("{where}: {cells} cells under {head} names", where, len(cells), len(head))
             given = {key: cell for key, cell in zip(head, cells, strict=False) if cell.strip()}
             if given:
                 yield Row(values={key: _cell(cell, where) for key, cell in given.items()}, where=where)
     except (csv.Error, UnicodeDecodeError) as error:
-        raise UsageError(msg("{file} is not CSV in UTF-8: {error}", file, error)) from error
+        raise UsageError("{file} is not CSV in UTF-8: {error}", file, error) from error
 
 
 def _cell(cell: str, where: str) -> object:
@@ -244,6 +235,4 @@ def _cell(cell: str, where: str) -> object:
     try:
         return json_text.load(cell)
     except JsonError as error:
-        raise UsageError(
-            msg("{where}: a cell that begins with [ is a list in JSON: {error}", where, error)
-        ) from error
+        raise UsageError("{where}: a cell that begins with [ is a list in JSON: {error}", where, error) from error

@@ -79,7 +79,7 @@ def opened(folder: Path, jobs: Iterable[Job], *, resume: bool) -> Iterator[Journ
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise UsageError(msg("another process is running the jobs of {folder}", folder)) from error
+            raise UsageError("another process is running the jobs of {folder}", folder) from error
         yield Journal(handle, _known(_read(path, handle), jobs, folder))
     finally:
         os.close(handle)
@@ -103,7 +103,7 @@ def attempts_in(lines: bytes, path: Path) -> list[Attempt]:
     try:
         return [json_text.load_as(line, Attempt) for line in lines.splitlines()]
     except JsonError as error:
-        raise UsageError(msg("{path} is damaged: {error}", path, error)) from error
+        raise UsageError("{path} is damaged: {error}", path, error) from error
 
 
 def _known(attempts: list[Attempt], jobs: Iterable[Job], folder: Path) -> list[Attempt]:
@@ -112,13 +112,11 @@ def _known(attempts: list[Attempt], jobs: Iterable[Job], folder: Path) -> list[A
         job = by_name.get(attempt.job)
         if job and job.digest != attempt.digest:
             raise UsageError(
-                msg(
-                    "{where}: the job {name} has changed since it ran in {folder}: give it another name, or name "
-                    "another --out",
-                    job.where,
-                    job.name,
-                    folder,
-                )
+                "{where}: the job {name} has changed since it ran in {folder}: give it another name, or name "
+                "another --out",
+                job.where,
+                job.name,
+                folder,
             )
     begun = (attempt for attempt in attempts if attempt.ending not in {Ending.NO_FIT, Ending.NO_REPOSITORY})
     return [attempt for attempt in begun if attempt.job in by_name]

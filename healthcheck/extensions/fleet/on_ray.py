@@ -106,7 +106,7 @@ class Cluster:
         self._alive = self._all = tuple(node for node, why in why_not.items() if not why)
         if not self._all:
             ray.shutdown()
-            raise Blocked(msg("no node can run jobs: {strange}", joined("; ", self.strange)))
+            raise Blocked("no node can run jobs: {strange}", joined("; ", self.strange))
         here = ray.get_runtime_context().get_node_id()
         home = next((node for node in self._all if node.id == here), self._all[0])
         self._board = _BOARD.options(scheduling_strategy=_on(home.id)).remote()
@@ -146,7 +146,7 @@ class Cluster:
     def start(self, job: Job, order: Order, place: Path, avoid: Collection[str]) -> None:
         node = self._free_node(job, avoid)
         if node is None:
-            raise Blocked(msg("no node is free for {name}", job.name))
+            raise Blocked("no node is free for {name}", job.name)
         self._submit(node, order, job.npus, place)
 
     def events(self) -> Iterator[Running | Attempt]:
@@ -257,7 +257,7 @@ def _refuse_silence(address: str) -> None:
         local = msg("; the server of a Ray Client may listen at the address of its node only")
         advice = local if address.startswith(CLIENT) else ""
         raise UsageError(
-            msg("--on {address}: no cluster answers there: {error}{advice}", address, error, advice)
+            "--on {address}: no cluster answers there: {error}{advice}", address, error, advice
         ) from error
 
 
@@ -272,7 +272,7 @@ def _connect(address: str) -> None:
         )
     except ImportError as error:
         raise UsageError(
-            msg("--on {address}: a Ray Client needs pip install 'ray[client]' ({error})", address, error)
+            "--on {address}: a Ray Client needs pip install 'ray[client]' ({error})", address, error
         ) from error
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise UsageError(f"--on {address}: {short(str(error))}") from error

@@ -182,14 +182,12 @@ def chosen(nodes: Sequence[Node], wanted: Wanted) -> Sequence[Node]:
         what = npus_in_words(wanted.npus, wanted.npu)
         needs = msg(" with {what}", what) if wanted.npus or wanted.npu else ""
         raise Blocked(
-            msg(
-                "{count} servers need as many nodes{needs}, each with an address of its own; {fitting} of "
-                "these are: {value}",
-                wanted.count or 1,
-                needs,
-                len(fitting),
-                joined(", ", (msg("{node} at {address}", node, node.address) for node in nodes)),
-            )
+            "{count} servers need as many nodes{needs}, each with an address of its own; {fitting} of "
+            "these are: {value}",
+            wanted.count or 1,
+            needs,
+            len(fitting),
+            joined(", ", (msg("{node} at {address}", node, node.address) for node in nodes)),
         )
     return list(fitting.values())[: wanted.count]
 

@@ -59,12 +59,10 @@ def _refuse_the_rest(options: argparse.Namespace, settings: ProbeSettings, folde
         refuse_used(folder)
     elif settings.commit and settings.commit != commit:
         raise UsageError(
-            msg(
-                "{folder} cannot be continued: its answers are of commit {commit}, this is {commit2}",
-                folder,
-                settings.commit[:12],
-                commit[:12],
-            )
+            "{folder} cannot be continued: its answers are of commit {commit}, this is {commit2}",
+            folder,
+            settings.commit[:12],
+            commit[:12],
         )
     refuse_problems(settings)
 
@@ -73,7 +71,7 @@ def _packed(options: argparse.Namespace) -> Packed:
     if options.on == "local":
         raise UsageError(msg("--on local: start deploy.sh here, and name the URL of its server"))
     if len(options.url) > 1:
-        raise UsageError(msg("--on launches one repository: {url} is one too many", repr(options.url[1])))
+        raise UsageError("--on launches one repository: {url} is one too many", repr(options.url[1]))
     return drive.packed(source_of(options.url[0], Path.cwd()))
 
 

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _verify(options: argparse.Namespace) -> ExitStatus:
     if options.retries < 0 or not math.isfinite(options.time_limit):
-        raise UsageError(msg("--retries {retries} is less than 0", options.retries))
+        raise UsageError("--retries {retries} is less than 0", options.retries)
     asked = _jobs(options)
     out = options.out.absolute()
     output.refuse_unwritable(None, out=out)
@@ -143,7 +143,7 @@ def connected(on: str, network: Network) -> tuple[Cluster, tuple[str, ...]]:
         from healthcheck.extensions.fleet.on_ray import Cluster  # noqa: PLC0415 - Ray is an extra, and takes a second
     except ImportError as error:
         raise UsageError(
-            msg("--on {on} needs Ray ({error}): pip install 'npu-adapter-kit[fleet]'", on, error)
+            "--on {on} needs Ray ({error}): pip install 'npu-adapter-kit[fleet]'", on, error
         ) from error
     cluster = Cluster(on, network)
     say = translation_of_the_process().say

@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
     output.refuse_unwritable(options.json)
     probed = load(options.run_folder)
     if not figures.grid(probed).rows:
-        raise UsageError(msg("{run_folder} has no complete sample to score", options.run_folder))
+        raise UsageError("{run_folder} has no complete sample to score", options.run_folder)
     if options.command is not None:
         scores = user_scores.from_command(probed, options.command, options.timeout)
     else:

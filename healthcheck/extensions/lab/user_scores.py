@@ -55,7 +55,7 @@ def stored(folder: Path) -> UserScores:
     try:
         return json_text.load_as(read_bounded(path, MAX_FILE_BYTES), UserScores)
     except JsonError as error:
-        raise UsageError(msg("{folder} is damaged: {error}", folder, error)) from error
+        raise UsageError("{folder} is damaged: {error}", folder, error) from error
 
 
 def keep(folder: Path, scores: UserScores) -> None:
@@ -85,37 +85,31 @@ def from_file(run: ProbeRun, path: Path, column: str) -> UserScores:
         where = f"{path}:{line}"
         if column not in row:
             raise UsageError(
-                msg(
-                    "{where} has no column {column} (--column names another); it has {row}",
-                    where,
-                    repr(column),
-                    ", ".join(row),
-                )
+                "{where} has no column {column} (--column names another); it has {row}",
+                where,
+                repr(column),
+                ", ".join(row),
             )
         key = _whole(row.get("problem"), where, msg("problem")), _whole(row.get("repeat"), where, "repeat")
         if key not in asked:
             raise UsageError(
-                msg("{where}: the run has no sample of problem {key}, repeat {key2}", where, key[0], key[1])
+                "{where}: the run has no sample of problem {key}, repeat {key2}", where, key[0], key[1]
             )
         if key in values:
-            raise UsageError(
-                msg("{where}: problem {key}, repeat {key2} has a score already", where, key[0], key[1])
-            )
+            raise UsageError("{where}: problem {key}, repeat {key2} has a score already", where, key[0], key[1])
         if key in answered:
             values[key] = _number(row[column], where)
     missing = sorted(answered - values.keys())
     if missing:
         problem, repeat = missing[0]
         raise UsageError(
-            msg(
-                "{path} has no score for {missing} of {answered} answers; the first is problem {problem}, "
-                "repeat {repeat}",
-                path,
-                len(missing),
-                len(answered),
-                problem,
-                repeat,
-            )
+            "{path} has no score for {missing} of {answered} answers; the first is problem {problem}, "
+            "repeat {repeat}",
+            path,
+            len(missing),
+            len(answered),
+            problem,
+            repeat,
         )
     return UserScores(
         source=f"column {column} of {path.name}", scores=tuple((*key, values[key]) for key in sorted(values))
@@ -135,7 +129,7 @@ def from_command(run: ProbeRun, command: str, timeout_s: float) -> UserScores:
     lines = text.splitlines()
     if len(lines) != len(samples):
         raise UsageError(
-            msg("the scoring command printed {lines} lines for {samples} samples", len(lines), len(samples))
+            "the scoring command printed {lines} lines for {samples} samples", len(lines), len(samples)
         )
     scores = []
     for line, (place, said) in enumerate(zip(samples, lines, strict=True), 1):
@@ -149,7 +143,7 @@ def _words(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise UsageError(msg("the scoring command cannot be read: {error}", error)) from error
+        raise UsageError("the scoring command cannot be read: {error}", error) from error
     if not words:
         raise UsageError(msg("the scoring command is empty"))
     return words
@@ -192,16 +186,14 @@ def _printed(words: Sequence[str], records: Sequence[Mapping[str, object]], time
             )  # fmt: skip
         except OSError as error:
             raise UsageError(
-                msg("the scoring command cannot be run: {words}: {reason}", words[0], reason_of(error))
+                "the scoring command cannot be run: {words}: {reason}", words[0], reason_of(error)
             ) from error
     if len(kept) > most:
-        raise UsageError(
-            msg("the scoring command printed more than {max_line_bytes} bytes a sample", MAX_LINE_BYTES)
-        )
+        raise UsageError("the scoring command printed more than {max_line_bytes} bytes a sample", MAX_LINE_BYTES)
     if status is None:
-        raise UsageError(msg("the scoring command did not end within {timeout_s:g} s (--timeout)", timeout_s))
+        raise UsageError("the scoring command did not end within {timeout_s:g} s (--timeout)", timeout_s)
     if status:
-        raise UsageError(msg("the scoring command ended with exit status {returncode}", status))
+        raise UsageError("the scoring command ended with exit status {returncode}", status)
     return kept.decode("utf-8", "replace")
 
 
@@ -209,12 +201,10 @@ def _whole(value: object, where: str, name: str) -> int:
     number = _number(value, where) if value is not None else None
     if number is None or not number.is_integer():
         raise UsageError(
-            msg(
-                "{where}: {name} is to be a whole number, as in logs/samples.jsonl, not {value}",
-                where,
-                name,
-                repr(value),
-            )
+            "{where}: {name} is to be a whole number, as in logs/samples.jsonl, not {value}",
+            where,
+            name,
+            repr(value),
         )
     return int(number)
 
@@ -225,5 +215,5 @@ def _number(value: object, where: str) -> float:
     except (ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise UsageError(msg("{where}: a score is a number, not {value}", where, repr(str(value)[:80])))
+        raise UsageError("{where}: a score is a number, not {value}", where, repr(str(value)[:80]))
     return number

@@ -86,11 +86,7 @@ def find_python(named: str) -> str:
     if all(find_spec(name) for name in NEEDS):
         return sys.executable
     raise UsageError(
-        msg(
-            "weights as a reference need a Python with {needs}: name one with {option}",
-            joined(" and ", NEEDS),
-            OPTION,
-        )
+        "weights as a reference need a Python with {needs}: name one with {option}", joined(" and ", NEEDS), OPTION
     )
 
 

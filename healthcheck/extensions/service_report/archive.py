@@ -66,7 +66,7 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
         entries = _of_zip(path)
     else:
         found = msg("it is neither a folder nor a file") if path.exists() else msg("there is nothing of that name")
-        raise UsageError(msg("{path}: {found}; {expected}", path, found, EXPECTED))
+        raise UsageError("{path}: {found}; {expected}", path, found, EXPECTED)
     by_root: dict[str, dict[str, bytes]] = {}
     passed_over, total, lines = list[str](), 0, 0
     for name, data, why_not in entries:
@@ -82,25 +82,21 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
         files[below] = data.removeprefix(codecs.BOM_UTF8)  # editors add it
         if total > MAX_TOTAL_BYTES or len(files) > MAX_FILES:
             raise UsageError(
-                msg(
-                    "{path} holds more than {max_total_bytes} bytes or {max_files} files: no such report",
-                    path,
-                    MAX_TOTAL_BYTES,
-                    MAX_FILES,
-                )
+                "{path} holds more than {max_total_bytes} bytes or {max_files} files: no such report",
+                path,
+                MAX_TOTAL_BYTES,
+                MAX_FILES,
             )
         if lines > MAX_LINES:
-            raise UsageError(msg("{path} holds more than {max_lines} lines: no such report", path, MAX_LINES))
+            raise UsageError("{path} holds more than {max_lines} lines: no such report", path, MAX_LINES)
     if not by_root:
         seen = msg("; passed over: {passed_over}", joined("; ", passed_over[:3])) if passed_over else ""
         raise UsageError(
-            msg(
-                "{path} has none of a report's folders ({folders}){seen}; {expected}",
-                path,
-                ", ".join(FOLDERS),
-                seen,
-                EXPECTED,
-            )
+            "{path} has none of a report's folders ({folders}){seen}; {expected}",
+            path,
+            ", ".join(FOLDERS),
+            seen,
+            EXPECTED,
         )
     return tuple(
         ReportFiles(root=root, files=files, passed_over=tuple(passed_over))
@@ -152,16 +148,14 @@ def _regular_file(path: Path, limit: int) -> tuple[bytes, str]:
 def _of_zip(path: Path) -> Iterator[tuple[str, bytes, str]]:
     left = MAX_TOTAL_BYTES
     if not path.stat().st_size:
-        raise UsageError(msg("{path} is an empty file: download it again", path))
+        raise UsageError("{path} is an empty file: download it again", path)
     if not _begins_like_a_zip(path):
-        raise UsageError(msg("{path} is not a zip file; {expected}", path, EXPECTED))
+        raise UsageError("{path} is not a zip file; {expected}", path, EXPECTED)
     try:
         with Sparing(path, MAX_DIRECTORY_BYTES) as file, zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             if len(entries) > MAX_ENTRIES:
-                raise UsageError(
-                    msg("{path} has more than {max_entries} entries: no such report", path, MAX_ENTRIES)
-                )
+                raise UsageError("{path} has more than {max_entries} entries: no such report", path, MAX_ENTRIES)
             for entry in entries:
                 why_not = _unsafe(entry)
                 data = b""
@@ -170,9 +164,7 @@ def _of_zip(path: Path) -> Iterator[tuple[str, bytes, str]]:
                     left -= len(data)
                 yield entry.filename, data, why_not
     except (zipfile.BadZipFile, NotImplementedError, OSError, OverflowError, ValueError) as error:
-        raise UsageError(
-            msg("{path} is not a complete zip file ({error}): download it again", path, error)
-        ) from error
+        raise UsageError("{path} is not a complete zip file ({error}): download it again", path, error) from error
 
 
 def _begins_like_a_zip(path: Path) -> bool:
@@ -180,7 +172,7 @@ def _begins_like_a_zip(path: Path) -> bool:
         with path.open("rb") as file:
             return b"PK".startswith(file.read(2))
     except OSError as error:
-        raise UsageError(msg("cannot read {path}: {reason}", path, reason_of(error))) from error
+        raise UsageError("cannot read {path}: {reason}", path, reason_of(error)) from error
 
 
 def _unsafe(entry: zipfile.ZipInfo) -> str:

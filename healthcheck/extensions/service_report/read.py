@@ -37,11 +37,9 @@ def run(options: argparse.Namespace) -> int:
     readings = list(read_tasks(task for report in open_reports(options.report) for task in tasks_of(report)))
     if not readings:
         raise UsageError(
-            msg(
-                "{report} has neither predictions nor results nor a summary that can be read; {expected}",
-                options.report,
-                EXPECTED,
-            )
+            "{report} has neither predictions nor results nor a summary that can be read; {expected}",
+            options.report,
+            EXPECTED,
         )
     lines = (line for reading in readings for line in (*lines_of(reading), ""))
     output.show(lines, options.json, lambda: as_json(readings))
@@ -55,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 def _show_own(path: Path, options: argparse.Namespace) -> int:
     """Print a report of this kit in the reader's language; returns the exit status of its run."""
     if options.json:
-        raise UsageError(msg("{path} is JSON already: leave --json away", path))
+        raise UsageError("{path} is JSON already: leave --json away", path)
     report = document.load(path)
     terminal.show(report, translation_of_the_process())
     return exit_status(report)

@@ -144,7 +144,7 @@ def tasks_of(report: ReportFiles) -> tuple[ClientTask, ...]:
     pairs |= {key for key in printed if key[1] not in {dataset for _, dataset in pairs}}
     if len(pairs) > MAX_TASKS:
         raise UsageError(
-            msg("{pairs} data sets and models in one report; it has at most {max_tasks}", len(pairs), MAX_TASKS)
+            "{pairs} data sets and models in one report; it has at most {max_tasks}", len(pairs), MAX_TASKS
         )
     told = _Told(
         printed=printed,
