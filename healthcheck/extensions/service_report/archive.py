@@ -36,6 +36,7 @@ MAX_DIRECTORY_BYTES = 4 * 2**20
 _CHUNK = 2**20
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """For other methods, zipfile unpacks the whole content of a few bytes, possibly gigabytes, before returning any."""
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OverflowError, OSError)
 _READ = frozenset({".json", ".jsonl", ".csv", ".py"})
 
 
@@ -81,27 +82,18 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
         files = by_root.setdefault(root, {})
         files[below] = data.removeprefix(codecs.BOM_UTF8)  # editors add it
         if total > MAX_TOTAL_BYTES or len(files) > MAX_FILES:
+            most = (MAX_TOTAL_BYTES, MAX_FILES)
             raise UsageError(
-                "{path} holds more than {max_total_bytes} bytes or {max_files} files: no such report",
-                path,
-                MAX_TOTAL_BYTES,
-                MAX_FILES,
+                "{path} holds more than {max_total_bytes} bytes or {max_files} files: no such report", path, *most
             )
         if lines > MAX_LINES:
             raise UsageError("{path} holds more than {max_lines} lines: no such report", path, MAX_LINES)
     if not by_root:
         seen = msg("; passed over: {passed_over}", joined("; ", passed_over[:3])) if passed_over else ""
-        raise UsageError(
-            "{path} has none of a report's folders ({folders}){seen}; {expected}",
-            path,
-            ", ".join(FOLDERS),
-            seen,
-            EXPECTED,
-        )
-    return tuple(
-        ReportFiles(root=root, files=files, passed_over=tuple(passed_over))
-        for root, files in sorted(by_root.items())
-    )
+        told = (path, ", ".join(FOLDERS), seen, EXPECTED)
+        raise UsageError("{path} has none of a report's folders ({folders}){seen}; {expected}", *told)
+    passed = tuple(passed_over)
+    return tuple(ReportFiles(root=r, files=files, passed_over=passed) for r, files in sorted(by_root.items()))
 
 
 def _place(name: str) -> tuple[str, str] | None:
@@ -123,10 +115,9 @@ def _of_folder(folder: Path) -> Iterator[tuple[str, bytes, str]]:
             relative = path.relative_to(folder).as_posix()
             count += 1
             if count > MAX_ENTRIES:
-                reason = msg(
+                raise UsageError(
                     "{folder} has more than {max_entries} files: name the report's own folder", folder, MAX_ENTRIES
                 )
-                raise UsageError(reason)
             if _place(relative) is None:
                 continue
             data, why_not = _regular_file(path, left)
@@ -193,15 +184,7 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> tup
     try:
         with archive.open(entry) as file:
             return _read(file, limit), ""
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-        OverflowError,
-        OSError,
-    ) as error:
+    except _DAMAGED as error:
         return b"", f"damaged ({error})"
 
 

@@ -21,12 +21,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             3: msg("nothing in the report allows it; for a report.json: inconclusive"),
         }
     )
-    parser.add_argument(
-        "report",
-        type=place,
-        metavar="REPORT",
-        help="the zip file of the service, or the folder it was unpacked to; or a report.json of npu-adapter",
-    )
+    report = msg("the zip file of the service, or the folder it was unpacked to; or a report.json of npu-adapter")
+    parser.add_argument("report", type=place, metavar="REPORT", help=report)
     output.json_argument(parser, msg("everything"))
 
 

@@ -43,11 +43,8 @@ def run(options: argparse.Namespace) -> int:
         )
     lines = (line for reading in readings for line in (*lines_of(reading), ""))
     output.show(lines, options.json, lambda: as_json(readings))
-    return (
-        ExitStatus.READY
-        if any(reading.truth or reading.regraded for reading in readings)
-        else ExitStatus.INCONCLUSIVE
-    )
+    recomputed = any(reading.truth or reading.regraded for reading in readings)
+    return ExitStatus.READY if recomputed else ExitStatus.INCONCLUSIVE
 
 
 def _show_own(path: Path, options: argparse.Namespace) -> int:
@@ -67,22 +64,11 @@ def as_json(readings: list[Reading]) -> dict[str, object]:
 def lines_of(reading: Reading) -> Iterator[str]:
     task = reading.task
     place = f"{task.root}/" if task.root else ""
-    yield plain(
-        msg(
-            "{place}{model} on {dataset}, version {version}",
-            place,
-            task.model,
-            task.dataset,
-            task.version or msg("unknown"),
-        )
-    )
+    named = (place, task.model, task.dataset, task.version or msg("unknown"))
+    yield plain(msg("{place}{model} on {dataset}, version {version}", *named))
     if reading.grid:
-        yield msg(
-            "{grid} problems × {repeats} samples, {samples} answered",
-            len(reading.grid),
-            reading.repeats,
-            len(reading.samples),
-        )
+        counts = (len(reading.grid), reading.repeats, len(reading.samples))
+        yield msg("{grid} problems × {repeats} samples, {samples} answered", *counts)
     yield ""
     yield from _table(reading)
     width = max(60, shutil.get_terminal_size((100, 40)).columns - 1)
@@ -105,16 +91,12 @@ def _table(reading: Reading) -> Iterator[str]:
     if not names:
         return
     titles = map(translation_of_the_process().say, columns)
-    yield from aligned(
-        [("", *titles), *((name, *(cells.get(name, "") for cells in columns.values())) for name in names)]
-    )
+    rows = [(name, *(cells.get(name, "") for cells in columns.values())) for name in names]
+    yield from aligned([("", *titles), *rows])
     intervals = reading.truth or reading.regraded
     if intervals:
-        yield msg(
-            "percent, in brackets the {level:.0%} interval for other {like_these}",
-            intervals.estimates[0].level,
-            LIKE_THESE,
-        )
+        kind = (intervals.estimates[0].level, LIKE_THESE)
+        yield msg("percent, in brackets the {level:.0%} interval for other {like_these}", *kind)
     if reading.truth:
         average = f"avg@{reading.repeats}" if reading.repeats > 1 else accuracy_name(1)
         again = reading.truth.estimate(average, THIS_BANK)

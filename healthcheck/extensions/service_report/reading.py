@@ -100,8 +100,12 @@ def read_tasks(tasks: Iterable[ClientTask]) -> tuple[Reading, ...]:
     tasks = tuple(tasks)
     samples = sum(problems * repeats for problems, repeats in map(_size, tasks))
     if samples > MAX_SAMPLES:
-        raise UsageError("the largest number (id) of a problem and the samples of each make {samples} samples; a "
-"report has at most {max_samples}", samples, MAX_SAMPLES)  # fmt: skip
+        raise UsageError(
+            "the largest number (id) of a problem and the samples of each make {samples} samples; a "
+            "report has at most {max_samples}",
+            samples,
+            MAX_SAMPLES,
+        )
     return tuple(map(read_task, tasks))
 
 
@@ -110,14 +114,10 @@ def read_task(task: ClientTask) -> Reading:
     rule = _rule(task)
     grid = _grid(task, rule or _by_number)
     repeats = len(grid[0]) if grid else task.repeats or 0
+    regraded = _regraded(grid)
     if rule is None:
-        return Reading(
-            task=task,
-            repeats=repeats,
-            grid=grid,
-            truth=summarize(true_matrix(task.details)) if task.details else None,
-            regraded=_regraded(grid),
-        )
+        truth = summarize(true_matrix(task.details)) if task.details else None
+        return Reading(task=task, repeats=repeats, grid=grid, truth=truth, regraded=regraded)
     implied = _implied(task, _client_scores(grid))
     grid += ((_MISSING,) * repeats,) * (implied or 0)
     scores = _client_scores(grid)
@@ -170,9 +170,8 @@ def _graded(answer: Answered | None, problem: Problem | None, rule: Rule) -> Gra
     if answer is None:
         return _MISSING
     read, score = rule(answer)
-    return Graded(
-        answered=answer, score=score, client_read=read, kit=grade(problem, answer.text) if problem else None
-    )
+    kit = grade(problem, answer.text) if problem else None
+    return Graded(answered=answer, score=score, client_read=read, kit=kit)
 
 
 def _problem(answered: Answered) -> Problem | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from healthcheck.core.check import fail, note, warn
 from healthcheck.core.records import Finding
@@ -53,47 +53,33 @@ def _failures(reading: Reading) -> Iterator[Finding]:
     reasons = counted(request.error for request in task.failed)
     if not task.answered:
         lost = bool(task.results) or any(text != "-" for text in task.printed.values())
-        yield fail(
-            expected=msg("predictions to recompute the figures from"),
-            seen=msg("there are none{asked}", ": " + reasons if reasons else "")
-            + (msg("; the summary has “-”: every request failed") if "-" in task.printed.values() else "")
-            + (msg(", though the report's own figures were made from some") if lost else ""),
-            fix=_AGAIN
-            if lost
-            else msg("look into logs/infer for the first error, and run `npu-adapter verify` on the repository"),
-        )
+        seen = msg("there are none{asked}", ": " + reasons if reasons else "")
+        if "-" in task.printed.values():
+            seen += msg("; the summary has “-”: every request failed")
+        if lost:
+            seen += msg(", though the report's own figures were made from some")
+        look = msg("look into logs/infer for the first error, and run `npu-adapter verify` on the repository")
+        expected = msg("predictions to recompute the figures from")
+        yield fail(expected=expected, seen=seen, fix=_AGAIN if lost else look)
     if reading.grid and reading.unanswered:
-        total = len(reading.grid) * reading.repeats
+        problems, repeats = len(reading.grid), reading.repeats
         hurt = [i for i, row in enumerate(reading.grid) if any(sample.answered is None for sample in row)]
-        yield fail(
-            expected=msg(
-                "{total} predictions ({grid} problems × {repeats})", total, len(reading.grid), reading.repeats
-            ),
-            seen=msg(
-                "{unanswered} are missing, of problems {some}; {counted_as}{reasons}",
-                reading.unanswered,
-                _some(hurt),
-                _counted_as(reading),
-                msg("; errors: ") + reasons if reasons else "",
-            ),
-            fix=msg("download the report again; until then trust the column “answered requests only”")
-            if task.damaged_lines or reading.problems_implied is None
-            else msg("find out why the server did not answer; the column “answered requests only” is without them"),
-            evidence={"missing": reading.unanswered, "problems": [*hurt[:100]]},
-        )
+        told = (_some(hurt), _counted_as(reading), msg("; errors: ") + reasons if reasons else "")
+        expected = msg("{total} predictions ({grid} problems × {repeats})", problems * repeats, problems, repeats)
+        seen = msg("{unanswered} are missing, of problems {some}; {counted_as}{reasons}", reading.unanswered, *told)
+        fix = msg("find out why the server did not answer; the column “answered requests only” is without them")
+        if task.damaged_lines or reading.problems_implied is None:
+            fix = msg("download the report again; until then trust the column “answered requests only”")
+        yield fail(expected=expected, seen=seen, fix=fix)
     elif reading.grid and task.failed:
-        yield note(
-            msg("{failed} requests failed first and were answered when the run was resumed", len(task.failed))
-        )
+        again = msg("{failed} requests failed first and were answered when the run was resumed", len(task.failed))
+        yield note(again)
 
 
 def _counted_as(reading: Reading) -> str:
     """How the requests without a prediction were counted, as far as the report shows."""
-    if reading.task.damaged_lines:
-        return msg(
-            "{damaged_lines} lines of the file cannot be read; “true” counts missing ones as wrong",
-            reading.task.damaged_lines,
-        )
+    if lines := reading.task.damaged_lines:
+        return msg("{damaged_lines} lines of the file cannot be read; “true” counts missing ones as wrong", lines)
     if reading.problems_implied is None:
         return msg("the printed figures were made with other predictions than these; “true” counts them as wrong")
     return msg("AISBench counted them as wrong answers and shows no failures")
@@ -102,20 +88,19 @@ def _counted_as(reading: Reading) -> str:
 def _figures(reading: Reading) -> Iterator[Finding]:
     task = reading.task
     if reading.problems_implied is None:
-        seen = msg(
-            "printed {row}, but its predictions give {row2}", _row(task.printed), _row(reading.emulated or {})
-        )
+        rows = (_row(task.printed), _row(reading.emulated or {}))
+        seen = msg("printed {row}, but its predictions give {row2}", *rows)
         fix = msg("the results are older than the predictions, or files are missing: evaluate again (--mode eval)")
         yield warn(expected=msg("figures that follow from the predictions"), seen=seen, fix=fix)
-    elif reading.problems_implied:
-        expected = msg("a prediction of every problem")
+    elif more := reading.problems_implied:
         seen = plural(
             "the printed figures come out only with one more problem at the end, which was not answered",
             "the printed figures come out only with {n} more problems at the end, none of which was answered",
-            reading.problems_implied,
-            reading.problems_implied,
+            more,
+            more,
         )
-        yield warn(expected=expected, seen=seen, fix=msg("find out why the server did not answer them"))
+        expected, fix = msg("a prediction of every problem"), msg("find out why the server did not answer them")
+        yield warn(expected=expected, seen=seen, fix=fix)
     written = printed(task.results or {})
     stale = {name for name in written.keys() & task.printed.keys() if written[name] != task.printed[name]}
     if stale:
@@ -128,19 +113,18 @@ def _grouping(reading: Reading) -> Iterator[Finding]:
     if reading.emulated is None or reading.truth is None or reading.repeats < 2:
         return
     n = reading.repeats
-    members = [place % len(reading.grid) for place in range(n)]
+    members = _some([place % len(reading.grid) for place in range(n)])
     wrong = []
     for name in (f"pass@{n}", f"cons@{n}"):
         true = reading.truth.estimate(name)
         if true and f"{100 * true.value:.2f}" != reading.emulated[name]:
-            wrong.append(
-                msg("{name} {emulated} instead of {value:.2f}", name, reading.emulated[name], 100 * true.value)
-            )
+            figures = (reading.emulated[name], 100 * true.value)
+            wrong.append(msg("{name} {emulated} instead of {value:.2f}", name, *figures))
     if wrong:
         seen = msg(
             "groups of samples of different problems, AISBench's own error (its first group has problems "
             "{some}): {wrong}",
-            _some(members),
+            members,
             joined("; ", wrong),
         )
         fix = msg("use the true figures; average and accuracy are not affected")
@@ -157,18 +141,15 @@ def _reasoning(reading: Reading) -> Iterator[Finding]:
     cut = opened or (untagged if len(closed) > MOSTLY_THINKING * len(samples) else [])
     if cut:
         sure = "" if opened else "probably "
+        told = (sure, len(cut), len(samples), where, sum(s.client for s in cut))
         expected = msg("an answer after the reasoning")
         seen = msg(
             "{sure}{cut} of {samples} answers are reasoning that was cut off{where}; AISBench graded the "
             "last number in it ({client} of them counted as right)",
-            sure,
-            len(cut),
-            len(samples),
-            where,
-            sum(s.client for s in cut),
+            *told,
         )
         fix = msg("a shorter chain of thought, or more room for tokens: this is not the model's accuracy")
-        yield warn(expected=expected, seen=seen, fix=fix, evidence={"cut_off": len(cut), "sure": bool(opened)})
+        yield warn(expected=expected, seen=seen, fix=fix)
 
 
 def reasoning_cut_off(text: str) -> bool:
@@ -191,12 +172,9 @@ def _texts(reading: Reading) -> Iterator[Finding]:
     looked_at = texts[:: max(1, len(texts) // _LOOKED_AT)]
     broken = Counter(_LOOKS[flag] for answer in looked_at for flag in flags(answer.text) if flag in _LOOKS)
     if broken:
+        most = broken.most_common()
         seen = joined(
-            "; ",
-            (
-                msg("{count} of {looked_at} answers {name}", count, len(looked_at), name)
-                for name, count in broken.most_common()
-            ),
+            "; ", (msg("{count} of {looked_at} answers {name}", n, len(looked_at), name) for name, n in most)
         )
         fix = msg("this is how a broken deployment looks: npu-adapter explain probe/degenerate says what to try")
         yield warn(expected=msg("text that a person could have written"), seen=seen, fix=fix)
@@ -225,18 +203,17 @@ def _grading(reading: Reading) -> Iterator[Finding]:
         seen = msg("{without_gold} predictions have none (gold), and count as wrong", reading.task.without_gold)
         yield warn(expected=expected, seen=seen, fix=_AGAIN)
     if robbed:
-        yield warn(
-            expected=msg("right answers counted as right"),
-            seen=msg("{robbed} right answers were graded wrong: {misread}", len(robbed), _misread(robbed)),
-            fix=msg("the client compares references as they are written: nothing in the submission can change that")
-            if any(s.answered and s.answered.references for s in robbed)
-            else msg("tell the model to write the bare number last, without separators and units"),
-            evidence={"right_but_graded_wrong": len(robbed)},
-        )
+        expected = msg("right answers counted as right")
+        seen = msg("{robbed} right answers were graded wrong: {misread}", len(robbed), _misread(robbed))
+        fix = msg("tell the model to write the bare number last, without separators and units")
+        if any(s.answered and s.answered.references for s in robbed):
+            fix = msg(
+                "the client compares references as they are written: nothing in the submission can change that"
+            )
+        yield warn(expected=expected, seen=seen, fix=fix)
     if gifted:
-        yield note(
-            msg("{gifted} answers were graded right that do not seem so: {misread}", len(gifted), _misread(gifted))
-        )
+        told = (len(gifted), _misread(gifted))
+        yield note(msg("{gifted} answers were graded right that do not seem so: {misread}", *told))
 
 
 def _ungraded(reading: Reading) -> Finding:
@@ -261,13 +238,11 @@ def _repeats(reading: Reading) -> Iterator[Finding]:
     temperature = reading.task.setting("generation_kwargs", "temperature")
     why = msg(" (temperature {temperature})", temperature) if temperature is not None else ""
     if same > 0.9 * len(rows):
+        told = (same, len(rows), why, n)
         seen = msg(
             "the same text in all samples on {same} of {rows} problems{why}: pass@{n} and cons@{n} then "
             "say no more than the average",
-            same,
-            len(rows),
-            why,
-            n,
+            *told,
         )
         fix = msg("nothing in the submission, if the temperature is the client's; otherwise look for a pinned seed")
         yield warn(expected=msg("{n} independent samples of each problem", n), seen=seen, fix=fix)
@@ -282,10 +257,8 @@ def _damage(reading: Reading) -> Iterator[Finding]:
         yield note(msg("{doubled_lines} lines of predictions are there twice, and count once", task.doubled_lines))
     surplus = len(task.answered) - len(reading.samples) if reading.grid else 0
     if surplus:
-        told = msg(
-            "{surplus} predictions are more than {repeats} of a problem: the first count", surplus, reading.repeats
-        )
-        yield note(told)
+        more = (surplus, reading.repeats)
+        yield note(msg("{surplus} predictions are more than {repeats} of a problem: the first count", *more))
     if task.missing_folders and "-" not in task.printed.values():
         expected = msg("configs, predictions, results, summary")
         seen = msg("missing or empty: {missing_folders}", ", ".join(task.missing_folders))
@@ -325,9 +298,5 @@ def _some(numbers: Sequence[int]) -> str:
     return shown if len(numbers) <= 8 else msg("{shown} and {numbers} more", shown, len(numbers) - 8)
 
 
-def _row(figures: object) -> str:
-    return (
-        joined(", ", (msg("{name} {value}", name, value) for name, value in figures.items()))
-        if isinstance(figures, dict)
-        else ""
-    )
+def _row(figures: Mapping[str, str]) -> str:
+    return joined(", ", (msg("{name} {value}", name, value) for name, value in figures.items()))

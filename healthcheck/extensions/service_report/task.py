@@ -131,14 +131,9 @@ def _inside(value: JsonValue, *path: str) -> JsonValue:
 
 def tasks_of(report: ReportFiles) -> tuple[ClientTask, ...]:
     """The tasks of a report, from the folders that exist."""
-    names = {
-        PurePosixPath(name).parts[1:3] for name in report.files if name.startswith(("predictions/", "results/"))
-    }
-    pairs = {
-        (parts[0], PurePosixPath(parts[1]).stem.removesuffix(_FAILED))
-        for parts in names
-        if len(parts) == 2 and parts[1] != _UNFINISHED
-    }
+    paths = (PurePosixPath(name).parts for name in report.files if name.startswith(("predictions/", "results/")))
+    below = {parts[1:3] for parts in paths if len(parts) > 2 and parts[2] != _UNFINISHED}
+    pairs = {(model, PurePosixPath(name).stem.removesuffix(_FAILED)) for model, name in below}
     newest, summaries = _newest_summary(report)
     printed = _printed(newest)
     pairs |= {key for key in printed if key[1] not in {dataset for _, dataset in pairs}}
@@ -146,12 +141,8 @@ def tasks_of(report: ReportFiles) -> tuple[ClientTask, ...]:
         raise UsageError(
             "{pairs} data sets and models in one report; it has at most {max_tasks}", len(pairs), MAX_TASKS
         )
-    told = _Told(
-        printed=printed,
-        summaries=summaries,
-        config=_newest_config(report),
-        attempted={model: _attempted(report, model) for model in {model for model, _ in pairs}},
-    )
+    attempted = {model: _attempted(report, model) for model in {model for model, _ in pairs}}
+    told = _Told(printed=printed, summaries=summaries, config=_newest_config(report), attempted=attempted)
     return tuple(_task(report, model, dataset, told) for model, dataset in sorted(pairs))
 
 
@@ -180,6 +171,8 @@ def _task(report: ReportFiles, model: str, dataset: str, told: _Told) -> ClientT
     unanswered = [record for record in attempted if record.success is False]
     successes = [record for record in records if record.success is not False]
     once = _once(successes)
+    below = {name.partition("/")[0] for name in report.files}
+    missing = tuple(folder for folder in ("predictions", "results", "summary") if folder not in below)
     return ClientTask(
         root=report.root,
         model=model,
@@ -194,11 +187,7 @@ def _task(report: ReportFiles, model: str, dataset: str, told: _Told) -> ClientT
         config=told.config,
         damaged_lines=damaged,
         doubled_lines=len(successes) - len(once),
-        missing_folders=tuple(
-            folder
-            for folder in ("predictions", "results", "summary")
-            if not any(name.startswith(f"{folder}/") for name in report.files)
-        ),
+        missing_folders=missing,
         passed_over=(*report.passed_over, *torn),
     )
 
@@ -233,25 +222,20 @@ def _answered(records: list[Record]) -> tuple[Answered, ...]:
 def _golds(written: set[bytes]) -> dict[bytes, tuple[str, tuple[Reference, ...]]]:
     """Golds by their JSON text: the text, or several persons' answers; parsed once for all samples."""
     if sum(map(len, written)) > MAX_GOLDS_BYTES:
-        reason = msg(
+        raise UsageError(
             "the right answers (gold) of the predictions have more than {max_golds_bytes} bytes", MAX_GOLDS_BYTES
         )
-        raise UsageError(reason)
     values = {gold: json_text.load(gold) if gold else "" for gold in written}
     return {gold: (value if isinstance(value, str) else "", _references(value)) for gold, value in values.items()}
 
 
 def _references(gold: JsonValue) -> tuple[Reference, ...]:
-    return tuple(
-        Reference(
-            identity=json_text.dump_line(
-                {name: entry[name] for name in sorted(entry) if name != "answer"}
-            ).decode(),
-            answer=answer,
-        )
-        for entry in (gold if isinstance(gold, list) else [])[:MAX_REFERENCES]
-        if isinstance(entry, dict) and isinstance(answer := entry.get("answer"), str)
-    )
+    found = []
+    for entry in (gold if isinstance(gold, list) else [])[:MAX_REFERENCES]:
+        if isinstance(entry, dict) and isinstance(answer := entry.get("answer"), str):
+            others = {name: entry[name] for name in sorted(entry) if name != "answer"}
+            found.append(Reference(identity=json_text.dump_line(others).decode(), answer=answer))
+    return tuple(found)
 
 
 def _results(data: bytes) -> tuple[dict[str, float] | None, tuple[tuple[int, ...], ...] | None]:
