@@ -19,9 +19,8 @@ def margin_of(text: str) -> float:
     value = number_types.number()(text.rstrip().removesuffix("%"))
     found = value / 100 if percent or value >= 1 else value
     if not 0 < found < 1:
-        raise argparse.ArgumentTypeError(
-            msg("{text} does not lie between 0 and 100 points: write 5, 5% or 0.05", text)
-        )
+        why = msg("{text} does not lie between 0 and 100 points: write 5, 5% or 0.05", text)
+        raise argparse.ArgumentTypeError(why)
     return found
 
 

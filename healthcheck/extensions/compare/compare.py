@@ -52,9 +52,8 @@ def _write_page(file: Path, result: TwoRuns, runs: tuple[ProbeRun, ProbeRun]) ->
     from healthcheck.report import folder  # noqa: PLC0415
 
     rows = [_HEADING, *(_cells(part) for part in result.comparisons)]
-    folder.save(
-        file, side_by_side.render(result, runs, _verdict(result.comparisons[0]), rows, translation_of_the_process())
-    )
+    verdict = _verdict(result.comparisons[0])
+    folder.save(file, side_by_side.render(result, runs, verdict, rows, translation_of_the_process()))
 
 
 _HEADING = (msg("tier"), msg("problems"), "A, %", "B, %", msg("B - A, points"), msg("95 % interval"), "p")
@@ -75,18 +74,14 @@ def _cells(part: Comparison) -> tuple[str, ...]:
 
 def as_json(result: TwoRuns) -> dict[str, object]:
     """The whole comparison as JSON values, with fractions."""
-    short = tuple(
-        replace(
-            flip, first_answer=flip.first_answer[:_STORED_CHARS], second_answer=flip.second_answer[:_STORED_CHARS]
-        )
-        for flip in result.flips
-    )
+    most = _STORED_CHARS
+    cut = ((flip, flip.first_answer[:most], flip.second_answer[:most]) for flip in result.flips)
     return {
         "schema": SCHEMA,
         "shift": result.comparisons[0].shift,
         "problems_needed": result.comparisons[0].problems_needed,
         "comparisons": result.comparisons,
-        "flips": short,
+        "flips": tuple(replace(flip, first_answer=a, second_answer=b) for flip, a, b in cut),
         "caveats": result.caveats,
         "runs": result.runs,
     }
@@ -131,9 +126,8 @@ def _verdict(whole: Comparison) -> str:
         return msg("no worse: a loss of {margin} is excluded ({bound}){smaller}", margin, bound, smaller)
     if whole.beyond_margin:
         return msg("worse: B lost more than the margin of {margin} (95 % interval {between})", margin, between)
-    return msg(
-        "worse: B lost accuracy ({shown}); whether more than the margin of {margin} is open", _shown(whole), margin
-    )
+    worse = (_shown(whole), margin)
+    return msg("worse: B lost accuracy ({shown}); whether more than the margin of {margin} is open", *worse)
 
 
 def _undecided(whole: Comparison, margin: str) -> str:
@@ -142,9 +136,8 @@ def _undecided(whole: Comparison, margin: str) -> str:
     changed = msg("; on these very problems something changed (p {p})", _p(whole.changed_p)) if small else ""
     if whole.difference is None or whole.too_few:
         least = msg("at least {least_problems}, better 120", LEAST_PROBLEMS)
-        return msg(
-            "{problems} problems are too few for an interval ({least}){changed}", whole.problems, least, changed
-        )
+        few = (whole.problems, least, changed)
+        return msg("{problems} problems are too few for an interval ({least}){changed}", *few)
     if whole.within_margin:
         return msg(
             "A is right in {first:.1f} %, so that losing everything would be within the margin of "
@@ -153,24 +146,19 @@ def _undecided(whole: Comparison, margin: str) -> str:
             margin,
         )
     if whole.difference.low > -whole.margin:
+        bound = (margin, 100 * whole.lower_bound, changed)
         return msg(
             "too few problems differ to exclude a loss of {margin} (one-sided 95 % bound "
             "{lower_bound:+.1f}, as if two more did){changed}; use more problems",
-            margin,
-            100 * whole.lower_bound,
-            changed,
+            *bound,
         )
     between = msg("{points} to {points2}", points(whole.difference.low), points(whole.difference.high))
+    told = (_p(whole.loss_p), LOSS_ERROR, between, margin, changed, whole.problems_needed)
     return msg(
         "neither a loss nor its absence is shown (p {p}, a loss needs {loss_error:g} or less; 95 % "
         "interval {between}, margin {margin}){changed}; if the difference stays, about "
         "{problems_needed} problems in both runs settle it",
-        _p(whole.loss_p),
-        LOSS_ERROR,
-        between,
-        margin,
-        changed,
-        whole.problems_needed,
+        *told,
     )
 
 
@@ -178,33 +166,19 @@ def _shown(whole: Comparison) -> str:
     """The evidence for a loss: the test on these problems; the interval for similar problems may reach zero."""
     assert whole.difference
     between = msg("{points} to {points2}", points(whole.difference.low), points(whole.difference.high))
-    return msg(
-        "p {p} on these problems; 95 % interval for problems like these {between}", _p(whole.loss_p), between
-    )
+    told = (_p(whole.loss_p), between)
+    return msg("p {p} on these problems; 95 % interval for problems like these {between}", *told)
 
 
 def _row(part: Comparison) -> str:
-    difference = part.difference
-    interval = (
-        msg(
-            "{points} [{points2}, {points3}]",
-            points(difference.value),
-            points(difference.low),
-            points(difference.high),
-        )
-        if difference and not part.too_few
-        else msg("too few problems")
-    )
+    difference, interval = part.difference, msg("too few problems")
+    if difference and not part.too_few:
+        bounds = map(points, (difference.value, difference.low, difference.high))
+        interval = msg("{points} [{points2}, {points3}]", *bounds)
     shares = msg("{first:>6.2f}  {second:>6.2f}", 100 * part.first, 100 * part.second)
     tests = msg("{p:>7}  {minimal_detectable:>6.1f}", _p(part.changed_p), 100 * part.minimal_detectable)
-    return msg(
-        "{tier:<10}  {problems:>8}  {shares}   {interval:<22} {tests}",
-        plain(part.tier)[:10],
-        part.problems,
-        shares,
-        interval,
-        tests,
-    )
+    row = (plain(part.tier)[:10], part.problems, shares, interval, tests)
+    return msg("{tier:<10}  {problems:>8}  {shares}   {interval:<22} {tests}", *row)
 
 
 def points(difference: float) -> str:
@@ -219,14 +193,14 @@ def _p(value: float) -> str:
 def _flip(flip: Flip) -> Iterator[str]:
     yield ""
     problem, tier, expected = (plain(text) for text in (flip.problem, flip.tier, flip.expected))
-    said = (problem, tier, *flip.first, *flip.second, expected)
+    told = (problem, tier, *flip.first, *flip.second, expected)
     if flip.lost:
         yield msg(
-            "lost: {problem} ({tier}), right in {first}/{first2} → {second}/{second2}; expected {expected}", *said
+            "lost: {problem} ({tier}), right in {first}/{first2} → {second}/{second2}; expected {expected}", *told
         )
     else:
         yield msg(
-            "won: {problem} ({tier}), right in {first}/{first2} → {second}/{second2}; expected {expected}", *said
+            "won: {problem} ({tier}), right in {first}/{first2} → {second}/{second2}; expected {expected}", *told
         )
     yield msg("  asked: {short}", _short(flip.question))
     for letter, answer in (("A", flip.first_answer), ("B", flip.second_answer)):

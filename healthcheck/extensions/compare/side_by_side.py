@@ -89,22 +89,14 @@ def _environment(run: ProbeRun) -> dict[str, str]:
 def _pairs(runs: tuple[ProbeRun, ProbeRun]) -> list[Pair]:
     """The problems by tier, the largest losses of the second run first."""
     first, second = map(_outcomes, runs)
-    shown = [
-        Pair(
-            problem=words.plain(problem.id)[:80],
-            tier=words.plain(problem.tier)[:40],
-            first=first.get(place, ()),
-            second=second.get(place, ()),
-            said=msg(
-                "{id}: {share} right in A, {share2} in B",
-                words.plain(problem.id)[:80],
-                _share(first.get(place, ())),
-                _share(second.get(place, ())),
-            ),
-        )
-        for place, problem in enumerate(runs[0].problems[:MOST_PROBLEMS])
-        if place in first or place in second
-    ]
+    shown = []
+    for place, problem in enumerate(runs[0].problems[:MOST_PROBLEMS]):
+        if place in first or place in second:
+            before, now = first.get(place, ()), second.get(place, ())
+            name = words.plain(problem.id)[:80]
+            said = msg("{id}: {share} right in A, {share2} in B", name, _share(before), _share(now))
+            tier = words.plain(problem.tier)[:40]
+            shown.append(Pair(problem=name, tier=tier, first=before, second=now, said=said))
     tiers = list(dict.fromkeys(pair.tier for pair in shown))
     return sorted(shown, key=lambda pair: (tiers.index(pair.tier), _right(pair.second) - _right(pair.first)))
 
@@ -113,10 +105,8 @@ def _outcomes(run: ProbeRun) -> dict[int, tuple[str, ...]]:
     found: dict[int, list[tuple[Sample, str]]] = {}
     for sample, grade in zip(run.samples, run.grades, strict=True):
         found.setdefault(sample.problem, []).append((sample, outcome(sample, grade)))
-    return {
-        problem: tuple(name for _, name in sorted(each, key=lambda pair: pair[0].repeat))
-        for problem, each in found.items()
-    }
+    ordered = {problem: sorted(each, key=lambda pair: pair[0].repeat) for problem, each in found.items()}
+    return {problem: tuple(name for _, name in each) for problem, each in ordered.items()}
 
 
 def _right(outcomes: tuple[str, ...]) -> float:
@@ -129,10 +119,8 @@ def _share(outcomes: tuple[str, ...]) -> str:
 
 def _flips(flips: Sequence[Flip]) -> Iterator[Flip]:
     """The flips for the page: plain text without secrets, cut if it is long."""
-    texts = excerpts(
-        [text for flip in flips for text in (flip.question, flip.first_answer, flip.second_answer)],
-        TEXT_BUDGET_BYTES,
-    )
+    long = [text for flip in flips for text in (flip.question, flip.first_answer, flip.second_answer)]
+    texts = excerpts(long, TEXT_BUDGET_BYTES)
     for place, flip in enumerate(flips):
         question, first, second = (
             each.text + msg("… (cut here: {whole} characters in all)", each.whole) if each.cut else each.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from healthcheck.errors import UsageError
 from healthcheck.extensions.compare.comparison import Comparison, compare
@@ -72,13 +73,9 @@ def compare_runs(first: ProbeRun, second: ProbeRun, *, margin: float) -> TwoRuns
     groups = [(ALL, shared)]
     if len(tiers) > 1:
         groups += [(tier, [p for p in shared if first.problems[p].tier == tier]) for tier in tiers]
+    counts = [(tier, _counts(first, rows_first, few), _counts(second, rows_second, few)) for tier, few in groups]
     return TwoRuns(
-        comparisons=tuple(
-            compare(
-                _counts(first, rows_first, group), _counts(second, rows_second, group), margin=margin, tier=tier
-            )
-            for tier, group in groups
-        ),
+        comparisons=tuple(compare(before, now, margin=margin, tier=tier) for tier, before, now in counts),
         flips=_flips(first, second, rows_first, rows_second),
         caveats=tuple(_caveats(first, second, len(shared))),
         runs=(_described(first), _described(second)),
@@ -100,13 +97,11 @@ def not_comparable(first: ProbeRun, second: ProbeRun) -> tuple[str, ...]:
     for name in MUST_AGREE:
         before, now = getattr(first.settings, name), getattr(second.settings, name)
         if before != now:
-            option = name.replace("_", "-")
+            set_to = (name.replace("_", "-"), before, now)
             reasons.append(
                 msg(
                     "{option} was {before} and {now}, which moves accuracy by itself: use --{option} {before}",
-                    option,
-                    before,
-                    now,
+                    *set_to,
                 )
             )
     reasons += [
@@ -115,14 +110,9 @@ def not_comparable(first: ProbeRun, second: ProbeRun) -> tuple[str, ...]:
     ]
     for place, run in ((msg("first"), first), (msg("second"), second)):
         if not grid(run).rows:
-            reasons.append(
-                msg(
-                    "the {place} run ({folder}) has no complete sample: continue it with {again}",
-                    place,
-                    run.folder,
-                    run.again,
-                )
-            )
+            told = (place, run.folder, run.again)
+            again = msg("the {place} run ({folder}) has no complete sample: continue it with {again}", *told)
+            reasons.append(again)
     if not reasons and not _rows(first).keys() & _rows(second).keys():
         reasons.append(msg("no problem has samples in both"))
     return tuple(reasons)
@@ -151,22 +141,19 @@ def _flips(
         if not lost and not (2 * c1 < n1 and 2 * c2 > n2):
             continue
         asked = first.problems[problem]
-        flips.append(
-            Flip(
-                problem=asked.id,
-                tier=asked.tier,
-                question=asked.question,
-                expected=asked.answer,
-                lost=lost,
-                first=(c1, n1),
-                second=(c2, n2),
-                first_answer=_example(first, rows_first[problem], right=lost),
-                second_answer=_example(second, rows_second[problem], right=not lost),
-            )
+        flip = Flip(
+            problem=asked.id,
+            tier=asked.tier,
+            question=asked.question,
+            expected=asked.answer,
+            lost=lost,
+            first=(c1, n1),
+            second=(c2, n2),
+            first_answer=_example(first, rows_first[problem], right=lost),
+            second_answer=_example(second, rows_second[problem], right=not lost),
         )
-    return tuple(
-        sorted(flips, key=lambda f: (not f.lost, -abs(f.first[0] / f.first[1] - f.second[0] / f.second[1])))
-    )
+        flips.append((not lost, -abs(c1 / n1 - c2 / n2), flip))
+    return tuple(flip for *_, flip in sorted(flips, key=itemgetter(0, 1)))
 
 
 def _example(run: ProbeRun, places: Sequence[int], *, right: bool) -> str:
@@ -181,34 +168,23 @@ def _caveats(first: ProbeRun, second: ProbeRun, shared: int) -> list[Message]:
     if before != now:
         caveats.append(msg("the numbers of samples differ: {before} and {now} for each problem", before, now))
     if shared < len(first.problems):
-        caveats.append(
-            msg("only {shared} of {problems} problems have samples in both runs", shared, len(first.problems))
-        )
+        of_all = (shared, len(first.problems))
+        caveats.append(msg("only {shared} of {problems} problems have samples in both runs", *of_all))
     for place, run in ((msg("first"), first), (msg("second"), second)):
         if run.failed:
-            caveats.append(
-                msg("{failed} requests of the {place} run failed, and count as wrong", len(run.failed), place)
-            )
+            failed = (len(run.failed), place)
+            caveats.append(msg("{failed} requests of the {place} run failed, and count as wrong", *failed))
         if run.stopped:
-            caveats.append(
-                msg(
-                    "the {place} run ended early ({stopped}): its average leans to what ended it",
-                    place,
-                    message(run.stopped),
-                )
-            )
+            ended = (place, message(run.stopped))
+            early = msg("the {place} run ended early ({stopped}): its average leans to what ended it", *ended)
+            caveats.append(early)
     return caveats
 
 
 def _described(run: ProbeRun) -> str:
     chosen = grid(run)
-    return msg(
-        "{name}: {model}, {problems} × {repeats}",
-        run.folder.name,
-        run.settings.model,
-        count_of_problems(len(chosen.rows)),
-        chosen.repeats,
-    )
+    named = (run.folder.name, run.settings.model, count_of_problems(len(chosen.rows)), chosen.repeats)
+    return msg("{name}: {model}, {problems} × {repeats}", *named)
 
 
 def _bank(run: ProbeRun) -> str:
