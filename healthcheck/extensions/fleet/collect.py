@@ -46,9 +46,8 @@ def left_below(reports: Path) -> list[Path]:
     """
     found = sorted({path.parent for pattern in (f"*/{NAME}", f"*/*/{NAME}") for path in reports.glob(pattern)})
     if not found:
-        raise UsageError(
-            "{reports} has no folder with a {name}: name the folder above those of the jobs", reports, NAME
-        )
+        told = (reports, NAME)
+        raise UsageError("{reports} has no folder with a {name}: name the folder above those of the jobs", *told)
     return found
 
 

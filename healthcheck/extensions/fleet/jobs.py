@@ -62,9 +62,8 @@ def read(path: Path, verify: Verify, every: Mapping[str, object] | None = None) 
     found = reader(files.read_bounded(path, MAX_FILE_BYTES), str(path))
     rows = [replace(row, values={**row.values, **(every or {})}) for row in found]
     if not rows:
-        raise UsageError(
-            "{path} has no job{value}", path, msg(": write a [[job]] for each") if reader is _toml else ""
-        )
+        how = msg(": write a [[job]] for each") if reader is _toml else ""
+        raise UsageError("{path} has no job{value}", path, how)
     if len(rows) > MAX_JOBS:
         raise UsageError("{path} has {rows} jobs; at most {max_jobs} are taken", path, len(rows), MAX_JOBS)
     return _jobs(rows, path.absolute().parent, verify)
@@ -103,10 +102,9 @@ def _job(row: Row, folder: Path, verify: Verify) -> Job:
         if key in NOT_FOR_JOBS:
             raise UsageError("`{key}` is not for a job: {not_for_jobs}", key, NOT_FOR_JOBS[key])
         if key not in allowed:
+            near = hint(key, sorted(allowed))
             raise UsageError(
-                "no option of `npu-adapter verify` and no key of a job is called `{key}`{hint}",
-                key,
-                hint(key, sorted(allowed)),
+                "no option of `npu-adapter verify` and no key of a job is called `{key}`{hint}", key, near
             )
     source = source_of(_text(values, "repository"), folder)
     name = _text(values, "name") if "name" in values else _name_of(source)
@@ -116,12 +114,8 @@ def _job(row: Row, folder: Path, verify: Verify) -> Job:
             "'-', at most 80 of them, a letter or digit first",
             repr(name),
         )
-    words = [
-        word
-        for key, value in values.items()
-        if key not in {"name", "repository"}
-        for word in verify.options[key].words(value, folder)
-    ]
+    given = ((key, value) for key, value in values.items() if key not in {"name", "repository"})
+    words = [word for key, value in given for word in verify.options[key].words(value, folder)]
     verify.refuse(words)
     digest = hashlib.sha256(without_secrets("\0".join((source.shown, source.commit, *sorted(words)))).encode())
     return Job(
@@ -183,11 +177,9 @@ def _toml(data: bytes, file: str) -> Iterator[Row]:
         raise UsageError(without_secrets(str(error))) from error
     unknown = next((key for key in table if key not in {"job", "defaults"}), None)
     if unknown is not None:
+        told = (file, repr(unknown), hint(unknown, ("job", "defaults")))
         raise UsageError(
-            "{file}: no table is called {unknown}{hint}; write [[job]] for each job, and [defaults]",
-            file,
-            repr(unknown),
-            hint(unknown, ("job", "defaults")),
+            "{file}: no table is called {unknown}{hint}; write [[job]] for each job, and [defaults]", *told
         )
     defaults, jobs = table.get("defaults", {}), table.get("job", [])
     if not isinstance(defaults, dict) or not isinstance(jobs, list):

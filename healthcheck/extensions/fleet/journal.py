@@ -12,7 +12,6 @@ from healthcheck.errors import UsageError
 from healthcheck.extensions.fleet.records import Attempt, Ending, Job
 from healthcheck.system import files, json_text
 from healthcheck.system.json_text import JsonError
-from healthcheck.text.messages import msg
 
 NAME = "fleet.jsonl"
 MAX_BYTES = 512 * 2**20
@@ -68,11 +67,9 @@ def opened(folder: Path, jobs: Iterable[Job], *, resume: bool) -> Iterator[Journ
     """
     path = folder / NAME
     if path.exists() != resume:
-        raise UsageError(
-            msg("{folder} has no {name} to go on with: leave --resume away", folder, NAME)
-            if resume
-            else msg("{folder} holds a run already: go on with --resume, or name another --out", folder)
-        )
+        if resume:
+            raise UsageError("{folder} has no {name} to go on with: leave --resume away", folder, NAME)
+        raise UsageError("{folder} holds a run already: go on with --resume, or name another --out", folder)
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     try:
@@ -111,12 +108,11 @@ def _known(attempts: list[Attempt], jobs: Iterable[Job], folder: Path) -> list[A
     for attempt in attempts:
         job = by_name.get(attempt.job)
         if job and job.digest != attempt.digest:
+            told = (job.where, job.name, folder)
             raise UsageError(
                 "{where}: the job {name} has changed since it ran in {folder}: give it another name, or name "
                 "another --out",
-                job.where,
-                job.name,
-                folder,
+                *told,
             )
     begun = (attempt for attempt in attempts if attempt.ending not in {Ending.NO_FIT, Ending.NO_REPOSITORY})
     return [attempt for attempt in begun if attempt.job in by_name]

@@ -88,9 +88,8 @@ def looked_at(machines: Machines, out: Path, terms: Terms, tell: Tell) -> tuple[
                 machines.give_up(name)
                 keep(_silent(asked[name], terms))
     looks = tuple(found[name] for name in asked)
-    report_folder.save(
-        out / JSON, json_text.dump({"schema": SCHEMA, "machines": [_machine_as_json(look) for look in looks]})
-    )
+    machines_as_json = [_machine_as_json(look) for look in looks]
+    report_folder.save(out / JSON, json_text.dump({"schema": SCHEMA, "machines": machines_as_json}))
     return looks
 
 
@@ -100,23 +99,14 @@ def table(looks: Iterable[Look], translation: Translation) -> list[str]:
 
 
 def _rows(looks: Iterable[Look], say: Translate) -> Iterator[tuple[str, ...]]:
-    yield tuple(
-        map(
-            say,
-            (msg("node"), "NPU", msg("kind of NPU"), msg("takes jobs"), msg("verdict"), msg("time"), msg("why")),
-        )
-    )
+    own = (msg("node"), "NPU", msg("kind of NPU"), msg("takes jobs"))
+    yield tuple(map(say, (*own, msg("verdict"), msg("time"), msg("why"))))
     for look in looks:
         machine, attempt = look.machine, look.attempt
-        yield (
-            machine.name,
-            "" if machine.npus is None else str(machine.npus),
-            machine.kind,
-            "✓" if look.takes_jobs else "✗",
-            say(verdict_words(attempt)),
-            say(duration(attempt.seconds)),
-            say(look.why),
-        )
+        npus = "" if machine.npus is None else str(machine.npus)
+        takes = "✓" if look.takes_jobs else "✗"
+        told = map(say, (verdict_words(attempt), duration(attempt.seconds), look.why))
+        yield (machine.name, npus, machine.kind, takes, *told)
 
 
 def _order(machine: Machine, terms: Terms) -> Order:

@@ -46,6 +46,7 @@ WAIT_S = 0.3
 
 _SHIPPED = {"py_modules": [str(Path(healthcheck.__file__).parent)], "excludes": ["__pycache__/"]}
 """The kit as a folder of modules: for a wheel, pip would look for its dependencies."""
+_SILENT: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +58,6 @@ class Node:
     npus: int
     kind: str
     address: str
-
-    def fits(self, job: Job) -> bool:
-        """Whether the job can ever run on this node."""
-        return self.has(job.npus, job.npu)
 
     def has(self, npus: int, npu: str) -> bool:
         """Whether the node has this many NPUs of a kind, "" for any."""
@@ -179,9 +176,8 @@ class Cluster:
     def _submit(self, node: Node, order: Order, npus: int, place: Path) -> None:
         ref = self.submit(_ATTEMPT, node, npus, order.job, order)
         self._taken[node.id] += max(npus, 1)
-        self._tasks[order.job] = _Task(
-            order=order, node=node, npus=npus, place=place, began=time.monotonic(), ref=ref
-        )
+        began = time.monotonic()
+        self._tasks[order.job] = _Task(order=order, node=node, npus=npus, place=place, began=began, ref=ref)
 
     def submit(self, task: Any, node: Node, npus: int, name: str, order: object) -> Any:
         """Run a task on a node with the order and the board; returns the reference to its result."""
@@ -213,7 +209,7 @@ class Cluster:
         """The nodes that can ever run a job; cached for all jobs with the same requirements."""
         wanted = (job.npus, job.npu)
         if wanted not in self._fits:
-            self._fits[wanted] = [node for node in self._alive if node.fits(job)]
+            self._fits[wanted] = [node for node in self._alive if node.has(*wanted)]
         return self._fits[wanted]
 
     def _takes(self, node: Node, job: Job) -> bool:
@@ -263,13 +259,7 @@ def _refuse_silence(address: str) -> None:
 
 def _connect(address: str) -> None:
     try:
-        ray.init(
-            address=address,
-            log_to_driver=False,
-            logging_level="ERROR",
-            configure_logging=False,
-            runtime_env=_SHIPPED,
-        )
+        ray.init(address=address, runtime_env=_SHIPPED, **_SILENT)
     except ImportError as error:
         raise UsageError(
             "--on {address}: a Ray Client needs pip install 'ray[client]' ({error})", address, error
@@ -305,10 +295,10 @@ def _nodes() -> tuple[Node, ...]:
             address = str(each.get("NodeManagerAddress", ""))
             found.append(Node(id=each["NodeID"], name=name, npus=npus, kind=kind, address=address))
     names = [node.name for node in found]
-    told_apart = (
-        replace(node, name=f"{node.name}-{node.id[:6]}") if names.count(node.name) > 1 else node for node in found
-    )
-    return tuple(sorted(told_apart, key=lambda node: node.name))
+    for place, node in enumerate(found):
+        if names.count(node.name) > 1:
+            found[place] = replace(node, name=f"{node.name}-{node.id[:6]}")
+    return tuple(sorted(found, key=lambda node: node.name))
 
 
 def _lost(task: _Task) -> Attempt:

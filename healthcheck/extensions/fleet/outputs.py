@@ -71,12 +71,8 @@ def junit(fleet: Fleet) -> bytes:
     lasts = [(job, fleet.last(job)) for job in fleet.jobs]
     failures = sum(last is not None and last.verdict is Verdict.NOT_READY for _, last in lasts)
     errors = sum(last is None or last.verdict is Verdict.INCONCLUSIVE for _, last in lasts)
-    counts = {
-        "tests": str(len(lasts)),
-        "failures": str(failures),
-        "errors": str(errors),
-        "time": f"{sum(last.seconds for _, last in lasts if last):.3f}",
-    }
+    time = f"{sum(last.seconds for _, last in lasts if last):.3f}"
+    counts = {"tests": str(len(lasts)), "failures": str(failures), "errors": str(errors), "time": time}
     root = ET.Element("testsuites", counts | {"name": "npu-adapter fleet"})
     suite = ET.SubElement(root, "testsuite", counts | {"name": "fleet"})
     for job, last in lasts:
@@ -85,8 +81,7 @@ def junit(fleet: Fleet) -> bytes:
         if last is None or last.exit_status is not ExitStatus.READY:
             kind = "failure" if last and last.verdict is Verdict.NOT_READY else "error"
             child = ET.SubElement(case, kind, message=page.said(last), type=page.verdict_words(last))
-            child.text = (
-                "\n".join(f"{p.check}: {p.said}" for p in last.report.problems) if last and last.report else ""
-            )
+            problems = last.report.problems if last and last.report else ()
+            child.text = "\n".join(f"{problem.check}: {problem.said}" for problem in problems)
     ET.indent(root)
     return b'<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode").encode() + b"\n"

@@ -55,6 +55,7 @@ def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
     style = report_page.part("page.css") + report_page.part("fleet.css", __package__)
     lines = [_line(fleet, job) for job in fleet.jobs]
     worst = min((line.verdict for line in lines), key=_ORDER.index, default="inconclusive")
+    legend = (msg("{name} {value}", report_page.TONES[tone], word) for tone, word in BY_TONE.items())
     text = (
         report_page.environment(translation)
         .from_string(report_page.part("fleet.html.j2", __package__))
@@ -71,9 +72,7 @@ def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
             most_named=MOST_JOBS_NAMED,
             nodes=findings.nodes(fleet.attempts),
             left_out=[plain(without_secrets(text)) for text in fleet.left_out],
-            legend=joined(
-                ", ", (msg("{name} {value}", report_page.TONES[tone], word) for tone, word in BY_TONE.items())
-            ),
+            legend=joined(", ", legend),
             duration=duration,
             title=_title,
             simulated=any(line.simulated for line in lines),
@@ -93,9 +92,8 @@ def headline(fleet: Fleet) -> str:
     """The number of jobs for each verdict."""
     lasts = [fleet.last(job) for job in fleet.jobs]
     counts = {words: sum(verdict_words(last) == words for last in lasts) for words in _COUNTED}
-    return plural("{n} job: ", "{n} jobs: ", len(lasts), len(lasts)) + joined(
-        ", ", (msg("{n} {w}", n, w) for w, n in counts.items() if n)
-    )
+    each = joined(", ", (msg("{n} {w}", n, w) for w, n in counts.items() if n))
+    return plural("{n} job: ", "{n} jobs: ", len(lasts), len(lasts)) + each
 
 
 _COUNTED = (msg("ready"), msg("not ready"), msg("inconclusive"), msg("without a result"))
@@ -103,9 +101,7 @@ _COUNTED = (msg("ready"), msg("not ready"), msg("inconclusive"), msg("without a 
 
 def verdict_words(last: Attempt | None) -> str:
     """The verdict of a job in words."""
-    if last is None:
-        return msg("without a result")
-    return VERDICTS[last.verdict]
+    return VERDICTS[last.verdict] if last else msg("without a result")
 
 
 def said(last: Attempt | None) -> str:

@@ -20,12 +20,8 @@ from healthcheck.system import files
 MAX_FILES = 500
 MAX_FILE_BYTES = 32 * 2**20
 MAX_BYTES = 96 * 2**20
-FIRST = (
-    f"{REPORT}/{report_folder.JSON}",
-    f"{REPORT}/{report_folder.PAGE}",
-    f"{REPORT}/{report_folder.SUMMARY}",
-    LOG,
-)
+_KEPT = (report_folder.JSON, report_folder.PAGE, report_folder.SUMMARY)
+FIRST = (*(f"{REPORT}/{name}" for name in _KEPT), LOG)
 """Files that are always sent."""
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+=-]{0,120}")
 _DEVICE = re.compile(r"\d{1,4}")

@@ -113,18 +113,15 @@ class Replicas:
         end = time.monotonic() + limit_s
         while waiting := [server for server in self._servers if server.state.phase is Phase.LAUNCHING]:
             if time.monotonic() > end:
+                limit = duration(limit_s)
+                late = msg("no answer within {limit_s}; other tasks of the cluster may have its NPUs", limit)
                 for server in waiting:
-                    late = msg(
-                        "no answer within {limit_s}; other tasks of the cluster may have its NPUs",
-                        duration(limit_s),
-                    )
                     self._end(server, late)
                 break
-            ready, first = len(self.urls), waiting[0]
+            first = waiting[0]
             waits = msg(" · {name}: {said}", first.node.name, short(first.state.said))
-            self.progress.update(
-                msg("{ready} of {servers} servers are ready{waits}", ready, len(self._servers), waits)
-            )
+            told = (len(self.urls), len(self._servers), waits)
+            self.progress.update(msg("{ready} of {servers} servers are ready{waits}", *told))
             self._hear()
         for server in self._servers:
             if server.state.phase is Phase.READY and (why := _out_of_reach(server)):
@@ -181,13 +178,12 @@ def chosen(nodes: Sequence[Node], wanted: Wanted) -> Sequence[Node]:
     if len(fitting) < (wanted.count or 1):
         what = npus_in_words(wanted.npus, wanted.npu)
         needs = msg(" with {what}", what) if wanted.npus or wanted.npu else ""
+        at = joined(", ", (msg("{node} at {address}", node, node.address) for node in nodes))
+        told = (wanted.count or 1, needs, len(fitting), at)
         raise Blocked(
             "{count} servers need as many nodes{needs}, each with an address of its own; {fitting} of "
             "these are: {value}",
-            wanted.count or 1,
-            needs,
-            len(fitting),
-            joined(", ", (msg("{node} at {address}", node, node.address) for node in nodes)),
+            *told,
         )
     return list(fitting.values())[: wanted.count]
 
@@ -202,9 +198,8 @@ def _out_of_reach(server: _Server) -> str:
         socket.create_connection((server.node.address, contract.PORT), timeout=REACH_S).close()
     except OSError as error:
         why = server.state.said or msg("a firewall or another network may lie between")
-        return msg(
-            "ready there, but out of reach from this machine ({strerror}): {why}", error.strerror or error, why
-        )
+        told = (error.strerror or error, why)
+        return msg("ready there, but out of reach from this machine ({strerror}): {why}", *told)
     return ""
 
 

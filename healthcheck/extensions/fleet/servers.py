@@ -45,9 +45,8 @@ def launched(
     from healthcheck.extensions.fleet.replicas import Replicas  # noqa: PLC0415 - Ray is there, now
 
     output.end_with_a_report()  # again: Ray lets SIGTERM end a driver at once
-    progress.stage(
-        Stage.SERVICE, msg("launching {name} on the nodes of {on}", Path(options.url[0]).name, options.on)
-    )
+    launching = msg("launching {name} on the nodes of {on}", Path(options.url[0]).name, options.on)
+    progress.stage(Stage.SERVICE, launching)
     with closing(Replicas(cluster, packed, adapter, wanted, logs=folder / LOGS, progress=progress)) as replicas:
         replicas.launch()
         yield Servers(urls=replicas.urls, commit=packed.hash)
@@ -58,11 +57,9 @@ def _refuse_the_rest(options: argparse.Namespace, settings: ProbeSettings, folde
     if not options.resume:
         refuse_used(folder)
     elif settings.commit and settings.commit != commit:
+        told = (folder, settings.commit[:12], commit[:12])
         raise UsageError(
-            "{folder} cannot be continued: its answers are of commit {commit}, this is {commit2}",
-            folder,
-            settings.commit[:12],
-            commit[:12],
+            "{folder} cannot be continued: its answers are of commit {commit}, this is {commit2}", *told
         )
     refuse_problems(settings)
 
@@ -78,11 +75,9 @@ def _packed(options: argparse.Namespace) -> Packed:
 def _adapter(options: argparse.Namespace) -> Adapter:
     if not options.weights:
         raise UsageError(msg("--weights DIR is needed: the weights that deploy.sh serves, a path on the nodes"))
-    return Adapter(
-        weights=options.weights,
-        environment=dict(map(variable, options.env or ())),
-        deadline_s=options.deadline or contract.service().start_up_seconds or DEFAULT_DEADLINE_S,
-    )
+    environment = dict(map(variable, options.env or ()))
+    deadline_s = options.deadline or contract.service().start_up_seconds or DEFAULT_DEADLINE_S
+    return Adapter(weights=options.weights, environment=environment, deadline_s=deadline_s)
 
 
 def _wanted(options: argparse.Namespace) -> Wanted:

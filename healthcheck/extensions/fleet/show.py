@@ -39,9 +39,7 @@ class Show:
         self._running: dict[str, tuple[float, str]] = {}
         self._live: Live | None = None
         if self._console.is_terminal and not quiet:
-            self._live = Live(
-                get_renderable=self._lines, console=self._console, transient=True, refresh_per_second=4
-            )
+            self._live = Live(get_renderable=self._lines, console=self._console, transient=True)
             self._live.start()
 
     def began(self, job: Job, number: int) -> None:
@@ -95,21 +93,13 @@ def table(fleet: Fleet, translation: Translation = ENGLISH) -> list[str]:
 
 
 def _rows(fleet: Fleet, say: Translate) -> Iterator[tuple[str, ...]]:
-    yield (
-        say(msg("job")),
-        say(msg("verdict")),
-        *(stage.value for stage in page.STAGES),
-        say(msg("time")),
-        say(msg("why")),
-    )
+    stages = (stage.value for stage in page.STAGES)
+    yield (say(msg("job")), say(msg("verdict")), *stages, say(msg("time")), say(msg("why")))
     for job in fleet.jobs:
         last = fleet.last(job)
         tones = {facts.stage: facts.tone.value for facts in last.report.stages} if last and last.report else {}
         why = say(page.said(last)).replace("\n", " ")
-        yield (
-            job.name,
-            say(page.verdict_words(last)),
-            *(TONES.get(tones.get(stage, ""), "·") for stage in page.STAGES),
-            say(duration(last.seconds)) if last else "",
-            why if len(why) <= LONGEST_LINE else f"{why[: LONGEST_LINE - 1]}…",
-        )
+        marks = (TONES.get(tones.get(stage, ""), "·") for stage in page.STAGES)
+        took = say(duration(last.seconds)) if last else ""
+        why = why if len(why) <= LONGEST_LINE else f"{why[: LONGEST_LINE - 1]}…"
+        yield (job.name, say(page.verdict_words(last)), *marks, took, why)

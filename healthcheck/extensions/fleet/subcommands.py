@@ -111,12 +111,11 @@ def _runner(options: argparse.Namespace) -> ExitStatus:
 def _look(machines: Machines, out: Path, terms: Terms) -> tuple[Look, ...]:
     """Examine the machines, and print the table."""
     translation = translation_of_the_process()
-    looked = looks.looked_at(
-        machines,
-        out,
-        terms,
-        lambda who, said: print(translation.say(msg("{name}: {why}", who, said)), file=sys.stderr),
-    )
+
+    def tell(who: str, said: str) -> None:
+        print(translation.say(msg("{name}: {why}", who, said)), file=sys.stderr)
+
+    looked = looks.looked_at(machines, out, terms, tell)
     print("\n".join(looks.table(looked, translation)))
     return looked
 
