@@ -109,14 +109,12 @@ def _of_completions(said: Mapping[str, JsonValue]) -> Sequence[Position]:
 def _of_chat(said: Mapping[str, JsonValue]) -> Sequence[Position]:
     """The form with one object per token."""
     entries = map(_object, _list(said["content"] or []))
-    return [
-        _position(
-            str(entry["token"]),
-            [(top["token"], top["logprob"]) for top in map(_object, _list(entry.get("top_logprobs") or []))],
-            entry.get("logprob"),
-        )
-        for entry in entries
-    ]
+    found = []
+    for entry in entries:
+        tops = map(_object, _list(entry.get("top_logprobs") or []))
+        items = [(top["token"], top["logprob"]) for top in tops]
+        found.append(_position(str(entry["token"]), items, entry.get("logprob")))
+    return found
 
 
 def _position(token: str, items: object, own: JsonValue) -> Position:

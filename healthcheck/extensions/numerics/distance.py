@@ -12,17 +12,16 @@ LEAST_LOGPROB = math.log(0.02)
 
 def difference(one: Reading, other: Reading) -> Difference:
     """Compare position by position, up to the first with another token: later positions have another prompt."""
-    shift = flip = kl = 0.0
+    shift = flip = 0.0
     diverged = False
     for here, there in zip(one.positions, other.positions, strict=False):
         shift = max(shift, _shift(here, there), _shift(there, here))
-        kl = max(kl, divergence(here, there))
         if here.token != there.token:
             flip, diverged = _lead(here, there.token), True
             break
     else:
         diverged = len(one.positions) != len(other.positions)
-    return Difference(shift=shift, flip=flip, kl=kl, diverged=diverged)
+    return Difference(shift=shift, flip=flip, diverged=diverged)
 
 
 def divergence(here: Position, there: Position) -> float:
@@ -41,14 +40,11 @@ def divergence(here: Position, there: Position) -> float:
 
 def _shift(here: Position, there: Position) -> float:
     least = min(there.top.values(), default=0.0)
-    return max(
-        (
-            abs(logprob - there.top[token]) if token in there.top else max(logprob - least, 0.0)
-            for token, logprob in here.top.items()
-            if logprob >= LEAST_LOGPROB
-        ),
-        default=0.0,
-    )
+    moved = [0.0]
+    for token, logprob in here.top.items():
+        if logprob >= LEAST_LOGPROB:
+            moved.append(abs(logprob - there.top[token]) if token in there.top else logprob - least)
+    return max(moved)
 
 
 def _lead(here: Position, token: str) -> float:

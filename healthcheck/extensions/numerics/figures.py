@@ -37,17 +37,12 @@ def _table(run: NumericsRun) -> JsonValue:
     ]
 
 
-def _situation(pair: Pair) -> str:
-    return msg("in a batch of {size}", pair.size) if pair.relation is Relation.BATCH else pair.relation.value
-
-
 def _by_length(pairs: Iterable[Pair]) -> JsonValue:
     """The largest shift in nats, by relation and prompt length."""
     found: dict[tuple[str, int], float] = {}
     for pair in pairs:
-        place = _situation(pair), pair.prompt.length
+        said = msg("in a batch of {size}", pair.size) if pair.relation is Relation.BATCH else pair.relation.value
+        place = said, pair.prompt.length
         found[place] = max(found.get(place, 0.0), pair.difference.shift)
-    return [
-        {"relation": relation, "length": length, "shift": round(largest, 4)}
-        for (relation, length), largest in found.items()
-    ]
+    shifts = ((*place, round(largest, 4)) for place, largest in found.items())
+    return [{"relation": relation, "length": length, "shift": largest} for relation, length, largest in shifts]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from healthcheck.core.check import Findings, NotApplicable, fail, note, unsettled, warn
-from healthcheck.core.records import JsonValue
 from healthcheck.extensions.numerics.judgement import FAULT, ROUNDING, Cell, Judgement, cells
 from healthcheck.extensions.numerics.records import NumericsRun, Relation, asked_by
 from healthcheck.extensions.numerics.reproduction import EVIDENCE, place
@@ -16,11 +15,7 @@ LAUNCH_LINE = msg("the command that launches the server (the vllm serve line of 
 _AGAIN = msg("npu-adapter numerics URL --pairs 40 asks four times as many")
 
 
-_SAID_BY = {
-    Judgement.FAULT: (fail, FAULT),
-    Judgement.DRIFT: (warn, ROUNDING),
-    Judgement.OPEN: (unsettled, FAULT),
-}
+_SAID_BY = {Judgement.FAULT: (fail, FAULT), Judgement.DRIFT: (warn, ROUNDING), Judgement.OPEN: (unsettled, FAULT)}
 """With the change of a log-probability that is the limit."""
 
 
@@ -39,13 +34,10 @@ def judged(run: NumericsRun, relations: Collection[Relation], *, fix: str) -> Fi
         if cell.judgement is Judgement.ROUNDING:
             continue
         make, limit = _SAID_BY[cell.judgement]
-        yield make(
-            expected=msg("log-probabilities within {limit:g} of those of the same prompt alone", limit),
-            seen=_seen(cell, noise),
-            fix=_AGAIN if make is unsettled else fix,
-            where=place(cell.relation, cell.size),
-            evidence=_evidence(cell, _shortest(run, cell)),
-        )
+        expected = msg("log-probabilities within {limit:g} of those of the same prompt alone", limit)
+        seen, where = _seen(cell, noise), place(cell.relation, cell.size)
+        repair = _AGAIN if make is unsettled else fix
+        yield make(expected=expected, seen=seen, fix=repair, where=where, evidence={EVIDENCE: _shortest(run, cell)})
     worst = max(cell.worst.difference.shift for cell in chosen)
     pairs = sum(cell.pairs for cell in chosen)
     yield note(msg("{pairs} comparisons, log-probabilities moved by at most {shift:.2f}", pairs, worst))
@@ -58,11 +50,9 @@ def name(cell: Cell) -> str:
         return msg("in a batch of {size}", cell.size)
     if cell.relation is Relation.MIXED_LENGTHS:
         return msg("in a batch of {size} with prompts of other lengths", cell.size)
-    return (
-        msg("{words} ({size} tokens)", words, cell.size)
-        if cell.relation in {Relation.DECODED, Relation.AT_EDGE}
-        else words
-    )
+    if cell.relation in {Relation.DECODED, Relation.AT_EDGE}:
+        return msg("{words} ({size} tokens)", words, cell.size)
+    return words
 
 
 def _why_none(run: NumericsRun, relations: Collection[Relation]) -> str:
@@ -76,11 +66,8 @@ def _why_none(run: NumericsRun, relations: Collection[Relation]) -> str:
 def _shortest(run: NumericsRun, cell: Cell) -> str:
     """The shortest command that reproduces the fault."""
     limit = FAULT if cell.wrong else ROUNDING
-    shown = [
-        pair.reproduce
-        for pair in run.pairs
-        if (pair.relation, pair.size) == (cell.relation, cell.size) and pair.difference.shift > limit
-    ]
+    alike = (pair for pair in run.pairs if (pair.relation, pair.size) == (cell.relation, cell.size))
+    shown = [pair.reproduce for pair in alike if pair.difference.shift > limit]
     return min(shown, key=len, default=cell.worst.reproduce)
 
 
@@ -89,31 +76,13 @@ def _seen(cell: Cell, noise: float) -> str:
     worst = cell.worst.difference
     prompts = msg("more prompts of suspect lengths") if cell.again else msg("prompts")
     flip = msg(", and a token that led by {flip:.1f} was not chosen", worst.flip) if worst.flip >= 0.1 else ""
-    again = (
-        "" if cell.relation is Relation.AGAIN else msg("; the same request again moves them by {noise:.2f}", noise)
-    )
+    again = ""
+    if cell.relation is not Relation.AGAIN:
+        again = msg("; the same request again moves them by {noise:.2f}", noise)
+    moved = (name(cell), beyond, cell.pairs, prompts, limit, worst.shift, cell.worst.prompt.length)
+    told = (*moved, flip, again)
     return msg(
         "{name}: {beyond} of {pairs} {prompts} moved by more than {limit:g}, at most {shift:.2f} "
         "(prompt of {length}){flip}{again}",
-        name(cell),
-        beyond,
-        cell.pairs,
-        prompts,
-        limit,
-        worst.shift,
-        cell.worst.prompt.length,
-        flip,
-        again,
+        *told,
     )
-
-
-def _evidence(cell: Cell, reproduce: str) -> dict[str, JsonValue]:
-    return {
-        "relation": cell.relation.value,
-        "size": cell.size,
-        "pairs": cell.pairs,
-        "median shift": round(cell.shift, 4),
-        "largest shift": round(cell.worst.difference.shift, 4),
-        "KL": round(cell.worst.difference.kl, 4),
-        EVIDENCE: reproduce,
-    }

@@ -101,14 +101,10 @@ def judged(group: Sequence[Pair], noise: Sequence[float], groups: int) -> Cell:
     )
 
 
-def at_least(seen: int, of: int, share: float) -> float:
-    """The probability of `seen` or more out of `of`, each with the probability `share`."""
-    return sum(math.comb(of, k) * share**k * (1 - share) ** (of - k) for k in range(seen, of + 1))
-
-
 def _chance(seen: Sequence[bool]) -> float:
-    """The probability of at least as many on a healthy server."""
-    return at_least(sum(seen), len(seen), ALLOWED) if any(seen) else 1.0
+    """The probability of at least as many on a healthy server, by the binomial distribution."""
+    wrong, of = sum(seen), len(seen)
+    return math.fsum(math.comb(of, k) * ALLOWED**k * (1 - ALLOWED) ** (of - k) for k in range(wrong, of + 1))
 
 
 def _chance_so_far(seen: Sequence[bool]) -> float:

@@ -85,9 +85,8 @@ def find_python(named: str) -> str:
         return str(made)
     if all(find_spec(name) for name in NEEDS):
         return sys.executable
-    raise UsageError(
-        "weights as a reference need a Python with {needs}: name one with {option}", joined(" and ", NEEDS), OPTION
-    )
+    needs = (joined(" and ", NEEDS), OPTION)
+    raise UsageError("weights as a reference need a Python with {needs}: name one with {option}", *needs)
 
 
 def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
@@ -97,12 +96,8 @@ def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
     """
     began, chosen = time.monotonic(), contexts(run.alone)
     if not chosen:
-        return replace(
-            run,
-            unread=msg(
-                "{folder}: it needs token ids, and this server takes {value}", weights.folder, asked_by(run.server)
-            ),
-        )
+        told = (weights.folder, asked_by(run.server))
+        return replace(run, unread=msg("{folder}: it needs token ids, and this server takes {value}", *told))
     try:
         answer = read(weights, [context for context, _ in chosen], moved, logprobs=run.server.logprobs)
     except WeightsUnread as error:
@@ -110,11 +105,9 @@ def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
     if answer.trial != run.trial:
         return replace(run, unread=msg("{folder}: its tokenizer is another one than the server's", weights.folder))
     rounded = dict(zip(range(0, len(chosen), ROUNDED), answer.rounded, strict=False))
-    steps = [
-        each
-        for number, (_, reading) in enumerate(chosen)
-        for each in _steps(number, reading, answer.readings[number], rounded.get(number, ()))
-    ]
+    steps: list[Step] = []
+    for number, (_, reading) in enumerate(chosen):
+        steps += _steps(number, reading, answer.readings[number], rounded.get(number, ()))
     by = f"{weights.folder} transformers {answer.transformers}, {answer.number_format}"
     seconds = round(run.seconds + time.monotonic() - began, 1)
     return replace(run, reference=by, steps=tuple(steps), seconds=seconds)
@@ -194,10 +187,6 @@ def _reason(text: str, status: int) -> str:
     if "trust_remote_code" in text:
         return msg("its own Python code would have to run, which --trust-remote-code allows")
     if "No module named" in lines[-1]:
-        return msg(
-            "{lines}: name a Python with {needs} with {option}",
-            shortened(lines[-1], 200),
-            joined(" and ", NEEDS),
-            OPTION,
-        )
+        told = (shortened(lines[-1], 200), joined(" and ", NEEDS), OPTION)
+        return msg("{lines}: name a Python with {needs} with {option}", *told)
     return msg("transformers ended with status {status}: {lines}", status, shortened(lines[-1], 300))

@@ -115,13 +115,11 @@ class Difference:
     Attributes:
         shift: the largest change of a log-probability, in nats, among tokens of at least 2 %.
         flip: the lead in nats of a token for which the other reading chose another; 0.0 if all agree.
-        kl: the largest Kullback-Leibler divergence among them, in nats, over the tokens that both name.
         diverged: whether the readings differ at the last position.
     """
 
     shift: float
     flip: float
-    kl: float = 0.0
     diverged: bool = False
 
 

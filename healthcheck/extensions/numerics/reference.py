@@ -34,12 +34,8 @@ _MOST_BYTES = 64 * 2**20
 def keep(folder: Path, run: NumericsRun) -> None:
     """Store the readings that a later run can compare with."""
     kept = [(prompt, reading) for prompt, reading in run.alone if prompt.ids and not reading.error]
-    made = Reference(
-        place="",
-        server=run.server,
-        trial=run.trial,
-        readings=tuple((prompt.ids, reading) for prompt, reading in kept),
-    )
+    readings = tuple((prompt.ids, reading) for prompt, reading in kept)
+    made = Reference(place="", server=run.server, trial=run.trial, readings=readings)
     files.write_atomically(folder / FILE, json_text.dump(made))
 
 
@@ -104,9 +100,5 @@ async def steps(bench: Bench, reference: Reference, moved: Callable[..., None]) 
 def step(there: Position, here: Position, *, prompt: int) -> Step:
     """Compare one token of the reference (`there`) with this server's."""
     least = min(here.top.values(), default=-math.inf)
-    return Step(
-        prompt=prompt,
-        kl=divergence(there, here),
-        agrees=here.token == there.token,
-        lost=there.top.get(there.token, 0.0) - here.top.get(there.token, least),
-    )
+    lost = there.top.get(there.token, 0.0) - here.top.get(there.token, least)
+    return Step(prompt=prompt, kl=divergence(there, here), agrees=here.token == there.token, lost=lost)

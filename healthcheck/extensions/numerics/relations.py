@@ -86,12 +86,9 @@ class Bench:
         """The readings of prompts that are sent at once, so that the server answers them in one batch."""
         most = _MORE_OF_EACH * len(prompts)
         more = [max(0, min(most, self.longest - prompt.length)) for prompt in prompts]
-        readings = await asyncio.gather(
-            *(
-                self.asker.read(prompt, tokens=self.tokens + beyond)
-                for prompt, beyond in zip(prompts, more, strict=True)
-            )
-        )
+        wanted = zip(prompts, more, strict=True)
+        asked = (self.asker.read(prompt, tokens=self.tokens + beyond) for prompt, beyond in wanted)
+        readings = await asyncio.gather(*asked)
         return [replace(reading, positions=reading.positions[: self.tokens]) for reading in readings]
 
     async def by_itself(self, prompt: Prompt) -> Reading:
@@ -245,9 +242,8 @@ async def shared_prefix(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None,
     for prompt, tail in zip(bench.long(pairs), bench.long(pairs), strict=True):
         await bench.by_itself(prompt)
         salt, cut = bench.asker.salt(), 2 * prompt.length // 3
-        first = replace(
-            prompt, ids=prompt.ids[:cut] + tail.ids[cut:], text=prompt.text[:cut] + tail.text[cut : prompt.length]
-        )
+        ids, text = prompt.ids[:cut] + tail.ids[cut:], prompt.text[:cut] + tail.text[cut : prompt.length]
+        first = replace(prompt, ids=ids, text=text)
         await bench.asker.read(first, tokens=1, salt=salt)
         other = await bench.asker.read(prompt, tokens=bench.tokens, salt=salt)
         how = partial(bench.asker.shell.after, first, prompt, tokens=bench.tokens)
@@ -256,7 +252,7 @@ async def shared_prefix(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None,
 
 async def while_decoding(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
     """Each prompt alone, and while others decode: its prefill shares their steps and may be split into chunks."""
-    prompts = bench.long(pairs)
+    prompts, shell = bench.long(pairs), bench.asker.shell
     for prompt in prompts:
         await bench.by_itself(prompt)
     for few in (prompts[begin : begin + _PER_DECODE] for begin in range(0, pairs, _PER_DECODE)):
@@ -266,9 +262,7 @@ async def while_decoding(bench: Bench, pairs: int, *, size: int) -> AsyncGenerat
             await asyncio.sleep(_BEGINS_S)
             for prompt in few:
                 other = await bench.asker.read(prompt, tokens=bench.tokens)
-                how = partial(
-                    bench.asker.shell.while_decoding, beside, prompt, long=_LONG_DECODE, tokens=bench.tokens
-                )
+                how = partial(shell.while_decoding, beside, prompt, long=_LONG_DECODE, tokens=bench.tokens)
                 yield bench.pair(Relation.WHILE_DECODING, prompt, other, how, size=size)
             await asyncio.wait(near, timeout=_ENDS_S)
         finally:

@@ -50,9 +50,8 @@ class Shell:
 
     def while_decoding(self, near: Sequence[Prompt], prompt: Prompt, *, long: int, tokens: int) -> str:
         """The prompt while others decode `long` tokens."""
-        beside = "".join(
-            f"{self._curl([each], long, salt=f'beside{number}')} > /dev/null & " for number, each in enumerate(near)
-        )
+        others = (self._curl([each], long, salt=f"beside{number}") for number, each in enumerate(near))
+        beside = "".join(f"{command} > /dev/null & " for command in others)
         return f"{beside}sleep {_BEGINS_S:g}; {self._curl([prompt], tokens, salt='then')}{_SHOWN}; wait"
 
     def after(self, first: Prompt, prompt: Prompt, *, tokens: int) -> str:
@@ -65,12 +64,7 @@ class Shell:
         return f"{given_up}; {self._curl([prompt], tokens, salt='after')}{_SHOWN}"
 
     def _curl(
-        self,
-        prompts: Sequence[Prompt],
-        tokens: int,
-        more: Mapping[str, JsonValue] | None = None,
-        *,
-        salt: str = "",
+        self, prompts: Sequence[Prompt], tokens: int, more: Mapping[str, JsonValue] | None = None, *, salt: str = ""
     ) -> str:
         body = self.dialect.body(prompts, tokens=tokens, salt=_SALT + salt) | {**(more or {})}
         return self._posted(COMPLETIONS_PATH, body)

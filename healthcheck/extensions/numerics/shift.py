@@ -77,10 +77,8 @@ def figures(shift: Shift) -> dict[str, JsonValue]:
     }
     if shift.times is not None and shift.times_interval is not None:
         found["times bfloat16's rounding"] = round(shift.times, 2)
-        found["times bfloat16's rounding, 95 %"] = [
-            round(shift.times_interval.low, 2),
-            round(shift.times_interval.high, 2),
-        ]
+        interval = shift.times_interval
+        found["times bfloat16's rounding, 95 %"] = [round(interval.low, 2), round(interval.high, 2)]
     return found
 
 

@@ -16,6 +16,7 @@ from healthcheck.core.records import CheckResult, Outcome
 from healthcheck.errors import UsageError
 from healthcheck.extensions.numerics import facts, local
 from healthcheck.extensions.numerics.checks.reference import reference
+from healthcheck.extensions.numerics.figures import metrics
 from healthcheck.extensions.numerics.records import NumericsRun, NumericsSettings, Weights
 from healthcheck.extensions.numerics.shift import shift_of
 from tests.extensions.numerics.toy import Toy, serving
@@ -94,9 +95,9 @@ def test_a_server_that_rounds_as_its_weights_do_passes(weights: Callable[..., We
 @pytest.mark.process
 @pytest.mark.parametrize(("scale", "outcome"), [(0.8, Outcome.WARN), (-1.0, Outcome.FAIL)])
 def test_other_weights_are_named(weights: Callable[..., Weights], scale: float, outcome: Outcome) -> None:
-    result = judged(compared(measured(scale=scale), weights()))
-    assert result.outcome is outcome
-    assert "KL, 99th percentile" in result.findings[0].evidence
+    run = compared(measured(scale=scale), weights())
+    assert judged(run).outcome is outcome
+    assert "KL, 99th percentile" in str(metrics(run)["numerics_reference"])
 
 
 @pytest.mark.process

@@ -57,39 +57,24 @@ def contrast(run: NumericsRun) -> Findings:
     fix = msg("ask the engine itself, without what stands before it")
     if len(readings) < _LEAST_PROMPTS:
         reason = msg(": {text}", run.broken[0][1]) if run.broken else ""
-        yield unsettled(
-            expected=msg("answers to {least_prompts} prompts", _LEAST_PROMPTS),
-            seen=msg(
-                "{prompts}, and {broken} requests without one{reason}", len(readings), len(run.broken), reason
-            ),
-            fix=msg("look for the requests in the server's log"),
-        )
+        expected = msg("answers to {least_prompts} prompts", _LEAST_PROMPTS)
+        told = (len(readings), len(run.broken), reason)
+        seen = msg("{prompts}, and {broken} requests without one{reason}", *told)
+        yield unsettled(expected=expected, seen=seen, fix=msg("look for the requests in the server's log"))
     elif same_tokens and same_values:
-        yield fail(
-            expected=msg("answers that depend on the prompt"),
-            seen=msg("the same answer to {prompts} prompts{values}", len(readings), _values(readings[0])),
-            fix=msg("look whether the weights were loaded, and for values that are not numbers"),
-        )
+        expected = msg("answers that depend on the prompt")
+        seen = msg("the same answer to {prompts} prompts{values}", len(readings), _values(readings[0]))
+        fix = msg("look whether the weights were loaded, and for values that are not numbers")
+        yield fail(expected=expected, seen=seen, fix=fix)
     elif same_values:
-        yield unsettled(
-            expected=msg("log-probabilities that depend on the prompt"),
-            seen=msg(
-                "the same for {prompts} prompts with different answers{values}", len(readings), _values(readings[0])
-            ),
-            fix=fix,
-        )
+        expected = msg("log-probabilities that depend on the prompt")
+        values = _values(readings[0])
+        seen = msg("the same for {prompts} prompts with different answers{values}", len(readings), values)
+        yield unsettled(expected=expected, seen=seen, fix=fix)
     elif apart < _LEAST_APART * len(found):
-        yield unsettled(
-            expected=msg(
-                "answers to different prompts that are apart by more than 1 nat, as a fault would move them"
-            ),
-            seen=msg(
-                "{apart} of {pairs} are: what has no token of some likelihood shows no fault",
-                apart,
-                len(found),
-            ),
-            fix=fix,
-        )
+        expected = msg("answers to different prompts that are apart by more than 1 nat, as a fault would move them")
+        seen = msg("{apart} of {pairs} are: what has no token of some likelihood shows no fault", apart, len(found))
+        yield unsettled(expected=expected, seen=seen, fix=fix)
     else:
         yield note(msg("{apart} of {pairs} answers to different prompts are apart", apart, len(found)))
 
@@ -103,9 +88,8 @@ def _values(reading: Reading) -> str:
 
 def _rounded(reading: Reading) -> frozenset[tuple[float, ...]]:
     """Its log-probabilities without the tokens."""
-    return frozenset(
-        tuple(sorted(round(value, _DIGITS) for value in place.top.values())) for place in reading.positions
-    )
+    tops = (place.top.values() for place in reading.positions)
+    return frozenset(tuple(sorted(round(value, _DIGITS) for value in top)) for top in tops)
 
 
 def _alike(things: Iterable[object]) -> bool:

@@ -46,14 +46,11 @@ def length(run: NumericsRun) -> Findings:
     if run.broken:
         yield from _broken(run)
     if not run.broken or any(pair.relation is Relation.AT_EDGE for pair in run.pairs):
-        yield from judged(
-            run,
-            {Relation.AT_EDGE},
-            fix=msg(
-                "try --enforce-eager in {launch_line}; then a --max-model-len below the length that goes wrong",
-                LAUNCH_LINE,
-            ),
+        fix = msg(
+            "try --enforce-eager in {launch_line}; then a --max-model-len below the length that goes wrong",
+            LAUNCH_LINE,
         )
+        yield from judged(run, {Relation.AT_EDGE}, fix=fix)
 
 
 def _broken(run: NumericsRun) -> Iterator[Finding]:
@@ -62,19 +59,10 @@ def _broken(run: NumericsRun) -> Iterator[Finding]:
     for tokens, reason in sorted(run.broken):
         refused = "context" in reason or not reason.startswith(("HTTP", "nan", "inf"))
         found.setdefault(not refused, (tokens, reason))
+    expected, fix = msg("an answer at every length"), msg("look for the request in the server's log")
+    unit = "tokens" if run.server.takes_ids else "characters"
     for faulty, (tokens, reason) in found.items():
-        unit = "tokens" if run.server.takes_ids else "characters"
-        seen = msg(
-            "prompt of {tokens} {unit}: {reason} ({broken} of {requests} requests)",
-            tokens,
-            unit,
-            reason,
-            len(run.broken),
-            run.requests,
-        )
+        told = (tokens, unit, reason, len(run.broken), run.requests)
+        seen = msg("prompt of {tokens} {unit}: {reason} ({broken} of {requests} requests)", *told)
         make = fail if faulty else unsettled
-        yield make(
-            expected=msg("an answer at every length"),
-            seen=seen,
-            fix=msg("look for the request in the server's log"),
-        )
+        yield make(expected=expected, seen=seen, fix=fix)

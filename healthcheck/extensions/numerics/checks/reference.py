@@ -11,7 +11,6 @@ from healthcheck.extensions.numerics.shift import (
     LIKE_ROUNDING,
     SAME_KL,
     Shift,
-    figures,
     shift_of,
 )
 from healthcheck.text.messages import msg
@@ -54,52 +53,41 @@ def reference(run: NumericsRun) -> Findings:
     ```
     """
     if run.unread:
-        yield unsettled(
-            expected=msg("a reference to compare with"),
-            seen=run.unread,
-            fix=msg("name a Python with {needs}", _NEEDS),
-        )
+        expected, fix = msg("a reference to compare with"), msg("name a Python with {needs}", _NEEDS)
+        yield unsettled(expected=expected, seen=run.unread, fix=fix)
         return
     if not run.reference:
         raise NotApplicable(msg("no reference was given: --reference DIR names one"))
     if not run.steps:
         raise NotApplicable(msg("none of the reference's prompts could be asked here"))
     shift = shift_of(run.steps, run.settings.seed)
-    evidence = figures(shift)
     seen = words(shift)
     low, high = shift.kl.low, shift.kl.high
     limit = msg("a mean divergence below {same_kl:g} nats per token", SAME_KL)
     if low > GARBAGE_KL:
-        yield fail(expected=limit, seen=seen, fix=_LOOK, evidence=evidence)
+        yield fail(expected=limit, seen=seen, fix=_LOOK)
     elif low > SAME_KL:
-        yield warn(expected=limit, seen=seen, fix=_LOOK, evidence=evidence)
+        yield warn(expected=limit, seen=seen, fix=_LOOK)
     elif shift.times_interval and shift.times_interval.low > LIKE_ROUNDING:
         limit = msg("at most {like_rounding:g} times what bfloat16 does to these weights", LIKE_ROUNDING)
-        yield warn(expected=limit, seen=seen, fix=_LOOK, evidence=evidence)
+        yield warn(expected=limit, seen=seen, fix=_LOOK)
     elif high > SAME_KL or shift.prompts < LEAST_PROMPTS:
         again = msg("make a reference with more prompts: --pairs 40 for both runs")
-        yield unsettled(expected=limit, seen=seen, fix=again, evidence=evidence)
+        yield unsettled(expected=limit, seen=seen, fix=again)
     else:
-        yield note(seen, evidence=evidence)
+        yield note(seen)
 
 
 def words(shift: Shift) -> str:
     """The shift in a sentence."""
-    low, high = shift.kl.low, shift.kl.high
-    times = (
-        "" if shift.times is None else msg(", {times:.2g} times what bfloat16 does to these weights", shift.times)
-    )
+    times = ""
+    if shift.times is not None:
+        times = msg(", {times:.2g} times what bfloat16 does to these weights", shift.times)
+    divergence = (shift.mean_kl, shift.kl.low, shift.kl.high, times, shift.kl_99)
+    told = (*divergence, shift.tokens, shift.prompts, 100 * shift.agreement, shift.perplexity)
     return msg(
         "mean divergence {mean_kl:.2g} nats (95 % interval {low:.2g} to {high:.2g}{times}; 99th "
         "percentile {kl_99:.2g}) over {tokens} tokens of {prompts} prompts; first choices agree in "
         "{agreement:.1f} %; perplexity {perplexity:.3f} times the reference's",
-        shift.mean_kl,
-        low,
-        high,
-        times,
-        shift.kl_99,
-        shift.tokens,
-        shift.prompts,
-        100 * shift.agreement,
-        shift.perplexity,
+        *told,
     )
