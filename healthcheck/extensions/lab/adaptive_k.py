@@ -87,17 +87,12 @@ class Saving:
         """The savings in a sentence."""
         share = f"{100 * self.saved / self.asked:.0f} %"
         how = msg("at an error of {error:g} %", 100 * self.rule.error) if self.rule.error else msg("for certain")
+        told = (self.saved, self.asked, share, self.early, how, self.rule.n, self.rule.least)
         return msg(
             "Adaptive k: {saved} of {asked} samples saved ({share}); {early} problems settled early "
             "{how}. All figures but maj@{n} rest on the first {least} samples of each problem: every "
             "problem has those, and figures over all samples would be biased.",
-            self.saved,
-            self.asked,
-            share,
-            self.early,
-            how,
-            self.rule.n,
-            self.rule.least,
+            *told,
         )
 
 
@@ -118,14 +113,10 @@ def saving(run: ProbeRun) -> Saving:
             taken.append(stop)
     whole = len(values) == len(run.problems)
     majority = per_problem(f"maj@{rule.n} (adaptive)", values, plus_two_t(values), sum(taken)) if whole else None
-    return Saving(
-        rule=rule,
-        majority=majority,
-        early=sum(stop < rule.n for stop in taken),
-        sent=len(run.samples),
-        late=len(run.samples) - sum(taken) if whole else 0,
-        asked=len(run.problems) * rule.n,
-    )
+    sent, asked = len(run.samples), len(run.problems) * rule.n
+    early = sum(stop < rule.n for stop in taken)
+    late = sent - sum(taken) if whole else 0
+    return Saving(rule=rule, majority=majority, early=early, sent=sent, late=late, asked=asked)
 
 
 def _unbroken(by_repeat: dict[int, T]) -> list[T]:

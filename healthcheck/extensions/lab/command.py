@@ -23,13 +23,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--command", metavar="COMMAND", help="reads samples as JSON lines, prints one score a "
                         "line; runs with your rights, in no sandbox")  # fmt: skip
     parser.add_argument("--column", default="score", metavar="NAME", help="column of the scores (default: score)")
-    parser.add_argument(
-        "--timeout",
-        type=number_types.number(1),
-        default=TIMEOUT_S,
-        metavar="S",
-        help=msg("seconds that the command may take (default: {timeout_s:.0f})", TIMEOUT_S),
-    )
+    timeout = msg("seconds that the command may take (default: {timeout_s:.0f})", TIMEOUT_S)
+    seconds = number_types.number(1)
+    parser.add_argument("--timeout", type=seconds, default=TIMEOUT_S, metavar="S", help=timeout)
     output.json_argument(parser, msg("the figures"))
 
 
@@ -39,9 +35,5 @@ def _run(options: argparse.Namespace) -> int:
     return score.run(options)
 
 
-COMMAND = Command(
-    summary=msg("weigh and rank the samples of a probe run by scores of your own"),
-    arguments=arguments,
-    run=_run,
-    group=Group.MEASURE,
-)
+_SUMMARY = msg("weigh and rank the samples of a probe run by scores of your own")
+COMMAND = Command(summary=_SUMMARY, arguments=arguments, run=_run, group=Group.MEASURE)

@@ -48,9 +48,8 @@ def votes(run: ProbeRun, chosen: Grid) -> tuple[Estimate, ...]:
 
 def _likelihoods(run: ProbeRun, chosen: Grid) -> list[list[float]]:
     """The mean log-probability of each sample; empty unless the server sent all of them."""
-    known = [
-        [value for place in row if (value := run.samples[place].mean_logprob) is not None] for row in chosen.rows
-    ]
+    rows = [[run.samples[place].mean_logprob for place in row] for row in chosen.rows]
+    known = [[value for value in row if value is not None] for row in rows]
     return known if sum(map(len, known)) == len(chosen.flat) else []
 
 
@@ -100,10 +99,8 @@ def _corrected(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
     if not (fn or fp) or average is None:
         return {}
     passed = corrected_pass_at_k(counts_of(figures.matrix(run, chosen)), chosen.repeats, fn, fp)
-    return {
-        f"{estimate.name} without grading noise": as_json(estimate)
-        for estimate in (corrected_avg(average, fn, fp), passed)
-    }
+    corrected = (corrected_avg(average, fn, fp), passed)
+    return {f"{estimate.name} without grading noise": as_json(estimate) for estimate in corrected}
 
 
 def _bootstrapped(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:

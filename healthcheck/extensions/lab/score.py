@@ -48,23 +48,16 @@ def as_json(run: ProbeRun, scores: UserScores) -> dict[str, object]:
 def lines_of(run: ProbeRun, scores: UserScores) -> Iterator[str]:
     grid = figures.grid(run)
     yield plain(msg("{values} scores from {source}", len(scores.scores), scores.source))
-    yield msg(
-        "{rows} problems × {repeats} samples; one answer is chosen for each problem", len(grid.rows), grid.repeats
-    )
+    size = (len(grid.rows), grid.repeats)
+    yield msg("{rows} problems × {repeats} samples; one answer is chosen for each problem", *size)
     yield ""
     yield msg("{value:>9}  {value2:<15} chosen", msg("right, %"), msg("95 % interval"))
     for estimate, said in figures.choices(run):
         interval = msg("{low:.1f} to {high:.1f}", 100 * estimate.low, 100 * estimate.high)
-        yield msg(
-            "{value:>9.2f}  {interval:<15} {said} ({name})", 100 * estimate.value, interval, said, estimate.name
-        )
+        row = (100 * estimate.value, interval, said, estimate.name)
+        yield msg("{value:>9.2f}  {interval:<15} {said} ({name})", *row)
     if any(score < 0 for _, _, score in scores.scores):
         yield msg("note: a negative score has no weight in a vote, so that scores only rank here")
     yield ""
-    yield plain(
-        msg(
-            "Kept in {folder}; figures for every k are in {folder2}",
-            run.folder / user_scores.STORED,
-            run.folder / METRICS,
-        )
-    )
+    kept = (run.folder / user_scores.STORED, run.folder / METRICS)
+    yield plain(msg("Kept in {folder}; figures for every k are in {folder2}", *kept))

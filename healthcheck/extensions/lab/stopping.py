@@ -82,9 +82,8 @@ def worst_error(region: Region, n: int) -> float:
         leads = [(ways - avoiding[few][most]) / ways for few, ways in enumerate(orders)]
         best = [0.0] * (n - most + 1)
         for rest in range(1, n - most + 1):
-            best[rest] = max(
-                [best[rest - 1], *(leads[few] + best[rest - few] for few in range(1, min(most, rest) + 1))]
-            )
+            shares = (leads[few] + best[rest - few] for few in range(1, min(most, rest) + 1))
+            best[rest] = max([best[rest - 1], *shares])
         worst = max(worst, best[-1])
     return worst
 
@@ -95,12 +94,8 @@ def _region(n: int, error: float) -> Region:
     if not error:
         return frozenset()
     half = n // 2
-    points = {
-        (a, b): _chance(half, a, b)
-        for a in range(1, half + 1)
-        for b in range(min(a, half + 1))
-        if a + b <= 2 * half
-    }
+    pairs = ((a, b) for a in range(1, half + 1) for b in range(min(a, half + 1)) if a + b <= 2 * half)
+    points = {(a, b): _chance(half, a, b) for a, b in pairs}
     levels = sorted(set(points.values()))
     low, high = 0, len(levels)
     while low < high:

@@ -84,36 +84,27 @@ def from_file(run: ProbeRun, path: Path, column: str) -> UserScores:
     for line, row in rows_of(path, read_text(path, MAX_FILE_BYTES)):
         where = f"{path}:{line}"
         if column not in row:
+            columns = (repr(column), ", ".join(row))
             raise UsageError(
-                "{where} has no column {column} (--column names another); it has {row}",
-                where,
-                repr(column),
-                ", ".join(row),
+                "{where} has no column {column} (--column names another); it has {row}", where, *columns
             )
         key = _whole(row.get("problem"), where, msg("problem")), _whole(row.get("repeat"), where, "repeat")
         if key not in asked:
-            raise UsageError(
-                "{where}: the run has no sample of problem {key}, repeat {key2}", where, key[0], key[1]
-            )
+            raise UsageError("{where}: the run has no sample of problem {key}, repeat {key2}", where, *key)
         if key in values:
             raise UsageError("{where}: problem {key}, repeat {key2} has a score already", where, key[0], key[1])
         if key in answered:
             values[key] = _number(row[column], where)
     missing = sorted(answered - values.keys())
     if missing:
-        problem, repeat = missing[0]
+        told = (path, len(missing), len(answered), *missing[0])
         raise UsageError(
             "{path} has no score for {missing} of {answered} answers; the first is problem {problem}, "
             "repeat {repeat}",
-            path,
-            len(missing),
-            len(answered),
-            problem,
-            repeat,
+            *told,
         )
-    return UserScores(
-        source=f"column {column} of {path.name}", scores=tuple((*key, values[key]) for key in sorted(values))
-    )
+    scores = tuple((*key, values[key]) for key in sorted(values))
+    return UserScores(source=f"column {column} of {path.name}", scores=scores)
 
 
 def from_command(run: ProbeRun, command: str, timeout_s: float) -> UserScores:
@@ -128,9 +119,8 @@ def from_command(run: ProbeRun, command: str, timeout_s: float) -> UserScores:
     text = _printed(_words(command), [_record(run, place) for place in samples], timeout_s)
     lines = text.splitlines()
     if len(lines) != len(samples):
-        raise UsageError(
-            "the scoring command printed {lines} lines for {samples} samples", len(lines), len(samples)
-        )
+        counts = (len(lines), len(samples))
+        raise UsageError("the scoring command printed {lines} lines for {samples} samples", *counts)
     scores = []
     for line, (place, said) in enumerate(zip(samples, lines, strict=True), 1):
         sample = run.samples[place]
@@ -185,9 +175,8 @@ def _printed(words: Sequence[str], records: Sequence[Mapping[str, object]], time
                 stderr=None,
             )  # fmt: skip
         except OSError as error:
-            raise UsageError(
-                "the scoring command cannot be run: {words}: {reason}", words[0], reason_of(error)
-            ) from error
+            why = (words[0], reason_of(error))
+            raise UsageError("the scoring command cannot be run: {words}: {reason}", *why) from error
     if len(kept) > most:
         raise UsageError("the scoring command printed more than {max_line_bytes} bytes a sample", MAX_LINE_BYTES)
     if status is None:
@@ -200,12 +189,8 @@ def _printed(words: Sequence[str], records: Sequence[Mapping[str, object]], time
 def _whole(value: object, where: str, name: str) -> int:
     number = _number(value, where) if value is not None else None
     if number is None or not number.is_integer():
-        raise UsageError(
-            "{where}: {name} is to be a whole number, as in logs/samples.jsonl, not {value}",
-            where,
-            name,
-            repr(value),
-        )
+        told = (where, name, repr(value))
+        raise UsageError("{where}: {name} is to be a whole number, as in logs/samples.jsonl, not {value}", *told)
     return int(number)
 
 

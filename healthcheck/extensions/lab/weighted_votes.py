@@ -77,13 +77,13 @@ def figures_by_score(
         return ()
     least, most = min(map(len, matrix)), max(map(len, matrix))
     figures = []
+    ks = range(1, least + 1)
     if all(score >= 0 or score == -math.inf for row in scores for score in row):
-        ks = range(1, least + 1) if most <= MOST_SUBSETS else [least] if least == most else []
+        counted = ks if most <= MOST_SUBSETS else [least] if least == most else []
         weighed = [(said, right, [max(score, 0.0) for score in row]) for said, right, row in rows]
-        figures += [(f"weighted maj@{k} ({name})", [weighted_maj_at_k(*row, k) for row in weighed]) for k in ks]
-    figures += [
-        (f"best@{k} ({name})", [best_at_k(row, right, k) for _, right, row in rows]) for k in range(1, least + 1)
-    ]
+        named = ((f"weighted maj@{k} ({name})", k) for k in counted)
+        figures += [(figure, [weighted_maj_at_k(*row, k) for row in weighed]) for figure, k in named]
+    figures += [(f"best@{k} ({name})", [best_at_k(row, right, k) for _, right, row in rows]) for k in ks]
     samples = sum(map(len, matrix))
     return tuple(per_problem(figure, values, plus_two_t(values), samples) for figure, values in figures)
 
