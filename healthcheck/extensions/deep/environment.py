@@ -20,12 +20,8 @@ OPTION = "--engine-python"
 VARIABLE = "NPU_ADAPTER_ENGINE_PYTHON"
 FOLDER = ".venv-engine-config"
 CLONE = Path(__file__).resolve().parents[3]
-MAKE = msg(
-    "`make engine-config` in a clone of the kit, and name its {folder} with {option} or {variable}",
-    FOLDER,
-    OPTION,
-    VARIABLE,
-)
+_NAMED = (FOLDER, OPTION, VARIABLE)
+MAKE = msg("`make engine-config` in a clone of the kit, and name its {folder} with {option} or {variable}", *_NAMED)
 VERSIONS_S = 30.0
 
 
@@ -47,10 +43,8 @@ class Environment:
 
     def label(self) -> str:
         """The versions of the two packages, in words."""
-        return joined(
-            ", ",
-            (msg("{name} {get}", name, self.versions.get(name) or "(none)") for name in ("vllm", "vllm-ascend")),
-        )
+        versions = ((name, self.versions.get(name) or "(none)") for name in ("vllm", "vllm-ascend"))
+        return joined(", ", (msg("{name} {get}", *each) for each in versions))
 
     def differs(self, row: Row) -> bool:
         """Whether its vLLM or its vllm-ascend differs from the row's."""

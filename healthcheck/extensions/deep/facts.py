@@ -112,9 +112,8 @@ def gather_engine_config(question: Question) -> EngineConfig:
     server = question.plan.server
     row = stacks.row(question.plan.stack or stacks.DEFAULT)
     npu = hardware.find(question.npu or hardware.ASSUMED)[0]
-    found = EngineConfig(
-        server=server, row=row, npu=npu, devices=question.devices or npu.devices, stack=question.plan.stack
-    )
+    devices = question.devices or npu.devices
+    found = EngineConfig(server=server, row=row, npu=npu, devices=devices, stack=question.plan.stack)
     obstacle = request.obstacle(question, npu)
     if obstacle or server is None:
         return replace(found, obstacle=obstacle)
@@ -155,11 +154,10 @@ def _unfit(found: EngineConfig) -> Trouble | None:
     seen = msg("{path} ({named_by}) has {label}", python.path, python.named_by, environment.label())
     wanted = msg("vllm {vllm} and {label}", row.vllm[0], row.label())
     versions = f"--vllm {row.vllm[0]} --vllm-ascend {row.vllm_ascend}"
+    named = (wanted, OPTION, versions)
     fix = msg(
         "name a Python with {wanted} with {option}; scripts/make_engine_config.py FOLDER {versions} makes one",
-        wanted,
-        OPTION,
-        versions,
+        *named,
     )
     return Trouble(msg("{seen}, and the chosen row has {wanted}", seen, wanted), fix)
 
@@ -168,9 +166,8 @@ def _unread(server: ServerCommand) -> Trouble | None:
     """Why the arguments are not fully known."""
     if not server.unread_config:
         return None
-    seen = msg(
-        "{unread_config} is too long to be read here, and its options belong to the question", server.unread_config
-    )
+    file = server.unread_config
+    seen = msg("{unread_config} is too long to be read here, and its options belong to the question", file)
     return Trouble(seen, msg("keep the file to options and their values, or verify without --deep"))
 
 

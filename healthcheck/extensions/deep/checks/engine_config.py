@@ -93,7 +93,6 @@ def _judged(
     if error.kind == "Refused" and _other_release_takes_it(facts, server):
         seen += msg("; another release takes it (plan/flags), and which one the service has is not documented")
         return warn(expected=expected, seen=seen, fix=change, where=server.place, evidence=evidence)
-    evidence["option"] = concerned
     seen = msg("{seen}; the arguments: {quoted}", seen, server.command)
     fix = msg("{change}, as the message says", change if concerned else any_of_them)
     return fail(expected=expected, seen=seen, fix=fix, where=server.place, evidence=evidence)
@@ -113,9 +112,8 @@ def _excuse(error: Raised, environment: Environment, facts: EngineConfig) -> Tro
     if "trust_remote_code" in error.text and facts.server and facts.server.option("trust-remote-code") is not None:
         return Trouble(msg("the dry run does not execute code of a model"))
     if not meant:
-        return Trouble(
-            msg("the error in {raised_in} is about the environment, not about the arguments", error.raised_in)
-        )
+        place = error.raised_in
+        return Trouble(msg("the error in {raised_in} is about the environment, not about the arguments", place))
     return _excuse_of_what_is_there(error, environment, facts.row)
 
 
@@ -158,5 +156,4 @@ def _reset(reset: Reset, server: ServerCommand) -> Finding:
     said = msg(": “{text}”", shortened(reset.said, TEXT_CHARS)) if reset.said else msg(", without a message")
     expected = msg("{option}, as it was given", reset.option)
     fix = msg("remove {option}, which has no effect, or pass the value that the engine uses", reset.option)
-    evidence = {"option": reset.option, "given": reset.given, "now": reset.now}
-    return warn(expected=expected, seen=now + said, fix=fix, where=server.place, evidence=evidence)
+    return warn(expected=expected, seen=now + said, fix=fix, where=server.place)

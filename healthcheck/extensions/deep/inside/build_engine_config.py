@@ -113,12 +113,7 @@ class Launch:
 
 def run(request: dict[str, Any], answer: Answer) -> None:
     launch = Launch(request)
-    steps = {
-        "import": launch.load,
-        "parse": launch.parse,
-        "validate": launch.validate,
-        "build": launch.build,
-    }
+    steps = {"import": launch.load, "parse": launch.parse, "validate": launch.validate, "build": launch.build}
     try:
         for stage, step in steps.items():
             answer.write(stage=stage)
