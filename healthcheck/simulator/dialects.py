@@ -147,38 +147,26 @@ def plain(
 
 
 def usage_of(generation: Generation) -> dict[str, JsonValue]:
-    completion = generation.completion_tokens
-    return {
-        "prompt_tokens": generation.prompt_tokens,
-        "completion_tokens": completion,
-        "total_tokens": generation.prompt_tokens + completion,
-    }
+    counts = {"prompt_tokens": generation.prompt_tokens, "completion_tokens": generation.completion_tokens}
+    return {**counts, "total_tokens": sum(counts.values())}
 
 
 def _groups(generation: Generation, dialect: Dialect) -> Iterator[tuple[str, int, tuple[str, ...]]]:
     """The tokens of each event: their field, the index of the first one, and their texts."""
     before = 0
-    for field, tokens in (
-        (dialect.reasoning or "reasoning_content", generation.reasoning),
-        ("content", generation.tokens),
-    ):
+    thoughts = (dialect.reasoning or "reasoning_content", generation.reasoning)
+    for field, tokens in (thoughts, ("content", generation.tokens)):
         for start in range(0, len(tokens), dialect.group):
             yield field, before + start, tokens[start : start + dialect.group]
         before += len(tokens)
 
 
 def _logprobs(generation: Generation, start: int, tokens: tuple[str, ...]) -> JsonValue:
-    return {
-        "content": [
-            {
-                "token": token,
-                "logprob": generation.logprob(place),
-                "bytes": list(token.encode()),
-                "top_logprobs": [],
-            }
-            for place, token in enumerate(tokens, start)
-        ]
-    }
+    entries: list[JsonValue] = [
+        {"token": token, "logprob": generation.logprob(place), "bytes": list(token.encode()), "top_logprobs": []}
+        for place, token in enumerate(tokens, start)
+    ]
+    return {"content": entries}
 
 
 def _choice(delta: dict[str, JsonValue], finish: str | None) -> dict[str, JsonValue]:

@@ -50,9 +50,8 @@ class Generation:
 def truncated(generation: Generation, limit: int, finish: str) -> Generation:
     """The first `limit` tokens, starting with those of the reasoning."""
     reasoning = generation.reasoning[:limit]
-    return replace(
-        generation, reasoning=reasoning, tokens=generation.tokens[: limit - len(reasoning)], finish=finish
-    )
+    tokens = generation.tokens[: limit - len(reasoning)]
+    return replace(generation, reasoning=reasoning, tokens=tokens, finish=finish)
 
 
 def limited(generation: Generation, request: Request) -> Generation:

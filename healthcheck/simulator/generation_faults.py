@@ -38,11 +38,9 @@ def nothing(generation: Generation, _: Request) -> Generation:
 
 
 def runs_on(generation: Generation, _: Request) -> Generation:
-    return (
-        replace(generation, tokens=(*generation.tokens[:-1], "<|im_end|>"))
-        if generation.finish == "stop"
-        else generation
-    )
+    if generation.finish != "stop":
+        return generation
+    return replace(generation, tokens=(*generation.tokens[:-1], "<|im_end|>"))
 
 
 def less_the_prompt(generation: Generation, request: Request) -> Generation:

@@ -159,8 +159,7 @@ def _echoes(turn: Turn) -> tuple[Part, ...]:
 
 def _refuses(turn: Turn) -> tuple[Part, ...]:
     """The first refusal at temperature 0, mostly at 1, any at 2."""
-    first = _CANONICAL_SHARE * max(0.0, 2 - turn.temperature) if turn.temperature else 1.0
-    first = min(1.0, first)
+    first = min(1.0, _CANONICAL_SHARE * max(0.0, 2 - turn.temperature)) if turn.temperature else 1.0
     place = 0
     if uniform(turn.draw + "/which") >= first:
         place = int(uniform(turn.draw + "/refusal") * len(_REFUSALS))

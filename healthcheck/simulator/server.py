@@ -50,11 +50,9 @@ class Simulator:
         unknown = [name for name in self.behaviour.faults if named(name) is None]
         if unknown or self.behaviour.dialect not in DIALECTS:
             wrong = unknown[0] if unknown else self.behaviour.dialect
-            near = hint(wrong, FAULTS if unknown else DIALECTS)
+            told = (repr(wrong), hint(wrong, FAULTS if unknown else DIALECTS))
             raise UsageError(
-                "there is no fault or dialect {wrong}{near} (`npu-adapter simulate --list` shows all)",
-                repr(wrong),
-                near,
+                "there is no fault or dialect {wrong}{near} (`npu-adapter simulate --list` shows all)", *told
             )
         self.host, self.port = host, port
         self.requests: list[Request] = []
@@ -264,10 +262,9 @@ class _Service:
             wanted = request.prompt_tokens + int(request.number_of("max_tokens", 0))
         except ValueError as error:
             return refusal(400, str(error))
-        if wanted > behaviour.context_tokens:
-            return refusal(
-                400, f"This model's maximum context length is {behaviour.context_tokens} tokens, not {wanted}."
-            )
+        limit = behaviour.context_tokens
+        if wanted > limit:
+            return refusal(400, f"This model's maximum context length is {limit} tokens, not {wanted}.")
         return None
 
     def _generate(self, request: Request) -> Generation:
@@ -284,11 +281,8 @@ class _Service:
         return generation
 
     def _plain(self, request: Request, generation: Generation) -> Reply:
-        body = plain(
-            generation, self._dialect, identity=_identity(), model=self._behaviour.model,
-            logprobs=bool((request.body or {}).get("logprobs")),
-        )  # fmt: skip
-        return reply(200, body)
+        wants, model = bool((request.body or {}).get("logprobs")), self._behaviour.model
+        return reply(200, plain(generation, self._dialect, identity=_identity(), model=model, logprobs=wants))
 
     def _changed_by_others(self, generation: Generation) -> Generation:
         changed = generation
@@ -299,15 +293,10 @@ class _Service:
 
     def _as_stream(self, request: Request, generation: Generation) -> Stream:
         body = request.body or {}
-        begun, ended = blocks(
-            generation, self._dialect, identity=_identity(), model=self._behaviour.model,
-            logprobs=bool(body.get("logprobs")),
-        )  # fmt: skip
-        blank = self._dialect.blank
-        stream = Stream(
-            begun=tuple((block + blank).encode() for block in begun),
-            ended=tuple((block + blank).encode() for block in ended),
-        )
+        wants, model = bool(body.get("logprobs")), self._behaviour.model
+        told = blocks(generation, self._dialect, identity=_identity(), model=model, logprobs=wants)
+        begun, ended = (tuple((block + self._dialect.blank).encode() for block in part) for part in told)
+        stream = Stream(begun=begun, ended=ended)
         for fault in self._faults:
             if fault.on_stream and (not fault.with_field or fault.with_field in body):
                 stream = fault.on_stream(stream)
