@@ -12,7 +12,6 @@ from healthcheck.errors import UsageError
 from healthcheck.scaffold import template
 from healthcheck.system import yaml_text
 from healthcheck.system.files import read_bounded, write_atomically
-from healthcheck.text.messages import msg
 
 ANSWERS_FILE = ".copier-answers.yml"
 MAX_ANSWERS_BYTES = 64 * 1024
@@ -48,11 +47,8 @@ def read(repository: Path) -> Answers:
     """
     file = repository / ANSWERS_FILE
     if not file.is_file():
-        raise UsageError(
-            msg(
-                "{repository} was not made by `npu-adapter new`: it has no {answers_file}", repository, ANSWERS_FILE
-            )
-        )
+        told = (repository, ANSWERS_FILE)
+        raise UsageError("{repository} was not made by `npu-adapter new`: it has no {answers_file}", *told)
     return parse(read_bounded(file, MAX_ANSWERS_BYTES).decode("utf-8", "replace"), str(file))
 
 
@@ -64,7 +60,7 @@ def parse(text: str, name: str) -> Answers:
     """
     document = yaml_text.load(text)
     if not isinstance(document, dict) or not document.get("_src_path"):
-        raise UsageError(msg("{name} has no answers in it; `npu-adapter new` writes it", name))
+        raise UsageError("{name} has no answers in it; `npu-adapter new` writes it", name)
     return Answers(
         source=str(document["_src_path"]),
         version=str(document.get("_commit") or ""),

@@ -59,10 +59,10 @@ def _refuse_taken(destination: Path) -> None:
     inside = {path.name for path in destination.iterdir()} if destination.is_dir() else {""}
     if inside - {".git"}:
         adopt = msg(", or add to it: npu-adapter new --here {destination}", destination) if ".git" in inside else ""
-        raise UsageError(msg("{destination} is there and not empty: name a new folder{adopt}", destination, adopt))
+        raise UsageError("{destination} is there and not empty: name a new folder{adopt}", destination, adopt)
     if inside and git.has_commits(destination):
         raise UsageError(
-            msg("{destination} has commits, but not their files: git restore . brings them back", destination)
+            "{destination} has commits, but not their files: git restore . brings them back", destination
         )
 
 
@@ -100,12 +100,10 @@ def adopt(repository: Path, wanted: Order) -> Adoption:
     """
     git.require()
     if not (repository / ".git").exists():
-        raise UsageError(
-            msg("{repository} is not the folder of a git repository: git init makes it one", repository)
-        )
+        raise UsageError("{repository} is not the folder of a git repository: git init makes it one", repository)
     if (repository / answers.ANSWERS_FILE).exists():
         raise UsageError(
-            msg("{repository} was made from a template before: npu-adapter update {repository}", repository)
+            "{repository} was made from a template before: npu-adapter update {repository}", repository
         )
     with tempfile.TemporaryDirectory(prefix=prefix()) as scratch:
         rendered = Path(scratch) / "rendered"
@@ -147,7 +145,7 @@ def _place(source: Path, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target)
     except OSError as error:
-        raise KitFailure(msg("cannot write {target}: {reason}", target, reason_of(error))) from error
+        raise KitFailure("cannot write {target}: {reason}", target, reason_of(error)) from error
 
 
 def _diff(name: str, ours: Path, template: Path) -> Iterator[str]:

@@ -45,9 +45,8 @@ def git(folder: Path, *arguments: str, variables: Mapping[str, str] | None = Non
     """
     done = attempt(folder, *arguments, variables=variables)
     if done.returncode:
-        raise KitFailure(
-            msg("git {arguments} failed in {folder}: {split}", arguments[0], folder, " ".join(done.stderr.split()))
-        )
+        told = (arguments[0], folder, " ".join(done.stderr.split()))
+        raise KitFailure("git {arguments} failed in {folder}: {split}", *told)
     return done.stdout
 
 

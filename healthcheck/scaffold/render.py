@@ -118,6 +118,6 @@ def _copier() -> ModuleType:
         import copier.errors  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise UsageError(
-            msg("making a repository needs copier: {install_command}", extras.install_command(COPIER))
+            "making a repository needs copier: {install_command}", extras.install_command(COPIER)
         ) from error
     return copier

@@ -130,17 +130,9 @@ def check_answers(answers: Mapping[str, str]) -> None:
     asked = {question.name: question for question in questions()}
     for name, answer in answers.items():
         if name not in asked:
-            raise UsageError(
-                msg("the template does not ask for {name}; it asks for {asked}", repr(name), ", ".join(asked))
-            )
+            told = (repr(name), ", ".join(asked))
+            raise UsageError("the template does not ask for {name}; it asks for {asked}", *told)
         choices = asked[name].choices
         if choices and answer not in choices:
-            raise UsageError(
-                msg(
-                    "{name} is {answer}; the choices are {choices}{hint}",
-                    name,
-                    repr(answer),
-                    ", ".join(choices),
-                    hint(answer, choices),
-                )
-            )
+            said = (name, repr(answer), ", ".join(choices), hint(answer, choices))
+            raise UsageError("{name} is {answer}; the choices are {choices}{hint}", *said)

@@ -60,19 +60,13 @@ def update(repository: Path) -> Update:
 
 def _refuse_unready(repository: Path, made: Answers) -> None:
     if not git.has_commits(repository):
-        raise UsageError(msg("{repository} has no commit to merge into: commit it first", repository))
+        raise UsageError("{repository} has no commit to merge into: commit it first", repository)
     if git.git(repository, "status", "--porcelain", "--", ".").strip():
-        raise UsageError(msg("{repository} has uncommitted changes: commit or stash them first", repository))
+        raise UsageError("{repository} has uncommitted changes: commit or stash them first", repository)
     release = made.version.partition("-")[0]
     if made.own and _numbers(release) > _numbers(__version__):
-        raise UsageError(
-            msg(
-                "{repository} is from the template of the kit {release}, and this is {version}",
-                repository,
-                release,
-                __version__,
-            )
-        )
+        told = (repository, release, __version__)
+        raise UsageError("{repository} is from the template of the kit {release}, and this is {version}", *told)
 
 
 def _numbers(release: str) -> list[int]:
@@ -111,13 +105,8 @@ class _Merge:
         listed = git.git(self._repository, "diff", "--name-only", "--diff-filter=U", "--relative", "-z")
         conflicts = tuple(filter(None, listed.split("\0")))
         if done.returncode and not conflicts:
-            raise UsageError(
-                msg(
-                    "git cannot merge the template into {repository}: {split}",
-                    self._repository,
-                    " ".join(done.stderr.split()),
-                )
-            )
+            told = (self._repository, " ".join(done.stderr.split()))
+            raise UsageError("git cannot merge the template into {repository}: {split}", *told)
         return git.git(self._repository, "status", "--short", "--", "."), conflicts
 
     def _unstamped(self) -> tuple[str, ...]:
