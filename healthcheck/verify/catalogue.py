@@ -83,9 +83,8 @@ def page(check_id: str, extra: Extra = NONE) -> Page:
     known = {each.id: each for each in pages(extra)}
     if check_id not in known:
         near = hint(check_id, known)
-        raise UsageError(
-            msg("there is no check {check_id}{near} (`npu-adapter explain` lists them all)", repr(check_id), near)
-        )
+        told = (repr(check_id), near)
+        raise UsageError("there is no check {check_id}{near} (`npu-adapter explain` lists them all)", *told)
     return known[check_id]
 
 

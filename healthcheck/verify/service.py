@@ -94,9 +94,7 @@ def of_repository(root: Path, settings: Settings) -> Service:
         return contract.service()
     data = read_inside(root, settings.service, MAX_BYTES)
     if data is None:
-        raise UsageError(
-            msg("{file}: the repository does not have the file {service}", settings.file, settings.service)
-        )
+        raise UsageError("{file}: the repository does not have the file {service}", settings.file, settings.service)
     return parsed(data, settings.service)
 
 
@@ -125,12 +123,10 @@ def parsed(data: bytes, file: str) -> Service:
     for name, value in (about | known).items():
         what, takes = _TAKES[name]
         if not takes(value):
-            raise UsageError(msg("{file}: {key} is {value}, not {what}", file, key(name), repr(value), what))
+            raise UsageError("{file}: {key} is {value}, not {what}", file, key(name), repr(value), what)
     for name, value in (texts | sentences).items():
         if not isinstance(value, str) or len(value) > MAX_CHARACTERS or plain(value) != value or "\n" in value:
-            raise UsageError(
-                msg("{file}: {key} is {value}, not a line of text", file, key(name), repr(value)[:200])
-            )
+            raise UsageError("{file}: {key} is {value}, not a line of text", file, key(name), repr(value)[:200])
     values = texts | about | known
     if "tasks" in about:
         values["tasks"] = tuple(about["tasks"])
@@ -143,7 +139,7 @@ def parsed(data: bytes, file: str) -> Service:
 def _table(table: object, file: str, name: str, names: tuple[str, ...]) -> dict[str, Any]:
     """The values of a table by the names of the attributes of `Service`."""
     if not isinstance(table, dict):
-        raise UsageError(msg("{file}: {name} is {value}, not a table", file, name, repr(table)))
+        raise UsageError("{file}: {name} is {value}, not a table", file, name, repr(table))
     keys = {key(each): each for each in names}
     for each in table:
         if each not in keys:

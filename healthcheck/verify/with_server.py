@@ -126,9 +126,7 @@ def _reach(url: str) -> None:
     try:
         socket.create_connection((parts.hostname or "", port), timeout=10).close()
     except OSError as error:
-        raise Blocked(
-            msg("no server answers at {url} ({reason}): start it first", url, reason_of(error))
-        ) from error
+        raise Blocked("no server answers at {url} ({reason}): start it first", url, reason_of(error)) from error
 
 
 def _probe(run: Run, url: str, task: Task) -> None:

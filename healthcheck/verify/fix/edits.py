@@ -11,7 +11,6 @@ from pathlib import Path
 
 from healthcheck.errors import KitFailure, UsageError, reason_of
 from healthcheck.system.files import read_bounded, write_atomically
-from healthcheck.text.messages import msg
 
 MAX_FILE_BYTES = 1024**2
 
@@ -79,9 +78,7 @@ def repaired(repairs: tuple[Repair, ...]) -> bytes:
 
 def _apply(file: Path, repairs: tuple[Repair, ...]) -> None:
     if file.is_symlink() or read_bounded(file, MAX_FILE_BYTES) != repairs[0].before:
-        raise UsageError(
-            msg("{file} changed while it was verified: it was not repaired; run the command again", file)
-        )
+        raise UsageError("{file} changed while it was verified: it was not repaired; run the command again", file)
     try:
         mode = stat.S_IMODE(os.stat(file).st_mode)
         wanted = mode | 0o111 if any(each.executable for each in repairs) else mode
@@ -89,7 +86,7 @@ def _apply(file: Path, repairs: tuple[Repair, ...]) -> None:
             write_atomically(file, repaired(repairs))
         os.chmod(file, wanted)
     except OSError as error:
-        raise KitFailure(msg("cannot repair {file}: {reason}", file, reason_of(error))) from error
+        raise KitFailure("cannot repair {file}: {reason}", file, reason_of(error)) from error
 
 
 def _diff(path: str, repairs: tuple[Repair, ...]) -> Iterator[str]:
