@@ -168,7 +168,7 @@ def part(name: str, option: str) -> Any:
     """
     found = part_if_there(name)
     if found is None:
-        raise UsageError(msg("{option} needs the extension {name}, which is not installed here", option, name))
+        raise UsageError("{option} needs the extension {name}, which is not installed here", option, name)
     return found
 
 

@@ -90,13 +90,13 @@ def chosen(*, consent: bool = False) -> Box:
     why: list[str] = []
     for mode in Mode:
         if mode is Mode.UNCONFINED and not consent:
-            raise Blocked(msg("{no_sandbox} ({why})", NO_SANDBOX, joined("; ", why)))
+            raise Blocked("{no_sandbox} ({why})", NO_SANDBOX, joined("; ", why))
         trouble = unavailable(mode)
         if not trouble:
             reason = msg("no namespaces: {why}", why[0]) if why else ""
             return lambda setting: _run_in(setting, mode, reason)
         why.append(trouble)
-    raise KitFailure(msg("no sandbox can be started: {why}", joined("; ", why)))
+    raise KitFailure("no sandbox can be started: {why}", joined("; ", why))
 
 
 def unavailable(mode: Mode) -> str:
@@ -116,14 +116,11 @@ def unavailable(mode: Mode) -> str:
         if recording.ended_by is EndedBy.SETUP:
             return recording.trouble or recording.ended_by.value
         ends.append(": ".join(filter(None, (recording.ended_by.value, recording.trouble))))
+    told = (mode.value, joined("; ", dict.fromkeys(ends)), len(ends))
     raise Blocked(
-        msg(
-            "{value} mode failed its trial: {fromkeys} (tried {ends} times). The machine may be "
-            "overloaded, for which no weaker mode is chosen. Try again",
-            mode.value,
-            joined("; ", dict.fromkeys(ends)),
-            len(ends),
-        )
+        "{value} mode failed its trial: {fromkeys} (tried {ends} times). The machine may be "
+        "overloaded, for which no weaker mode is chosen. Try again",
+        *told,
     )
 
 
@@ -147,7 +144,7 @@ def _run_in(setting: Setting, mode: Mode, reason: str) -> tuple[Job, Recording]:
     """
     job, recording = run(setting, mode)
     if recording.ended_by is EndedBy.SETUP:
-        raise Blocked(msg("the sandbox for deploy.sh could not be started again: {trouble}", recording.trouble))
+        raise Blocked("the sandbox for deploy.sh could not be started again: {trouble}", recording.trouble)
     return job, replace(recording, stricter=reason)
 
 
@@ -258,7 +255,7 @@ def _run(job: Job, entry: str, file: str) -> Recording:
             start_new_session=True,
         )
     except OSError as error:
-        raise KitFailure(msg("cannot start the sandbox: {error}", error)) from error
+        raise KitFailure("cannot start the sandbox: {error}", error) from error
     try:
         said, complained = jail.communicate(timeout=job.limits.wall_s + _STARVED_S)
     except subprocess.TimeoutExpired:
