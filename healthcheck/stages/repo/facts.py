@@ -140,7 +140,7 @@ def read_submission(
     stack = stacks.choose(stack).row.vllm_ascend if stack else None
     root = root.expanduser().resolve()
     if not root.is_dir():
-        raise UsageError(msg("{root} is not a folder", root))
+        raise UsageError("{root} is not a folder", root)
     commit = git.head(root)
     if commit is None:
         return _submission(_Files(root, root, tree.paths(root)), stack)

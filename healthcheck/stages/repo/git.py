@@ -74,7 +74,7 @@ def head(root: Path) -> Commit | None:
         )
         if objects.returncode:
             why = last_line(objects.stderr)
-            raise UsageError(msg("git cannot read the repository at {root}: {last_line}", root, why))
+            raise UsageError("git cannot read the repository at {root}: {last_line}", root, why)
         found = run_git((*base, "rev-parse", "--verify", "-q", "HEAD"), ours, root)
         if found.returncode:
             return None
@@ -136,7 +136,7 @@ class Shadow:
         ours = self._environment | {"GIT_INDEX_FILE": str(copy)}
         done = run_git(("--git-dir", str(self._git_dir), "write-tree"), ours, self.tree)
         if done.returncode:
-            raise UsageError(msg("what is staged cannot be committed: {last_line}", last_line(done.stderr)))
+            raise UsageError("what is staged cannot be committed: {last_line}", last_line(done.stderr))
         self._read = done.stdout.decode().strip()
         self._run("read-tree", self._read)
 
@@ -207,7 +207,7 @@ class Shadow:
         done = run_git(("--git-dir", str(self._git_dir), *arguments), self._environment, self.tree, stdin)
         if done.returncode:
             why = last_line(done.stderr)
-            raise UsageError(msg("git cannot read commit {hash}: {last_line}", self.commit.hash[:12], why))
+            raise UsageError("git cannot read commit {hash}: {last_line}", self.commit.hash[:12], why)
         return done.stdout
 
 
@@ -268,7 +268,7 @@ def run_git(
         why = msg("git {arguments} took longer than {timeout_s:.0f} s on this repository", arguments[-1], TIMEOUT_S)
         raise UsageError(why) from error
     except OSError as error:
-        raise UsageError(msg("cannot run git: {reason}", reason_of(error))) from error
+        raise UsageError("cannot run git: {reason}", reason_of(error)) from error
 
 
 def environment(home: Path) -> Environment:

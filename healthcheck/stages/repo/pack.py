@@ -67,7 +67,7 @@ def unpack(packed: Packed, folder: Path) -> Path:
         done = git.run_git(arguments, ours, root, stdin)
         if done.returncode:
             why = git.last_line(done.stderr)
-            raise UsageError(msg("git cannot unpack commit {hash}: {last_line}", packed.hash[:12], why))
+            raise UsageError("git cannot unpack commit {hash}: {last_line}", packed.hash[:12], why)
 
     _init(run, packed.hash)
     run("index-pack", "--stdin", stdin=packed.data)
@@ -108,7 +108,7 @@ def fetch(url: str, hash_: str, folder: Path) -> git.Commit:
                 why = why.replace(secret, "removed")
             place, why = without_secrets(clean), without_secrets(why)
             said = (hash_[:12], place, why)
-            raise UsageError(msg("cannot fetch {hash} from {without_secrets}: {without_secrets2}", *said))
+            raise UsageError("cannot fetch {hash} from {without_secrets}: {without_secrets2}", *said)
 
     _init(run, hash_)
     run("fetch", "-q", "--depth=1", "--no-tags", "--no-write-fetch-head", "--", clean, hash_)

@@ -74,7 +74,7 @@ def read_settings(root: Path) -> Settings:
     """
     found = {name: table for name, path in PLACES.items() if (table := _table(root / name, path)) is not None}
     if len(found) > 1:
-        raise UsageError(msg("{found} both have settings of npu-adapter: keep one of them", joined(" and ", found)))
+        raise UsageError("{found} both have settings of npu-adapter: keep one of them", joined(" and ", found))
     return next((_settings(name, table) for name, table in found.items()), Settings())
 
 
@@ -119,26 +119,26 @@ def _loaded(data: bytes, name: str) -> dict[str, object] | str:
 def _settings(file: str, table: object) -> Settings:
     where = msg("[{table}] of {file}", ".".join(PLACES[file]), file)
     if not isinstance(table, dict):
-        raise UsageError(msg("{where} is not a table", where))
+        raise UsageError("{where} is not a table", where)
     for key in table:
         if key not in KEYS:
             known, near = ", ".join(KEYS), hint(key, KEYS)
-            raise UsageError(msg("{where}: {key} is not known; the keys are {keys}{hint}", where, key, known, near))
+            raise UsageError("{where}: {key} is not known; the keys are {keys}{hint}", where, key, known, near)
     texts = {key: table[key] for key in TEXTS if key in table}
     for key, value in texts.items():
         if not isinstance(value, str):
-            raise UsageError(msg("{where}: {key} is {value}, not a text", where, key, repr(value)))
+            raise UsageError("{where}: {key} is {value}, not a text", where, key, repr(value))
     npus = table.get("npus", 0)
     if not isinstance(npus, int) or isinstance(npus, bool) or npus < 0:
-        raise UsageError(msg("{where}: npus is {npus}, not a whole number", where, repr(npus)))
+        raise UsageError("{where}: npus is {npus}, not a whole number", where, repr(npus))
     strict = table.get("strict", False)
     if not isinstance(strict, bool):
-        raise UsageError(msg("{where}: strict is {strict}, not true or false", where, repr(strict)))
+        raise UsageError("{where}: strict is {strict}, not true or false", where, repr(strict))
     skip = table.get("skip", {})
     if not isinstance(skip, dict):
         why = msg('{where}: skip is a table of checks with their reasons, such as "plan/host" = "…"', where)
         raise UsageError(why)
     for check, reason in skip.items():
         if not isinstance(reason, str) or not reason.strip():
-            raise UsageError(msg("{where}: {check} is left out without a reason", where, check))
+            raise UsageError("{where}: {check} is left out without a reason", where, check)
     return Settings(file=file, **texts, npus=npus, strict=strict, skip=skip)

@@ -67,7 +67,7 @@ def _copy_file(source: Path, place: Path, mode: int) -> None:
     try:
         shutil.copyfile(source, place, follow_symlinks=False)
     except OSError as error:
-        raise UsageError(msg("cannot copy {source}: {reason}", source, reason_of(error))) from error
+        raise UsageError("cannot copy {source}: {reason}", source, reason_of(error)) from error
     place.chmod(0o755 if mode & stat.S_IXUSR else 0o644)
 
 

@@ -112,7 +112,7 @@ def diagnose(log: Path) -> Diagnosis:
             os.set_blocking(handle, True)
             return diagnose_stream(stream)
     except OSError as error:
-        raise UsageError(msg("cannot read {log}: {reason}", log, reason_of(error))) from error
+        raise UsageError("cannot read {log}: {reason}", log, reason_of(error)) from error
 
 
 def diagnose_stream(stream: BinaryIO, known: Catalogue | None = None) -> Diagnosis:

@@ -29,7 +29,7 @@ def gather(config: Path, folder: Path) -> None:
         UsageError: `config` is not a file.
     """
     if not config.is_file():
-        raise UsageError(msg("--weights-config {config} is not a file: name the config.json of the model", config))
+        raise UsageError("--weights-config {config} is not a file: name the config.json of the model", config)
     shutil.copyfile(config, folder / CONFIG)
     for name in BESIDE:
         beside = config.with_name(name)
@@ -52,7 +52,7 @@ def download(model: str, folder: Path) -> None:
         why = msg("the configuration of {model} cannot be downloaded: {split}", model, " ".join(str(error).split()))
         raise Blocked(why) from error
     if not (folder / CONFIG).is_file():
-        raise Blocked(msg("{model} has no {config} at its hub", model, CONFIG))
+        raise Blocked("{model} has no {config} at its hub", model, CONFIG)
 
 
 def _client() -> Callable[..., object]:

@@ -131,7 +131,7 @@ def list_folder(path: Path) -> Folder:
     try:
         root = path.expanduser().resolve(strict=True)
         if not root.is_dir():
-            raise UsageError(msg("{path} is not a directory: pass the folder of the weights", shown(str(path))))
+            raise UsageError("{path} is not a directory: pass the folder of the weights", shown(str(path)))
         os.scandir(root).close()
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
