@@ -201,14 +201,11 @@ def whole_parser() -> Parser:
 
 def parser_for(wanted: Collection[str], added: Mapping[str, Command]) -> Parser:
     """The parser of the command line; only the `wanted` commands have their options."""
-    parser = Parser(
-        prog="npu-adapter",
-        description=msg(
-            "Scaffold, verify and validate model adapter repositories for Ascend NPU\n"
-            "evaluation services. A pass here is a pass there."
-        ),
-        epilog=EXIT_STATUSES,
+    description = msg(
+        "Scaffold, verify and validate model adapter repositories for Ascend NPU\n"
+        "evaluation services. A pass here is a pass there."
     )
+    parser = Parser(prog="npu-adapter", description=description, epilog=EXIT_STATUSES)
     language_argument(parser)
     service_argument(parser)
     parser.add_argument("--version", action=Version, nargs=0, help="show the version, and the commit of a checkout")

@@ -7,7 +7,6 @@ import argparse
 from healthcheck import cli
 from healthcheck.errors import UsageError
 from healthcheck.system import extras
-from healthcheck.text.messages import msg
 
 SHTAB = "shtab"
 
@@ -22,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
         import shtab  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
         raise UsageError(
-            msg("completion scripts need shtab: {install_command}", extras.install_command(SHTAB))
+            "completion scripts need shtab: {install_command}", extras.install_command(SHTAB)
         ) from error
     print(shtab.complete(cli.whole_parser(), options.shell))
     return 0

@@ -54,13 +54,8 @@ def _text(found: Diagnosis, name: str, setup: Setup) -> Iterable[str]:
         yield msg("also there:")
         for hit in found.others:
             failure = hit.failure
-            yield msg(
-                "  line {number}: {id} ({lower}): {cause}",
-                hit.lines[0].number,
-                failure.id,
-                failure.severity.name.lower(),
-                failure.cause,
-            )
+            told = (hit.lines[0].number, failure.id, failure.severity.name.lower(), failure.cause)
+            yield msg("  line {number}: {id} ({lower}): {cause}", *told)
 
 
 def _known(hit: Hit, setup: Setup, word: str) -> Iterable[str]:

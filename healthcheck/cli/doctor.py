@@ -89,18 +89,15 @@ def look() -> Iterator[Part]:
         name=COPIER, found=_distribution(COPIER), without=extras.install_command(COPIER),
         use=msg("npu-adapter new and update"),
     )  # fmt: skip
-    yield Part(
-        name=judge.PACKAGE,
-        found=_distribution(judge.PACKAGE),
-        without=msg(
-            "only numbers, words and choices are graded; for expressions: {install_command}",
-            extras.install_command(judge.PACKAGE),
-        ),
-        use=msg(
-            "probe --dataset: judges answers that are expressions, such as (3, 14) or LaTeX (the extra [math]); "
-            "the kit itself judges the rest"
-        ),
+    without = msg(
+        "only numbers, words and choices are graded; for expressions: {install_command}",
+        extras.install_command(judge.PACKAGE),
     )
+    use = msg(
+        "probe --dataset: judges answers that are expressions, such as (3, 14) or LaTeX (the extra [math]); "
+        "the kit itself judges the rest"
+    )
+    yield Part(name=judge.PACKAGE, found=_distribution(judge.PACKAGE), without=without, use=use)
     yield Part(
         name=SHTAB, found=_distribution(SHTAB), without=extras.install_command(SHTAB),
         use=msg("npu-adapter completion"),
@@ -131,22 +128,19 @@ def _shells() -> Iterator[Part]:
 
 def _engines() -> Iterator[Part]:
     launch = msg("the stages up to weights run without it; a launch on this machine does not")
-    yield Part(
-        name="vllm", found=_command("vllm") or _distribution("vllm"), without=launch,
-        use=msg("the launch, and its own list of options and architectures instead of the kit's catalogue"),
-    )  # fmt: skip
+    found = _command("vllm") or _distribution("vllm")
+    use = msg("the launch, and its own list of options and architectures instead of the kit's catalogue")
+    yield Part(name="vllm", found=found, without=launch, use=use)
     yield Part(
         name="vllm-ascend", found=_distribution("vllm-ascend"), without=launch, use=msg("vLLM on an Ascend NPU"),
     )  # fmt: skip
     deep = extensions.part_if_there("deep")
     if deep:
         engine = deep.find_python()
-        yield Part(
-            name=msg("engine configuration"),
-            found=engine.path if engine else "",
-            without=msg("run {make}", deep.MAKE),
-            use=msg("verify --deep: the real vLLM and vllm-ascend build their configuration, without an NPU"),
-        )
+        found = engine.path if engine else ""
+        without = msg("run {make}", deep.MAKE)
+        use = msg("verify --deep: the real vLLM and vllm-ascend build their configuration, without an NPU")
+        yield Part(name=msg("engine configuration"), found=found, without=without, use=use)
     yield Part(
         name="npu-smi", found=_command("npu-smi"), without=msg("no NPU driver tools here"),
         use=msg("npu-adapter runner: the devices and their health"),
@@ -193,11 +187,5 @@ def _namespaces() -> Part:
         found = "" if unavailable(Mode.ISOLATED) else msg("allowed")
     except Blocked as error:
         found, without = "", str(error)
-    return Part(
-        name=msg("namespaces"),
-        found=found,
-        without=without,
-        use=msg(
-            "a sandbox for deploy.sh with no network and no real programs (user, mount, PID, network namespaces)"
-        ),
-    )
+    use = msg("a sandbox for deploy.sh with no network and no real programs (user, mount, PID, network namespaces)")
+    return Part(name=msg("namespaces"), found=found, without=without, use=use)

@@ -37,14 +37,11 @@ def run(options: argparse.Namespace) -> int:
     print(f"  npu-adapter verify . --weights /folder/of/the/weights           # {found}")
     if made and made.given.get("kit") == "":
         print()
-        print(
-            say(
-                msg(
-                    "No git address of this kit is known: the workflow waits for its variable NPU_ADAPTER_KIT. "
-                    "--vendor-kit puts the kit into the repository."
-                )
-            )
+        said = msg(
+            "No git address of this kit is known: the workflow waits for its variable NPU_ADAPTER_KIT. "
+            "--vendor-kit puts the kit into the repository."
         )
+        print(say(said))
     return 0
 
 
@@ -64,10 +61,8 @@ def _order(options: argparse.Namespace, destination: Path) -> Order:
     if wanted.ask and not sys.stdin.isatty():
         missing = [question.name for question in template.questions() if question.name not in wanted.given]
         raise UsageError(
-            msg(
-                "no terminal to prompt for {missing}: add --defaults or --data K=V",
-                ", ".join(missing) or msg("answers"),
-            )
+            "no terminal to prompt for {missing}: add --defaults or --data K=V",
+            ", ".join(missing) or msg("answers"),
         )
     return wanted
 
@@ -77,7 +72,7 @@ def _answers(pairs: list[str], task: str | None) -> dict[str, str]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise UsageError(msg("--data {pair} has no '=': write --data name=my-adapter", repr(pair)))
+            raise UsageError("--data {pair} has no '=': write --data name=my-adapter", repr(pair))
         answers[name] = value
     if task is not None:
         answers["task"] = task

@@ -59,9 +59,8 @@ def extension_checks(options: argparse.Namespace, judged: Path | None = None) ->
 
 def json_argument(group: argparse._ActionsContainer, what: str) -> None:
     """Declare `--json`, for all commands alike."""
-    group.add_argument(
-        "--json", type=new_place, metavar="FILE", help=msg("write {what} as JSON; - is standard output", what)
-    )
+    told = msg("write {what} as JSON; - is standard output", what)
+    group.add_argument("--json", type=new_place, metavar="FILE", help=told)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,13 +122,13 @@ def _refuse_unwritable_file(file: Path, out: Path | None) -> None:
     except (FileNotFoundError, NotADirectoryError):
         kind = stat.S_IFREG
     except OSError as error:
-        raise UsageError(msg("cannot write {file}: {reason}", file, reason_of(error))) from error
+        raise UsageError("cannot write {file}: {reason}", file, reason_of(error)) from error
     if kind == stat.S_IFDIR:
-        raise UsageError(msg("cannot write {file}: it is a folder", file))
+        raise UsageError("cannot write {file}: it is a folder", file)
     if kind != stat.S_IFREG:
         return
     if not file.parent.is_dir() and not (out and file.parent.absolute() == out.absolute()):
-        raise UsageError(msg("cannot write {file}: there is no folder {parent}; make it first", file, file.parent))
+        raise UsageError("cannot write {file}: there is no folder {parent}; make it first", file, file.parent)
     _try_to_write(file.parent)
 
 
@@ -147,9 +146,7 @@ def _try_to_write(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as error:
-        raise UsageError(
-            msg("cannot write to {folder}: {reason} ({there})", folder, reason_of(error), there)
-        ) from error
+        raise UsageError("cannot write to {folder}: {reason} ({there})", folder, reason_of(error), there) from error
 
 
 def _exists(path: Path) -> bool:

@@ -24,7 +24,7 @@ def server_root(text: str) -> str:
         UsageError: the text is not the address of a server.
     """
     if not text.lower().startswith(("http://", "https://")) or not urlsplit(text).hostname:
-        raise UsageError(msg("{text} is not the address of a server: write http://HOST:PORT", repr(text)))
+        raise UsageError("{text} is not the address of a server: write http://HOST:PORT", repr(text))
     if "@" in urlsplit(text).netloc:
         raise UsageError(
             msg("the address has a user or a password, which the service does not send: write http://HOST:PORT")
@@ -68,11 +68,9 @@ def refuse_what_the_service_lacks(asked: ProbeOptions) -> None:
     lacking = [option.name for option in options() if option.name in said and not option.service]
     if lacking:
         raise UsageError(
-            msg(
-                "the evaluation client sends no {lacking}, and verify judges what the service would get: use "
-                "`npu-adapter probe --config` to measure with it",
-                ", ".join(lacking),
-            )
+            "the evaluation client sends no {lacking}, and verify judges what the service would get: use "
+            "`npu-adapter probe --config` to measure with it",
+            ", ".join(lacking),
         )
 
 
@@ -89,9 +87,8 @@ def asked(options_: argparse.Namespace) -> ProbeOptions:
     for setting in options_.set:
         name = setting.partition("=")[0].strip()
         if name in said:
-            reason = msg(
-                "--{replace} and --set {name} are the same option: give one of them", name.replace("_", "-"), name
-            )
+            told = (name.replace("_", "-"), name)
+            reason = msg("--{replace} and --set {name} are the same option: give one of them", *told)
             raise UsageError(reason)
     base = reading.from_file(options_.config) if options_.config else ProbeOptions()
     return ProbeOptions(**{**given(reading.with_settings(base, options_.set)), **said})

@@ -13,7 +13,6 @@ from healthcheck.core.extensions import part
 from healthcheck.core.progress import Progress
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe.records import ProbeSettings
-from healthcheck.text.messages import msg
 
 _ONLY_WITH_ON = ("weights", "replicas", "npus", "npu", "env", "deadline")
 
@@ -47,7 +46,5 @@ def running(
         return
     for name in _ONLY_WITH_ON:
         if getattr(options, name) is not None:
-            raise UsageError(
-                msg("--{name} is for a server that this command launches: give --on ADDRESS, too", name)
-            )
+            raise UsageError("--{name} is for a server that this command launches: give --on ADDRESS, too", name)
     yield Servers(urls=tuple(map(sampling.server_root, options.url)))

@@ -22,7 +22,7 @@ def run(options: argparse.Namespace) -> int:
     output.refuse_unwritable(options.json)
     shown = contract.service()
     if options.repo and not options.repo.is_dir():
-        raise UsageError(msg("there is no folder {repo}: name the repository", options.repo))
+        raise UsageError("there is no folder {repo}: name the repository", options.repo)
     if options.repo and shown is PUBLIC:
         shown = service.of_repository(options.repo, read_settings(options.repo))
     with contract.judging_for(shown):

@@ -45,9 +45,8 @@ def run(options: argparse.Namespace) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda received, _: asked_to_end.put(received))
     with Simulator(behaviour, host=options.host, port=options.port) as simulator:
-        said = msg(
-            "SIMULATED endpoint, no model behind it: {url} serves {model}", simulator.url, repr(options.model)
-        )
+        told = (simulator.url, repr(options.model))
+        said = msg("SIMULATED endpoint, no model behind it: {url} serves {model}", *told)
         print(translation_of_the_process().say(said), file=sys.stderr)
         while asked_to_end.empty() and simulator.alive:
             time.sleep(0.2)
@@ -70,17 +69,12 @@ def _accuracy(text: str) -> Mapping[str, float]:
     for item in filter(None, text.split(",")):
         tier, _, value = item.partition("=")
         if tier not in shares:
-            raise UsageError(
-                msg(
-                    "--accuracy {item}: write a share for each tier, such as {for_all}",
-                    item,
-                    _for_all(item, shares),
-                )
-            )
+            told = (item, _for_all(item, shares))
+            raise UsageError("--accuracy {item}: write a share for each tier, such as {for_all}", *told)
         try:
             shares[tier] = _share(float(value))
         except ValueError as error:
-            raise UsageError(msg("--accuracy {item}: {value} is not a number", item, repr(value))) from error
+            raise UsageError("--accuracy {item}: {value} is not a number", item, repr(value)) from error
     return shares
 
 
@@ -93,5 +87,5 @@ def _for_all(item: str, tiers: Iterable[str]) -> str:
 
 def _share(value: float) -> float:
     if not 0 <= value <= 1:
-        raise UsageError(msg("{value} does not lie between 0 and 1", value))
+        raise UsageError("{value} does not lie between 0 and 1", value)
     return value

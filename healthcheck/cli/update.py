@@ -31,10 +31,9 @@ def run(options: argparse.Namespace) -> int:
         print("  git reset --hard")
         return ExitStatus.NOT_READY
     if done.changes:
+        told = (source, _versions(done))
         message = msg(
-            "updated from {source}, {versions}; look at the changes (git diff --cached) and commit them:",
-            source,
-            _versions(done),
+            "updated from {source}, {versions}; look at the changes (git diff --cached) and commit them:", *told
         )
         print(say(message))
         print(done.changes, end="")
@@ -44,8 +43,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _versions(done: Update) -> str:
-    return (
-        msg("from {before} to {after}", done.before, done.after)
-        if done.before and done.before != done.after
-        else done.after or msg("as it is")
-    )
+    if done.before and done.before != done.after:
+        return msg("from {before} to {after}", done.before, done.after)
+    return done.after or msg("as it is")

@@ -81,9 +81,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _verify(options: argparse.Namespace, request: Request) -> int:
     if request.weights and not request.url and not request.weights.is_dir():
-        raise UsageError(
-            msg("--weights {weights} is not a directory: pass the folder of the weights", options.weights)
-        )
+        raise UsageError("--weights {weights} is not a directory: pass the folder of the weights", options.weights)
     launches = STAGES.index(options.until) >= STAGES.index(Stage.SERVICE.value)
     out = request.out if options.out or launches else None
     output.refuse_unwritable(options.json, options.junit, options.sarif, out=out)
@@ -118,14 +116,14 @@ def _refuse_places(options: argparse.Namespace) -> None:
     """Check the given paths first, so that a wrong path is reported before a missing option."""
     if options.repo and options.url:
         raise UsageError(
-            msg("--url looks at a running server and at no repository: leave {repo} away, or --url", options.repo)
+            "--url looks at a running server and at no repository: leave {repo} away, or --url", options.repo
         )
     if options.staged and (options.url or options.fix or Stage(options.until) not in _BEFORE_A_LAUNCH):
         raise UsageError(
             msg("--staged is about a repository before a launch: --until repo, plan or weights, no --fix")
         )
     if options.repo and not options.repo.expanduser().is_dir():
-        raise UsageError(msg("there is no folder {repo}: name the repository", options.repo))
+        raise UsageError("there is no folder {repo}: name the repository", options.repo)
 
 
 def _repaired(request: Request, progress: Progress) -> Request:
@@ -173,23 +171,17 @@ def requested(options: argparse.Namespace) -> Request:
     if options.weights is None and not options.url and not stands_in and Stage(options.until) is not Stage.REPO:
         enough = msg(" (what deploy.sh reads there is enough for --until plan, such as config.json)")
         raise UsageError(
-            msg(
-                "--weights DIR is needed: the folder of the weights, which becomes MODEL_PATH{enough}; "
-                "without it, --until repo",
-                enough if Stage(options.until) is Stage.PLAN else "",
-            )
+            "--weights DIR is needed: the folder of the weights, which becomes MODEL_PATH{enough}; "
+            "without it, --until repo",
+            enough if Stage(options.until) is Stage.PLAN else "",
         )
     if options.url and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:
         raise UsageError(msg("--url looks at a running server only: --until is endpoint or probe"))
     judged = not options.url and STAGES.index(options.until) >= STAGES.index(Stage.WEIGHTS.value)
     if options.task and not judged and options.task not in contract.TASKS:
+        told = (repr(options.task), ", ".join(contract.TASKS), hint(options.task, contract.TASKS))
         raise UsageError(
-            msg(
-                "--task {task} is not one of {tasks}{hint} (--until weights judges another task code)",
-                repr(options.task),
-                ", ".join(contract.TASKS),
-                hint(options.task, contract.TASKS),
-            )
+            "--task {task} is not one of {tasks}{hint} (--until weights judges another task code)", *told
         )
     if options.npu:
         one_family(options.npu)
@@ -234,20 +226,15 @@ def one_family(npu: str) -> None:
     if not found:
         known = ", ".join(kind.label for kind in hardware.known())
         raise UsageError(
-            msg(
-                "no NPU of the kind {npu} is known; those that are: {known} (and products by Huawei's names, "
-                "such as “Atlas 800I A2”)",
-                repr(npu),
-                known,
-            )
+            "no NPU of the kind {npu} is known; those that are: {known} (and products by Huawei's names, "
+            "such as “Atlas 800I A2”)",
+            repr(npu),
+            known,
         )
     if len({kind.family for kind in found}) > 1:
         either = joined(" or ", [kind.label for kind in found])
-        raise UsageError(
-            msg(
-                "--npu {npu} may be {either}: name one; `npu-smi info` shows its name and memory", repr(npu), either
-            )
-        )
+        told = (repr(npu), either)
+        raise UsageError("--npu {npu} may be {either}: name one; `npu-smi info` shows its name and memory", *told)
 
 
 def _stand_in(options: argparse.Namespace) -> str:
@@ -259,7 +246,7 @@ def _stand_in(options: argparse.Namespace) -> str:
     late = options.until and STAGES.index(options.until) > STAGES.index(Stage.WEIGHTS.value)
     if late or options.deep:
         what = f"--until {options.until}" if late else "--deep"
-        raise UsageError(msg("{what} needs the weights themselves: give --weights DIR", what))
+        raise UsageError("{what} needs the weights themselves: give --weights DIR", what)
     return str(options.weights_config or options.model_id)
 
 
@@ -299,5 +286,5 @@ def variable(text: str) -> tuple[str, str]:
     """
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise UsageError(msg("--env {text} has no '=': write --env NAME=VALUE", repr(text)))
+        raise UsageError("--env {text} has no '=': write --env NAME=VALUE", repr(text))
     return name, value

@@ -29,9 +29,5 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--npus", type=number_types.count, metavar="N", help="NPUs of each server (default: 0)")
     group.add_argument("--npu", metavar="KIND", help="their kind, such as 910B4")
     group.add_argument("--env", action="append", metavar="NAME=VALUE", help="a variable for deploy.sh")
-    group.add_argument(
-        "--deadline",
-        type=number_types.positive,
-        metavar="S",
-        help=msg("for the launch (default: {default_deadline_s:g})", DEFAULT_DEADLINE_S),
-    )
+    told = msg("for the launch (default: {default_deadline_s:g})", DEFAULT_DEADLINE_S)
+    group.add_argument("--deadline", type=number_types.positive, metavar="S", help=told)

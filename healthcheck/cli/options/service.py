@@ -12,13 +12,12 @@ from healthcheck.text.messages import msg
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     begin_help(parser, "", "my-adapter", "--toml")
-    parser.description = sentence(
-        msg(
-            "show the rules that judge, and where each is from: the public page's, those of\n"
-            "a profile (--service FILE, in TOML), or of the profile that a repository names.\n"
-            "docs/service-profile.md says what a profile may have"
-        )
+    said = msg(
+        "show the rules that judge, and where each is from: the public page's, those of\n"
+        "a profile (--service FILE, in TOML), or of the profile that a repository names.\n"
+        "docs/service-profile.md says what a profile may have"
     )
+    parser.description = sentence(said)
     parser.epilog = exit_statuses({0: msg("printed"), 2: msg("the profile cannot be used")})
     parser.add_argument("repo", nargs="?", type=place, help="a repository, whose own profile is shown")
     parser.add_argument("--toml", action="store_true", help="print it as a profile, to begin one of your own with")

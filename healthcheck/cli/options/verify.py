@@ -74,13 +74,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 "run deploy.sh with all rights of this user if this system can neither isolate nor confine "
 "it (also: {consent_variable}=1); a launch does so anyway", CONSENT_VARIABLE),
     )  # fmt: skip
-    launch.add_argument("--deadline", type=number_types.positive, metavar="S",
-                        help=msg("for the launch (default: the service's, or {deadline_s:g} if that is unknown)",
-                                 DEFAULT_DEADLINE_S))  # fmt: skip
+    told = msg("for the launch (default: the service's, or {deadline_s:g} if that is unknown)", DEFAULT_DEADLINE_S)
+    launch.add_argument("--deadline", type=number_types.positive, metavar="S", help=told)
     limits = parser.add_argument_group("weights and hardware")
-    limits.add_argument("--weight-limit", type=number_types.positive, metavar="GB",
-                        help=msg("gigabytes of 10^9 bytes (default: {limit_gb}, the service's limit)",
-                                 contract.MAX_WEIGHT_GB))  # fmt: skip
+    most = msg("gigabytes of 10^9 bytes (default: {limit_gb}, the service's limit)", contract.MAX_WEIGHT_GB)
+    limits.add_argument("--weight-limit", type=number_types.positive, metavar="GB", help=most)
     limits.add_argument("--npu", default="", metavar="KIND", help="the NPU that it has to fit, such as 910B4 or A3")
     limits.add_argument("--npus", type=number_types.count, default=0, metavar="N", help="how many of them")
     deep = parser.add_argument_group(
