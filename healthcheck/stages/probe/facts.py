@@ -86,9 +86,8 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
         changed = [msg("the problems themselves (another version of the kit, or of the data set)")]
     refuse_unlike(settings, problems)
     if changed:
-        raise UsageError(
-            "{folder} cannot be continued: {changed} changed since it was started", folder, joined("; ", changed)
-        )
+        told = (folder, joined("; ", changed))
+        raise UsageError("{folder} cannot be continued: {changed} changed since it was started", *told)
     if settings.servers != run.head.settings.servers:
         run_folder.move(folder, settings, server)
     answered = {sample.order for sample in run.samples if not sample.error}

@@ -20,11 +20,9 @@ def reference_of(run: ProbeRun) -> ReferenceRun:
         UsageError: the run ended early, or its own verdict is not that of a sound deployment.
     """
     if run.stopped:
+        told = (run.folder, message(run.stopped), run.again)
         raise UsageError(
-            "{folder} is not a reference: it ended early ({stopped}); continue it with {again} --full",
-            run.folder,
-            message(run.stopped),
-            run.again,
+            "{folder} is not a reference: it ended early ({stopped}); continue it with {again} --full", *told
         )
     if run.settings.adaptive_k is not None:
         raise UsageError("{folder} is not a reference: its problems have different numbers of samples", run.folder)
@@ -32,9 +30,8 @@ def reference_of(run: ProbeRun) -> ReferenceRun:
     if unsound:
         against = (found.seen for found in unsound.findings if found.level in {Level.FAIL, Level.UNSETTLED})
         said = next(against, unsound.because)
-        raise UsageError(
-            "{folder} is not a reference: its own {id} did not pass: {said}", run.folder, unsound.id, said
-        )
+        shown = (run.folder, unsound.id, said)
+        raise UsageError("{folder} is not a reference: its own {id} did not pass: {said}", *shown)
     chosen = figures.grid(run)
     return ReferenceRun(
         folder=str(run.folder),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from healthcheck import __version__, contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.core.records import UNJUDGED, JsonValue, Stage
+from healthcheck.core.records import UNJUDGED, Stage
 from healthcheck.stages.probe.laboratory import adaptive_k
 from healthcheck.stages.probe.records import THE_KIT, EndedBy, ProbeRun, count_of_problems, count_of_samples
 from healthcheck.stages.probe.results import baselines, export, figures, verdict
@@ -75,35 +75,23 @@ def accuracy(run: ProbeRun) -> Findings:
     summary = figures.overall(run)
     reached = summary.estimate(accuracy_name(summary.repeats))
     assert reached
-    tiers = joined(
-        "",
-        (
-            msg("; {tier} {correct:.1f} %", tier.tier, 100 * tier.correct / tier.samples)
-            for tier in figures.tiers(run)
-        ),
-    )
+    rates = ((tier.tier, 100 * tier.correct / tier.samples) for tier in figures.tiers(run))
+    tiers = joined("", (msg("; {tier} {correct:.1f} %", *rate) for rate in rates))
     asked = msg("{problems}, {samples}", count_of_problems(summary.problems), count_of_samples(summary.samples))
     yield note(msg("{said}: {asked}{tiers}", _said(reached), asked, tiers))
     if run.settings.dataset and run.drawn_from and run.drawn_from > len(run.problems):
-        yield note(
-            msg(
-                "the problems are a random sample of the {drawn_from} in {dataset} (--seed {seed})",
-                run.drawn_from,
-                run.settings.dataset,
-                run.settings.seed,
-            )
-        )
+        told = (run.drawn_from, run.settings.dataset, run.settings.seed)
+        yield note(msg("the problems are a random sample of the {drawn_from} in {dataset} (--seed {seed})", *told))
     if lab := adaptive_k(run.settings):
         yield note(lab.told(run))
     elif len(chosen.flat) < len(run.samples):
-        yield note(
-            msg(
-                "{samples} more of the {samples2} samples count in no figure: their round is not complete, "
-                "or earlier requests were still unanswered at the end",
-                len(run.samples) - len(chosen.flat),
-                len(run.samples),
-            )
+        left_out = msg(
+            "{samples} more of the {samples2} samples count in no figure: their round is not complete, "
+            "or earlier requests were still unanswered at the end",
+            len(run.samples) - len(chosen.flat),
+            len(run.samples),
         )
+        yield note(left_out)
     if run.stopped:
         yield note(msg("the run ended early ({stopped}): {leaning}", message(run.stopped), _leaning(run.ended_by)))
     yield from _baselines(run)
@@ -142,25 +130,19 @@ def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
         unjudged = msg("measured, not judged: neither --reference nor --threshold says what would be enough")
         yield note(unjudged, evidence={UNJUDGED: reached.value})
         return
-    below = (
-        msg("less than “{name}” reaches without any model ({floor:.1f} %)", message(name), 100 * floor)
-        if reached.high < floor
-        else msg("surely less than {guessed:.0f} %, which guesses can reach", 100 * GUESSED)
-        if reached.value
-        else msg("none right")
-    )
+    below = msg("none right")
+    if reached.high < floor:
+        below = msg("less than “{name}” reaches without any model ({floor:.1f} %)", message(name), 100 * floor)
+    elif reached.value:
+        below = msg("surely less than {guessed:.0f} %, which guesses can reach", 100 * GUESSED)
     expected = msg("more right answers than a program gives that does not read the question")
-    seen = msg(
-        "{said} on these problems: {below}; the first answer is {client_text}",
-        _said(reached),
-        below,
-        excerpt(client_text(said[0])),
-    )
+    told = (_said(reached), below, excerpt(client_text(said[0])))
+    seen = msg("{said} on these problems: {below}; the first answer is {client_text}", *told)
     fix = msg(
         "read the answers in logs/samples.jsonl: a wrong chat template or broken weights look like this; for a "
         "weak model give --reference with a run of the same weights elsewhere, --threshold, or easier problems"
     )
-    yield unsettled(expected=expected, seen=seen, fix=fix, evidence={"high": reached.high, "without_model": floor})
+    yield unsettled(expected=expected, seen=seen, fix=fix)
 
 
 def _baselines(run: ProbeRun) -> Findings:
@@ -179,15 +161,8 @@ def _graders(run: ProbeRun) -> Findings:
     counts = Counter(grade.by for grade in run.grades if grade.by)
     if counts:
         told = joined("; ", (msg("{name} for {count}", name, count) for name, count in sorted(counts.items())))
-        yield note(
-            msg(
-                "graded by {the_kit} {version}; {told} of {samples} answers",
-                THE_KIT,
-                __version__,
-                told,
-                len(run.samples),
-            )
-        )
+        said = (THE_KIT, __version__, told, len(run.samples))
+        yield note(msg("graded by {the_kit} {version}; {told} of {samples} answers", *said))
 
 
 def _second_opinion(run: ProbeRun) -> Findings:
@@ -195,94 +170,57 @@ def _second_opinion(run: ProbeRun) -> Findings:
     lost = [answer for answer in differing if answer.right]
     gifts = [answer for answer in differing if not answer.right]
     if gifts:
-        yield note(
-            msg(
-                "{gifts} of {samples} answers are wrong, but the evaluation client will call them right: it "
-                "reads {read} (right: {expected}) from …{text}",
-                len(gifts),
-                len(run.samples),
-                repr(gifts[0].read),
-                gifts[0].expected,
-                excerpt(gifts[0].text[-60:]),
-            )
+        given = (len(gifts), len(run.samples), repr(gifts[0].read), gifts[0].expected, excerpt(gifts[0].text[-60:]))
+        called_right = msg(
+            "{gifts} of {samples} answers are wrong, but the evaluation client will call them right: it "
+            "reads {read} (right: {expected}) from …{text}",
+            *given,
         )
+        yield note(called_right)
     if not lost:
         return
-    told = msg(
-        "{lost} of {samples} answers are right, but the evaluation client will not see it: ",
-        len(lost),
-        len(run.samples),
-    )
-    seen = msg(
-        "{told}it reads {read} (right: {expected}) from …{text}",
-        told,
-        repr(lost[0].read),
-        lost[0].expected,
-        excerpt(lost[0].text[-60:]),
-    )
+    said = (len(lost), len(run.samples))
+    told = msg("{lost} of {samples} answers are right, but the evaluation client will not see it: ", *said)
+    shown = (told, repr(lost[0].read), lost[0].expected, excerpt(lost[0].text[-60:]))
+    seen = msg("{told}it reads {read} (right: {expected}) from …{text}", *shown)
     if len(lost) < MISREAD * len(run.samples):
         yield note(seen)
         return
     expected = msg("answers that end in their number, written without thousands separators")
     fix = msg("state the final number last and plainly (a system prompt in the chat template can ask for it)")
-    yield warn(
-        expected=expected, seen=seen, fix=fix, rule=contract.CLIENT_IS_AISBENCH, evidence={"misread": len(lost)}
-    )
+    yield warn(expected=expected, seen=seen, fix=fix, rule=contract.CLIENT_IS_AISBENCH)
 
 
 def _against_reference(run: ProbeRun) -> Findings:
     judged = verdict.judge(run)
     if judged is None:
         asked = msg("{problems} problems × {samples}", len(run.problems), run.settings.samples)
-        yield unsettled(
-            expected=msg("a reference that {asked} samples can tell from half of it, and above the margin", asked),
-            seen=msg("the reference is {get:.2f}", run.settings.references.get(ALL, 0.0)),
-            fix=msg("ask for more problems (--problems), and for easier ones where the reference is below 0.65"),
-        )
+        expected = msg("a reference that {asked} samples can tell from half of it, and above the margin", asked)
+        seen = msg("the reference is {get:.2f}", run.settings.references.get(ALL, 0.0))
+        fix = msg("ask for more problems (--problems), and for easier ones where the reference is below 0.65")
+        yield unsettled(expected=expected, seen=seen, fix=fix)
         return
-    question, evidence, last = judged.plan.question, judged.evidence, judged.last
-    margin, error = (
-        msg("{margin:.1f} points", 100 * question.margin),
-        msg("an error of {error:g} %", 100 * question.error),
-    )
+    question, last = judged.plan.question, judged.last
+    margin = msg("{margin:.1f} points", 100 * question.margin)
+    error = msg("an error of {error:g} %", 100 * question.error)
     measured = msg("; change {bounds}", _bounds(last)) if last else ""
-    seen = msg(
-        "{right:g} of {samples} samples right, reference {accuracy:.3f}{measured}",
-        judged.right,
-        judged.samples,
-        question.accuracy,
-        measured,
-    )
-    data: dict[str, JsonValue] = {
-        "healthy_log10_e": evidence.healthy_e, "degraded_log10_e": evidence.degraded_e, "margin": question.margin,
-    }  # fmt: skip
+    told = (judged.right, judged.samples, question.accuracy, measured)
+    seen = msg("{right:g} of {samples} samples right, reference {accuracy:.3f}{measured}", *told)
     if judged.decision is Decision.HEALTHY:
+        said = (margin, error, seen)
         yield note(
-            msg(
-                "healthy: a loss of {margin} or more is excluded at {error}, a smaller one is not: {seen}",
-                margin,
-                error,
-                seen,
-            ),
-            evidence=data,
+            msg("healthy: a loss of {margin} or more is excluded at {error}, a smaller one is not: {seen}", *said)
         )
     elif judged.decision is Decision.DEGRADED:
-        lost = (
-            msg("a loss of more than {slack:.1f} points", 100 * question.slack) if question.slack else msg("a loss")
-        )
-        yield fail(
-            expected=msg("an accuracy no worse than the reference of {accuracy:.3f}", question.accuracy),
-            seen=msg("degraded: {lost} is shown at {error}: {seen}", lost, error, seen),
-            fix=DEGRADED,
-            evidence=data,
-        )
+        more_than = msg("a loss of more than {slack:.1f} points", 100 * question.slack)
+        lost = more_than if question.slack else msg("a loss")
+        expected = msg("an accuracy no worse than the reference of {accuracy:.3f}", question.accuracy)
+        seen = msg("degraded: {lost} is shown at {error}: {seen}", lost, error, seen)
+        yield fail(expected=expected, seen=seen, fix=DEGRADED)
     else:
-        yield unsettled(
-            expected=msg("a loss shown, or a loss of {margin} excluded, at {error}", margin, error),
-            seen=msg("not settled after {samples} samples: {seen}", judged.samples, seen),
-            fix=_more(judged),
-            evidence=data,
-        )
+        expected = msg("a loss shown, or a loss of {margin} excluded, at {error}", margin, error)
+        seen = msg("not settled after {samples} samples: {seen}", judged.samples, seen)
+        yield unsettled(expected=expected, seen=seen, fix=_more(judged))
 
 
 def _bounds(last: Look) -> str:
@@ -296,12 +234,11 @@ def _more(judged: Judgement) -> str:
         return msg("ask for more problems (--problems), or take all samples (--resume)")
     problems = question.problems + judged.more // question.repeats
     where = msg(" in the reference run and here") if question.before else ""
+    told = (judged.more, problems, where)
     return msg(
         "about {more} more samples would settle it if the change is as measured: --problems "
         "{problems}{where}; or a wider --margin",
-        judged.more,
-        problems,
-        where,
+        *told,
     )
 
 
@@ -316,11 +253,5 @@ def _against_threshold(reached: Estimate, threshold: float) -> Findings:
 
 
 def _said(estimate: Estimate) -> str:
-    return msg(
-        "{name} {value:.2f} % ({level:.0f} % interval {low:.1f} to {high:.1f})",
-        estimate.name,
-        100 * estimate.value,
-        100 * estimate.level,
-        100 * estimate.low,
-        100 * estimate.high,
-    )
+    told = (estimate.name, 100 * estimate.value, 100 * estimate.level, 100 * estimate.low, 100 * estimate.high)
+    return msg("{name} {value:.2f} % ({level:.0f} % interval {low:.1f} to {high:.1f})", *told)

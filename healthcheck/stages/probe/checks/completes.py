@@ -48,14 +48,12 @@ def completes(run: ProbeRun) -> Findings:
     }
     ```
     """
-    failed, answered = run.failed, len(run.samples) - len(run.failed)
+    failed = run.failed
     if failed:
-        yield fail(
-            expected=msg("an answer to each of {samples} requests", len(run.samples)),
-            seen=msg("{failed} failed: {counted}", len(failed), counted(sample.error for sample in failed)),
-            fix=msg("find the failure in the server's log; the first failed request is in logs/samples.jsonl"),
-            evidence={"failed": len(failed), "answered": answered, "first": failed[0].error},
-        )
+        expected = msg("an answer to each of {samples} requests", len(run.samples))
+        seen = msg("{failed} failed: {counted}", len(failed), counted(sample.error for sample in failed))
+        fix = msg("find the failure in the server's log; the first failed request is in logs/samples.jsonl")
+        yield fail(expected=expected, seen=seen, fix=fix)
     told = run.ended_by is EndedBy.EVIDENCE or (failed and run.ended_by is EndedBy.FAILURES)
     if run.stopped and not told:
         expected = msg("{planned} samples", run.planned)
@@ -64,21 +62,13 @@ def completes(run: ProbeRun) -> Findings:
     retried = [sample for sample in run.samples if sample.retried and not sample.error]
     if retried:
         expected = msg("an answer to the first try")
-        seen = msg(
-            "{retried} of {samples} requests needed more than one: {counted}",
-            len(retried),
-            len(run.samples),
-            counted(error for sample in retried for error in sample.retried),
-        )
+        said = (len(retried), len(run.samples), counted(error for sample in retried for error in sample.retried))
+        seen = msg("{retried} of {samples} requests needed more than one: {counted}", *said)
         fix = msg("let the server queue requests rather than refuse them; the evaluation client does not retry")
-        yield warn(expected=expected, seen=seen, fix=fix, evidence={"retried": len(retried)})
+        yield warn(expected=expected, seen=seen, fix=fix)
     faulty = [sample for sample in run.samples if sample.faults]
     if faulty:
         expected = msg("streams that the evaluation client reads without loss")
-        seen = msg(
-            "{faulty} of {samples} streams: {counted}",
-            len(faulty),
-            len(run.samples),
-            counted(fault for sample in faulty for fault in sample.faults),
-        )
+        shown = (len(faulty), len(run.samples), counted(fault for sample in faulty for fault in sample.faults))
+        seen = msg("{faulty} of {samples} streams: {counted}", *shown)
         yield warn(expected=expected, seen=seen, fix=msg("see endpoint/stream-framing and endpoint/stream-finish"))

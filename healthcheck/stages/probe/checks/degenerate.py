@@ -45,6 +45,7 @@ _GARBAGE = msg(
     "try --dtype bfloat16, no quantisation, --enforce-eager, --tensor-parallel-size 1, in this order; "
     "npu-adapter explain probe/degenerate says why"
 )
+_TEXT = msg("answers that are text")
 _ALL_REASONING = msg(
     "their text is all in the reasoning field: remove --reasoning-parser, or choose the one that fits"
 )
@@ -112,28 +113,19 @@ def degenerate(run: ProbeRun) -> Findings:
     yield from _flips(run)
 
 
-def _signs(seen: dict[str, list[Sample]], answered: Sequence[Sample]) -> Iterator[Finding]:
-    found = [_sign(name, samples, answered) for name, samples in seen.items()]
+def _signs(signs: dict[str, list[Sample]], answered: Sequence[Sample]) -> Iterator[Finding]:
+    found = [_sign(name, samples, answered) for name, samples in signs.items()]
     yield from found
     garbage = {
         sample.order: sample
-        for name, samples in seen.items()
+        for name, samples in signs.items()
         for sample in samples
         if name != "implausible_words" and not _client_reads(sample)
     }
     if surely(garbage.values(), answered) > MOST and not any(finding.level is Level.FAIL for finding in found):
-        text = next(iter(garbage.values())).text
-        yield fail(
-            expected=msg("answers that are text"),
-            seen=msg(
-                "{garbage} of {answered} answers have one of these signs, such as {text}",
-                len(garbage),
-                len(answered),
-                excerpt(text),
-            ),
-            fix=_GARBAGE,
-            evidence={"samples": len(garbage), "of": len(answered)},
-        )
+        told = (len(garbage), len(answered), excerpt(next(iter(garbage.values())).text))
+        seen = msg("{garbage} of {answered} answers have one of these signs, such as {text}", *told)
+        yield fail(expected=_TEXT, seen=seen, fix=_GARBAGE)
 
 
 def _sign(name: str, samples: list[Sample], answered: Sequence[Sample]) -> Finding:
@@ -145,18 +137,9 @@ def _sign(name: str, samples: list[Sample], answered: Sequence[Sample]) -> Findi
             told = fail
         elif low > LEFT_OPEN:
             told = unsettled
-    return told(
-        expected=msg("answers that are text"),
-        seen=msg(
-            "{name}: {samples} of {answered} answers, such as {text}",
-            name,
-            len(samples),
-            len(answered),
-            excerpt(samples[0].text),
-        ),
-        fix=_ALL_REASONING if all_reasoning else _GARBAGE,
-        evidence={"detector": name, "samples": len(samples), "of": len(answered), "low": low},
-    )
+    said = (name, len(samples), len(answered), excerpt(samples[0].text))
+    seen = msg("{name}: {samples} of {answered} answers, such as {text}", *said)
+    return told(expected=_TEXT, seen=seen, fix=_ALL_REASONING if all_reasoning else _GARBAGE)
 
 
 def _client_reads(sample: Sample) -> bool:
@@ -180,21 +163,18 @@ def _cut_short(run: ProbeRun) -> Iterator[Finding]:
         return
     able = sum(grade.correct for _, grade in answered) >= LEFT_OPEN * len(cut)
     told = fail if low > CUT_OFTEN and able else warn
-    yield told(
-        expected=msg("answers that end where a sentence does"),
-        seen=msg(
-            "{cut} of {answered} answers break off in a sentence, although finish_reason is “stop”, and "
-            "only about one break in four shows; one ends in {rstrip}",
-            len(cut),
-            len(answered),
-            excerpt(cut[0].text.rstrip()[-60:]),
-        ),
-        fix=msg(
-            "compare eos_token_id and stop strings in generation_config.json with the end-of-turn token of the "
-            "chat template; then look for what loses the end of a stream: a proxy, a plugin, speculative decoding"
-        ),
-        evidence={"samples": len(cut), "of": len(answered), "low": low},
+    said = (len(cut), len(answered), excerpt(cut[0].text.rstrip()[-60:]))
+    expected = msg("answers that end where a sentence does")
+    seen = msg(
+        "{cut} of {answered} answers break off in a sentence, although finish_reason is “stop”, and "
+        "only about one break in four shows; one ends in {rstrip}",
+        *said,
     )
+    fix = msg(
+        "compare eos_token_id and stop strings in generation_config.json with the end-of-turn token of the "
+        "chat template; then look for what loses the end of a stream: a proxy, a plugin, speculative decoding"
+    )
+    yield told(expected=expected, seen=seen, fix=fix)
 
 
 def _deaf(run: ProbeRun) -> Iterator[Finding]:
@@ -213,7 +193,7 @@ def _deaf(run: ProbeRun) -> Iterator[Finding]:
         expected = msg("answers that depend on the question")
         seen = msg("{same} problems got the same text: {text}", len(same), excerpt(text))
         fix = msg("look whether the prompt reaches the model: chat template, tokenizer, a cache or a stub in front")
-        yield told(expected=expected, seen=seen, fix=fix, evidence={"problems": len(same), "low": low})
+        yield told(expected=expected, seen=seen, fix=fix)
 
 
 def _languages(run: ProbeRun) -> Iterator[Finding]:
@@ -226,13 +206,8 @@ def _languages(run: ProbeRun) -> Iterator[Finding]:
     other = [(sample, script) for sample, script in said if script and asked[sample.problem] not in {"", script}]
     if other and surely([sample for sample, _ in other], answered) > TOLERATED:
         sample, script = other[0]
-        seen = msg(
-            "{other} of {said} are in another ({script}), such as {text}",
-            len(other),
-            len(said),
-            script,
-            excerpt(sample.text),
-        )
+        told = (len(other), len(said), script, excerpt(sample.text))
+        seen = msg("{other} of {said} are in another ({script}), such as {text}", *told)
         fix = msg(
             "if the model knows the question's language, check that the tokenizer and the chat template are "
             "those of the weights"
@@ -248,14 +223,13 @@ def _copies(run: ProbeRun) -> Iterator[Finding]:
     texts = [{run.samples[place].text for place in row} for row in rows]
     long = [row for row in texts if max(map(len, row)) >= _LONG_CHARACTERS]
     if run.settings.temperature >= 0.3 and len(long) >= 10 and all(len(row) == 1 for row in texts):
-        yield warn(
-            expected=msg("answers that vary at temperature {temperature:g}", run.settings.temperature),
-            seen=msg("all {rows} answers to each of {rows2} problems are the same text", len(rows[0]), len(rows)),
-            fix=msg(
-                "see endpoint/sampling: a pinned seed, an ignored temperature or top_k 1 in generation_config.json "
-                "makes pass@n equal avg@n"
-            ),
+        expected = msg("answers that vary at temperature {temperature:g}", run.settings.temperature)
+        seen = msg("all {rows} answers to each of {rows2} problems are the same text", len(rows[0]), len(rows))
+        fix = msg(
+            "see endpoint/sampling: a pinned seed, an ignored temperature or top_k 1 in generation_config.json "
+            "makes pass@n equal avg@n"
         )
+        yield warn(expected=expected, seen=seen, fix=fix)
 
 
 def _flips(run: ProbeRun) -> Iterator[Finding]:
@@ -266,34 +240,24 @@ def _flips(run: ProbeRun) -> Iterator[Finding]:
     flipped = [row for row in rows if len({run.grades[place].extracted for place in row}) > 1]
     interval = clopper_pearson(len(flipped), len(rows))
     if not flipped:
-        yield note(
-            msg(
-                "no answer of {rows} problems differs at temperature 0 (at most {high:.1f} %)",
-                len(rows),
-                100 * interval.high,
-            )
-        )
+        said = (len(rows), 100 * interval.high)
+        yield note(msg("no answer of {rows} problems differs at temperature 0 (at most {high:.1f} %)", *said))
         return
     answers = joined(" and ", sorted({run.grades[place].extracted or msg("none") for place in flipped[0]})[:3])
     alike = median(_common_start([run.samples[place] for place in row]) for row in flipped)
     told = fail if interval.low > MOST and alike < NO_PREFIX_CHARACTERS else warn
-    yield told(
-        expected=msg("the same final answer every time at temperature 0"),
-        seen=msg(
-            "{flipped} of {rows} problems got different ones ({id}: {answers}); the texts are alike in "
-            "their first {alike:g} characters",
-            len(flipped),
-            len(rows),
-            run.problems[run.samples[flipped[0][0]].problem].id,
-            answers,
-            alike,
-        ),
-        fix=msg(
-            "if it matters, ask for batch-invariant kernels; where texts part at once, look for a race between "
-            "streams: try --max-num-seqs 1, --enforce-eager, --tensor-parallel-size 1"
-        ),
-        evidence={"flipped": len(flipped), "of": len(rows), "low": interval.low, "alike_characters": alike},
+    shown = (len(flipped), len(rows), run.problems[run.samples[flipped[0][0]].problem].id, answers, alike)
+    expected = msg("the same final answer every time at temperature 0")
+    seen = msg(
+        "{flipped} of {rows} problems got different ones ({id}: {answers}); the texts are alike in "
+        "their first {alike:g} characters",
+        *shown,
     )
+    fix = msg(
+        "if it matters, ask for batch-invariant kernels; where texts part at once, look for a race between "
+        "streams: try --max-num-seqs 1, --enforce-eager, --tensor-parallel-size 1"
+    )
+    yield told(expected=expected, seen=seen, fix=fix)
 
 
 def _common_start(samples: Sequence[Sample]) -> int:

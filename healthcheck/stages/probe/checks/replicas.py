@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.core.records import JsonValue, Stage
+from healthcheck.core.records import Stage
 from healthcheck.stages.probe.records import ProbeRun
 from healthcheck.stages.probe.results.by_server import ERROR, Share, shares
 from healthcheck.stages.probe.run.server import differences
@@ -62,26 +60,17 @@ def replicas(run: ProbeRun) -> Findings:
         yield warn(expected=expected, seen=msg("they differ in their {difference}", difference), fix=fix)
     for lost in run.lost:
         share = counts.get(lost.url)
-        seen = msg(
-            "{url} was taken out of the run after {samples} answers: {why}",
-            lost.url,
-            share.samples if share else 0,
-            lost.why,
-        )
+        told = (lost.url, share.samples if share else 0, lost.why)
+        seen = msg("{url} was taken out of the run after {samples} answers: {why}", *told)
         fix = msg("read its log at that time; continue with --resume, or measure again, once it answers")
         yield warn(expected=msg("servers that answer to the end"), seen=seen, fix=fix)
-    yield note(
-        msg("right answers by server: ") + joined("; ", map(_told, counts.values())),
-        evidence=_evidence(counts.values()),
-    )
+    yield note(msg("right answers by server: ") + joined("; ", map(_told, counts.values())))
     for share in counts.values():
         yield from _worse(share, ERROR / len(counts))
     if reach := [share.detectable for share in counts.values() if share.detectable]:
+        points = 100 * max(reach)
         yield note(
-            msg(
-                "a server that is worse by {reach:.1f} points is found in at least four of five such runs",
-                100 * max(reach),
-            )
+            msg("a server that is worse by {reach:.1f} points is found in at least four of five such runs", points)
         )
 
 
@@ -91,16 +80,13 @@ def _worse(share: Share, error: float) -> Findings:
     found = fail if share.p <= SURE * error else warn
     theirs = msg("{others_right:.1f} % of {others}", 100 * share.others_right / share.others, share.others)
     expected = msg("servers that answer the same problems equally well")
+    told = (share.server, 100 * share.right / share.samples, share.samples, theirs, share.p)
     seen = msg(
         "{server} is worse than the others: {right:.1f} % of {samples} samples right, theirs "
         "{theirs}; servers that are alike differ so much with a probability of {p:.1g}",
-        share.server,
-        100 * share.right / share.samples,
-        share.samples,
-        theirs,
-        share.p,
+        *told,
     )
-    yield found(expected=expected, seen=seen, fix=LOOK, evidence={"server": share.server, "p": share.p})
+    yield found(expected=expected, seen=seen, fix=LOOK)
 
 
 def _told(share: Share) -> str:
@@ -108,7 +94,3 @@ def _told(share: Share) -> str:
         f"{share.server} {100 * share.right / share.samples:.1f} % of {share.samples} "
         f"({100 * share.low:.1f} to {100 * share.high:.1f})"
     )
-
-
-def _evidence(found: Iterable[Share]) -> dict[str, JsonValue]:
-    return {share.server: {"samples": share.samples, "right": share.right, "p": share.p} for share in found}

@@ -67,22 +67,14 @@ def truncated(run: ProbeRun) -> Findings:
     filled = [sample for sample in cut if sample.order not in early]
     if not filled:
         return
-    last = filled[0].text[-60:]
     told = fail if surely(endless, answered) > NEVER_ENDS else undecided
-    yield told(
-        expected=msg("answers that end before max_tokens"),
-        seen=msg(
-            "{filled} of {answered} were cut at max_tokens={most}{value}{value2}; one ends in {last}",
-            len(filled),
-            len(answered),
-            most,
-            msg(", {reasoned} of them while reasoning", len(reasoned)) if reasoned else "",
-            msg(", {endless} going on without end", len(endless)) if endless else "",
-            excerpt(last),
-        ),
-        fix=msg("give reasoning more room (--max-tokens, --max-model-len), or repair the end-of-turn token"),
-        evidence={"cut": len(filled), "of": len(answered), "reasoning": len(reasoned), "endless": len(endless)},
-    )
+    expected = msg("answers that end before max_tokens")
+    thinking = msg(", {reasoned} of them while reasoning", len(reasoned)) if reasoned else ""
+    rambling = msg(", {endless} going on without end", len(endless)) if endless else ""
+    said = (len(filled), len(answered), most, thinking, rambling, excerpt(filled[0].text[-60:]))
+    seen = msg("{filled} of {answered} were cut at max_tokens={most}{value}{value2}; one ends in {last}", *said)
+    fix = msg("give reasoning more room (--max-tokens, --max-model-len), or repair the end-of-turn token")
+    yield told(expected=expected, seen=seen, fix=fix)
 
 
 def _ends_early(sample: Sample, max_tokens: int) -> bool:
@@ -93,16 +85,14 @@ def _said_length(told: Callable[..., Finding], early: Sequence[Sample], answered
     """Answers with finish_reason "length" that max_tokens did not cut."""
     first = early[0]
     expected = msg('finish_reason "length" only for answers of max_tokens={max_tokens}', max_tokens)
+    said = (len(early), answered, first.completion_tokens, excerpt(first.text[-60:]))
     seen = msg(
         '{early} of {answered} have finish_reason "length" after fewer tokens; one after '
         "{completion_tokens}, ending in {text}",
-        len(early),
-        answered,
-        first.completion_tokens,
-        excerpt(first.text[-60:]),
+        *said,
     )
     fix = msg(
         'if they ended by themselves, report "stop" (endpoint/max-tokens); if they were cut, raise the context '
         "length, or the limit that the server itself has"
     )
-    return told(expected=expected, seen=seen, fix=fix, evidence={"early": len(early), "of": answered})
+    return told(expected=expected, seen=seen, fix=fix)

@@ -38,12 +38,8 @@ def renamed(row: Mapping[str, object], names: Mapping[str, str]) -> Mapping[str,
     for own, theirs in names.items():
         if theirs not in row:
             there = ", ".join(map(str, row)) or msg("nothing")
-            raise UsageError(
-                "no {theirs}, the column for {own}, in this row (it has {there})",
-                repr(theirs),
-                own,
-                there[:200],
-            )
+            told = (repr(theirs), own, there[:200])
+            raise UsageError("no {theirs}, the column for {own}, in this row (it has {there})", *told)
     left = {name: value for name, value in row.items() if name not in names and name not in names.values()}
     return {**left, **{own: row[theirs] for own, theirs in names.items()}}
 
@@ -60,17 +56,11 @@ def tier(row: Mapping[str, object]) -> str:
         return ""
     text = " ".join(str(value).split())
     if isinstance(value, bool) or not isinstance(value, (str, int, float)) or not 0 < len(text) <= MAX_TIER_CHARS:
-        raise UsageError(
-            "its {name} is not a text of at most {max_tier_chars} characters",
-            repr(name),
-            MAX_TIER_CHARS,
-        )
+        told = (repr(name), MAX_TIER_CHARS)
+        raise UsageError("its {name} is not a text of at most {max_tier_chars} characters", *told)
     if text == _RESERVED:
-        raise UsageError(
-            "its {name} is {reserved}, as reports call all problems: name it otherwise",
-            repr(name),
-            repr(_RESERVED),
-        )
+        said = (repr(name), repr(_RESERVED))
+        raise UsageError("its {name} is {reserved}, as reports call all problems: name it otherwise", *said)
     return text
 
 
@@ -89,11 +79,8 @@ def images(row: Mapping[str, object]) -> tuple[str, ...]:
     if not isinstance(named, list) or not all(isinstance(one, str) and one.strip() for one in named):
         raise UsageError("its {name} is neither a path, nor a data URL, nor a list of them", repr(name))
     if len(named) > MAX_PICTURES:
-        raise UsageError(
-            "{named} pictures in one row, where at most {max_pictures} are sent",
-            len(named),
-            MAX_PICTURES,
-        )
+        told = (len(named), MAX_PICTURES)
+        raise UsageError("{named} pictures in one row, where at most {max_pictures} are sent", *told)
     return tuple(one.strip() for one in named)
 
 

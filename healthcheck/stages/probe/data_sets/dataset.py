@@ -107,11 +107,8 @@ def _illustrated(row: _Row, pictures: columns.Pictures) -> Problem:
         UsageError: a picture cannot be sent, or math-verify cannot read the answer, an expression.
     """
     if row.problem.kind is AnswerKind.EXPRESSION and not expressions.readable(row.problem.answer):
-        raise UsageError(
-            "{package} does not read the answer {answer}: write it as LaTeX, or in plain words",
-            judge.PACKAGE,
-            repr(row.problem.answer[:80]),
-        )
+        told = (judge.PACKAGE, repr(row.problem.answer[:80]))
+        raise UsageError("{package} does not read the answer {answer}: write it as LaTeX, or in plain words", *told)
     if not row.images:
         return row.problem
     images = pictures.read(row.images)
@@ -160,12 +157,11 @@ def _refuse_ungradable(problem: Problem) -> None:
                 if graded.extracted
                 else msg("no answer is found in it")
             )
+            told = (repr(problem.answer[:80]), repr(form[:120]), seen)
             raise UsageError(
                 "the answer {answer} would not be graded right when a model gives it as {form}: "
                 "{seen}. Write it as a number, as LaTeX or in plain words",
-                repr(problem.answer[:80]),
-                repr(form[:120]),
-                seen,
+                *told,
             )
 
 
@@ -173,14 +169,11 @@ def _refuse_without_judge(path: Path, rows: Iterable[_Row]) -> None:
     places = [row.place for row in rows if row.problem.kind is AnswerKind.EXPRESSION]
     if places and not judge.installed():
         named = ", ".join(map(str, places[:_MOST_NAMED])) + (" …" if len(places) > _MOST_NAMED else "")
+        told = (path, len(places), named, judge.PACKAGE, extras.install_command(judge.PACKAGE))
         raise UsageError(
             "{path}: the answers of {places} rows are expressions ({named}), which {package} judges: "
             "{install_command}",
-            path,
-            len(places),
-            named,
-            judge.PACKAGE,
-            extras.install_command(judge.PACKAGE),
+            *told,
         )
 
 
@@ -189,14 +182,11 @@ def _refuse_contradictions(path: Path, again: Iterable[tuple[_Row, _Row]]) -> No
     for first, second in again:
         before, now = first.problem.answer, second.problem.answer
         if now != before and not grade(first.problem, now).correct:
+            told = (path, second.place, first.place, repr(now[:80]), repr(before[:80]))
             raise UsageError(
                 "{path}:{place}: the question of row {place2} again, but its answer is {now}, and {before} "
                 "there: correct one of them, or remove both rows",
-                path,
-                second.place,
-                first.place,
-                repr(now[:80]),
-                repr(before[:80]),
+                *told,
             )
 
 
@@ -217,10 +207,8 @@ def _text(row: Mapping[str, object], name: str) -> str:
     if value is None or not str(value).strip():
         there = ", ".join(map(str, row)) or msg("nothing")
         empty = msg("{name} is empty", repr(name)) if name in row else msg("no {name}", repr(name))
+        told = (empty, there[:200], name)
         raise UsageError(
-            "{empty} in this row (it has {there}); --set columns.{name}=NAME names another column",
-            empty,
-            there[:200],
-            name,
+            "{empty} in this row (it has {there}); --set columns.{name}=NAME names another column", *told
         )
     raise UsageError("{name} is {value}, and not one text or number", repr(name), repr(str(value)[:80]))

@@ -79,9 +79,8 @@ def _lists(value: object, what: str) -> tuple[list[object], list[str]]:
     if not isinstance(value, list) or not all(_is_text(choice) for choice in value):
         raise UsageError("{what} is not a list of texts (a CSV file has a column for each choice: A, B, …)", what)
     if not 2 <= len(value) <= len(LETTERS):
-        raise UsageError(
-            "{what} has {value} choices, where 2 to {letters} are asked", what, len(value), len(LETTERS)
-        )
+        told = (what, len(value), len(LETTERS))
+        raise UsageError("{what} has {value} choices, where 2 to {letters} are asked", *told)
     if labels is None:
         return value, list(LETTERS[: len(value)])
     if not isinstance(labels, list) or len(labels) != len(value) or len(set(map(str, labels))) < len(labels):
@@ -108,13 +107,11 @@ def _readings(answer: object, texts: Sequence[object], labels: Sequence[str]) ->
 def _unclear(answer: object, found: set[int], count: int) -> str:
     letters = LETTERS[0] + " to " + LETTERS[count - 1]
     if not found:
+        told = (repr(str(answer)[:80]), count, letters, count - 1)
         return msg(
             "the answer {answer} is none of its {count} choices: it is to be a letter from {letters}, a "
             "place from 0 to {count2}, or the text of a choice",
-            repr(str(answer)[:80]),
-            count,
-            letters,
-            count - 1,
+            *told,
         )
     named = " or ".join(LETTERS[place] for place in sorted(found))
     return msg("the answer {answer} can mean choice {named}: write the letter", repr(str(answer)[:80]), named)

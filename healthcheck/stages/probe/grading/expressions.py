@@ -230,9 +230,7 @@ def _unmarked(answer: str, gold: str) -> str:
         return _candidate(lines[0], gold)
     spans = [next(filter(None, groups), "") for groups in _SPAN.findall(answer)]
     if spans:
-        return (
-            _candidate(_SPAN.sub(lambda found: found.group(), lines[-1]), gold)
-            if _SPAN.search(lines[-1])
-            else spans[-1]
-        )
+        if _SPAN.search(lines[-1]):
+            return _candidate(_SPAN.sub(lambda found: found.group(), lines[-1]), gold)
+        return spans[-1]
     return _after_words(lines[-1].rstrip(". 。"))

@@ -62,11 +62,8 @@ def compare(gold: str, answer: str) -> Verdict:
         UsageError: math-verify is not installed.
     """
     if not installed():
-        raise UsageError(
-            "expressions are judged by {package}, which is not installed: {install_command}",
-            PACKAGE,
-            extras.install_command(PACKAGE),
-        )
+        told = (PACKAGE, extras.install_command(PACKAGE))
+        raise UsageError("expressions are judged by {package}, which is not installed: {install_command}", *told)
     if max(len(gold), len(answer)) > MAX_CHARS or "__" in gold + answer:
         return Verdict.TOO_LONG
     return _child().ask(gold, answer)
@@ -115,11 +112,8 @@ class Child:
         self._process = process
         if _exchange(process, b"", START_S) != math_child.READY:
             self._end()
-            raise UsageError(
-                "{package} is installed, but does not start: reinstall it ({install_command})",
-                PACKAGE,
-                extras.install_command(PACKAGE),
-            )
+            told = (PACKAGE, extras.install_command(PACKAGE))
+            raise UsageError("{package} is installed, but does not start: reinstall it ({install_command})", *told)
         return process
 
     def _end(self) -> int:

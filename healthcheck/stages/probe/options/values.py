@@ -60,14 +60,8 @@ def _columns(names: Mapping[str, str]) -> Mapping[str, str]:
     for name in names:
         if name not in COLUMNS:
             near = hint(name, COLUMNS)
-            raise ValueError(
-                msg(
-                    "columns that the kit knows ({columns}), and {name:.80} is none{near}",
-                    ", ".join(COLUMNS),
-                    repr(name),
-                    near,
-                )
-            )
+            told = (", ".join(COLUMNS), repr(name), near)
+            raise ValueError(msg("columns that the kit knows ({columns}), and {name:.80} is none{near}", *told))
     return names
 
 
@@ -91,13 +85,12 @@ def _further_fields(extra: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
             raise ValueError(msg("further fields, and {name} is none of them: {instead}", name, instead))
     for name, value in extra.items():
         if _looks_secret(name, value):
-            raise SecretError(
-                msg(
-                    "{name:.80} looks like a secret, and the run folder keeps further fields; a key that the "
-                    "server wants goes into an environment variable, which api_key_env or headers_env names",
-                    repr(name),
-                )
+            said = msg(
+                "{name:.80} looks like a secret, and the run folder keeps further fields; a key that the "
+                "server wants goes into an environment variable, which api_key_env or headers_env names",
+                repr(name),
             )
+            raise SecretError(said)
     return extra
 
 
@@ -119,13 +112,12 @@ def _headers(headers: Mapping[str, str]) -> Mapping[str, str]:
         if not _VALUE.fullmatch(value):
             raise ValueError(msg("headers of ASCII without line ends, and {name} has other characters", name))
         if says_secret(f"x-{name}") or _looks_secret(name, value):
-            raise SecretError(
-                msg(
-                    "{name} looks like a secret, and the run folder keeps headers; put its value into an "
-                    "environment variable, and name that with headers_env (or api_key_env)",
-                    name,
-                )
+            said = msg(
+                "{name} looks like a secret, and the run folder keeps headers; put its value into an "
+                "environment variable, and name that with headers_env (or api_key_env)",
+                name,
             )
+            raise SecretError(said)
     return headers
 
 

@@ -69,26 +69,19 @@ def generate(family: str, tier: str, seed: int, count: int) -> tuple[Problem, ..
         UsageError: there is no such family or tier, or it has fewer distinct problems.
     """
     if family not in FAMILIES or tier not in TIERS:
-        raise UsageError(
-            "no problems {family}/{tier}: families are {families}; tiers {tiers}",
-            family,
-            tier,
-            ", ".join(FAMILIES),
-            ", ".join(TIERS),
-        )
+        told = (family, tier, ", ".join(FAMILIES), ", ".join(TIERS))
+        raise UsageError("no problems {family}/{tier}: families are {families}; tiers {tiers}", *told)
     if count > LARGEST_BANK:
-        raise UsageError(
-            "a bank holds at most {largest_bank} problems, and {count} were asked for", LARGEST_BANK, count
-        )
+        said = (LARGEST_BANK, count)
+        raise UsageError("a bank holds at most {largest_bank} problems, and {count} were asked for", *said)
     found: dict[tuple[str, tuple[bytes, ...]], Problem] = {}
     for problem in islice(FAMILIES[family](tier, seed), 1000 + count * _DRAWS_PER_PROBLEM):
         if len(found) >= count:
             break
         found.setdefault((problem.question, problem.images), problem)
     if len(found) < count:
-        raise UsageError(
-            "{family}/{tier} has no {count} different problems, only {found}", family, tier, count, len(found)
-        )
+        shown = (family, tier, count, len(found))
+        raise UsageError("{family}/{tier} has no {count} different problems, only {found}", *shown)
     return tuple(found.values())
 
 

@@ -42,20 +42,13 @@ class Plan:
         margin, asked = 100 * self.question.margin, self.question.problems * self.question.repeats
         error = msg("errors of {error:g} %", 100 * self.question.error)
         if self.needed <= asked:
-            return msg(
-                "a loss of {margin:.1f} points is settled at {error} with about {needed} samples",
-                margin,
-                error,
-                self.needed,
-            )
+            said = (margin, error, self.needed)
+            return msg("a loss of {margin:.1f} points is settled at {error} with about {needed} samples", *said)
+        told = (margin, self.needed, error, asked, 100 * self.settles)
         return msg(
             "a loss of {margin:.1f} points needs about {needed} samples at {error}; the {asked} asked "
             "for settle {settles:.1f} points",
-            margin,
-            self.needed,
-            error,
-            asked,
-            100 * self.settles,
+            *told,
         )
 
 

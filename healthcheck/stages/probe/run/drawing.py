@@ -72,9 +72,8 @@ def _of_one(settings: ProbeSettings, source: DataSet, name: str) -> Drawn:
     places = Dice("few-shot", settings.seed).shuffled(range(len(found.problems)))[:shots]
     asked = [problem for place, problem in enumerate(found.problems) if place not in places][:count]
     if not asked:
-        raise UsageError(
-            "{path} has {of} problems: too few for few_shot = {shots} examples beside them", path, found.of, shots
-        )
+        told = (path, found.of, shots)
+        raise UsageError("{path} has {of} problems: too few for few_shot = {shots} examples beside them", *told)
     shown = [found.problems[place] for place in places]
     if name:
         asked, shown = [_named(one, path, name) for one in asked], [_named(one, path, name) for one in shown]
@@ -106,9 +105,8 @@ def _of_family(settings: ProbeSettings, asked: tuple[Problem, ...]) -> tuple[Exa
     others = _generated(settings, settings.seed + 1, len(asked) + settings.few_shot * len(TIERS))
     free = [problem for problem in others if problem.question not in questions]
     if len(free) < settings.few_shot:
-        raise UsageError(
-            "{family} has too few other problems for few_shot = {few_shot}", settings.family, settings.few_shot
-        )
+        told = (settings.family, settings.few_shot)
+        raise UsageError("{family} has too few other problems for few_shot = {few_shot}", *told)
     chosen = Dice("few-shot", settings.seed).shuffled(free)[: settings.few_shot]
     return tuple(_example(problem, settings.request, "") for problem in chosen)
 
@@ -120,9 +118,8 @@ def _given(settings: ProbeSettings) -> tuple[Example, ...]:
     path = Path(settings.few_shot_file)
     found = draw(path, MAX_ROWS, settings.seed, settings.columns).problems
     if len(found) < settings.few_shot:
-        raise UsageError(
-            "{path} has {found} examples, and few_shot asks for {few_shot}", path, len(found), settings.few_shot
-        )
+        told = (path, len(found), settings.few_shot)
+        raise UsageError("{path} has {found} examples, and few_shot asks for {few_shot}", *told)
     shown = found[: settings.few_shot or len(found)]
     return tuple(_example(problem, settings.request, "") for problem in shown)
 

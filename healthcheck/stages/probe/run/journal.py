@@ -92,9 +92,8 @@ def _lines(path: Path) -> Iterator[bytes]:
             if not stat.S_ISREG(status.st_mode):
                 raise UsageError("{path} is not a file", path)
             if status.st_size > MAX_BYTES:
-                raise UsageError(
-                    "{path} is longer than the {max_bytes} bytes that are read of such a file", path, MAX_BYTES
-                )
+                told = (path, MAX_BYTES)
+                raise UsageError("{path} is longer than the {max_bytes} bytes that are read of such a file", *told)
             while (line := file.readline(MAX_LINE_BYTES)).endswith(b"\n"):
                 yield line
     except OSError as error:

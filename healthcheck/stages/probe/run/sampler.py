@@ -99,12 +99,8 @@ class Sampler:
             if not await self._keep(sample):
                 return False
             if strikes >= self._settings.patience.strikes:
-                self.gave_up = msg(
-                    "{failed} {strikes} times in a row; the last: {error}",
-                    EndedBy.FAILURES.value,
-                    strikes,
-                    sample.error,
-                )
+                told = (EndedBy.FAILURES.value, strikes, sample.error)
+                self.gave_up = msg("{failed} {strikes} times in a row; the last: {error}", *told)
                 return False
             if self._workers > servers.room:  # a server was removed
                 self._workers -= 1

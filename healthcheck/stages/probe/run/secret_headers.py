@@ -76,7 +76,6 @@ def _value(key: str, variable: str, environment: Mapping[str, str]) -> str:
     if not value:
         raise UsageError("{key} names an environment variable{named} that is not set, or is empty", key, named)
     if not _PLAIN.fullmatch(value):
-        raise UsageError(
-            "{key}: the environment variable{named} has characters that a header cannot carry", key, named
-        )
+        told = (key, named)
+        raise UsageError("{key}: the environment variable{named} has characters that a header cannot carry", *told)
     return value

@@ -100,9 +100,8 @@ async def describe(settings: ProbeSettings) -> dict[str, Any]:
         try:
             reply = (await server.get(MODELS_PATH)).reply
         except (OSError, TooLargeError) as error:
-            raise Blocked(
-                "no server answers at {url} ({reason}): start it first", settings.url, _reason(error)
-            ) from error
+            told = (settings.url, _reason(error))
+            raise Blocked("no server answers at {url} ({reason}): start it first", *told) from error
         version = await version_of(server, settings.patience.connect_s)
     _refuse_locked(reply, settings)
     listed = _models(reply.body) if reply.status == 200 else {}
@@ -145,19 +144,14 @@ def _left_to_the_weights(settings: ProbeSettings, root: JsonValue) -> dict[str, 
 
 def _chosen(listed: Mapping[str, object], reply: Reply, settings: ProbeSettings) -> str:
     if not listed and not settings.model:
-        raise Blocked(
-            "{rstrip}{models_path} lists no model (HTTP {status}): name it with --model",
-            settings.url.rstrip("/"),
-            MODELS_PATH,
-            reply.status,
-        )
+        told = (settings.url.rstrip("/"), MODELS_PATH, reply.status)
+        raise Blocked("{rstrip}{models_path} lists no model (HTTP {status}): name it with --model", *told)
     if settings.model and listed and settings.model not in listed:
         hide = hiding(settings.request, os.environ)
         names = hide(", ".join(map(repr, listed)))
         where = msg(" at {url}", settings.url) if settings.replicas else ""
-        raise UsageError(
-            "the server{where} has no model {model}; it lists {names}", where, repr(settings.model), names
-        )
+        said = (where, repr(settings.model), names)
+        raise UsageError("the server{where} has no model {model}; it lists {names}", *said)
     return settings.model or next(iter(listed))
 
 
