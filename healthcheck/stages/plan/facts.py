@@ -16,7 +16,6 @@ from healthcheck.stages.plan.dry_run.runs import DryRun
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.repo import packages
 from healthcheck.stages.repo.facts import Submission, export
-from healthcheck.text.messages import msg
 
 _TABLES = {
     Family.A3: "dies", Family.P310: "no-hbm", Family.B310: "no-hbm", Family.I310: "no-hbm", Family.A5: "wide",
@@ -52,7 +51,7 @@ def gather(
     """
     weights = weights.expanduser().resolve()
     if not weights.is_dir():
-        raise UsageError(msg("{weights} is not a folder of weights", weights))
+        raise UsageError("{weights} is not a folder of weights", weights)
     sandbox = sandbox or box.chosen(consent=consent)
     with export(submission) as tree:
         run = DryRun(

@@ -223,9 +223,8 @@ def _command(name: str) -> tuple[str, str]:
     if name in STUBBED:
         return what, msg("keep the search path that finds {name}: add to $PATH, never replace it", name)
     what = _FOREIGN.get(base) or what
-    fix = msg(
-        "do without {name}: the service's image has Python, CANN and torch-npu{hint}", name, hint(base, STUBBED)
-    )
+    told = (name, hint(base, STUBBED))
+    fix = msg("do without {name}: the service's image has Python, CANN and torch-npu{hint}", *told)
     if base in _USERS:
         fix = msg("remove {name}: the service runs deploy.sh as one user, in its own image", name)
     elif what in _AROUND:

@@ -64,9 +64,8 @@ def _missing_code(plan: LaunchPlan) -> Iterator[Finding]:
             seen = msg(
                 "{spelled}: no module {top} is in the repository, on PYTHONPATH or in requirements.txt", shown, top
             )
-            fix = msg(
-                "commit {top}.py and, {on_the_path}; or name its package in requirements.txt", top, _ON_THE_PATH
-            )
+            told = (top, _ON_THE_PATH)
+            fix = msg("commit {top}.py and, {on_the_path}; or name its package in requirements.txt", *told)
             if requested.packages(plan) - requested.libraries() or requested.brings_unknown(plan):
                 seen += msg("; whether an installed package provides it is unknown")
             else:

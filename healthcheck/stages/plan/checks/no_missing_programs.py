@@ -53,9 +53,7 @@ def no_missing_programs(plan: LaunchPlan) -> Findings:
     user = contract.service().user or ROOT
     for command in plan.commands if user != ROOT else ():
         if needs_packages(plan, command):
-            yield At(command.where).fail(
-                expected=msg("what the user {user} may do: only root installs system packages", user),
-                seen=command_text(command.argv[:12]),
-                fix=msg("commit what is needed"),
-                rule=contract.USER,
-            )
+            expected = msg("what the user {user} may do: only root installs system packages", user)
+            seen = command_text(command.argv[:12])
+            fix = msg("commit what is needed")
+            yield At(command.where).fail(expected=expected, seen=seen, fix=fix, rule=contract.USER)

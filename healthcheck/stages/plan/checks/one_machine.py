@@ -118,9 +118,8 @@ def _of_settings(plan: LaunchPlan, written: Mapping[str, object]) -> Iterator[Si
         return
     if len(addresses) > 1:
         names = [f"ADAPTER_{key.upper()}" if given[key] else key for key in _GROUP_KEYS]
-        seen = msg(
-            '{names} = "{style}" over {addresses} nodes ({names2})', names[0], style, len(addresses), names[1]
-        )
+        told = (names[0], style, len(addresses), names[1])
+        seen = msg('{names} = "{style}" over {addresses} nodes ({names2})', *told)
         lines = enumerate(plan.settings.splitlines(), 1)
         written_at = next((at for at, line in lines if line.lstrip().startswith(_GROUP_KEYS)), 1)
         started = plan.server if all(given.values()) else None
@@ -140,9 +139,8 @@ def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Itera
     if server.option("data-parallel-rank") is not None:
         ranks = {_number(rank) for each in servers if (rank := each.option("data-parallel-rank"))}
         if len(ranks) < copies:
-            yield msg(
-                "{ranks} of the {copies} ranks of --data-parallel-size run here: {quoted}", len(ranks), copies, said
-            )
+            told = (len(ranks), copies, said)
+            yield msg("{ranks} of the {copies} ranks of --data-parallel-size run here: {quoted}", *told)
         return
     group = [each for each in servers if _number(each.option("data-parallel-size")) == copies]
     parts = sorted((_first_rank(each), _copies_of(each, copies)) for each in group)
