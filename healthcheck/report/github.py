@@ -38,9 +38,8 @@ def publish(report: Report, translation: Translation = ENGLISH) -> None:
             with Path(path).open("a", encoding="utf-8") as file:
                 file.write(summary.render(report, translation))
         except OSError as error:
-            raise KitFailure(
-                "cannot write GITHUB_STEP_SUMMARY, {path}: {reason}", path, reason_of(error)
-            ) from error
+            told = (path, reason_of(error))
+            raise KitFailure("cannot write GITHUB_STEP_SUMMARY, {path}: {reason}", *told) from error
 
 
 def commands(report: Report, translation: Translation = ENGLISH) -> Iterator[str]:

@@ -100,12 +100,8 @@ def outcome(sample: Sample, grade: Grade) -> str:
 
 def _said(run: ProbeRun) -> tuple[str, ...]:
     chosen = figures.grid(run)
-    asked = msg(
-        "{problems}, {taken} of {planned}",
-        count_of_problems(len(run.problems)),
-        len(run.samples),
-        count_of_samples(run.planned),
-    )
+    told = (count_of_problems(len(run.problems)), len(run.samples), count_of_samples(run.planned))
+    asked = msg("{problems}, {taken} of {planned}", *told)
     said = [msg("{asked} in {seconds:.1f} s.", asked, run.seconds)]
     if run.stopped:
         said.append(
@@ -116,11 +112,8 @@ def _said(run: ProbeRun) -> tuple[str, ...]:
     elif len(chosen.flat) < len(run.samples):
         said.append(msg("Figures rest on the {flat} samples of complete rounds.", len(chosen.flat)))
     judges = sorted({grade.by for grade in run.grades if grade.by})
-    said.append(
-        msg(
-            "Graded by {the_kit}{value}.", THE_KIT, joined("", (msg(" and {note}", _note(name)) for name in judges))
-        )
-    )
+    shown = (THE_KIT, joined("", (msg(" and {note}", _note(name)) for name in judges)))
+    said.append(msg("Graded by {the_kit}{value}.", *shown))
     if run.failed:
         said.append(msg("Failed requests, which count as wrong, as with the service: {failed}.", len(run.failed)))
     return tuple(said)

@@ -246,11 +246,6 @@ def _estimate(value: dict[str, JsonValue]) -> str:
     if not isinstance(point, float | int):
         return str(point)
     if isinstance(low, float | int) and isinstance(high, float | int):
-        return msg(
-            "{point:6.2f} %  95 %: {low:.1f} to {high:.1f} ({get})",
-            100 * point,
-            100 * low,
-            100 * high,
-            message(str(value.get("question"))),
-        )
+        told = (100 * point, 100 * low, 100 * high, message(str(value.get("question"))))
+        return msg("{point:6.2f} %  95 %: {low:.1f} to {high:.1f} ({get})", *told)
     return msg("{point:6.2f} %", 100 * point)

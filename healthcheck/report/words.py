@@ -201,11 +201,9 @@ def _for_service(report: Report) -> str:
     if not isinstance(service, dict):
         return ""
     name, file = (plain(str(service.get(key) or ""))[:MOST_TASK] for key in ("name", "file"))
-    return (
-        msg("; for the service “{name}” of {file}", name, file)
-        if name
-        else msg("; for the service of {file}", file)
-    )
+    if name:
+        return msg("; for the service “{name}” of {file}", name, file)
+    return msg("; for the service of {file}", file)
 
 
 def _headline(report: Report) -> str:

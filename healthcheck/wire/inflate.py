@@ -22,9 +22,8 @@ class Inflater:
     def __init__(self, encoding: str) -> None:
         name = encoding.strip().lower()
         if name not in {"", "identity", "gzip", "x-gzip", "deflate"}:
-            why = msg(
-                "content-encoding {encoding} was not offered (accept-encoding: {offered})", repr(encoding), OFFERED
-            )
+            told = (repr(encoding), OFFERED)
+            why = msg("content-encoding {encoding} was not offered (accept-encoding: {offered})", *told)
             raise InflateError(why)
         self._deflate = name == "deflate"
         self._open = name in {"", "identity"}
