@@ -38,10 +38,7 @@ from healthcheck.text.messages import msg
 
 COMMANDS = {
     "new": (Group.MAKE, msg("make a new adapter repository from the template")),
-    "plan": (
-        Group.MAKE,
-        msg("print the launch line for weights and a machine, with a reason for each option"),
-    ),
+    "plan": (Group.MAKE, msg("print the launch line for weights and a machine, with a reason for each option")),
     "update": (Group.MAKE, msg("bring a repository up to date with the template it was made from")),
     "verify": (Group.CHECK, msg("check a repository and its weights before submission")),
     "probe": (Group.MEASURE, msg("measure the accuracy of a running server")),
@@ -68,10 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status. Errors that a user can cause never become a traceback."""
     with outlets.lasting():
         if sys.flags.optimize > 1:
-            return _say(
-                msg("the pages of the checks are docstrings: run Python without -OO (PYTHONOPTIMIZE=2)"),
-                ExitStatus.WRONG_USAGE,
-            )
+            said = msg("the pages of the checks are docstrings: run Python without -OO (PYTHONOPTIMIZE=2)")
+            return _say(said, ExitStatus.WRONG_USAGE)
         try:
             return _run(list(sys.argv[1:] if argv is None else argv))
         except Exception:  # noqa: BLE001 - Python's own exit status would be 1, which is "not ready"

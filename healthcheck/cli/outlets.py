@@ -115,11 +115,8 @@ def lasting() -> Iterator[None]:
         sys.stdout.flush()
         lost = outlet.error if outlet.error and outlet.error.errno != errno.EPIPE else None
         if lost:
-            say = translation_of_the_process().say
-            print(
-                f"npu-adapter: {say(msg('cannot write standard output: {reason}', reason_of(lost)))}",
-                file=sys.stderr,
-            )
+            said = msg("cannot write standard output: {reason}", reason_of(lost))
+            print(f"npu-adapter: {translation_of_the_process().say(said)}", file=sys.stderr)
         sys.stdout, sys.stderr = out, err
         for text in outlets:
             text.close()

@@ -158,17 +158,14 @@ class Parser(argparse.ArgumentParser):
             return super().parse_known_args(args, namespace)
         except argparse.ArgumentError as refusal:
             said = as_message(refusal.message)
-            self.error(
-                msg("argument {name}: {said}", refusal.argument_name, said) if refusal.argument_name else said
-            )
+            name = refusal.argument_name
+            self.error(msg("argument {name}: {said}", name, said) if name else said)
 
     def error(self, message: str) -> NoReturn:
         """Print the message; exit with status 2."""
         say = translation_of_the_process().say
-        self.exit(
-            ExitStatus.WRONG_USAGE,
-            f"{self.prog}: {say(as_message(message))}\n{say(msg('see'))} `{self.prog} --help`\n",
-        )
+        said = f"{self.prog}: {say(as_message(message))}\n{say(msg('see'))} `{self.prog} --help`\n"
+        self.exit(ExitStatus.WRONG_USAGE, said)
 
     def unknown(self, words: list[str]) -> NoReturn:
         """Refuse words that no option or argument takes."""

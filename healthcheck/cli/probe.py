@@ -49,11 +49,8 @@ def run(options: argparse.Namespace) -> int:
         said = ", ".join(f"{name} {value:.2f}" for name, value in printed.items())
         print(translation.say(msg("{heading}:", CLIENT)) + f"\n  {said or translation.say(_unprinted(probed))}")
         if len(printed) > 1:
-            print(
-                translation.say(
-                    msg("  (its pass@n and cons@n mix samples of different problems; those above are true)")
-                )
-            )
+            mixed = msg("  (its pass@n and cons@n mix samples of different problems; those above are true)")
+            print(translation.say(mixed))
     saved = report.metrics.get("adaptive k")
     if isinstance(saved, dict):
         print("\n".join(wrapped(translation.say(str(saved["said"])), 80)))
@@ -66,11 +63,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _unprinted(probed: ProbeRun | None) -> str:
     """Why the client's figures are not known."""
-    unknown = probed and client_column(probed)
-    return msg(
-        "- ({value})",
-        msg("its grader for such problems is not emulated") if unknown else msg("no request was answered"),
-    )
+    if probed and client_column(probed):
+        return msg("- ({value})", msg("its grader for such problems is not emulated"))
+    return msg("- ({value})", msg("no request was answered"))
 
 
 def _report(

@@ -15,27 +15,21 @@ def run(options: argparse.Namespace) -> int:
     """Merge and show the changes; committing is left to the author."""
     done = update(options.repository)
     say = translation_of_the_process().say
-    source = (
-        msg("the kit's template") if done.source == template.NAME else msg("the template at {source}", done.source)
-    )
+    own = done.source == template.NAME
+    source = msg("the kit's template") if own else msg("the template at {source}", done.source)
+    told = (source, _versions(done))
     if done.conflicts:
-        print(
-            say(msg("CONFLICT: you and {source} ({versions}) changed the same lines of:", source, _versions(done)))
-        )
+        print(say(msg("CONFLICT: you and {source} ({versions}) changed the same lines of:", *told)))
         print("".join(f"  {name}\n" for name in done.conflicts), end="")
-        print(
-            say(
-                msg("Each has both between <<<<<<< and >>>>>>>: choose, git add it, and commit. To undo all of it:")
-            )
-        )
+        both = msg("Each has both between <<<<<<< and >>>>>>>: choose, git add it, and commit. To undo all of it:")
+        print(say(both))
         print("  git reset --hard")
         return ExitStatus.NOT_READY
     if done.changes:
-        told = (source, _versions(done))
-        message = msg(
+        look = msg(
             "updated from {source}, {versions}; look at the changes (git diff --cached) and commit them:", *told
         )
-        print(say(message))
+        print(say(look))
         print(done.changes, end="")
     else:
         print(say(msg("already up to date with {source}{value}", source, f", {done.after}" if done.after else "")))

@@ -39,16 +39,13 @@ def compared(metrics: Mapping[str, JsonValue]) -> Compared | None:
         return None
     columns = [longest for longest in LENGTHS if any(longest in of for of in shifts.values())]
     worst = max(shift for of in shifts.values() for shift in of.values())
-    return Compared(
-        said=msg(
-            "The same prompts were asked in {shifts} situations; log-probabilities moved by at most "
-            "{worst:.2f} nats.",
-            len(shifts),
-            worst,
-        ),
-        lengths=tuple(_length(longest) for longest in columns),
-        rows=tuple((name, tuple(map(of.get, columns))) for name, of in shifts.items()),
+    said = msg(
+        "The same prompts were asked in {shifts} situations; log-probabilities moved by at most {worst:.2f} nats.",
+        len(shifts),
+        worst,
     )
+    rows = tuple((name, tuple(map(of.get, columns))) for name, of in shifts.items())
+    return Compared(said=said, lengths=tuple(map(_length, columns)), rows=rows)
 
 
 def _shifts(value: JsonValue) -> list[tuple[str, int, float]]:

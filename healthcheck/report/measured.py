@@ -104,9 +104,8 @@ def _said(run: ProbeRun) -> tuple[str, ...]:
     asked = msg("{problems}, {taken} of {planned}", *told)
     said = [msg("{asked} in {seconds:.1f} s.", asked, run.seconds)]
     if run.stopped:
-        said.append(
-            msg("The run ended early: {without_secrets}.", words.plain(without_secrets(message(run.stopped))))
-        )
+        why = words.plain(without_secrets(message(run.stopped)))
+        said.append(msg("The run ended early: {without_secrets}.", why))
     if lab := adaptive_k(run.settings):
         said.append(lab.told(run))
     elif len(chosen.flat) < len(run.samples):
@@ -141,24 +140,15 @@ def _data(run: ProbeRun, outcomes: Sequence[str]) -> dict[str, JsonValue]:
     repeats = max((sample.repeat for sample in run.samples), default=0) + 1
     shown = run.problems[: max(MOST_SAMPLES // repeats, 1)]
     places = [place for place, sample in enumerate(run.samples) if sample.problem < len(shown)]
-    texts = excerpts(
-        [
-            *(prompt_of(problem, run.settings.request) for problem in shown),
-            *(run.samples[place].text for place in places),
-            *(run.samples[place].reasoning for place in places),
-        ],
-        TEXT_BUDGET_BYTES,
-    )
+    asked = [prompt_of(problem, run.settings.request) for problem in shown]
+    said = [run.samples[place].text for place in places]
+    thought = [run.samples[place].reasoning for place in places]
+    texts = excerpts([*asked, *said, *thought], TEXT_BUDGET_BYTES)
     prompts, rest = texts[: len(shown)], texts[len(shown) :]
     answers, reasonings = rest[: len(places)], rest[len(places) :]
     problems = [_problem(problem, text) for problem, text in zip(shown, prompts, strict=True)]
     samples = [
-        {
-            "o": outcomes[place],
-            **_sample(run, place),
-            **_answer("text", answer),
-            **_answer("reasoning", reasoning),
-        }
+        {"o": outcomes[place], **_sample(run, place), **_answer("text", answer), **_answer("reasoning", reasoning)}
         for place, answer, reasoning in zip(places, answers, reasonings, strict=True)
     ]
     return {
@@ -185,6 +175,7 @@ def _problem(problem: Problem, text: Excerpt) -> dict[str, JsonValue]:
 
 def _sample(run: ProbeRun, place: int) -> dict[str, JsonValue]:
     sample, grade = run.samples[place], run.grades[place]
+    again = (msg("tried again: {e}", error) for error in sample.retried[:3])
     return {
         "p": sample.problem,
         "r": sample.repeat,
@@ -198,9 +189,7 @@ def _sample(run: ProbeRun, place: int) -> dict[str, JsonValue]:
         "first_s": round(sample.first_s, 3),
         "seconds": round(sample.seconds, 3),
         "error": _note(sample.error),
-        "notes": [
-            _note(text) for text in (*sample.faults[:3], *(msg("tried again: {e}", e) for e in sample.retried[:3]))
-        ],
+        "notes": list(map(_note, (*sample.faults[:3], *again))),
     }
 
 

@@ -134,9 +134,8 @@ def show_everything(report: Report, translation: Translation = ENGLISH) -> None:
         for alike in _with_one_reason(results):
             _result(screen, alike[0], others=len(alike) - 1)
             if words.is_wrong(alike[0]):
-                _print_below(
-                    screen, Text(screen.translation.labelled(msg("why"), screen.say(alike[0].why)), style="dim")
-                )
+                why = screen.translation.labelled(msg("why"), screen.say(alike[0].why))
+                _print_below(screen, Text(why, style="dim"))
     _metrics(screen, report, most=len(report.metrics))
     _verdict(screen, report)
 
@@ -185,11 +184,8 @@ def _width() -> int | None:
 
 def _result(screen: _Screen, result: CheckResult, others: int) -> None:
     left = 5 + max(len(result.id), 28)
-    title = wrapped(
-        screen.say(msg("and {others} more", others) if others else result.title),
-        max(screen.console.width - left, 12),
-    )
-    hung = f"\n{'':<{left}}".join(title)
+    title = screen.say(msg("and {others} more", others) if others else result.title)
+    hung = f"\n{'':<{left}}".join(wrapped(title, max(screen.console.width - left, 12)))
     _print(screen, "  ", MARKS[words.tone(result)], f" {result.id:<28} {hung}")
     if result.because:
         _print_below(screen, Text(words.plain(screen.say(result.because)), style="dim"))
@@ -197,17 +193,11 @@ def _result(screen: _Screen, result: CheckResult, others: int) -> None:
     for finding in found[:MOST_FINDINGS]:
         _print_below(screen, _finding(screen, result, finding))
     if len(found) > MOST_FINDINGS:
-        _print(
-            screen,
-            "      "
-            + screen.say(msg("and {found} more; all of them are in the JSON report", len(found) - MOST_FINDINGS)),
-        )
+        more = msg("and {found} more; all of them are in the JSON report", len(found) - MOST_FINDINGS)
+        _print(screen, f"      {screen.say(more)}")
     if words.is_wrong(result) and found:
-        _print(
-            screen,
-            "      ",
-            (screen.translation.labelled(msg("more"), msg("npu-adapter explain {id}", result.id)), "dim"),
-        )
+        explained = screen.translation.labelled(msg("more"), msg("npu-adapter explain {id}", result.id))
+        _print(screen, "      ", (explained, "dim"))
 
 
 def _finding(screen: _Screen, result: CheckResult, finding: Finding) -> Table:

@@ -177,19 +177,16 @@ def _launch(launch: Mapping[str, JsonValue]) -> LaunchView | None:
         _span(name, min(begin, last), min(following, last))
         for (name, begin), (_, following) in zip(steps, [*steps[1:], ("", last)], strict=True)
     )
-    said = (
-        msg("The first correct streamed answer came {duration} after the start of deploy.sh.", words.duration(end))
-        if end is not None
-        else msg(
-            "No correct answer came: the launch ended as “{get}” after {duration}.",
-            launch.get("outcome"),
-            words.duration(last),
-        )
+    lasted = words.duration(last)
+    said = msg(
+        "No correct answer came: the launch ended as “{get}” after {duration}.", launch.get("outcome"), lasted
     )
-    first = (_span(msg("first token"), last, last),) if end is not None else ()
+    if end is not None:
+        said = msg("The first correct streamed answer came {duration} after the start of deploy.sh.", lasted)
+        spans += (_span(msg("first token"), last, last),)
     lines = launch.get("log_tail")
     tail = words.plain("\n".join(map(str, lines))) if isinstance(lines, list) else ""
-    return LaunchView(said=said, spans=spans + first, tail=tail[-MOST_TAIL_CHARACTERS:])
+    return LaunchView(said=said, spans=spans, tail=tail[-MOST_TAIL_CHARACTERS:])
 
 
 def _span(label: str, begin_s: float, end_s: float) -> Span:

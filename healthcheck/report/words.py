@@ -49,9 +49,7 @@ def plain(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    return "".join(
-        character if character == "\n" or unicodedata.category(character)[0] != "C" else "�" for character in text
-    )
+    return "".join("�" if unicodedata.category(each)[0] == "C" and each != "\n" else each for each in text)
 
 
 def findings(result: CheckResult) -> tuple[Finding, ...]:
@@ -74,9 +72,8 @@ def sentence(finding: Finding) -> str:
 
 def observation(finding: Finding) -> str:
     """The expectation and the observation."""
-    return (
-        msg("expected {expected}; saw {seen}", finding.expected, finding.seen) if finding.expected else finding.seen
-    )
+    expected, seen = finding.expected, finding.seen
+    return msg("expected {expected}; saw {seen}", expected, seen) if expected else seen
 
 
 def place(finding: Finding) -> str:
@@ -124,11 +121,8 @@ def counted_of(report: Report, stage: Stage) -> str:
 def named_warnings(report: Report) -> str:
     """The checks that warned, as a suffix of a headline: "; 1 warning: plan/host"; "" if none did."""
     warned = [result.id for result in report.results if result.outcome is Outcome.WARN and not is_summary(result)]
-    return (
-        plural("; {n} warning: {listed}", "; {n} warnings: {listed}", len(warned), len(warned), _listed(warned))
-        if warned
-        else ""
-    )
+    told = (len(warned), len(warned), _listed(warned))
+    return plural("; {n} warning: {listed}", "; {n} warnings: {listed}", *told) if warned else ""
 
 
 def is_wrong(result: CheckResult) -> bool:
@@ -186,9 +180,8 @@ def headline(report: Report) -> str:
 
 def labelled_headline(report: Report) -> tuple[str, str]:
     """The headline in two parts: the label of a simulated endpoint ("" otherwise), and the rest."""
-    label = (
-        msg("SIMULATED endpoint, no model was measured: ") if report.provenance.get("server") == SIMULATOR else ""
-    )
+    simulated = report.provenance.get("server") == SIMULATOR
+    label = msg("SIMULATED endpoint, no model was measured: ") if simulated else ""
     weaker = report.provenance.get("sandbox") in {"confined", "unconfined"}
     mode = msg("; the dry run was {mode}", _mode(report)) if weaker else ""
     strict = msg("; warnings count as failures (--strict)") if report.provenance.get("strict") else ""
@@ -231,11 +224,9 @@ def _ready(report: Report) -> str:
     if report.asked == Stage.RUNNER.value:
         return msg("ready: this machine can run adapters")
     task = report.provenance.get("task")
-    said = (
-        msg("ready for {task}", plain(task[:MOST_TASK]))
-        if isinstance(task, str) and task != "unknown"
-        else msg("ready")
-    )
+    said = msg("ready")
+    if isinstance(task, str) and task != "unknown":
+        said = msg("ready for {task}", plain(task[:MOST_TASK]))
     if report.asked != WHOLE:
         unasked = report.provenance.get("engine_config") == NOT_BUILT
         deep = msg("; without --deep, vLLM itself has not checked its arguments") if unasked else ""

@@ -161,11 +161,9 @@ class Connections:
 
     async def _connect(self) -> _Connection:
         loop = asyncio.get_running_loop()
-        opening = loop.create_task(
-            loop.create_connection(
-                lambda: _Connection(self._open), self._server.host, self._server.port, ssl=self._tls
-            )
-        )
+        host, port = self._server.host, self._server.port
+        connecting = loop.create_connection(lambda: _Connection(self._open), host, port, ssl=self._tls)
+        opening = loop.create_task(connecting)
         try:  # up to Python 3.11, asyncio.wait_for loses a cancellation at the moment of success
             await asyncio.wait({opening}, timeout=self._waits.connect_s)
             if not opening.done():
@@ -289,11 +287,9 @@ class _Pending:
         if not self._answer.done and now < min(silent, late):
             self._timer = self._loop.call_later(min(silent, late) - now, self._look)
             return
-        late_or_silent = (
-            TooSlowError(msg("no end after {answer_s:g} s", waits.answer_s))
-            if now >= late
-            else TimeoutError(msg("nothing came for {silence_s:g} s", waits.silence_s))
-        )
+        late_or_silent: Exception = TimeoutError(msg("nothing came for {silence_s:g} s", waits.silence_s))
+        if now >= late:
+            late_or_silent = TooSlowError(msg("no end after {answer_s:g} s", waits.answer_s))
         try:
             self._finish(None if self._answer.settle() else late_or_silent)
         except (OSError, TooLargeError) as error:

@@ -20,12 +20,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "log may be of any size. In the folder of a repository, the fix names its\n"
         "adapter.toml, and no variable that it sets already."
     )
-    parser.epilog = exit_statuses(
-        {
-            0: msg("a cause was found, or the kind of the last error"),
-            2: msg("wrong usage, or a log that cannot be read"),
-            3: msg("neither was found, or several possible causes"),
-        }
-    )
+    meanings = {
+        0: msg("a cause was found, or the kind of the last error"),
+        2: msg("wrong usage, or a log that cannot be read"),
+        3: msg("neither was found, or several possible causes"),
+    }
+    parser.epilog = exit_statuses(meanings)
     parser.add_argument("log", type=place, metavar="LOGFILE", help="the log; - reads standard input")
     output.json_argument(parser, msg("the diagnosis"))

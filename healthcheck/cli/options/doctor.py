@@ -11,11 +11,10 @@ from healthcheck.text.messages import msg
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     begin_help(parser, "", "--json -")
-    parser.epilog = exit_statuses(
-        {
-            0: msg("everything that the kit needs is there"),
-            1: msg("something that it needs is missing"),
-            2: msg("wrong usage"),
-        }
-    )
+    meanings = {
+        0: msg("everything that the kit needs is there"),
+        1: msg("something that it needs is missing"),
+        2: msg("wrong usage"),
+    }
+    parser.epilog = exit_statuses(meanings)
     output.json_argument(parser, msg("the list"))

@@ -15,13 +15,12 @@ from healthcheck.text.messages import msg
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     begin_help(parser, "", "--port 9000 --accuracy easy=.9,medium=.7,hard=.5", "--fault no-done")
-    parser.epilog = exit_statuses(
-        {
-            0: msg("it served until a signal came"),
-            2: msg("wrong usage"),
-            3: msg("it cannot listen there: usually the port is in use"),
-        }
-    )
+    meanings = {
+        0: msg("it served until a signal came"),
+        2: msg("wrong usage"),
+        3: msg("it cannot listen there: usually the port is in use"),
+    }
+    parser.epilog = exit_statuses(meanings)
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
     parser.add_argument("--port", type=number_types.port, default=contract.PORT, help="0 takes a free one (default "
                         "%(default)s)")  # fmt: skip

@@ -12,11 +12,10 @@ from healthcheck.text.messages import msg
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     begin_help(parser, "", "my-adapter")
-    parser.epilog = exit_statuses(
-        {
-            0: msg("merged, or up to date already"),
-            1: msg("conflicts: files that you and the template changed in the same place"),
-            2: msg("it cannot be updated: the reason is said"),
-        }
-    )
+    meanings = {
+        0: msg("merged, or up to date already"),
+        1: msg("conflicts: files that you and the template changed in the same place"),
+        2: msg("it cannot be updated: the reason is said"),
+    }
+    parser.epilog = exit_statuses(meanings)
     parser.add_argument("repository", metavar="REPO", nargs="?", type=place, default=Path(), help="default: .")

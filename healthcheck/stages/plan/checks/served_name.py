@@ -46,11 +46,8 @@ def served_name(plan: LaunchPlan) -> Findings:
     if not server.served_names and not has_a_name:
         return
     if not server.served_names or any(UNRESOLVED in name for name in server.served_names):
-        yield unresolved(
-            plan,
-            msg("{name} as the model's name", wanted) if own else msg("the weight path as the model's name"),
-            msg("the served name"),
-        )
+        name = msg("{name} as the model's name", wanted) if own else msg("the weight path as the model's name")
+        yield unresolved(plan, name, msg("the served name"))
     elif wanted not in server.served_names and server.model is not None:
         names = server.served_names[:SHOWN_NAMES]
         option = next((name for name in ("served-model-name", "alias", "model-name") if server.option(name)), "")

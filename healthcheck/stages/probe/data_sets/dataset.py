@@ -152,11 +152,9 @@ def _refuse_ungradable(problem: Problem) -> None:
     for form in (problem.answer, requested(problem)):
         graded = grade(problem, form)
         if not graded.correct:
-            seen = (
-                msg("{extracted} is read from it", repr(graded.extracted[:80]))
-                if graded.extracted
-                else msg("no answer is found in it")
-            )
+            seen = msg("no answer is found in it")
+            if graded.extracted:
+                seen = msg("{extracted} is read from it", repr(graded.extracted[:80]))
             told = (repr(problem.answer[:80]), repr(form[:120]), seen)
             raise UsageError(
                 "the answer {answer} would not be graded right when a model gives it as {form}: "

@@ -61,11 +61,9 @@ def refuse_unlike(settings: ProbeSettings, problems: Sequence[Problem]) -> None:
     ]
     if reference.problems_sha256 != fingerprint(problems):
         before, now = len(reference.counts), len(problems)
-        asked = (
-            msg("it asked {before} other problems", before)
-            if before == now
-            else msg("it asked {before} problems, and not {now}", before, now)
-        )
+        asked = msg("it asked {before} problems, and not {now}", before, now)
+        if before == now:
+            asked = msg("it asked {before} other problems", before)
         repeated = msg("{folder}/configs/probe.toml has them", reference.folder)
         advice = msg("{asked}: use its --dataset or --family, --problems and --seed ({repeated})", asked, repeated)
         found.insert(0, advice)

@@ -221,10 +221,8 @@ async def _ask(server: Connections, body: bytes, hide: Redact) -> tuple[Completi
         words = msg("error event inside the stream: {error}", beginning(hide(completion.error), 500))
         raise _Fault(words, again=True, elsewhere=True)
     if not completion.deltas and (completion.faults or not completion.events):
-        kind, reason = (
-            timed.reply.headers.get("content-type", "none"),
-            (*completion.faults, msg("nothing at all"))[0],
-        )
+        kind = timed.reply.headers.get("content-type", "none")
+        reason = (*completion.faults, msg("nothing at all"))[0]
         words = msg("no chat completion in the answer (content type {kind}): {reason}", kind, reason)
         raise _Fault(words, again=False, elsewhere=True)
     return completion, timed
@@ -245,13 +243,7 @@ def _retry_after(asked: str) -> float:
 
 
 def _failed(slot: Slot, replica: Replica, errors: Sequence[str], seconds: float) -> Sample:
-    return Sample(
-        **asdict(slot),
-        error=errors[-1],
-        retried=tuple(errors[:-1]),
-        server=replica.url,
-        seconds=seconds,
-    )
+    return Sample(**asdict(slot), error=errors[-1], retried=tuple(errors[:-1]), server=replica.url, seconds=seconds)
 
 
 def _sample_of(

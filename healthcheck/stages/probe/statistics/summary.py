@@ -16,12 +16,7 @@ ALL = "all"
 Scores = Sequence[Sequence[float]]
 
 
-def summarize(
-    matrix: Matrix,
-    *,
-    scores: Scores | None = None,
-    tier: str = ALL,
-) -> Summary:
+def summarize(matrix: Matrix, *, scores: Scores | None = None, tier: str = ALL) -> Summary:
     """The figures of a set of problems.
 
     Args:

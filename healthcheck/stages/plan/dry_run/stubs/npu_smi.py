@@ -127,11 +127,7 @@ def _chip_name(shown: dict[str, Any]) -> dict[str, str]:
 
 
 _TOPICS: dict[str, Callable[[dict[str, Any]], dict[str, object]]] = {
-    "board": lambda shown: {
-        "Software Version": _VERSION,
-        "Compatibility": "OK",
-        **_chip_name(shown),
-    },
+    "board": lambda shown: {"Software Version": _VERSION, "Compatibility": "OK", **_chip_name(shown)},
     "common": lambda shown: {f"{_memory(shown)} Usage Rate(%)": _USED_PERCENT, "Aicore Usage Rate(%)": 0},
     "health": lambda _: {"Health": "OK"},
     "memory": lambda shown: {f"{_memory(shown)} Capacity(MB)": shown["memory_mib"]},
