@@ -135,9 +135,5 @@ def _text(outlet: Outlet, like: TextIO | None) -> io.TextIOWrapper:
     """A text stream with the encoding of `like`, which buffers lines if that stream does."""
     at_once = isinstance(like, io.TextIOWrapper) and (like.line_buffering or like.write_through)
     kind = Uncommanding if os.environ.get("GITHUB_ACTIONS") == "true" else io.TextIOWrapper
-    return kind(
-        io.BufferedWriter(outlet),
-        encoding=like.encoding if like else "utf-8",
-        errors=ESCAPED,
-        line_buffering=at_once,
-    )
+    encoding = like.encoding if like else "utf-8"
+    return kind(io.BufferedWriter(outlet), encoding=encoding, errors=ESCAPED, line_buffering=at_once)

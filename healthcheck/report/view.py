@@ -128,23 +128,16 @@ def _checks(report: Report) -> list[CheckView]:
 
 def _check(result: CheckResult) -> CheckView:
     found = words.findings(result)
-    return CheckView(
-        result=result,
-        tone=words.tone(result),
-        because=_short(result.because),
-        findings=tuple(_finding(result, finding) for finding in found[:MOST_FINDINGS]),
-        more=max(len(found) - MOST_FINDINGS, 0),
-    )
+    findings, more = tuple(_finding(result, each) for each in found[:MOST_FINDINGS]), found[MOST_FINDINGS:]
+    tone, because = words.tone(result), _short(result.because)
+    return CheckView(result=result, tone=tone, because=because, findings=findings, more=len(more))
 
 
 def _finding(result: CheckResult, finding: Finding) -> FindingView:
     evidence = json.dumps(dict(finding.evidence), indent=1, ensure_ascii=False) if finding.evidence else ""
-    return FindingView(
-        rows=tuple((name, _short(text)) for name, text in words.rows(finding)),
-        fix=_short(finding.fix),
-        rule=words.rule(result, finding),
-        evidence=_short(evidence),
-    )
+    rows = tuple((name, _short(text)) for name, text in words.rows(finding))
+    fix, rule = _short(finding.fix), words.rule(result, finding)
+    return FindingView(rows=rows, fix=fix, rule=rule, evidence=_short(evidence))
 
 
 def _stages(report: Report) -> Iterator[StageView]:

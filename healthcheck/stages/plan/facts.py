@@ -54,14 +54,9 @@ def gather(
         raise UsageError("{weights} is not a folder of weights", weights)
     sandbox = sandbox or box.chosen(consent=consent)
     with export(submission) as tree:
-        run = DryRun(
-            tree=tree,
-            weights=weights,
-            text=(submission.deploy_sh or b"").decode("utf-8", "replace"),
-            limits=limits or Limits(),
-            box=sandbox,
-            shown=_shown(submission.stack, devices or named_devices("", 1)),
-        )
+        text = (submission.deploy_sh or b"").decode("utf-8", "replace")
+        shown = _shown(submission.stack, devices or named_devices("", 1))
+        run = DryRun(tree=tree, weights=weights, text=text, limits=limits or Limits(), box=sandbox, shown=shown)
         return run.plan(submission)
 
 

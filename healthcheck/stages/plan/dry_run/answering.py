@@ -44,11 +44,8 @@ def served(record: Record, job: Job) -> Served:
     by_option = next((line.options[name] for name in engine.model_options if line.options.get(name)), "")
     model = line.positional[0] if engine.positional_model and line.positional else by_option
     strict = told and engine.name == "vllm" and bool(names or model) and "lora-modules" not in line.options
-    return Served(
-        ports=frozenset({own}) if own else _possible_ports(record, job),
-        names=names or ((model,) if strict else (job.model_path,)),
-        strict=strict,
-    )
+    ports = frozenset({own}) if own else _possible_ports(record, job)
+    return Served(ports=ports, names=names or ((model,) if strict else (job.model_path,)), strict=strict)
 
 
 def _own_port(line: CommandLine, options: tuple[str, ...], default: int | None) -> int | None:

@@ -27,6 +27,7 @@ def server_of(record: Record, argv: tuple[str, ...]) -> ServerCommand:
         model.get("modelWeightPath"), server.get("port"), server.get("ipAddress"), model.get("modelName"),
     )  # fmt: skip
     tls = {"ssl-certfile": "httpsEnabled"} if server.get("httpsEnabled") is True else {}
+    kind = Origin.FILE if isinstance(port, int) else Origin.UNKNOWN
     return ServerCommand(
         engine="mindie",
         api=Api.OPENAI_CHAT,
@@ -36,10 +37,7 @@ def server_of(record: Record, argv: tuple[str, ...]) -> ServerCommand:
         cwd=record.cwd,
         model=record.paths.get(path, path) if isinstance(path, str) else None,
         port=port if isinstance(port, int) else None,
-        port_source=PortSource(
-            kind=Origin.FILE if isinstance(port, int) else Origin.UNKNOWN,
-            text=f'"port" in {name.rpartition("/")[2]}',
-        ),
+        port_source=PortSource(kind=kind, text=f'"port" in {name.rpartition("/")[2]}'),
         host=host if isinstance(host, str) else None,
         served_names=(served,) if isinstance(served, str) else (),
         missing_variables=tuple(named_files.missing_by_variable(record)),

@@ -137,13 +137,10 @@ def vllm_grammar() -> Grammar:
     names = [(flag[2:], option) for flag, option in named if flag.startswith("--")]
     switches = frozenset(name for name, option in names if option["kind"] == "switch")
     many = frozenset(name for name, option in names if option.get("nargs") == "+")
-    return Grammar(
-        switches=switches,
-        many=many,
-        valued=frozenset(name for name, _ in names) - switches - many,
-        short={
-            flag: next(name for name in option["flags"] if name.startswith("--"))[2:]
-            for flag, option in named
-            if not flag.startswith("--")
-        },
-    )
+    valued = frozenset(name for name, _ in names) - switches - many
+    short = {
+        flag: next(name for name in option["flags"] if name.startswith("--"))[2:]
+        for flag, option in named
+        if not flag.startswith("--")
+    }
+    return Grammar(switches=switches, many=many, valued=valued, short=short)

@@ -78,11 +78,9 @@ def signs_by_problem(first: Counts, second: Counts) -> ChangeTest:
     differences = [na * cb - nb * ca for (na, ca), (nb, cb) in zip(first, second, strict=True)]
     better, worse = _as_large(differences), _as_large([-difference for difference in differences])
     once = all(n == 1 for n, _ in (*first, *second))
-    return ChangeTest(
-        name=msg("exact McNemar") if once else msg("signs by problem"),
-        changed_p=min(1.0, 2 * min(better, worse)),
-        worse_p=worse,
-    )
+    name = msg("exact McNemar") if once else msg("signs by problem")
+    changed_p = min(1.0, 2 * min(better, worse))
+    return ChangeTest(name=name, changed_p=changed_p, worse_p=worse)
 
 
 def _excess(first: Counts, second: Counts) -> tuple[float, float]:

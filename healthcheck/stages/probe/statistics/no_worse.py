@@ -118,14 +118,8 @@ def look(question: Question, totals: Sequence[float], rounds: int) -> Look | Non
     decision = Decision.DEGRADED if worse else Decision.OPEN
     if change - half > -question.margin:
         decision = Decision.HEALTHY
-    return Look(
-        rounds=rounds,
-        change=change,
-        low=max(-1.0, change - half),
-        high=min(1.0, change + half),
-        spread=spread,
-        decision=decision,
-    )
+    low, high = max(-1.0, change - half), min(1.0, change + half)
+    return Look(rounds=rounds, change=change, low=low, high=high, spread=spread, decision=decision)
 
 
 def settles(
