@@ -92,9 +92,8 @@ class Choice:
         if not self.asked:
             return ""
         oldest, *_, newest = sorted((each.vllm_ascend for each in rows()), key=Version)
-        nearest = msg(
-            "judged as {vllm_ascend}, the nearest of {oldest} to {newest}", self.row.vllm_ascend, oldest, newest
-        )
+        told = (self.row.vllm_ascend, oldest, newest)
+        nearest = msg("judged as {vllm_ascend}, the nearest of {oldest} to {newest}", *told)
         return msg("the version matrix has no row of vllm-ascend {asked}: {nearest}", self.asked, nearest)
 
 
@@ -113,11 +112,8 @@ def _matrix() -> _Matrix:
 
 def source() -> str:
     """The source and date of the matrix."""
-    return msg(
-        "{source}; requires: the metadata and the Dockerfile of each release; read {read_on}",
-        _matrix().source,
-        _matrix().read_on,
-    )
+    told = (_matrix().source, _matrix().read_on)
+    return msg("{source}; requires: the metadata and the Dockerfile of each release; read {read_on}", *told)
 
 
 def rows() -> tuple[Row, ...]:
@@ -149,11 +145,8 @@ def choose(vllm_ascend: str = "") -> Choice:
     except InvalidVersion:
         near = hint(wanted.removeprefix("v"), (each.vllm_ascend for each in rows()))
         final = ", ".join(each.vllm_ascend for each in rows() if each.final)
-        why = msg(
-            "{wanted} is not a release of vllm-ascend{near}",
-            repr(wanted),
-            near or msg("; final ones: {final}", final),
-        )
+        told = (repr(wanted), near or msg("; final ones: {final}", final))
+        why = msg("{wanted} is not a release of vllm-ascend{near}", *told)
         raise UsageError(why) from None
     newest_first = sorted(rows(), key=_version, reverse=True)
     known = next((each for each in newest_first if _version(each) <= version), newest_first[-1])

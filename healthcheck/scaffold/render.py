@@ -94,14 +94,8 @@ def _refusal(error: Exception, source: str, given: Mapping[str, JsonValue]) -> K
     """The error for a failed rendering: the cause is an answer, the template, or a full disk."""
     wrong = _WRONG_ANSWER.fullmatch(str(error))
     if wrong:
-        return UsageError(
-            msg(
-                "{wrong} is {get}: {one_line}",
-                wrong["name"],
-                repr(given.get(wrong["name"], "")),
-                _one_line(wrong["said"]),
-            )
-        )
+        told = (wrong["name"], repr(given.get(wrong["name"], "")), _one_line(wrong["said"]))
+        return UsageError("{wrong} is {get}: {one_line}", *told)
     if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}:
         why = msg("the repository cannot be written: {reason}", reason_of(error))
         return KitFailure(why) if error.errno in {errno.ENOSPC, errno.EDQUOT} else UsageError(why)

@@ -130,15 +130,9 @@ class _Merge:
         committed = self._first_commit()
         if committed:
             return committed
-        raise UsageError(
-            msg(
-                "what {source} made of {repository} is lost: {said}, and no commit has it as it was. ",
-                made.source,
-                self._repository,
-                said,
-            )
-            + _by_hand(self._repository, made)
-        )
+        shown = (made.source, self._repository, said)
+        told = msg("what {source} made of {repository} is lost: {said}, and no commit has it as it was. ", *shown)
+        raise UsageError(told + _by_hand(self._repository, made))
 
     def _first_commit(self) -> str:
         """The commit that added the answers, if it has exactly what was rendered then; "" otherwise."""

@@ -59,29 +59,23 @@ def _check_bounds(text: str, name: str) -> None:
         )
     for piece in _PIECE.finditer(bare):
         if piece[0].count(".") >= MAX_KEY_PARTS or len(piece[0].strip()) > MAX_KEY_CHARS:
-            raise TomlBoundError(
-                msg(
-                    "{name} has a key of more than {max_key_parts} parts or {max_key_chars} characters in line "
-                    "{line}, and is not read",
-                    name,
-                    MAX_KEY_PARTS,
-                    MAX_KEY_CHARS,
-                    _line(bare, piece),
-                )
+            shown = (name, MAX_KEY_PARTS, MAX_KEY_CHARS, _line(bare, piece))
+            said = msg(
+                "{name} has a key of more than {max_key_parts} parts or {max_key_chars} characters in line "
+                "{line}, and is not read",
+                *shown,
             )
+            raise TomlBoundError(said)
     depth = 0
     for bracket in _BRACKET.finditer(bare):
         depth += 1 if bracket[0] in "[{" else -1
         if depth > MAX_DEPTH:
             line = _line(bare, bracket)
-            raise TomlError(
-                msg(
-                    "{name} is not TOML: more than {max_depth} arrays and tables in each other in line {line}",
-                    name,
-                    MAX_DEPTH,
-                    line,
-                )
+            given = (name, MAX_DEPTH, line)
+            told = msg(
+                "{name} is not TOML: more than {max_depth} arrays and tables in each other in line {line}", *given
             )
+            raise TomlError(told)
 
 
 def _line(text: str, found: re.Match[str]) -> int:

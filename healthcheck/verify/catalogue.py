@@ -46,11 +46,9 @@ class Page:
     def ruled(self, rule: str) -> Message:
         """The check's rule with a label: the service's own rule, or an inference about the service."""
         documented = self.rule is not None and self.rule.status is Status.DOCUMENTED
-        return (
-            msg("The service's rule: {rule}", rule)
-            if documented
-            else msg("Inferred about the service: {rule}", rule)
-        )
+        if documented:
+            return msg("The service's rule: {rule}", rule)
+        return msg("Inferred about the service: {rule}", rule)
 
 
 def pages(extra: Extra = NONE) -> tuple[Page, ...]:
