@@ -123,9 +123,8 @@ def _command_in(arguments: Sequence[str]) -> str:
 def _of_the_system(error: OSError) -> int:
     """Report a system error: a removed folder or a path without permission is not a failure of the kit."""
     if not error.filename and _removed_from_under_us():
-        return _say(
-            msg("the folder that this runs in was removed: change to one that is there"), ExitStatus.WRONG_USAGE
-        )
+        gone = msg("the folder that this runs in was removed: change to one that is there")
+        return _say(gone, ExitStatus.WRONG_USAGE)
     where = f" ({error.filename})" if error.filename else ""
     denied = bool(where) and isinstance(error, PermissionError)
     status = ExitStatus.WRONG_USAGE if denied else ExitStatus.KIT_FAILED

@@ -68,42 +68,31 @@ def _lines(parts: tuple[Part, ...]) -> Iterator[str]:
 
 def look() -> Iterator[Part]:
     """The parts, the required ones first."""
-    yield Part(
-        name="git", found=_version_of("git", "--version"), needed=True, without=msg("install git"),
-        use=msg("everything about a repository: the service gets the committed files"),
-    )  # fmt: skip
-    yield Part(
-        name="sh", found=_real_place("sh"), needed=True, without=msg("install a POSIX shell"),
-        use=msg("reading deploy.sh as its own shell does"),
-    )  # fmt: skip
+    use = msg("everything about a repository: the service gets the committed files")
+    yield Part(name="git", found=_version_of("git", "--version"), without=msg("install git"), use=use, needed=True)
+    use = msg("reading deploy.sh as its own shell does")
+    yield Part(name="sh", found=_real_place("sh"), without=msg("install a POSIX shell"), use=use, needed=True)
     yield from _shells()
     yield _namespaces()
     taken = ", ".join(dict.fromkeys(holder.owner for holder in holders(contract.PORT)))
-    yield Part(
-        name=msg("port {port}", contract.PORT),
-        found="" if taken else msg("free"),
-        without=msg("taken by {taken}: end it before a launch", taken),
-        use=msg("the service stage: deploy.sh serves there"),
-    )
-    yield Part(
-        name=COPIER, found=_distribution(COPIER), without=extras.install_command(COPIER),
-        use=msg("npu-adapter new and update"),
-    )  # fmt: skip
-    without = msg(
-        "only numbers, words and choices are graded; for expressions: {install_command}",
-        extras.install_command(judge.PACKAGE),
-    )
+    name, found = msg("port {port}", contract.PORT), "" if taken else msg("free")
+    without = msg("taken by {taken}: end it before a launch", taken)
+    yield Part(name=name, found=found, without=without, use=msg("the service stage: deploy.sh serves there"))
+    yield _package(COPIER, extras.install_command(COPIER), msg("npu-adapter new and update"))
+    install = extras.install_command(judge.PACKAGE)
+    without = msg("only numbers, words and choices are graded; for expressions: {install_command}", install)
     use = msg(
         "probe --dataset: judges answers that are expressions, such as (3, 14) or LaTeX (the extra [math]); "
         "the kit itself judges the rest"
     )
-    yield Part(name=judge.PACKAGE, found=_distribution(judge.PACKAGE), without=without, use=use)
-    yield Part(
-        name=SHTAB, found=_distribution(SHTAB), without=extras.install_command(SHTAB),
-        use=msg("npu-adapter completion"),
-    )  # fmt: skip
+    yield _package(judge.PACKAGE, without, use)
+    yield _package(SHTAB, extras.install_command(SHTAB), msg("npu-adapter completion"))
     yield from _engines()
     yield from _extensions()
+
+
+def _package(name: str, without: str, use: str) -> Part:
+    return Part(name=name, found=_distribution(name), without=without, use=use)
 
 
 def _extensions() -> Iterator[Part]:
@@ -119,11 +108,9 @@ def _extensions() -> Iterator[Part]:
 
 
 def _shells() -> Iterator[Part]:
+    use = msg("finding what only one of the two understands; which of them the service has as sh is unknown")
     for name in ("dash", "bash"):
-        yield Part(
-            name=name, found=_real_place(name), without=msg("install {name}", name),
-            use=msg("finding what only one of the two understands; which of them the service has as sh is unknown"),
-        )  # fmt: skip
+        yield Part(name=name, found=_real_place(name), without=msg("install {name}", name), use=use)
 
 
 def _engines() -> Iterator[Part]:
@@ -131,9 +118,7 @@ def _engines() -> Iterator[Part]:
     found = _command("vllm") or _distribution("vllm")
     use = msg("the launch, and its own list of options and architectures instead of the kit's catalogue")
     yield Part(name="vllm", found=found, without=launch, use=use)
-    yield Part(
-        name="vllm-ascend", found=_distribution("vllm-ascend"), without=launch, use=msg("vLLM on an Ascend NPU"),
-    )  # fmt: skip
+    yield _package("vllm-ascend", launch, msg("vLLM on an Ascend NPU"))
     deep = extensions.part_if_there("deep")
     if deep:
         engine = deep.find_python()
@@ -141,14 +126,9 @@ def _engines() -> Iterator[Part]:
         without = msg("run {make}", deep.MAKE)
         use = msg("verify --deep: the real vLLM and vllm-ascend build their configuration, without an NPU")
         yield Part(name=msg("engine configuration"), found=found, without=without, use=use)
-    yield Part(
-        name="npu-smi", found=_command("npu-smi"), without=msg("no NPU driver tools here"),
-        use=msg("npu-adapter runner: the devices and their health"),
-    )  # fmt: skip
-    yield Part(
-        name="pytest", found=_distribution("pytest"), without=msg("pip install pytest"),
-        use=msg("the tests of an adapter repository"),
-    )  # fmt: skip
+    use = msg("npu-adapter runner: the devices and their health")
+    yield Part(name="npu-smi", found=_command("npu-smi"), without=msg("no NPU driver tools here"), use=use)
+    yield _package("pytest", msg("pip install pytest"), msg("the tests of an adapter repository"))
 
 
 def _version_of(program: str, *arguments: str) -> str:

@@ -141,9 +141,8 @@ def _repaired(request: Request, progress: Progress) -> Request:
             made = verification.already_made(request.weights)
             left = verification.left_alone(made)
             for check in made:
-                print(
-                    say(msg("already repaired in the working copy for {check}: commit it (git commit -a)", check))
-                )
+                said = msg("already repaired in the working copy for {check}: commit it (git commit -a)", check)
+                print(say(said))
             print("".join(f"{say(text)}\n" for text in left), end="")
             if not (made or left or request.pending):
                 print(say(msg("nothing to repair: no finding is one that --fix repairs")), file=sys.stderr)
