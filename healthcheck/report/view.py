@@ -171,9 +171,8 @@ def _launch(launch: Mapping[str, JsonValue]) -> LaunchView | None:
         for (name, begin), (_, following) in zip(steps, [*steps[1:], ("", last)], strict=True)
     )
     lasted = words.duration(last)
-    said = msg(
-        "No correct answer came: the launch ended as “{get}” after {duration}.", launch.get("outcome"), lasted
-    )
+    told = (launch.get("outcome"), lasted)
+    said = msg("No correct answer came: the launch ended as “{get}” after {duration}.", *told)
     if end is not None:
         said = msg("The first correct streamed answer came {duration} after the start of deploy.sh.", lasted)
         spans += (_span(msg("first token"), last, last),)

@@ -208,9 +208,10 @@ def _against_reference(run: ProbeRun) -> Findings:
     seen = msg("{right:g} of {samples} samples right, reference {accuracy:.3f}{measured}", *told)
     if judged.decision is Decision.HEALTHY:
         said = (margin, error, seen)
-        yield note(
-            msg("healthy: a loss of {margin} or more is excluded at {error}, a smaller one is not: {seen}", *said)
+        seen = msg(
+            "healthy: a loss of {margin} or more is excluded at {error}, a smaller one is not: {seen}", *said
         )
+        yield note(seen)
     elif judged.decision is Decision.DEGRADED:
         more_than = msg("a loss of more than {slack:.1f} points", 100 * question.slack)
         lost = more_than if question.slack else msg("a loss")

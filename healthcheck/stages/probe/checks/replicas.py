@@ -68,10 +68,9 @@ def replicas(run: ProbeRun) -> Findings:
     for share in counts.values():
         yield from _worse(share, ERROR / len(counts))
     if reach := [share.detectable for share in counts.values() if share.detectable]:
-        points = 100 * max(reach)
-        yield note(
-            msg("a server that is worse by {reach:.1f} points is found in at least four of five such runs", points)
-        )
+        most = 100 * max(reach)
+        said = msg("a server that is worse by {reach:.1f} points is found in at least four of five such runs", most)
+        yield note(said)
 
 
 def _worse(share: Share, error: float) -> Findings:
