@@ -187,7 +187,7 @@ def stated(text: str) -> str:
     if not isinstance(text, Message) or text.values:
         return text
     said = {name: value for name, value in places().items() if f"{{{name}}}" in text.template}
-    return msg(text.template, *(said[name] for name in names(text.template) if said))
+    return msg(text.template, *(said[name] for name in names(text.template))) if said else msg(text.template)
 
 
 class Status(enum.Enum):

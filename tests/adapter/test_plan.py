@@ -250,6 +250,8 @@ def adapter(tmp_path):
     folder = tmp_path / "权 重"
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(config))
+    index = {"metadata": {"total_size": 10**6}, "weight_map": {"w": "model-1.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
 
     def run(*arguments, **environment):
         variables = {"PATH": os.environ["PATH"], "MODEL_PATH": str(folder), **environment}

@@ -123,7 +123,7 @@ def test_without_weights_it_says_what_to_set(new):
 def test_a_configuration_without_weights_is_planned_as_one_copy(plan, tmp_path):
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / "config.json").write_text(json.dumps(CONFIG))
-    printed = plan("--weights", tmp_path / "w", "--npu", "910B4", "--npus", "4")
+    printed = plan("--weights", str(tmp_path / "w"), "--npu", "910B4", "--npus", "4")
     assert "--tensor-parallel-size 4" in printed
     assert "--data-parallel-size" not in printed
     assert "the cache holds" not in printed, "nobody knows what the weights leave"
