@@ -281,7 +281,7 @@ def test_a_log_without_a_failure(text: str, said: str, tmp_path: Path, capsys: p
     first, quoting, *lines = capsys.readouterr().out.splitlines()
     assert (first, quoting) == (
         f"no known failure in {tmp_path / 'x.log'} {said}",
-        "no line looks like an error; the last lines:",
+        "no line looks like an error; the last lines that are neither INFO nor DEBUG:",
     )
     assert [line.split(None, 1)[1] for line in lines] == text.splitlines()
 
