@@ -286,6 +286,13 @@ def test_a_log_without_a_failure(text: str, said: str, tmp_path: Path, capsys: p
     assert [line.split(None, 1)[1] for line in lines] == text.splitlines()
 
 
+def test_the_log_of_a_server_that_runs_has_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "x.log"
+    log.write_text("WARNING slow disk\nINFO:     Application startup complete.\n")
+    assert main(["diagnose", str(log)]) == 3
+    assert "line 2 shows a running server" in capsys.readouterr().out.splitlines()[0]
+
+
 @pytest.mark.process
 def test_windows_line_ends_in_a_log_and_in_settings(tmp_path: Path) -> None:
     log = tmp_path / "deploy.log"

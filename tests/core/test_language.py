@@ -47,7 +47,7 @@ def test_pages_are_translated_and_keep_their_examples(language):
     """A new one has its translation by the next release, which `make_messages.py --release` demands."""
     code = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
     pages = [(page, catalogue.in_language(page, translation(language).look_up)) for page in catalogue.pages()]
-    assert sum(page.title != other.title for page, other in pages) > 100
+    assert sum(page.title != other.title for page, other in pages) > 80
     assert [page.id for page, other in pages if code.findall(other.body) != code.findall(page.body)] == []
 
 

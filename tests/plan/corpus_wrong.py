@@ -221,7 +221,7 @@ START: tuple[Case, ...] = (
          NEEDS, says="DATA_DIR"),
     case("needs-terminal", bash('set -e\nread -p "go on? " answer\nvllm serve "$MODEL_PATH"'), NEEDS),
     case("docker", sh('docker run --rm -p 8000:8000 -v "$MODEL_PATH:/model" vllm/vllm-openai --model /model'), NEEDS),
-    case("sudo", sh('sudo vllm serve "$MODEL_PATH" --port 8000'), NEEDS),
+    case("sudo", sh('sudo vllm serve "$MODEL_PATH" --port 8000'), NEEDS, fix="remove sudo"),
     case("sudo-and-on", sh('sudo apt-get install -y libnuma1\nvllm serve "$MODEL_PATH"'), {"plan/self-contained": "warn"}),
     case("conda", bash('source /opt/conda/bin/activate llm\nvllm serve "$MODEL_PATH"'), {"plan/self-contained": "warn"}),
     case("conda-command", bash('conda activate llm\npython -m vllm.entrypoints.openai.api_server --model "$MODEL_PATH"'),

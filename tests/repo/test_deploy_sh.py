@@ -205,6 +205,13 @@ def test_wrong_scripts_fail_with_their_line(tmp_path: Path, script: str | bytes,
     assert any(one.startswith(f"deploy.sh:{line} ") and words in one for one in told), told
 
 
+def test_what_ends_too_soon_is_closed_and_nothing_is_quoted(tmp_path: Path) -> None:
+    root = repository(tmp_path / "r", {"deploy.sh": f"#!/bin/bash\nif true; then\n{LAUNCH}"})
+    (finding,) = verdict(root, SYNTAX).findings
+    assert "still open" in finding.fix
+    assert "“" not in finding.seen
+
+
 @pytest.mark.parametrize("first", ["#!/bin/bash/", "#! /usr/bin/bash.", "#!/bin/sh,"])
 def test_a_misspelt_shell_is_repaired_by_its_first_line(tmp_path: Path, first: str):
     result = verdict(folder(tmp_path, {"deploy.sh": f"{first}\n{LAUNCH}"}), SYNTAX)
