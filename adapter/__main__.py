@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from adapter import environment, nodes
+from adapter import environment
 from adapter.decision import Decision, Refusal
 from adapter.device import LocalSystem, Machine, described_machine, find_machine
-from adapter.plan import Plan, make_plan
+from adapter.plan import Plan, group_of, make_plan
 from adapter.script import USUAL, script
 from adapter.settings import SettingsError, read_settings, unknown_variables
 from adapter.weights import Weights, read_weights
@@ -29,7 +29,7 @@ def main() -> int:
     try:
         folder = _model_path()
         settings = read_settings(os.environ, SETTINGS_FILE)
-        group = nodes.group_of(settings)
+        group = group_of(settings)
         weights = read_weights(folder)
         planned = [(machine, make_plan(weights, machine, settings)) for machine in _machines(options)]
     except (SettingsError, Refusal) as error:
@@ -42,7 +42,7 @@ def main() -> int:
         text = _table(weights, machine, plan)
     elif options.nodes:
         text = (
-            nodes.commands(group, str(folder), plan.environment)
+            group.commands(str(folder), plan.environment)
             if group
             else "# one machine: adapter.toml names no others"
         )

@@ -20,7 +20,6 @@ from adapter.weights import Weights
 
 RAY, MP, DATA_PARALLEL = "ray", "mp", "data-parallel"
 STYLES = (RAY, MP, DATA_PARALLEL)
-KEYS = frozenset({"multi_node", "nodes", "network_interface", "node_rank"})
 RAY_PORT, RPC_PORT = 6379, 13389
 SOURCED = """\
 ascend=${ASCEND_ROOT:-/usr/local/Ascend}
@@ -42,16 +41,90 @@ class Group:
     rank: int
     source: str
 
+    def share_of(self, weights: Weights) -> Weights:
+        """The share of one machine: its layers in a pipeline, its experts with data parallelism."""
+        if self.style == DATA_PARALLEL and not weights.experts:
+            return weights
+        count = len(self.addresses)
+        attention = weights.attention
+        if attention and self.style != DATA_PARALLEL:
+            attention = dataclasses.replace(
+                attention,
+                layers=-(-attention.layers // count),
+                sliding_layers=attention.sliding_layers // count,
+                linear_layers=attention.linear_layers // count,
+            )
+        experts = -(-weights.expert_bytes // count)
+        others = weights.total_bytes - weights.expert_bytes
+        total = experts + (others if self.style == DATA_PARALLEL else -(-others // count))
+        return dataclasses.replace(weights, attention=attention, total_bytes=total, expert_bytes=experts)
 
-def group_of(settings: Mapping[str, Setting]) -> Group | None:
-    """The group of machines of the settings.
+    def copies(self, devices: int, size: int) -> Decision:
+        """The copies of the model on one machine with so many devices, each copy on `size` of them."""
+        count = max(1, devices // size) if self.style == DATA_PARALLEL else 1
+        return Decision("data_parallel_size", count, "copies on this machine", self.source)
+
+    def options(self, copies: int) -> tuple[Decision, ...]:
+        """The options of this machine, which has devices for `copies` of the model."""
+        count, source = len(self.addresses), self.source
+        headless = Decision("headless", True, "the first machine serves", source)
+        if self.style != DATA_PARALLEL:
+            ranks = (
+                Decision("nnodes", count, f"{count} machines", source),
+                Decision("node_rank", self.rank, "the place of this machine", source),
+                Decision("master_addr", self.addresses[0], "the first machine", source),
+                *((headless,) if self.rank else ()),
+            )
+            return (
+                Decision("distributed_executor_backend", self.style, f"{count} machines", source),
+                Decision("pipeline_parallel_size", count, "a stage for each machine", source),
+                *(ranks if self.style == MP else ()),
+            )
+        joining = (
+            headless,
+            Decision("data_parallel_start_rank", self.rank * copies, "the place of this machine", source),
+        )
+        return (
+            Decision(
+                "data_parallel_size", count * copies, "copies on all machines, which share the experts", source
+            ),
+            Decision("data_parallel_size_local", copies, "copies here", source),
+            Decision("data_parallel_address", self.addresses[0], "the first machine", source),
+            Decision("data_parallel_rpc_port", RPC_PORT, "free on the first machine", source),
+            *(joining if self.rank else ()),
+        )
+
+    def commands(self, model_path: str, variables: tuple[Decision, ...]) -> str:
+        """The commands to run on each machine, in this order, in the folder of this repository."""
+        head = self.addresses[0]
+        launch = f"MODEL_PATH={shlex.quote(model_path)} ./deploy.sh"
+        lines: list[str] = []
+        for rank, address in enumerate(self.addresses):
+            lines += [f"# on {address}", *(_export(name, value) for name, value in self._network(address))]
+            if self.style == RAY:
+                place = f"--address={head}:{RAY_PORT}" if rank else f"--head --port={RAY_PORT}"
+                lines += [*_before_ray(variables), f"ray start {place} --node-ip-address={address}", ""]
+            else:
+                lines += [f"ADAPTER_NODE_RANK={rank} {launch}", ""]
+        if self.style == RAY:
+            lines += [
+                f"# on {head}, in the same shell, once `ray status` shows {len(self.addresses)} nodes",
+                launch,
+            ]
+        return "\n".join(lines).strip()
+
+    def _network(self, address: str) -> tuple[tuple[str, str], ...]:
+        names = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME")
+        ray = (("RAY_EXPERIMENTAL_NOSET_ASCEND_RT_VISIBLE_DEVICES", "1"),) if self.style == RAY else ()
+        return (("HCCL_IF_IP", address), *((name, self.interface) for name in names), *ray)
+
+
+def listed(settings: Mapping[str, Setting], style: Setting) -> Group:
+    """The group of machines of the settings, which serve in this style.
 
     Raises:
         SettingsError: they ask for a group and do not list its machines.
     """
-    style = settings.get("multi_node")
-    if style is None or style.value is None:
-        return None
     if style.value not in STYLES:
         raise SettingsError(f"multi_node is {style.value!r}: expected {', '.join(STYLES)}")
     addresses, interface = settings.get("nodes"), settings.get("network_interface")
@@ -65,73 +138,6 @@ def group_of(settings: Mapping[str, Setting]) -> Group | None:
     return Group(str(style.value), addresses.value, str(interface.value), rank, style.source)
 
 
-def share_of(weights: Weights, group: Group | None) -> Weights:
-    """The share of one machine of the group: its layers in a pipeline, its experts with data parallelism."""
-    if group is None or (group.style == DATA_PARALLEL and not weights.experts):
-        return weights
-    count = len(group.addresses)
-    attention = weights.attention
-    if attention and group.style != DATA_PARALLEL:
-        attention = dataclasses.replace(
-            attention,
-            layers=-(-attention.layers // count),
-            sliding_layers=attention.sliding_layers // count,
-            linear_layers=attention.linear_layers // count,
-        )
-    experts = -(-weights.expert_bytes // count)
-    others = weights.total_bytes - weights.expert_bytes
-    total = experts + (others if group.style == DATA_PARALLEL else -(-others // count))
-    return dataclasses.replace(weights, attention=attention, total_bytes=total, expert_bytes=experts)
-
-
-def options(group: Group | None, copies: int) -> tuple[Decision, ...]:
-    """The options of this machine for the group; it has devices for `copies` of the model."""
-    if group is None:
-        return ()
-    count, source = len(group.addresses), group.source
-    headless = Decision("headless", True, "the first machine serves", source)
-    if group.style != DATA_PARALLEL:
-        ranks = (
-            Decision("nnodes", count, f"{count} machines", source),
-            Decision("node_rank", group.rank, "the place of this machine", source),
-            Decision("master_addr", group.addresses[0], "the first machine", source),
-            *((headless,) if group.rank else ()),
-        )
-        return (
-            Decision("distributed_executor_backend", group.style, f"{count} machines", source),
-            Decision("pipeline_parallel_size", count, "a stage for each machine", source),
-            *(ranks if group.style == MP else ()),
-        )
-    joining = (
-        headless,
-        Decision("data_parallel_start_rank", group.rank * copies, "the place of this machine", source),
-    )
-    return (
-        Decision("data_parallel_size", count * copies, "copies on all machines, which share the experts", source),
-        Decision("data_parallel_size_local", copies, "copies here", source),
-        Decision("data_parallel_address", group.addresses[0], "the first machine", source),
-        Decision("data_parallel_rpc_port", RPC_PORT, "free on the first machine", source),
-        *(joining if group.rank else ()),
-    )
-
-
-def commands(group: Group, model_path: str, variables: tuple[Decision, ...]) -> str:
-    """The commands to run on each machine, in this order, in the folder of this repository."""
-    head = group.addresses[0]
-    launch = f"MODEL_PATH={shlex.quote(model_path)} ./deploy.sh"
-    lines: list[str] = []
-    for rank, address in enumerate(group.addresses):
-        lines += [f"# on {address}", *(_export(name, value) for name, value in _network(group, address))]
-        if group.style == RAY:
-            place = f"--address={head}:{RAY_PORT}" if rank else f"--head --port={RAY_PORT}"
-            lines += [*_before_ray(variables), f"ray start {place} --node-ip-address={address}", ""]
-        else:
-            lines += [f"ADAPTER_NODE_RANK={rank} {launch}", ""]
-    if group.style == RAY:
-        lines += [f"# on {head}, in the same shell, once `ray status` shows {len(group.addresses)} nodes", launch]
-    return "\n".join(lines).strip()
-
-
 def _before_ray(variables: tuple[Decision, ...]) -> tuple[str, ...]:
     """Commands for the variables: workers get those of `ray start`, and vLLM copies few others from deploy.sh."""
     return (SOURCED, *(_export(decision.key, str(decision.value)) for decision in variables))
@@ -139,9 +145,3 @@ def _before_ray(variables: tuple[Decision, ...]) -> tuple[str, ...]:
 
 def _export(name: str, value: str) -> str:
     return f"export {name}={shlex.quote(value)}"
-
-
-def _network(group: Group, address: str) -> tuple[tuple[str, str], ...]:
-    names = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME")
-    ray = (("RAY_EXPERIMENTAL_NOSET_ASCEND_RT_VISIBLE_DEVICES", "1"),) if group.style == RAY else ()
-    return (("HCCL_IF_IP", address), *((name, group.interface) for name in names), *ray)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from adapter import environment, models, nodes, parallel, precision, serving
+from adapter import environment, models, parallel, precision, serving
 from adapter.chips import Chip, chip_called
 from adapter.decision import Decision
 from adapter.device import Machine
 from adapter.memory import Budget, Layout, budget_of
-from adapter.settings import Setting
+from adapter.settings import GROUP_KEYS, Setting, SettingsError
 from adapter.weights import Weights
+
+if TYPE_CHECKING:
+    from adapter.nodes import Group
 
 Settings = Mapping[str, Setting]
 
@@ -36,9 +40,9 @@ def make_plan(weights: Weights, machine: Machine, settings: Settings) -> Plan:
         Refusal: the launch cannot work on this machine.
     """
     chip = chip_called(machine.chip) if machine.chip else None
-    group = nodes.group_of(settings)
+    group = group_of(settings)
     weights = precision.as_loaded(weights, chip)
-    share = nodes.share_of(weights, group)
+    share = group.share_of(weights) if group else weights
     quantization = _by_hand("quantization", settings) or precision.quantization(weights, machine, chip)
     utilization = _by_hand("gpu_memory_utilization", settings) or serving.gpu_memory_utilization(machine)
     budget = budget_of(machine, chip, weights, _number(utilization, serving.UTILIZATION))
@@ -66,16 +70,35 @@ def make_plan(weights: Weights, machine: Machine, settings: Settings) -> Plan:
         serving.trust_remote_code(weights),
         *serving.for_modalities(weights, machine),
         *models.options(weights, machine, chip, models.Launch(size, int(_number(sequences, 1)), eager)),
-        *nodes.options(group, layout.data),
+        *(group.options(layout.data) if group else ()),
     )
     keys = [decision.key for decision in planned]
-    others = [key for key in settings if key not in {*keys, *nodes.KEYS}]
+    others = [key for key in settings if key not in {*keys, *GROUP_KEYS}]
     options = (
         *(_by_hand(decision.key, settings) or decision for decision in planned),
         *(decision for key in others if (decision := _by_hand(key, settings))),
     )
     variables = environment.variables(weights, machine, chip, layout)
     return Plan(options, variables, (*weights.remarks, *_remarks(machine, chip, group)))
+
+
+def group_of(settings: Settings) -> Group | None:
+    """The machines that serve together; None for one. Most repositories have no adapter/nodes.py.
+
+    Raises:
+        SettingsError: the settings ask for a group and do not list its machines, or nodes.py is not there.
+    """
+    style = settings.get("multi_node")
+    if style is None or style.value is None:
+        return None
+    try:
+        from adapter import nodes  # noqa: PLC0415 - one machine does without it
+    except ImportError:
+        told = (
+            "multi_node needs adapter/nodes.py: npu-adapter new --template planned --data machines=several has it"
+        )
+        raise SettingsError(told) from None
+    return nodes.listed(settings, style)
 
 
 def _spread(
@@ -89,14 +112,13 @@ def _spread(
     return shared or parallel.tensor_parallel_size(share, machine, budget)
 
 
-def _copies(share: Weights, machine: Machine, chip: Chip | None, size: int, group: nodes.Group | None) -> Decision:
+def _copies(share: Weights, machine: Machine, chip: Chip | None, size: int, group: Group | None) -> Decision:
     if group:
-        copies = max(1, machine.devices // size) if group.style == nodes.DATA_PARALLEL else 1
-        return Decision("data_parallel_size", copies, "copies on this machine", group.source)
+        return group.copies(machine.devices, size)
     return parallel.data_parallel_size(share, machine, chip, size)
 
 
-def _remarks(machine: Machine, chip: Chip | None, group: nodes.Group | None) -> Iterator[str]:
+def _remarks(machine: Machine, chip: Chip | None, group: Group | None) -> Iterator[str]:
     if chip and chip.family is None:
         yield f"vllm-ascend does not run on {machine.chip}"
     if machine.devices and not machine.hbm_mib:

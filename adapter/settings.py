@@ -113,6 +113,8 @@ KEYS = {
     "node_rank": Key(_rank, "a whole number from 0"),
     "extra_args": Key(_words, "a list of vllm serve arguments"),
 }
+GROUP_KEYS = frozenset({"multi_node", "nodes", "network_interface", "node_rank"})
+"""Those of several machines, which decide no option by themselves."""
 
 
 def read_settings(environment: Mapping[str, str], file: Path) -> dict[str, Setting]:

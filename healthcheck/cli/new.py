@@ -55,7 +55,9 @@ def _order(options: argparse.Namespace, destination: Path) -> Order:
     if source is None:
         template.check_answers(answers)
         answers.setdefault("language", of_the_user(os.environ).value)
-    if answers.get("form") != template.PLANNED:
+    if answers.get("form") == template.PLANNED:
+        _refuse_target(options)
+    else:
         answers.setdefault("launch", planner.lines(planner.target(options, answers.get("stack", ""))))
     wanted = order(destination, answers, template=source, ask=not options.defaults, vendored=options.vendor_kit)
     if wanted.ask and not sys.stdin.isatty():
@@ -65,6 +67,15 @@ def _order(options: argparse.Namespace, destination: Path) -> Order:
             ", ".join(missing) or msg("answers"),
         )
     return wanted
+
+
+def _refuse_target(options: argparse.Namespace) -> None:
+    given = {"--weights": options.weights, "--npu": options.npu, "--npus": options.npus > 1}
+    if wrong := [name for name, value in given.items() if value]:
+        raise UsageError(
+            "{options} is for the plain form: the planned one decides at each start, on the machine that it meets",
+            ", ".join(wrong),
+        )
 
 
 def _answers(pairs: list[str], task: str | None) -> dict[str, str]:

@@ -25,7 +25,7 @@ NAME = "npu-adapter-kit"
 PLANNED = "planned"
 FORMS = ("plain", PLANNED)
 """The forms of a repository, answers to the question `form`."""
-OF_EARLIER: Mapping[str, JsonValue] = {"form": PLANNED, "ci": "both"}
+OF_EARLIER: Mapping[str, JsonValue] = {"form": PLANNED, "ci": "both", "machines": "several"}
 """What every repository was before these questions: the answers of one that was not asked."""
 _FILES = ("copier.yml", "deploy.sh")
 _JUNK = re.compile(r"__pycache__|.*\.pyc|\..*_cache")

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from adapter.device import Machine
-from adapter.nodes import commands, group_of
-from adapter.plan import make_plan
-from adapter.settings import Setting
+from adapter.plan import group_of, make_plan
+from adapter.settings import Setting, SettingsError
 from adapter.weights import Attention, Weights
 
 ROOT = Path(__file__).parents[2]
@@ -51,8 +50,7 @@ def test_ray_needs_no_ranks():
 
 @pytest.mark.parametrize("style", ["ray", "mp", "data-parallel"])
 def test_each_machine_gets_its_address_and_the_interface(style):
-    group = group_of(settings(multi_node=style))
-    text = commands(group, "/my weights", ())
+    text = group_of(settings(multi_node=style)).commands("/my weights", ())
     first, second = text.split("# on 10.0.0.2")
     assert "export HCCL_IF_IP=10.0.0.1" in first
     assert "export HCCL_IF_IP=10.0.0.2" in second
@@ -61,9 +59,16 @@ def test_each_machine_gets_its_address_and_the_interface(style):
     assert "MODEL_PATH=/my weights" in shlex.split(text.splitlines()[-1])
 
 
+def test_a_repository_for_one_machine_says_what_it_lacks(monkeypatch):
+    monkeypatch.setitem(sys.modules, "adapter.nodes", None)
+    monkeypatch.delattr("adapter.nodes", raising=False)
+    with pytest.raises(SettingsError, match=r"multi_node needs adapter/nodes\.py"):
+        planned(multi_node="mp")
+
+
 @pytest.mark.parametrize("style", ["mp", "data-parallel"])
 def test_every_machine_launches_with_its_rank(style):
-    text = commands(group_of(settings(multi_node=style)), "/w", ())
+    text = group_of(settings(multi_node=style)).commands("/w", ())
     assert [line.split()[0] for line in text.splitlines() if "deploy.sh" in line] == [
         "ADAPTER_NODE_RANK=0", "ADAPTER_NODE_RANK=1",
     ]  # fmt: skip
@@ -71,7 +76,7 @@ def test_every_machine_launches_with_its_rank(style):
 
 def test_ray_starts_with_the_variables_of_the_plan_and_of_cann():
     plan = planned(multi_node="ray")
-    text = commands(group_of(settings(multi_node="ray")), "/w", plan.environment)
+    text = group_of(settings(multi_node="ray")).commands("/w", plan.environment)
     for machine in text.split("# on 10.0.0.")[1:3]:
         before, started, _ = machine.partition("ray start")
         assert started
@@ -88,7 +93,7 @@ def test_ray_starts_with_canns_variables_wherever_cann_is(toolkit, tmp_path):
     for folder, name in ((toolkit, "FROM_CANN"), ("nnal/atb", "FROM_ATB")):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "set_env.sh").write_text(f"export {name}=1\n")
-    text = commands(group_of(settings(multi_node="ray")), "/w", ())
+    text = group_of(settings(multi_node="ray")).commands("/w", ())
     script = text.split("# on 10.0.0.2")[1].partition("ray start")[0].partition("\n")[2]
     python = tmp_path / "bin" / "python3"
     python.parent.mkdir()

@@ -177,6 +177,21 @@ def test_weights_that_do_not_fit_make_no_repository(tmp_path, capsys):
     assert not (tmp_path / "mine").exists()
 
 
+def test_a_planned_repository_takes_no_machine(tmp_path, capsys):
+    words = ("--template", "planned", "--defaults", "--npus", "2", "--npu", "A3")
+    assert cli.main(["new", str(tmp_path / "mine"), *words]) == 2
+    assert "--npu, --npus is for the plain form" in capsys.readouterr().err
+    assert not (tmp_path / "mine").exists()
+
+
+@rows(("machines", "there"), [("one", False), ("several", True)])
+def test_a_planned_repository_is_for_so_many_machines(machines, there, tmp_path):
+    place = tmp_path / machines
+    words = ("--template", "planned", "--defaults", "--data", f"machines={machines}")
+    assert cli.main(["new", str(place), *words]) == 0
+    assert (place / "adapter/nodes.py").exists() == there
+
+
 def test_an_update_keeps_the_launch(new, capsys):
     place, _ = new("--npu", "A3", "--npus", "2")
     script = (place / "deploy.sh").read_text("utf-8")
@@ -189,10 +204,13 @@ def test_an_update_keeps_the_launch(new, capsys):
 
 
 def test_a_repository_from_before_the_forms_stays_planned(tmp_path, capsys):
-    words = ("--template", "planned", "--defaults", "--data", f"kit={KIT}", "--data", "ci=both")
+    answered = (word for answer in (f"kit={KIT}", "ci=both", "machines=several") for word in ("--data", answer))
+    words = ("--template", "planned", "--defaults", *answered)
     assert cli.main(["new", str(tmp_path / "mine"), *words]) == 0
     answers = tmp_path / "mine" / ".copier-answers.yml"
-    kept = [line for line in answers.read_text("utf-8").splitlines() if not line.startswith(("form", "ci"))]
+    kept = [
+        line for line in answers.read_text("utf-8").splitlines() if not line.startswith(("form", "ci", "machines"))
+    ]
     answers.write_text("\n".join([*kept, ""]), "utf-8")
     commit(tmp_path / "mine")
     before = tracked(tmp_path / "mine")
