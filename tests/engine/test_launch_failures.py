@@ -151,6 +151,6 @@ def test_healthy_weights_start_and_the_timeline_tells_how(launched, weights):
         ended = running.ended()
     assert launch.outcome is LaunchOutcome.READY
     assert launch.model == str(weights)
-    assert {"loading weights", "server started"} <= {phase.name for phase in launch.phases}
+    assert {"loading weights", "answering the first request"} <= {phase.name for phase in launch.phases}
     assert not ended.stopped.killed
     assert not with_word(str(weights))

@@ -19,8 +19,8 @@ Capturing CUDA graphs (mixed prefill-decode, PIECEWISE):  31%|███▏      
 INFO:     Application startup complete.
 """
 PHASES = [
-    "starting the engine", "loading weights", "weights loaded", "cache made", "capturing graphs", "engine ready",
-    "server started",
+    "starting the engine", "loading weights", "compiling and measuring memory", "capturing graphs",
+    "starting the server", "answering the first request",
 ]  # fmt: skip
 
 
@@ -32,14 +32,16 @@ def test_the_phases_of_a_start_are_told_as_they_come(tmp_path):
     lines = [line + "\n" for line in START.split("\n")]
     log.write_text("".join(lines[:3]))
     timeline.look(5)
-    assert timeline.describe() == "loading weights 40 % · usually next: compiling, then measuring memory"
+    assert timeline.describe() == "loading weights 40 %"
+    assert timeline.usually_next() == "compiling and measuring memory"
     log.write_text("".join(lines[:6]))
     timeline.look(9)
-    assert timeline.describe().startswith("capturing graphs 31 % ")
+    assert timeline.describe().startswith("capturing graphs 31 %")
     log.write_text(START)
     timeline.look(12)
     assert [phase.name for phase in timeline.phases] == PHASES
-    assert [phase.at_s for phase in timeline.phases] == [5, 5, 9, 9, 9, 12, 12]
+    assert [phase.at_s for phase in timeline.phases] == [5, 5, 9, 9, 12, 12]
+    assert timeline.usually_next() == ""
     assert timeline.announced == {8000}
     assert timeline.tail()[-1] == "INFO:     Application startup complete."
 

@@ -82,7 +82,10 @@ def report(*, simulated: bool = False) -> Report:
         CheckResult(id="probe/accuracy", stage=Stage.PROBE, outcome=Outcome.SKIP, settled=False, rule=None,
                     because="no server answers", **fields),
     )  # fmt: skip
-    phases = [{"name": "loading weights", "at_s": 4.0}, {"name": f"server started {HOSTILE}", "at_s": 30.0}]
+    phases = [
+        {"name": "loading weights", "at_s": 4.0},
+        {"name": f"answering the first request {HOSTILE}", "at_s": 30.0},
+    ]
     return Report(
         verdict=verdict_of(results),
         results=results,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from healthcheck.stages.service.records import Phase
@@ -16,27 +17,23 @@ READ_BYTES = 2**20
 TAIL_LINES = 40
 LINE_CHARACTERS = 400
 
-
 STEPS = (
     (r"^(Collecting |Downloading |Installing collected packages|Requirement already satisfied)",
-     msg("installing packages"), msg("loading the engine")),
-    (r"Initializing a V1 LLM engine|vLLM API server version|non-default args:",
-     msg("starting the engine"), msg("loading weights")),
+     msg("installing packages")),
+    (r"Initializing a V1 LLM engine|vLLM API server version|non-default args:", msg("starting the engine")),
     (r"Starting to load model|Loading (safetensors|pt) checkpoint shards|Loading model weights",
-     msg("loading weights"), msg("compiling, then measuring memory")),
-    (r"Loading weights took|Model loading took",
-     msg("weights loaded"), msg("compiling, then measuring memory")),
-    (r"Dynamo bytecode transform|[Cc]ompil(ing|ed) (a|the) graph|torch\.compile takes|Start compiling",
-     "compiling", msg("measuring memory, capturing graphs")),
-    (r"KV cache (size|space)|Maximum concurrency for|Available KV cache memory",
-     msg("cache made"), msg("capturing graphs (minutes on an NPU), then the server")),
-    (r"Capturing (CUDA|ACL|NPU)? ?graphs?|Capturing cudagraphs", msg("capturing graphs"), msg("the server")),
-    (r"Graph capturing finished|init engine .* took",
-     msg("engine ready"), msg("the server, then the first answer")),
+     msg("loading weights")),
+    ((r"Loading weights took|Model loading took|torch\.compile takes|Start compiling|Dynamo bytecode transform|"
+     r"[Cc]ompil(ing|ed) (a|the) graph"),
+     msg("compiling and measuring memory")),
+    ((r"KV cache (size|space)|Maximum concurrency for|Available KV cache memory|Capturing cudagraphs|"
+     r"Capturing (CUDA|ACL|NPU)? ?graphs?"),
+     msg("capturing graphs")),
+    (r"Graph capturing finished|init engine .* took", msg("starting the server")),
     (r"Starting vLLM (API )?server|Started server process|Application startup complete|Uvicorn running on",
-     msg("server started"), msg("the first answer")),
+     msg("answering the first request")),
 )  # fmt: skip
-"""The phases of a start: a pattern of their lines, their names, and what usually follows."""
+"""The phases of a start: a pattern of the lines that come first in each, and what the server does from there on."""
 _PERCENT = re.compile(r"(\d{1,3})% ?(?:Completed|\|)")
 _SERVES_ON = re.compile(
     r"(?i)(?:running on|server \d* ?on|listening (?:on|at)|serving (?:http )?(?:on|at))"
@@ -61,7 +58,6 @@ class Timeline:
     announced: set[int] = field(default_factory=set)
     size_bytes: int = 0
     last_line: str = ""
-    _then: str = ""
     _held: str = ""
     _tail: deque[str] = field(default_factory=lambda: deque(maxlen=TAIL_LINES))
 
@@ -77,11 +73,17 @@ class Timeline:
         return tuple(self._tail) + ((self._held[:LINE_CHARACTERS],) if self._held.strip() else ())
 
     def describe(self) -> str:
-        """The current phase of the start, and the usual next one."""
+        """The current phase of the start."""
         if not self.phases:
             return msg("no output yet") if not self.size_bytes else msg("running")
         percent = msg(" {percent} %", self.percent) if self.percent is not None else ""
-        return msg("{name}{percent} · usually next: {then}", self.phases[-1].name, percent, self._then)
+        return msg("{name}{percent}", self.phases[-1].name, percent)
+
+    def usually_next(self) -> str:
+        """The phase that usually follows; "" if none does."""
+        names = [str(name) for _, name in STEPS]
+        reached = self.phases[-1].name if self.phases else names[-1]
+        return next((then for name, then in pairwise(names) if name == reached), "")
 
     def _new_lines(self) -> tuple[str, ...]:
         try:
@@ -104,13 +106,10 @@ class Timeline:
         self._tail.append(line)
         self.last_line = line
         self.announced.update(int(port) for port in _SERVES_ON.findall(line))
-        for pattern, name, then in STEPS:
-            if re.search(pattern, line):
-                if name not in {phase.name for phase in self.phases}:
-                    self.phases.append(Phase(name=name, at_s=round(now_s, 1)))
-                    self.percent = None
-                self._then = then
-                break
+        begun = next((name for pattern, name in STEPS if re.search(pattern, line)), None)
+        if begun and begun not in {phase.name for phase in self.phases}:
+            self.phases.append(Phase(name=begun, at_s=round(now_s, 1)))
+            self.percent = None
         self._bar(line)
 
     def _bar(self, text: str) -> None:

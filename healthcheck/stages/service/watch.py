@@ -158,14 +158,17 @@ class Watch:
         self._still_s = self._stillness.look(now, self.timeline.size_bytes, self.elapsed_s, limit_s)
 
     def _words(self) -> str:
-        """The progress line: the time left, the pending request, the current phase; a terminal may cut its end."""
+        """The progress line: the current phase, what is waited for and how long yet; a terminal may cut its end."""
         still_s, limit_s = self._silence()
         left_s = self.patience.deadline_s - self.elapsed_s
         waits = [msg("port {port} is open, no answer yet", self.port)] if self._unanswered_since is not None else []
         if still_s > QUIET_S:
             waits.append(msg("nothing has moved for {clock}", _clock(still_s)))
             left_s = min(left_s, limit_s - still_s)
-        return joined(" · ", (msg("gives up in {clock}", _clock(left_s)), *waits, self.timeline.describe()))
+        then = self.timeline.usually_next()
+        following = [msg("then {phase}", then)] if then else []
+        left = msg("gives up in {clock}", _clock(left_s))
+        return joined(" · ", (self.timeline.describe(), *waits, left, *following))
 
     def _note_outputs(self, pids: set[int]) -> None:
         """Record other files that processes write to: `nohup … > server.log` hides the cause there."""
