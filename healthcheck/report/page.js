@@ -1,6 +1,15 @@
 
 "use strict";
 (() => {
+  // A page that was opened as a file may have no clipboard: then there is no button.
+  for (const button of navigator.clipboard ? document.querySelectorAll(".copy") : []) {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(button.previousElementSibling.textContent);
+      button.textContent = button.dataset.done;
+    });
+  }
+
   const source = document.getElementById("data");
   if (!source) return;
   const data = JSON.parse(source.textContent);

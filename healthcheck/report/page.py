@@ -31,7 +31,7 @@ CLIENT_NOTE = msg(
     "and cons@n, and of an answer to a number problem it reads the last number; it counts failed requests as wrong "
     "without saying so."
 )
-TONES = {"pass": "✓", "warn": "!", "skip": "–", "fail": "✗", "error": "?", "open": "?", "stopped": "?", "note": "·"}
+TONES = {"pass": "✓", "warn": "!", "skip": "–", "fail": "✗", "error": "E", "open": "?", "stopped": "…", "note": "·"}
 
 
 def render(report: Report, run: ProbeRun | None = None, translation: Translation = ENGLISH) -> bytes:
@@ -47,6 +47,7 @@ def render(report: Report, run: ProbeRun | None = None, translation: Translation
         policy=_policy(style, script),
         marks=MARKS,
         tones=TONES,
+        is_command=words.is_command,
         words={**words.BY_TONE, "stopped": msg("ended early")},
         client_note=CLIENT_NOTE,
         version=__version__,

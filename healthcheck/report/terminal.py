@@ -37,7 +37,7 @@ MARKS = {
     "warn": ("!", "yellow"),
     "skip": ("–", "dim"),
     "fail": ("✗", "red"),
-    "error": ("?", "magenta"),
+    "error": ("E", "magenta"),
     "open": ("?", "yellow"),
 }
 """By the tone of a result."""
@@ -45,7 +45,7 @@ COLOURS = {Verdict.READY: "green", Verdict.NOT_READY: "red", Verdict.INCONCLUSIV
 MOST_FINDINGS = 8
 MOST_LINES = 9
 """For stages and figures together, so that a good run fits 15 lines."""
-LOG_EVERY_S = 15.0
+LOG_EVERY_S = 8.0
 
 
 class TerminalProgress:

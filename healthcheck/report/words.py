@@ -39,6 +39,7 @@ COUNTED = {**BY_TONE, "open": msg("unsettled")}
 COUNTED_FIRST = ("pass", "warn", "open", "skip", "fail", "error")
 MOST_TASK = 40
 _PLACE = re.compile(r"[^\s:]+:\d+")
+_COMMAND = re.compile(r"(?:chmod|git|iconv|mv|rm|sed|tr) (?:(?!, ).)+")
 WHOLE = msg("{value} to {value2}", Stage.REPO.value, Stage.PROBE.value)
 ORDER = (Level.FAIL, Level.UNSETTLED, Level.WARN, Level.NOTE)
 
@@ -84,6 +85,11 @@ def place(finding: Finding) -> str:
 def fix(result: CheckResult) -> str:
     """The repairs, most severe first."""
     return plain(joined("\n", dict.fromkeys(finding.fix for finding in findings(result) if finding.fix)))
+
+
+def is_command(repair: str) -> bool:
+    """Whether a repair is a command to paste as it stands; a repair in words may quote one."""
+    return bool(_COMMAND.fullmatch(repair))
 
 
 def duration(seconds: float) -> str:
@@ -265,10 +271,10 @@ def _when_ready(report: Report) -> str:
 
 
 def _placed_fix(result: CheckResult) -> str:
-    """The first line of the most severe repair, after its file and line if known; "" without a repair."""
+    """The first line of the most severe repair, one in words after its file and line; "" without a repair."""
     for finding in findings(result):
         if finding.fix:
-            where = finding.where if _PLACE.fullmatch(finding.where) else ""
+            where = finding.where if _PLACE.fullmatch(finding.where) and not is_command(finding.fix) else ""
             return _first_line(plain(msg("{label}: {text}", where, finding.fix) if where else finding.fix))
     return ""
 

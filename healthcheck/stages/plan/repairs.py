@@ -238,7 +238,7 @@ def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
     unshipped = next((each for each in plan.unshipped if f"{name}/".startswith(f"{each.rstrip('/')}/")), "")
     if unshipped:
         seen = msg("{name} is in your folder and not in the commit", name)
-        return seen, msg("git add -f {unshipped} and commit", unshipped)
+        return seen, msg("git add -f {unshipped} && git commit", unshipped)
     if _ENVIRONMENT.search(name):
         return msg("an environment at a fixed place: {name}", name), msg("remove it: use the image's own Python")
     if is_of_the_image(plan, said):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -109,7 +110,9 @@ def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if number is None and helper is None:
         return None
     file = contract.ENTRY_POINT if number else helper["file"] if helper else ""
-    fix = msg("repair and commit: sed -i 's/\\r$//' {file} && echo '*.sh text eol=lf' >> .gitattributes", file)
+    name, kept = shlex.quote(file), shlex.quote(f"{file} text eol=lf")
+    committed = f"git add {name} .gitattributes && git commit -m 'End lines in LF'"
+    fix = f"sed -i 's/\\r$//' {name} && echo {kept} >> .gitattributes && {committed}"
     return Ending(fix, deploy_sh.place(number))
 
 
