@@ -102,6 +102,7 @@ messages: .venv/ready
 	$(BIN)/python scripts/make_messages.py
 
 docs: $(ready)
+	@echo "docs: the site in English and Chinese, a minute; then build/site/index.html"
 	$(BIN)/python docs/site/make_pages.py build/pages
 	$(BIN)/python -m sphinx --quiet --fail-on-warning -c docs/site build/pages build/site
 

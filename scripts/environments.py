@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+import time
 import venv
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +17,8 @@ from pathlib import Path
 LEFT_OUT = ("torchvision", "torchaudio", "torchcodec", "triton")
 """Packages that come with torch; the registry's builds are for CUDA and break beside a torch for the CPU."""
 STAMP = "npu-adapter-kit.txt"
+QUIET_SECONDS = 8
+"""The longest silence of an installation."""
 
 
 def make(
@@ -23,6 +26,7 @@ def make(
     what: str,
     requirements: Sequence[str],
     *,
+    effort: str = "",
     constraints: Sequence[str] = (),
     overrides: Sequence[str] = (),
     find_links: Sequence[Path] = (),
@@ -32,6 +36,7 @@ def make(
     Args:
         environment: the folder; emptied first.
         what: its contents with versions, on one line.
+        effort: its size on disk and the time that it takes.
         requirements: what is installed, from the index and the wheels of `find_links`.
         constraints: versions of dependencies.
         overrides: requirements that replace those of packages.
@@ -40,9 +45,10 @@ def make(
     if holds(environment, what):
         print(f"{environment}: {what} is there")
         return
+    print(f"{environment}: installs {what}{effort and f' ({effort})'}", flush=True)
     venv.create(environment, with_pip=True, clear=True)
     python = environment / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "uv"], check=True)
+    patiently(environment, [python, "-m", "pip", "install", "--quiet", "uv"])
     install(environment, requirements, constraints=constraints, overrides=overrides, find_links=find_links)
     stamp(environment, what)
 
@@ -90,7 +96,25 @@ def install(
             command += [f"--{kind}", path]
         for place in find_links:
             command += ["--find-links", place]
-        subprocess.run([*command, *index(python), *torch_source(python)], check=True)
+        patiently(environment, [*command, *index(python), *torch_source(python)])
+
+
+def patiently(environment: Path, command: Sequence[str | Path]) -> None:
+    """Run a command that may say nothing for minutes, and say now and then that it still runs.
+
+    Raises:
+        subprocess.CalledProcessError: it fails.
+    """
+    began = time.monotonic()
+    with subprocess.Popen(command) as process:
+        while True:
+            try:
+                status = process.wait(QUIET_SECONDS)
+                break
+            except subprocess.TimeoutExpired:
+                print(f"{environment}: {time.monotonic() - began:.0f} s", flush=True)
+    if status:
+        raise subprocess.CalledProcessError(status, [str(word) for word in command])
 
 
 def index(python: Path) -> list[str]:

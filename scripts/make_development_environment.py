@@ -32,7 +32,8 @@ def main() -> int:
 
         project = (ROOT / "pyproject.toml").read_bytes()
         what = f"npu-adapter-kit[dev] {hashlib.sha256(project).hexdigest()[:12]}, Python {sys.version.split()[0]}"
-        environments.make(Path(options.environment), what, ["--quiet", "--editable", f"{ROOT}[dev]"])
+        wanted = ["--quiet", "--editable", f"{ROOT}[dev]"]
+        environments.make(Path(options.environment), what, wanted, effort="1.1 GB, a minute")
     return 0
 
 

@@ -49,7 +49,7 @@ def main() -> int:
     if environments.holds(environment, what):
         print(f"{environment}: {what} is there")
         return 0
-    environments.make(environment, "what builds vLLM", [f"torch=={TORCH}", *BUILD])
+    environments.make(environment, "what builds vLLM", [f"torch=={TORCH}", *BUILD], effort="2.4 GB, two minutes")
     os.environ |= {"VLLM_TARGET_DEVICE": "empty", "VLLM_VERSION_OVERRIDE": options.vllm}
     os.environ |= {"SOC_VERSION": "ascend910b1", "COMPILE_CUSTOM_KERNELS": "0"}
     environments.install(

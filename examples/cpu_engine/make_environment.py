@@ -49,7 +49,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         alias = name_only_wheel(Path(folder), options.vllm)
         overrides = [f"torch=={options.torch}"] if options.torch else []
-        environments.make(options.environment, what, [str(alias)], overrides=overrides, find_links=[Path(folder)])
+        environments.make(
+            options.environment, what, [str(alias)], effort="2.5 GB, two minutes or more", overrides=overrides,
+            find_links=[Path(folder)],
+        )  # fmt: skip
     return 0
 
 
