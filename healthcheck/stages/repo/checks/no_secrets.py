@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from healthcheck.core.check import Findings, check, warn
 from healthcheck.stages.repo.facts import Submission
 from healthcheck.text.messages import msg
@@ -38,7 +40,7 @@ def no_secrets(submission: Submission) -> Findings:
     """
     for text in submission.written:
         found = secret_lines(text.data.decode("utf-8", "replace"))
-        for number, line in (each for each, _ in zip(found, range(MAX_NAMED), strict=False)):
+        for number, line in islice(found, MAX_NAMED):
             yield warn(
                 expected=msg("no password, key or token in the commit"),
                 seen=line.strip()[:200],
