@@ -39,9 +39,9 @@ def text(page: Page, say: Translate, source: str) -> str:
 
 def _parts(page: Page, say: Translate, source: str) -> Iterator[str]:
     up = "../" * page.id.count("/")
-    yield f"# {page.id}"
+    yield f"# {escaped(page.title)}"
     stage = f"{say(msg('Stage'))} [{page.stage}]({up}../checks.md#{page.stage})"
-    yield f"**{say(_sentence(escaped(page.title)))}** {say(_sentence(stage))}"
+    yield f"**{page.id}.** {say(_sentence(stage))}"
     yield say(catalogue.because(escaped(page.why)))
     yield escaped(_captioned(page.body))
     if page.rule:

@@ -1,6 +1,6 @@
 """The documentation site, with search, from the pages that make_pages.py writes. `make docs` builds it.
 
-The Chinese pages are in zh/. One search serves both languages; pages in the reader's come first (scorer.js).
+The Chinese pages are in zh/. One search serves both languages, and shows the pages in the reader's (scorer.js).
 """
 
 from __future__ import annotations

@@ -1,11 +1,17 @@
-// Sphinx's own weights, and pages in the reader's language before all others: Chinese after a Chinese page, and for a
-// query with Chinese characters.
+// Sphinx's own weights. Results are pages in the reader's language, each once: Chinese after a Chinese page, and for a
+// query with Chinese characters. Pages in the other language come where this one has none.
+document.addEventListener("DOMContentLoaded", () => {
+  const asked = new URLSearchParams(window.location.search).get("q") || "";
+  const chinese = /\/zh\//.test(document.referrer) || /[\u4e00-\u9fff]/.test(asked);
+  const everywhere = Search._performSearch;
+  Search._performSearch = (...query) => {
+    const found = everywhere(...query); // the best is the last
+    const read = found.filter(([page]) => page.startsWith("zh/") === chinese);
+    const results = read.length ? read : found;
+    return results.filter(([page], at) => results.findLastIndex(([other]) => other === page) === at);
+  };
+});
 var Scorer = {
-  score: ([page, , , , score]) => {
-    const asked = new URLSearchParams(window.location.search).get("q") || "";
-    const chinese = /\/zh\//.test(document.referrer) || /[\u4e00-\u9fff]/.test(asked);
-    return page.startsWith("zh/") === chinese ? score + 1000 : score;
-  },
   objNameMatch: 11,
   objPartialMatch: 6,
   objPrio: { 0: 15, 1: 5, 2: -5 },

@@ -16,8 +16,7 @@ IN_BOTH_LANGUAGES = pytest.mark.parametrize(("prefix", "say"), LANGUAGES.items()
 def test_every_check_has_a_page_that_says_what_the_check_says(prefix: str, say: Translate) -> None:
     for page in catalogue.pages():
         text = plain(pages()[f"{prefix}checks/{page.id}.md"])
-        assert text.startswith(f"# {page.id} **")
-        assert say(page.title) in text
+        assert text.startswith(f"# {say(page.title)} **{page.id}.** ")
         assert say(catalogue.because(page.why)) in text
         paragraphs = [part for part in catalogue.in_language(page, say).body.split("\n\n") if "```" not in part]
         assert paragraphs

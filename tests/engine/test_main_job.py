@@ -20,13 +20,15 @@ pytestmark = [pytest.mark.engine, pytest.mark.timeout(1200)]
 
 @pytest.fixture
 def start(tmp_path: Path, engine_environment: dict[str, str]) -> Callable[..., subprocess.Popen[str]]:
-    """Starts `npu-adapter verify` of a fresh adapter from the template."""
+    """Starts `npu-adapter verify` of a fresh adapter in a form of the template, with options."""
     adapter = tmp_path / "my-adapter"
     kit = [sys.executable, "-m", "healthcheck"]
-    subprocess.run([*kit, "new", adapter, "--template", "planned", "--defaults"], check=True, capture_output=True)
     variables = [word for name, value in engine_environment.items() for word in ("--env", f"{name}={value}")]
 
-    def run(weights: Path, *more: str) -> subprocess.Popen[str]:
+    def run(weights: Path, *more: str, form: str = "plain") -> subprocess.Popen[str]:
+        planned_for = ("--weights", weights) if form == "plain" else ()
+        made = [*kit, "new", adapter, "--template", form, "--defaults", *planned_for]
+        subprocess.run(list(map(str, made)), check=True, capture_output=True)
         command = [*kit, "verify", adapter, "--weights", weights, "--out", tmp_path / "out", *variables, *more]
         return subprocess.Popen(
             list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -54,10 +56,11 @@ def left_over(weights: Path) -> str:
     return " ".join(found)
 
 
-def test_an_adapter_from_the_template_is_ready(start, tiny_weights: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["plain", "planned"])
+def test_an_adapter_from_the_template_is_ready(form: str, start, tiny_weights: Path, tmp_path: Path) -> None:
     odd = tmp_path / "权重 tiny model"
     shutil.copytree(tiny_weights, odd)
-    process = start(odd)
+    process = start(odd, form=form)
     output, _ = process.communicate(timeout=900)
     assert process.returncode == 0, output
     seen = report(tmp_path)
