@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from urllib.parse import urlsplit
 
 from healthcheck import contract
@@ -32,12 +32,17 @@ def server_root(text: str) -> str:
     return text.rstrip("/").removesuffix(contract.CHAT_PATH).removesuffix("/v1")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that have a flag; None if it is not given, since a resumed run has its own values."""
+def arguments(parser: argparse.ArgumentParser, without: Collection[str] = ()) -> None:
+    """Declare the options that have a flag; None if it is not given, since a resumed run has its own values.
+
+    Args:
+        parser: of the command.
+        without: the flags that the command does not have.
+    """
     for group in Group:
         part = parser.add_argument_group(group.value)
         for option in options():
-            if option.group is group and option.flag:
+            if option.group is group and option.flag and option.flag not in without:
                 _declare(part, option)
 
 
@@ -82,7 +87,7 @@ def asked(options_: argparse.Namespace) -> ProbeOptions:
     """
     from healthcheck.stages.probe.options import reading  # noqa: PLC0415 - --help reads no value
 
-    flags = {option.name: getattr(options_, option.name) for option in options() if option.flag}
+    flags = {option.name: getattr(options_, option.name, None) for option in options() if option.flag}
     said = {name: value for name, value in flags.items() if value is not None}
     for setting in options_.set:
         name = setting.partition("=")[0].strip()

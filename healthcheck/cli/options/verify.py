@@ -18,6 +18,8 @@ EVERYDAY = (
     "--weights", "--weights-config", "--model-id", "--task", "--until", "--skip", "--fix", "--stack", "--npu",
     "--npus", "--url", "--out", "--json", "--quiet", "--verbose",
 )  # fmt: skip
+OF_PROBE_ALONE = ("--logprobs", "--adaptive-k", "--grading-noise", "--bootstrap")
+"""Questions about a measurement; a verdict needs none of them, and --probe-config has them."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,4 +94,4 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     numerics.add_argument("--numerics", action="store_true",
                           help="compare log-probabilities that must agree, too (300 requests)")  # fmt: skip
     sampling.service_file(parser)
-    sampling.arguments(parser)
+    sampling.arguments(parser, without=OF_PROBE_ALONE)
