@@ -17,10 +17,11 @@ from healthcheck.sandbox.protocol import NO_ATTRIBUTES, NO_MEMORY, NO_NETWORK, N
 
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
 _LOAD, _EQUAL, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
-_X32 = 0x40000000
 _SET_MODE_FILTER = 1
 _NEW_ANY = 0x7E020000
 """The flags of clone(2) that create a namespace."""
+_FAMILIES = (1, 2, 10, 16)
+"""AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK, which a network namespace keeps inside; AF_VSOCK leads out of it."""
 _UNIX, _STREAM, _SEQPACKET, _TYPE_MASK = 1, 1, 5, 0xF
 _OWNER_BY_FCNTL, _OWNER_BY_IOCTL = (8, 10, 15), (0x8901, 0x8902)
 """F_SETOWN, F_SETSIG, F_SETOWN_EX; FIOSETOWN, SIOCSPGRP."""
@@ -77,20 +78,22 @@ def refuse(number: int) -> int:
 
 
 def everywhere() -> Iterator[Rule]:
-    """The rules of every mode."""
+    """The rules of every mode: no rights, no memory of no process, no socket that leads out of a namespace."""
     yield from _all(_KEPT_FROM_ALL, errno.EPERM)
     yield from _all(_UNKNOWN_TO_ALL, errno.ENOSYS)
+    yield from _all(_MEMORY, NO_MEMORY)
+    other = tuple(Condition(0, family, differs=True) for family in _FAMILIES)
+    yield Rule("socket", refuse(errno.EAFNOSUPPORT), other)
     for bit in (1 << number for number in range(32) if _NEW_ANY >> number & 1):
         yield Rule("clone", refuse(errno.EPERM), (Condition(0, bit, bit),))
 
 
 def outside() -> Iterator[Rule]:
-    """Without namespaces: no socket but a pair, no other process by number, no memory of no process."""
+    """Without namespaces: no socket but a pair, no other process by number."""
     yield from _all(_SOCKETS, NO_NETWORK)
     kinds = (Condition(1, kind, _TYPE_MASK, differs=True) for kind in (_STREAM, _SEQPACKET))
     for conditions in (tuple(kinds), (Condition(0, _UNIX, differs=True),)):
         yield Rule("socketpair", refuse(NO_NETWORK), conditions)
-    yield from _all(_MEMORY, NO_MEMORY)
     yield from _all("inotify_init inotify_init1 pidfd_open", errno.ENOSYS)
     yield from _all("process_madvise process_mrelease", NO_OTHERS)
     for name in _OF_A_PROCESS.split():
@@ -127,7 +130,7 @@ def _all(names: str, number: int) -> Iterator[Rule]:
 
 
 def program(wanted: Iterable[Rule]) -> bytes:
-    """The filter as BPF instructions.
+    """The filter as BPF instructions. A call that is newer than those of `syscalls` is not known inside.
 
     Raises:
         OSError: this machine's system call numbers are not known.
@@ -136,7 +139,7 @@ def program(wanted: Iterable[Rule]) -> bytes:
     if arch is None:
         raise OSError(errno.ENOSYS, f"no system call numbers are known for {syscalls.machine()}")
     body = [_step(_LOAD, 4), _step(_EQUAL, arch, 1, 0), _step(_RETURN, refuse(errno.ENOSYS)), _step(_LOAD, 0)]
-    body += [_step(_AT_LEAST, _X32, 0, 1), _step(_RETURN, refuse(errno.ENOSYS))]
+    body += [_step(_AT_LEAST, max(numbers.values()) + 1, 0, 1), _step(_RETURN, refuse(errno.ENOSYS))]
     for rule in wanted:
         if rule.call in numbers:
             body += _block(numbers[rule.call], rule)

@@ -1,4 +1,4 @@
-"""Recognises calls that a sandbox without namespaces refused: nothing that failed afterwards is a failure."""
+"""Recognises calls that the sandbox refused: nothing that failed afterwards is a failure."""
 
 from __future__ import annotations
 
@@ -40,18 +40,17 @@ _SETTLES = msg(
 def cautious(plan: LaunchPlan, findings: Iterable[Finding]) -> Findings:
     """The findings; every failure is unsettled if the sandbox refused a call that the script needs."""
     reasons = tuple(_reasons(plan))
+    settles = SETTLED_LATER if plan.observed.isolated else _SETTLES
     for each in findings:
         if not reasons or each.level is not Level.FAIL:
             yield each
         else:
-            seen, fix = joined("; ", (each.seen, reasons[0])), msg("{fix}; or {settles}", each.fix, _SETTLES)
+            seen, fix = joined("; ", (each.seen, reasons[0])), msg("{fix}; or {settles}", each.fix, settles)
             yield replace(each, level=Level.UNSETTLED, seen=seen, fix=fix)
 
 
 def _reasons(plan: LaunchPlan) -> Iterator[str]:
     """What the script needs and does not get, each with the line that says so."""
-    if plan.observed.isolated:
-        return
     where = ""
     for line in f"{plan.run.stderr}\n{plan.run.stdout}".split("\n"):
         frame = _FRAME.search(line)
@@ -59,6 +58,8 @@ def _reasons(plan: LaunchPlan) -> Iterator[str]:
             where = f"{frame['file'].removeprefix(f'{plan.root}/')}:{frame['line']}"
         if found := _SAID.search(line):
             yield _reason(_NEEDS[found[0]], _place(plan, line) or where, line.strip())
+    if plan.observed.isolated:
+        return
     by_bash = deploy_sh.find_line(plan.script, _OF_BASH)
     if by_bash:
         network = _NEEDS[os.strerror(NO_NETWORK)]
