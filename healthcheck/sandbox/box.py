@@ -164,7 +164,7 @@ def run(setting: Setting, mode: Mode) -> tuple[Job, Recording]:
 
 def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
     isolated = mode is Mode.ISOLATED
-    shown, model_path = _weights_places(setting, "" if isolated else f"{scratch}")
+    shown, model_path = _weights_places(setting, "/srv" if isolated else scratch)
     job = Job(
         shell=setting.shell,
         script=setting.script,
@@ -195,9 +195,9 @@ def _weights_places(setting: Setting, prefix: str) -> tuple[str, str]:
     """The folder that shows the weights (or the download cache they link into), and the value of MODEL_PATH."""
     cache = _cache_root(setting.weights)
     if cache is None:
-        place = f"{prefix}/srv/weights/{setting.weights_name}"
+        place = f"{prefix}/weights/{setting.weights_name}"
         return place, place
-    place = f"{prefix}/srv/weights/{setting.weights_name}/{cache.name}"
+    place = f"{prefix}/weights/{setting.weights_name}/{cache.name}"
     return place, f"{place}/{setting.weights.relative_to(cache)}"
 
 

@@ -75,7 +75,7 @@ class Job:
     Attributes:
         shell: the shell's path and options, before the script's name.
         source: the folder on this machine that is copied.
-        weights: the weights folder on this machine; shown read-only.
+        weights: the weights folder on this machine; shown read-only, or as a copy with sparse files.
         root, model_path: where the script sees the copy and the weights; below `scratch` unless isolated.
         scratch: an empty folder that belongs to the dry run.
         python: the interpreter for the stubs; `stdlib` its standard library folders.

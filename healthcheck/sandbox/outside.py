@@ -1,8 +1,8 @@
 """The sandboxes without namespaces: a copy of the submission, a search path of stubs, a process tree of its own.
 
 In confined mode, Landlock limits the program to its own folders and to what every program of the machine may
-read. In both modes, a filter of system calls keeps it from other processes and, where the kernel can ask
-(`supervise`), from the network. If the kit runs as root, the program and the warden run as another user.
+read. In both modes, a filter of system calls keeps it from other processes and from the network. If the kit runs
+as root, the program and the warden run as another user.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ SHARED = (files.SHARED, "/var/tmp", "/dev/shm")  # noqa: S108 - what scripts wri
 _KIT_ITSELF = Path(__file__).resolve().parents[1]
 _MOST_NAMES = 100_000
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-_READ = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/proc", "/sys")
+_OF_USERS = ("/opt", "/usr/local")
+"""Folders of the system in which users may have files of their own."""
+_READ = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sys")
 _ETC = (
     "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ld.so.preload", "localtime", "nsswitch.conf",
     "os-release", "mime.types", "protocols", "services", "terminfo", "inputrc", "passwd", "group", "hosts",
@@ -38,7 +40,7 @@ _ETC = (
 
 
 def build(job: Job, guest: Guest, copy: safely.Copy) -> None:
-    """Create the copy, the weights (as links) and the stubs below the job's scratch folder.
+    """Create the copies of submission and weights, and the stubs, below the job's scratch folder.
 
     Raises:
         OSError: the submission or the weights cannot be copied.
@@ -47,22 +49,14 @@ def build(job: Job, guest: Guest, copy: safely.Copy) -> None:
     os.symlink(job.python, f"{job.kit}/py/bin/python3")
     os.makedirs(f"{job.scratch}/home")
     copy.tree(job.source, job.root)
-    os.makedirs(os.path.dirname(job.weights_inside), exist_ok=True)
-    if copies_weights(job):
-        copy.tree(job.weights, job.weights_inside)
-    else:
-        os.symlink(job.weights, job.weights_inside)
+    copy.tree(job.weights, job.weights_inside)
     os.makedirs(f"{job.kit}/bin", exist_ok=True)
     os.makedirs(f"{job.kit}/packages")
     guest.install(job, job.kit, (f"{job.kit}/bin",))
     if job.stranger >= 0:
+        safely.make_world_readable(job.weights_inside)
         for folder in job.script_folders:
             safely.chown_tree(folder, job.stranger)
-
-
-def copies_weights(job: Job) -> bool:
-    """Whether the program runs as another user, who may not read the weights."""
-    return job.stranger >= 0 and not is_world_readable(job.weights)
 
 
 def has_roots_rights() -> bool:
@@ -129,14 +123,35 @@ def confine(job: Job, guest: Guest) -> None:
         return
     if not landlock.abi():
         raise OSError(38, "this kernel has no Landlock")
-    own = [job.weights, job.python, *job.stdlib, *job.libraries, str(_KIT_ITSELF)]
-    etc = [f"/etc/{name}" for name in _ETC] if os.geteuid() == 0 and job.stranger < 0 else ["/etc"]
-    rights = dict.fromkeys(landlock.existing([*_READ, *etc, *guest.readable, *own]), False)
+    own = [job.python, *job.stdlib, *job.libraries, str(_KIT_ITSELF)]
+    etc = [f"/etc/{name}" for name in _ETC] if os.geteuid() == 0 and job.stranger < 0 else _for_all("/etc")
+    usr = [entry.path for entry in os.scandir("/usr") if entry.path not in _OF_USERS]
+    system = [*_READ, *usr, *etc, *(part for folder in _OF_USERS for part in _for_all(folder))]
+    rights = dict.fromkeys(landlock.existing([*system, *guest.readable, *own]), False)
     shared = SHARED if job.stranger >= 0 else ()
     rights |= dict.fromkeys(landlock.existing([job.scratch]), False)
     changed = (*shared, *(f"/dev/{name}" for name in _DEVICES), *job.script_folders, f"{job.kit}/{RUN}/{NOTES}")
     rights |= dict.fromkeys(landlock.existing(changed), True)
     landlock.restrict_files(rights)
+
+
+def _for_all(place: str) -> list[str]:
+    """The parts of a folder that every user may read: the folder itself where this user may read no more."""
+    found = ((folder, name) for folder, folders, names in os.walk(place) for name in (*folders, *names))
+    private = {f"{folder}/{name}" for folder, name in found if _is_private(f"{folder}/{name}")}
+    closed = private | {str(up) for path in private for up in Path(path).parents if up.is_relative_to(place)}
+    parts = (f"{folder}/{name}" for folder in closed - private for name in os.listdir(folder))
+    return [part for part in parts if part not in closed and not os.path.islink(part)] if private else [place]
+
+
+def _is_private(path: str) -> bool:
+    """Whether this user may read it, and not every user."""
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:  # it is gone
+        return False
+    wanted = stat.S_IROTH | stat.S_IXOTH if stat.S_ISDIR(mode) else stat.S_IROTH
+    return not stat.S_ISLNK(mode) and mode & wanted != wanted and os.access(path, os.R_OK)
 
 
 def used_bytes(job: Job) -> int:

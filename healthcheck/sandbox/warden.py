@@ -38,7 +38,7 @@ def work(job: Job, guest: Guest, started: Started) -> Recording:
     copy = safely.Copy(job.limits.copied_files, job.limits.copied_bytes)
     try:
         copy.measure(job.source)
-        if outside.copies_weights(job) if not job.isolated else root.copies_weights(job):
+        if not job.isolated or root.copies_weights(job):
             copy.measure(job.weights)
     except (safely.TooMuch, OSError) as error:
         return nothing(EndedBy.COPY, str(error))

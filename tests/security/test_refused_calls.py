@@ -6,6 +6,7 @@ Each call is made outside first, where it does its harm; so the attack is sound,
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import threading
@@ -18,7 +19,7 @@ import psutil
 import pytest
 
 from tests.security.attacks import FLIP
-from tests.security.world import NOBODY, STRANGERS_PYTHON, Host, Setup, attack
+from tests.security.world import NOBODY, SECRET, STRANGERS_PYTHON, Host, Setup, attack
 from tests.support.daily import every
 
 SETUPS = (
@@ -90,6 +91,30 @@ for host, family in (("127.0.0.2", socket.AF_INET), ("::1", socket.AF_INET6)):
     except OSError as error:
         print(error)
 """
+READS = """
+import sys
+for name in sys.argv[1:]:
+    try:
+        print(open(name).read().strip())
+    except OSError:
+        print("-")
+"""
+FAMILIES = """
+import ctypes, errno, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def tried(act):
+    try:
+        return act() and 0
+    except OSError as error:
+        return errno.errorcode[error.errno]
+def segment():
+    made = libc.shmget(0, 4096, 0o1600)
+    if made < 0:
+        raise OSError(ctypes.get_errno(), "")
+    libc.shmctl(made, 0, None)
+    return 1
+print(tried(lambda: socket.socket(40, 1)), tried(lambda: os.memfd_create("x")), tried(segment))
+"""
 
 
 def outside(setup: Setup, world: Host, name: str, *words: str) -> str:
@@ -135,8 +160,9 @@ def test_calls_that_name_others_fail(setup: Setup, world: Host, packages: dict[b
     write(world, "calls.py", CALLS)
     weights = world.folder.parent / "weights"
     words = (world.names["BYSTANDER"], f"{weights}/config.json", str(weights))
+    within = (words[0], '"$MODEL_PATH/config.json"', '"$MODEL_PATH"', "inside")
     before = changed(world.bystander.pid), (weights / "config.json").stat().st_mode
-    told = inside(setup, world, packages, "calls.py", *words, "inside")
+    told = inside(setup, world, packages, "calls.py", *within)
     said = dict(line.split(" ") for line in str(told["stdout"]).splitlines())
     assert {name: said[name] for name in REFUSED} == REFUSED, told
     assert said["flags"] in ({"ENOANO"} if setup.ordinary else {"EPERM", "EACCES", "ENOTTY"})
@@ -197,3 +223,42 @@ def test_nobody_outside_reaches_the_script(
     with knocking(port) as reached:
         outside(setup, world, "listens.py", str(port))
     assert reached
+
+
+@pytest.fixture
+def shelves(world: Host) -> Iterator[list[Path]]:
+    """Folders of the system with a public and a private file of the user who starts the kit."""
+    made = [Path(folder, world.names["TOKEN"]) for folder in ("/opt", "/usr/local/share", "/etc")]
+    for shelf in made:
+        (shelf / "deeper").mkdir(parents=True)
+        for name, text, mode in (("public", "SHOWN", 0o644), ("deeper/private", SECRET, 0o600)):
+            (shelf / name).write_text(f"{text}\n")
+            (shelf / name).chmod(mode)
+            os.chown(shelf / name, NOBODY, NOBODY)
+        (shelf / "link").symlink_to(world.folder / "id_rsa")
+    yield made
+    for shelf in made:
+        shutil.rmtree(shelf)
+
+
+@pytest.mark.parametrize("setup", [Setup("confined", ordinary=True, lacks=("userns",))])
+def test_private_files_in_folders_of_the_system_are_not_read(
+    setup: Setup, shelves: list[Path], world: Host, packages: dict[bool, tuple[str, Path]]
+) -> None:
+    names = [str(shelf / name) for shelf in shelves for name in ("public", "deeper/private", "link")]
+    write(world, "reads.py", READS)
+    assert str(inside(setup, world, packages, "reads.py", *names)["stdout"]).split() == ["SHOWN", "-", "-"] * 3
+    assert outside(setup, world, "reads.py", *names).split() == ["SHOWN", SECRET, SECRET] * 3
+
+
+@pytest.mark.parametrize(
+    "setup", [Setup("isolated"), Setup("isolated", ordinary=True), *SETUPS], ids=lambda s: s.name
+)
+def test_no_socket_leads_to_the_hypervisor_and_no_memory_is_without_an_owner(
+    setup: Setup, world: Host, packages: dict[bool, tuple[str, Path]]
+) -> None:
+    write(world, "families.py", FAMILIES)
+    said = str(inside(setup, world, packages, "families.py")["stdout"]).split()
+    assert said[0] in {"EAFNOSUPPORT", "EUNATCH"}
+    assert said[1:] == ["EXFULL", "EXFULL"]
+    assert outside(setup, world, "families.py").split()[1:] == ["0", "0"]
