@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from healthcheck.contract import UNKNOWN
+from healthcheck.core.check import fail
 from healthcheck.core.records import CheckResult, Outcome, Report, Stage, verdict_of
 from healthcheck.report import page
 from healthcheck.report.excerpts import excerpts, script_json
@@ -128,6 +129,25 @@ def test_fails_come_first_and_carry_the_rule_and_the_repair(html: str) -> None:
     assert places == sorted(places)
     for needed in ("deploy.sh:7: write --port 8000", "the HTTP server must listen on port 8000.", *UNKNOWN):
         assert needed in html
+
+
+@pytest.mark.parametrize(
+    ("repair", "copied"),
+    [
+        ("sed -i '1s/^x//' deploy.sh", True),
+        ("git mv Deploy.sh deploy.sh && git commit", True),
+        ("git commit -a, or git stash changes that are not for the service", False),
+        ("say --port 8000", False),
+    ],
+)
+def test_a_repair_that_is_a_command_can_be_copied(repair: str, copied: bool) -> None:
+    found = fail(expected="x", seen="y", fix=repair, where="deploy.sh:3")
+    result = CheckResult(id="repo/x", stage=Stage.REPO, title="x", outcome=Outcome.FAIL, why="y", findings=(found,))
+    report = Report(verdict=verdict_of((result,)), results=(result,), asked="repo")
+    seen = Seen(page.render(report).decode())
+    buttons = [each for each in seen.of("button") if each.get("class") == "copy"]
+    wanted = 2 if copied else 0  # the repair, and Next
+    assert (seen.texts.count(("code", repair)), len(buttons)) == (wanted, wanted)
 
 
 def test_the_data_is_what_was_measured() -> None:
