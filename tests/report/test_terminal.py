@@ -61,6 +61,6 @@ def test_a_repair_works_as_it_is_printed(language: Language, tmp_path: Path) -> 
     result = judged(read_submission(root), "repo/deploy-sh-syntax")
     repair, following = shown(result, language)
     assert repair == recorded(result)
-    assert following == {Language.ENGLISH: "deploy.sh:2: ", Language.CHINESE: "deploy.sh:2："}[language] + repair
+    assert following == repair
     subprocess.run(["/bin/sh", "-c", repair], cwd=root, check=True)
     assert (root / "deploy.sh").read_text() == launch % ""

@@ -63,8 +63,8 @@ def files(folder):
 
 
 @pytest.mark.process
-def test_the_reference_adapter_is_the_default_rendering(new):
-    status, place, _ = new("--defaults")
+def test_the_reference_adapter_is_the_planned_form_for_several_machines(new):
+    status, place, _ = new("--defaults", "--data", "machines=several")
     assert status == 0
     rendered = files(place)
     for name in SHARED_BY_DESIGN:
@@ -262,7 +262,7 @@ def test_a_folder_in_use_is_refused_and_left_alone(new, tmp_path):
         (["--data", "licence"], "has no '='"),
         (
             ["--data", "color=red"],
-            "name, form, task, model_name, licence, stack, language, ci, dockerfile, kit, launch",
+            "name, form, task, model_name, licence, stack, language, ci, dockerfile, machines, kit, launch",
         ),
         (["--data", "name=../evil"], "name is '../evil': letters"),
         (["--data", "model_name=bad name"], "model_name is 'bad name': a name such as Qwen/Qwen3-8B\n"),
