@@ -183,6 +183,21 @@ def test_the_steps_of_the_action_verify_another_repository(repository, tmp_path)
     assert "READY" in (tmp_path / "summary.md").read_text("utf-8").upper()
 
 
+def test_warnings_are_failures_for_the_action_where_it_is_strict(repository, tmp_path):
+    (tmp_path / "npu-adapter-kit").symlink_to(BIN.parent)
+    warned = tmp_path / "warned"
+    shutil.copytree(repository, warned)
+    with (warned / "requirements.txt").open("a", encoding="utf-8") as file:
+        file.write("torch==2.1.0\n")
+    git = ("git", "-c", "user.name=A", "-c", "user.email=a@example.org")
+    subprocess.run([*git, "commit", "--quiet", "--all", "--message=pin torch"], cwd=warned, check=True)
+    step = load(ACTION.read_bytes())["runs"]["steps"][-1]
+    for strict, status in (("false", 0), ("true", 1)):
+        done = run(step["run"], cwd=warned, scratch=tmp_path, REPOSITORY=".", TASK="text-generation", UNTIL="repo",
+                   WEIGHTS="", REPORT="report", STRICT=strict)  # fmt: skip
+        assert done.returncode == status, done.stdout + done.stderr
+
+
 def test_the_action_says_not_ready_for_a_folder_without_deploy_sh(tmp_path):
     (tmp_path / "npu-adapter-kit").symlink_to(BIN.parent)
     empty = tmp_path / "empty"

@@ -10,7 +10,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.simulator.bank import known
 from healthcheck.verify import catalogue
 from tests.docs.blocks import ROOT, blocks, commands, documents
+from tests.extensions.service_report.made_reports import RIGHT, WRONG, made, zipped
 from tests.support.extensions import installed
 
 pytestmark = pytest.mark.process
@@ -113,9 +113,7 @@ def furniture(server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert main(["new", str(folder / "my-adapter"), "--defaults"]) == 0
     assert main(["probe", server, "--problems", "20", "--out", str(folder / "run"), "--quiet"]) == 0
-    with zipfile.ZipFile(folder / "report.zip", "w") as archive:
-        for path in sorted((folder / "run").rglob("*")):
-            archive.write(path, Path("job") / path.relative_to(folder / "run"))
+    zipped(folder / "report.zip", made([[RIGHT, RIGHT, WRONG, RIGHT, RIGHT]] * 20))
     samples = map(json.loads, (folder / "run/logs/samples.jsonl").read_text("utf-8").splitlines())
     (folder / "scored.jsonl").write_text("".join(json.dumps(each | {"reward": 0.5}) + "\n" for each in samples))
     (folder / "room.toml").write_text("weight-limit-gb = 120\n")
