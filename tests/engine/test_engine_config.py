@@ -72,14 +72,6 @@ def test_a_missing_modelslim_description_is_refused(tmp_path: Path, weights: Pat
     assert "--quantization ascend" in found["fix"]
 
 
-def test_published_fp8_weights_are_refused_by_the_scheme_of_deepseek(tmp_path: Path, weights: Path):
-    fp8 = {"activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": [128, 128]}
-    (weights / "config.json").write_text(json.dumps({**QWEN3, "quantization_config": fp8}), encoding="utf-8")
-    found = verified(repository(tmp_path), weights)
-    assert found["outcome"] == "fail", found["detail"]
-    assert "'Qwen3Config' object has no attribute 'o_groups'" in found["detail"]
-
-
 def test_a_scheme_that_the_registry_has_is_built(tmp_path: Path, weights: Path):
     described = {"model_quant_type": "W8A8", "model.layers.0.self_attn.q_proj.weight": "W8A8_DYNAMIC"}
     (weights / "quant_model_description.json").write_text(json.dumps(described), encoding="utf-8")
