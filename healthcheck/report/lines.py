@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 
 from healthcheck.core.progress import Silent
-from healthcheck.core.records import CheckResult, Level, Outcome, Report, Stage
+from healthcheck.core.records import CheckResult, Level, Report, Stage
 from healthcheck.report import words
 from healthcheck.text.language import ENGLISH, Translation
 from healthcheck.text.messages import msg
@@ -45,10 +45,11 @@ class LineProgress(Silent):
 
 
 def brief(report: Report, translation: Translation = ENGLISH) -> Iterator[str]:
-    """The checks that did not pass, a line each with its repair, warnings first, and the verdict."""
+    """What did not pass, a line for each problem with its repair, warnings first, and the verdict."""
     by_line: dict[str, list[str]] = {}
     for result in sorted(filter(words.is_wrong, report.results), key=words.gravity):
-        by_line.setdefault(_first_line(result, translation), []).append(result.id)
+        for line in dict.fromkeys(_problems(result, translation)):
+            by_line.setdefault(line, []).append(result.id)
     for line, (first, *others) in by_line.items():
         more = msg(" and {others} more", len(others)) if others else ""
         yield translation.say(msg("{first}{more}: {line}", first, more, line))
@@ -56,12 +57,13 @@ def brief(report: Report, translation: Translation = ENGLISH) -> Iterator[str]:
     yield translation.labelled(msg("Verdict"), verdict)
 
 
-def _first_line(result: CheckResult, translation: Translation) -> str:
+def _problems(result: CheckResult, translation: Translation) -> Iterator[str]:
     grave = [found for found in words.findings(result) if found.level is not Level.NOTE]
+    for found in grave:
+        said = translation.say(words.observation(found)) + words.place(found)
+        said = translation.labelled(msg("warning"), said) if found.level is Level.WARN else said
+        if found.fix:
+            said = translation.say(msg("{said}. Fix: {fix}", said, found.fix))
+        yield words.plain(said).replace("\n", " ")
     if not grave:
-        return words.plain(translation.say(result.because)).replace("\n", " ")
-    said = translation.say(words.observation(grave[0])) + words.place(grave[0])
-    said = translation.labelled(msg("warning"), said) if result.outcome is Outcome.WARN else said
-    if grave[0].fix:
-        said = translation.say(msg("{said}. Fix: {fix}", said, grave[0].fix))
-    return words.plain(said).replace("\n", " ")
+        yield words.plain(translation.say(result.because)).replace("\n", " ")

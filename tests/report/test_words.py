@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from healthcheck.core.check import fail, warn
+from healthcheck.core.check import fail, note, warn
 from healthcheck.core.records import (
     NOT_BUILT,
     SIMULATOR,
@@ -90,6 +90,17 @@ def test_the_brief_report_has_a_line_for_each_warning(warned: int, said: list[st
     given = replace(WARNED, id="plan/x", findings=(warn(expected="a", seen="b", fix="c"),))
     results = (PASSED, *(given,) * warned)
     assert list(brief(Report(verdict=verdict_of(results), results=results, asked=words.WHOLE))) == said
+
+
+def test_the_brief_report_has_a_line_for_each_problem_of_a_check() -> None:
+    wrong = [fail(expected="a", seen=seen, fix="c") for seen in ("b", "d", "b")]
+    given = replace(FAILED, id="plan/x", findings=(*wrong, warn(expected="e", seen="f", fix="g"), note("h")))
+    report = Report(verdict=verdict_of((given,)), results=(given,), asked=words.WHOLE)
+    assert list(brief(report))[:-1] == [
+        "plan/x: expected a; saw b. Fix: c",
+        "plan/x: expected a; saw d. Fix: c",
+        "plan/x: warning: expected e; saw f. Fix: g",
+    ]
 
 
 def test_a_sum_of_other_results_is_not_read_twice() -> None:
