@@ -128,7 +128,7 @@ def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR09
         case Need.FILE:
             return _file(plan, said)
         case Need.COMMAND:
-            return _command(name)
+            return _command(plan, said)
         case Need.VARIABLE:
             return msg("the environment variable {name}", name), demanded(plan, name)
         case Need.ARGUMENT:
@@ -215,11 +215,14 @@ def _module(name: str) -> str:
     return msg("commit the module {name}, or name its package in requirements.txt", name)
 
 
-def _command(name: str) -> tuple[str, str]:
-    base = name.rpartition("/")[2]
+def _command(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
+    name = said.name
+    base, line = name.rpartition("/")[2], deploy_sh.line_at(plan.script, _line(said))
     if base in BASH_ONLY:
         return _FOREIGN.get(base, "bash"), msg("begin deploy.sh with #!/bin/bash")
     what: str = msg("the program {name}", name)
+    if re.match(rf"{re.escape(name)}\s+=", line):
+        return what, msg("take the blanks around = out: “{line}” runs a program {name}", line, name)
     if name in STUBBED:
         return what, msg("keep the search path that finds {name}: add to $PATH, never replace it", name)
     what = _FOREIGN.get(base) or what
