@@ -6,6 +6,7 @@ from tests.plan.corpus import UNKNOWN, Case, bash, case, sh
 
 NEEDS = {"plan/starts-server": "fail", "plan/self-contained": "fail"}
 WARNED = {"plan/self-contained": "warn"}
+NEVER = {"plan/starts-server": "fail"}
 SERVE = '\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 FEW_RIGHTS = "root in the service's image may"
 
@@ -89,6 +90,8 @@ REFUSED_HERE: tuple[Case, ...] = (
 WENT_ON: tuple[Case, ...] = (
     case("on-without-environment", bash(f"source /opt/serving/bin/activate{SERVE}"), WARNED, says="/opt/serving/bin/activate"),
     case("on-without-own-environment", bash(f"source .venv/bin/activate{SERVE}"), WARNED, says=".venv/bin/activate"),
+    case("source-under-sh", sh(f"set -e\nsource ./env.sh{SERVE}"), {**WARNED, **NEVER}, files={"env.sh": ""},
+         fix='#!/bin/bash, and below it: [ -n "${BASH_VERSION:-}" ]'),
     case("on-without-nvidia", bash(f"nvidia-smi{SERVE}"), WARNED, says="an NVIDIA GPU"),
     case("on-without-folder", bash(f"cd /data/serving{SERVE}"), WARNED, says="/data/serving"),
     case("not-on-without-environment", bash(f"set -e\nsource /opt/serving/bin/activate{SERVE}"), NEEDS),
@@ -150,7 +153,6 @@ IN_A_VARIABLE: tuple[Case, ...] = (
     case("command-in-an-array", bash('cmd=(vllm serve "$MODEL_PATH" --port 8000)\n"${cmd[@]}"')),
     case("command-written-out", sh('vllm serve "$MODEL_PATH" --port 8000')),
 )  # fmt: skip
-NEVER = {"plan/starts-server": "fail"}
 MESSAGES: tuple[Case, ...] = (
     case("words-error-line", bash("echo starting >&2\necho 'ERROR: no licence' >&2\necho 'Run: tools/licence.sh' >&2\n"
                                   f"exit 1{SERVE}"), NEVER, fix="correct the step that says “ERROR: no licence”"),

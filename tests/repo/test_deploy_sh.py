@@ -238,6 +238,15 @@ def test_the_fix_for_bash_makes_it_pass(tmp_path: Path):
     assert ran.returncode != 0
 
 
+@needs_dash
+@pytest.mark.parametrize("line", ["a=(1)", "source ./env.sh"])
+def test_the_fix_for_bash_under_sh_leaves_nothing_to_repair(tmp_path: Path, line: str):
+    fix = verdict(folder(tmp_path, {"deploy.sh": f"#!/bin/sh\n{line}\n{LAUNCH}"}), SYNTAX).findings[0].fix
+    first, second = fix.partition("the first line ")[2].split(", and the second: ")
+    repaired = folder(tmp_path, {"deploy.sh": f"{first}\n{second}\n{line}\n{LAUNCH}"})
+    assert verdict(repaired, SYNTAX).outcome is Outcome.PASS
+
+
 @pytest.mark.parametrize("name", ["crlf", "a byte order mark", "a blank after a backslash"])
 def test_the_fix_is_a_command_that_works(tmp_path: Path, name: str):
     root = folder(tmp_path / name.replace(" ", "-"), {"deploy.sh": WRONG[name][0]})

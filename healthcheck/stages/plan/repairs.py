@@ -14,6 +14,7 @@ from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.plan.script.stderr import Complaint, Need
 from healthcheck.stages.plan.servers.engines import EVERYWHERE
 from healthcheck.stages.repo import packages
+from healthcheck.stages.repo.bashisms import IN_BASH
 from healthcheck.text.did_you_mean import hint
 from healthcheck.text.messages import msg
 
@@ -219,7 +220,7 @@ def _command(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
     name = said.name
     base, line = name.rpartition("/")[2], deploy_sh.line_at(plan.script, _line(said))
     if base in BASH_ONLY:
-        return _FOREIGN.get(base, "bash"), msg("begin deploy.sh with #!/bin/bash")
+        return _FOREIGN.get(base, "bash"), msg("begin deploy.sh with #!/bin/bash, and below it: {in_bash}", IN_BASH)
     what: str = msg("the program {name}", name)
     if re.match(rf"{re.escape(name)}\s+=", line):
         return what, msg("take the blanks around = out: “{line}” runs a program {name}", line, name)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from healthcheck.stages.repo.shell import Script
 from healthcheck.text.messages import msg
 
+IN_BASH = '[ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"'
+"""A line that has bash run the script, whichever shell was asked to."""
 COMMANDS = {
     "[[": msg("[[ … ]]: dash looks for a command of that name"),
     "source": msg("source: dash only has “.”"),

@@ -23,7 +23,6 @@ OTHER_SHELLS = {"zsh", "ksh", "mksh", "fish", "csh", "tcsh"}
 TYPOGRAPHIC = re.compile("[\u00a0\u2002-\u200b\u3000\ufeff\u2018\u2019\u201c\u201d]|^[\u2013\u2014\u2212]")
 _BLANK_BEHIND = re.compile(r"(?<!\\)(?:\\\\)*\\[ \t]+$", re.MULTILINE)
 MAX_LISTED = 6
-IN_BASH = '[ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +222,7 @@ def _parsers(text: _Text) -> Findings:
             close = msg("close what is still open (an if, a loop, a brace, a quote)")
             fix = msg("{close} until `{own} -n {name}` prints nothing", close, own, contract.ENTRY_POINT)
         if own == "dash" and bash and bash.accepted:
-            fix = msg("make the first line #!/bin/bash: bash reads this script")
+            fix = msg("make the first line #!/bin/bash, and the second: {in_bash}", bashisms.IN_BASH)
         yield fail(expected=expected, seen=seen, fix=fix, where=text.where(parse.line))
     if bash and bash.accepted and "here-document" in bash.message:
         expected = msg("a terminator for every here-document")
@@ -252,9 +251,11 @@ def _constructs(text: _Text) -> Findings:
         )
         if shell:
             expected = msg("a script that {shell} reads, which runs it", shell)
-        fix = msg("make the first line #!/bin/bash, or write it for sh")
+        fix = msg(
+            "write it for sh, or make the first line #!/bin/bash, and the second: {in_bash}", bashisms.IN_BASH
+        )
         if text.interpreter in BASH:
-            fix = msg("make the second line: {in_bash}", IN_BASH)
+            fix = msg("make the second line: {in_bash}", bashisms.IN_BASH)
         yield by_profile(contract.SHELL)(expected=expected, seen=listed, fix=fix, where=text.where(line))
 
 
