@@ -18,6 +18,9 @@ from healthcheck.text.messages import msg
 EXPECTED = msg("everything that deploy.sh uses is in the repository or in the service's image")
 ARGUMENTS = ("arguments", "input")
 VARIABLE = msg("the environment variable")
+ASK_NOTHING = msg(
+    "give each argument a default, and remove what asks (read, select): the service passes none and types nothing"
+)
 
 
 def reported(plan: LaunchPlan) -> tuple[Complaint, ...]:
@@ -91,7 +94,7 @@ def usage(plan: LaunchPlan, beginnings: str | tuple[str, ...]) -> Iterator[Findi
         seen = msg("it ended with status {exit_status} and seems to need {what}", plan.run.exit_status, what)
         if said:
             seen += msg("; it said {said}", repr(said[-200:]))
-        fix: str = msg("give everything a default; the service passes no arguments and types nothing")
+        fix: str = ASK_NOTHING
         if what.startswith(VARIABLE):
             fix = demanded(plan, what.rpartition(" ")[2])
         yield fail(expected=EXPECTED, seen=seen, fix=fix, where=deploy_sh.place(line))

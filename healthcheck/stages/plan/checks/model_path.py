@@ -91,7 +91,7 @@ def model_path(plan: LaunchPlan) -> Findings:
 
 def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> Iterator[Finding]:
     model = next((model for model in models if is_within(model, plan.model_path)), models[-1])
-    expected, shown = msg("the weights in $MODEL_PATH"), quoted(model) if model else "empty"
+    expected, shown = msg("the weights in $MODEL_PATH"), quoted(model) if model else msg("empty")
     was = repr(plan.model_path)
     seen = msg("the model is {shown}, and MODEL_PATH was {model_path}: {quoted}", shown, was, server.command)
     fix, where = _naming(plan, server, model)

@@ -52,8 +52,7 @@ def _emptied(plan: LaunchPlan) -> Iterator[Finding]:
     said = (what, deploy_sh.line_at(plan.script, line), server.command)
     if what:
         seen = msg("it needs {what}: “{line_at}” gives nothing, and the server is started with: {quoted}", *said)
-        fix = msg("give everything a default; the service passes no arguments and types nothing")
-        yield fail(expected=EXPECTED, seen=seen, fix=fix, where=deploy_sh.place(line))
+        yield fail(expected=EXPECTED, seen=seen, fix=unmet_needs.ASK_NOTHING, where=deploy_sh.place(line))
 
 
 def _lost_value(server: ServerCommand) -> bool:

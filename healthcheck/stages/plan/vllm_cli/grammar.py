@@ -199,7 +199,8 @@ class _Splitter:
         else:
             values = self._values(option.nargs)
         if not values and option.nargs != "?":
-            expected, fix = msg("a value after {name}", name), msg("write {name} VALUE", name)
+            expected = msg("a value after {name}", name)
+            fix = msg("write one, or set the variable that {name} takes its value from", name)
             self._refuse(at, name, expected, msg("nothing"), fix)
         return values
 
