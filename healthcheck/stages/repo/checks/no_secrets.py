@@ -43,7 +43,7 @@ def no_secrets(submission: Submission) -> Findings:
         for number, line in islice(found, MAX_NAMED):
             yield warn(
                 expected=msg("no password, key or token in the commit"),
-                seen=line.strip()[:200],
+                seen=msg("{line}, where “removed” stands for the secret", line.strip()[:200]),
                 fix=msg("revoke it where it was issued, and remove it: the weights come from MODEL_PATH"),
                 where=f"{text.path}:{number}",
             )
