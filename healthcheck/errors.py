@@ -66,4 +66,5 @@ REASONS = (
 
 def reason_of(error: OSError) -> Message:
     """The system's reason for an error, as a message that can be translated."""
-    return Message(error.strerror or str(error))
+    # socket.create_server adds the address to the system's words.
+    return Message((error.strerror or str(error)).partition(" (while attempting to bind")[0])
