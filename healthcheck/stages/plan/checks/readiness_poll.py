@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, check, warn
+from healthcheck.core.check import Findings, check, fail, warn
 from healthcheck.sandbox.job import EndedBy
 from healthcheck.stages.plan.dry_run.runs import PATIENCE_S
 from healthcheck.stages.plan.records import LaunchPlan
@@ -26,6 +26,8 @@ def readiness_poll(plan: LaunchPlan) -> Findings:
     enough: how long {limit} take to load is unknown. Ten minutes, as vLLM waits for its own engine
     (VLLM_ENGINE_READY_TIMEOUT_S), are taken for enough; that is an inference. A `sleep` of a minute or more
     before the server starts uses up the time that the service waits, which is unknown.
+
+    A script that polls a port where nothing listens, and then ends, fails, however long it waits.
 
     Example:
     ```sh
@@ -59,13 +61,16 @@ def _sleeps(plan: LaunchPlan) -> Findings:
 
 def _other_ports(plan: LaunchPlan) -> Findings:
     """Polled ports on which no server of deploy.sh listens."""
-    own = plan.server.port if plan.server else None
+    own, run = plan.server.port if plan.server else None, plan.loading_run
+    ends = run is not None and run.ended_by is EndedBy.EXIT and not plan.run.polled
     for asked in plan.observed.refused_ports if own else ():
         expected = msg("deploy.sh polls the port of its server: port {own}", own)
         seen = msg("it polls port {asked}, where nothing listens", asked)
+        if run and ends:
+            seen = msg("{seen}, and ends after waiting {slept_s:g} s", seen, run.slept_s)
         fix = msg("poll port {own}, or drop the wait loop and start the server with exec", own)
         where = deploy_sh.place_of(plan.script, [f":{asked}", str(asked)])
-        yield warn(expected=expected, seen=seen, fix=fix, where=where)
+        yield (fail if ends else warn)(expected=expected, seen=seen, fix=fix, where=where)
 
 
 def _other_models(plan: LaunchPlan) -> Findings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -131,7 +132,9 @@ class DryRun:
         waits = take.recording.asked or take.recording.slept_s or _SLEEPS.search(self.text)
         if take.recording.ended_by is not EndedBy.SERVER or not waits:
             return None
-        return self._traced(self._once(shell, name, answers=False), name)
+        # How long the script polls a port where nothing listens does not matter: what does it do in the end?
+        patience_s = math.inf if take.recording.refused_ports else PATIENCE_S
+        return self._traced(self._once(shell, name, answers=False, patience_s=patience_s), name)
 
     def _traced(self, take: _Take, name: str) -> ShellRun:
         """Add the last commands to a run that failed, or that reached the time limit under bash.
@@ -151,7 +154,9 @@ class DryRun:
             take.run, traced=trace.traced(shown.recording.trace, shown.job.root, shown.job.kit) if same else ()
         )
 
-    def _once(self, shell: tuple[str, ...], name: str, *, answers: bool = True) -> _Take:
+    def _once(
+        self, shell: tuple[str, ...], name: str, *, answers: bool = True, patience_s: float = PATIENCE_S
+    ) -> _Take:
         setting = box.Setting(
             source=self.tree,
             script=contract.ENTRY_POINT,
@@ -161,7 +166,7 @@ class DryRun:
             weights_name=name,
             limits=self.limits,
             answers=answers,
-            patience_s=PATIENCE_S,
+            patience_s=patience_s,
             entry=ENTRY,
             shown=self.shown,
             marks=tuple(each.value for each in Sourced),
