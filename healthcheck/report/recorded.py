@@ -10,7 +10,7 @@ from typing import Optional, Union
 from healthcheck.core.records import JsonValue
 from healthcheck.text.messages import Joined, Message, Plural, names
 
-_WIDE = re.compile(r"\{[^{}]*\d{3}[^{}]*\}")
+_WIDE = re.compile(r"\{(?=[^{}]*?\d{3})[^{}]*\}")
 """A placeholder that would expand a short value to any length; no template of the kit has one."""
 
 

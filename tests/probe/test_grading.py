@@ -10,6 +10,7 @@ from healthcheck.stages.probe.grading.numbers import normalise
 from healthcheck.stages.probe.grading.quantities import quantities
 from healthcheck.stages.probe.problems import AnswerKind, Problem
 from healthcheck.text.reasoning import final_text
+from tests.support.limited import limited
 from tests.support.rows import rows
 
 
@@ -289,3 +290,15 @@ def test_a_right_answer_of_any_length_is_read_in_time(unit: str) -> None:
     for text in (unit * 100_000, f"The answer is {unit * 100_000}"):
         assert not grade(number_problem("18"), text).correct
     assert grade(number_problem("18"), f"{unit * 100_000}\n#### 18").correct
+
+
+@pytest.mark.process
+def test_a_long_row_of_separators_between_two_letters_is_read_in_time():
+    code = (
+        "from healthcheck.stages.probe.grading.choices import choice\n"
+        "for end in ('B', 'x B'):\n"
+        "    few, many = (choice('The answer is A' + ', or ' * n + end, 'AB', {}) for n in (3, 60))\n"
+        "    assert few == many, (few, many)\n"
+    )
+    done = limited("-c", code, cpu_s=20)
+    assert done.returncode == 0, done.stderr[-500:]

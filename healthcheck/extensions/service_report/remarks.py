@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from healthcheck.core.check import fail, note, warn
 from healthcheck.core.records import Finding
+from healthcheck.extensions.service_report.lines import MAX_LINE_BYTES
 from healthcheck.extensions.service_report.reading import Graded, Reading
 from healthcheck.stages.probe.aisbench.client_results import printed
 from healthcheck.stages.probe.results.answers import counted
@@ -251,7 +252,12 @@ def _repeats(reading: Reading) -> Iterator[Finding]:
 def _damage(reading: Reading) -> Iterator[Finding]:
     task = reading.task
     if task.damaged_lines:
-        seen = msg("{damaged_lines} lines of predictions are damaged and were passed over", task.damaged_lines)
+        told = (task.damaged_lines, task.model, task.dataset, MAX_LINE_BYTES)
+        seen = msg(
+            "{damaged_lines} lines of predictions are damaged and were passed over: in "
+            "predictions/{model}/{dataset}.jsonl, not JSON or longer than {max_line_bytes} bytes",
+            *told,
+        )
         yield warn(expected=msg("whole lines of JSON"), seen=seen, fix=_AGAIN)
     if task.doubled_lines:
         yield note(msg("{doubled_lines} lines of predictions are there twice, and count once", task.doubled_lines))

@@ -112,6 +112,7 @@ def test_a_line_beyond_the_bound_is_damaged_and_the_others_count(monkeypatch: py
     reading = reading_of({**HALF, name: HALF[name] + WITH_GOLD % (3, b"x" * 1000) + WITH_GOLD % (3, b"x" * 900)})
     assert (len(reading.task.answered), reading.task.damaged_lines) == (41, 1)
     assert "1 lines of predictions are damaged" in said(reading)
+    assert f"in {name}" in said(reading)
 
 
 def test_more_tasks_than_any_report_has_are_refused() -> None:

@@ -13,7 +13,7 @@ from healthcheck.stages.plan.servers.options import CommandLine, parse
 from healthcheck.stages.repo import pip_words
 
 _PORT = re.compile(
-    r"(?i)(?:port|bind|listen|address)[\w.-]*[\"']?[\s=:,\"]*(?:[\w.\[\]-]*:)?(\d{2,5})\b|:(\d{4,5})\b"
+    r"(?i)(?:port|bind|listen|address)[\w.-]{0,20}[\"']?[\s=:,\"]{0,9}(?:[\w.\[\]-]{0,64}:)?(\d{2,5})\b|:(\d{4,5})\b"
 )
 _USUAL_PORTS = (8000, 8080, 30000, 23333, 1025, 11434)
 _ON_ONE_PORT = {"vllm", "sglang", "lmdeploy", "llama.cpp"}

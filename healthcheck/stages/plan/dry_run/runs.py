@@ -235,7 +235,7 @@ def _readable(text: str) -> str:
 
 def _limit_s(text: str) -> float | None:
     """Parse a duration of coreutils' timeout into seconds; None for 0 and infinity, which mean no limit."""
-    match = re.fullmatch(r"\+?(\d+\.?\d*|\.\d+)([smhd]?)", text)
+    match = re.fullmatch(r"\+?(\d+(?:\.\d*)?|\.\d+)([smhd]?)", text)
     seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]] if match else 0.0
     return seconds or None
 

@@ -19,7 +19,7 @@ _OWN = re.compile(r"(?<![\w./~-])[\w.-]+/|\bkill: ")
 """A path relative to the submission's folder, or a process of another user."""
 _CHANGE = re.compile(r"\b(?:creat|open|touch|remov|mov|writ|chang|set|preserv|renam|Read-only)", re.IGNORECASE)
 _CHANGES_FOLDER = re.compile(r": (?:cd|pushd): ")
-_DENIED = re.compile(r"(/[^'’\":]+)['’\"]?: Permission denied")
+_DENIED = re.compile(r"(/[^'’\":\n]+)['’\"]?: Permission denied")
 _QUOTE = re.compile(r"(?:: |['‘’\"])+")
 _SHIPPED_PROGRAM = re.compile(r"[^/\s]\S*/")
 """A path in the submission's folder, which is writable: an error there is about executing a file."""

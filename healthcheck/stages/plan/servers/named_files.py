@@ -34,7 +34,7 @@ _IN_JSON = re.compile(r'"(?:model|path)"\s*:\s*"([^"]*)"')
 _PATH = re.compile(r"/|\.(jinja2?|json|txt|tpl)$")
 _HUB = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 _PLACEHOLDER = re.compile(
-    r"(?<![a-z])your(?![a-z])|<.+>|\{.+\}|\[(?!ngram\]).+\]|path[_-]?to[_-]|xxx|placeholder|model_?(?:path|dir)$",
+    r"(?<![a-z])your(?![a-z])|<[^<>]+>|\{[^{}]+\}|\[(?!ngram\])[^\[\]]+\]|path[_-]?to[_-]|xxx|placeholder|model_?(?:path|dir)$",
     re.IGNORECASE,
 )
 """A placeholder in place of a model's name."""

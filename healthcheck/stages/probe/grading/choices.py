@@ -20,7 +20,7 @@ _DENIED = re.compile(
     r"|(?:选项)?(?:是)?(?:不对|不正确|错|不符))",
     re.IGNORECASE,
 )
-_SEVERAL = re.compile(r"(?:\s*(?:,|，|、|or|and|和|或|/|&)\s*|\s+)+", re.IGNORECASE)
+_SEVERAL = re.compile(r"(?:\s|,|，|、|or|and|和|或|/|&)+", re.IGNORECASE)
 _CHOSEN = re.compile(
     r"(?:选项?|选择|故选|应选|(?i:\b(?:choose|pick|select|option|leaves|go\s+with|(?:must|has\s+to|should)\s+be|it\s+is|it['’]s|my\s+choice\s+is|(?:choice|option)\s+is)))\s*[:：]?\s*\**[(\[]?([A-J])[)\]]?(?![A-Za-z])"
 )

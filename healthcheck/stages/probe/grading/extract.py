@@ -43,7 +43,7 @@ _DIGITS = re.compile(r"\d+")
 MOST_NUMBERS = 200
 """From the end of the text, if its last number is wanted: reading each takes time."""
 _BOLD_NUMBER = re.compile(r"\s*[-−$€£¥(]*\s*\d[\d,.]*(?:/\d+)?\s*(?:%|[^\d\s.:：]|\s[^\d.]|$)")
-_REMARK = re.compile(r"[(（][^()（）]*[A-Za-z\u4e00-\u9fff]{2}[^()（）]*[)）]|\[\d{1,2}\]")
+_REMARK = re.compile(r"[(（](?=[^()（）]*?[A-Za-z\u4e00-\u9fff]{2})[^()（）]*[)）]|\[\d{1,2}\]")
 _VARIABLE = re.compile(r"\s?[a-z]\b(?!['’])(?=\s*[-+*/^=)]|\s*$)")
 
 _FACTOR = re.compile(r"\s?(?:\\?pi\b|π|[ixyz]\b(?!['’]|\.\w))|:\d")

@@ -24,7 +24,7 @@ _DELIBERATION = re.compile(
 _TURN_ENDED = re.compile(
     r"<\|(?:im_end|im_start|eot_id|end|endoftext|end_of_text|user|assistant|start_header_id|eom_id|return)\|>"
     r"|</s>|<end_of_turn>|<start_of_turn>|\[/?INST\]|<｜[^｜\n]{3,40}｜>"
-    r"|\n\s*(?:User|Human|Assistant|用户|助手)\s*[:：]"
+    r"|\n[^\S\n]*(?:User|Human|Assistant|用户|助手)\s*[:：]"
 )
 
 
