@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from pathlib import Path
 
+from healthcheck.errors import UsageError
 from healthcheck.scaffold import KIT_FOLDER, template
 from healthcheck.scaffold.answers import Answers
+from healthcheck.system.files import Sparing
 
 MAX_TEMPLATE_BYTES = 8 * 1024**2
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Of other methods, zipfile unpacks gigabytes before it counts them."""
 _IN_WHEEL = "healthcheck/template/"
 
 
@@ -30,12 +35,13 @@ def unpack(repository: Path, made: Answers, scratch: Path) -> Path | None:
 
 def _extract(archive: Path, below: str, folder: Path) -> None:
     try:
-        with zipfile.ZipFile(archive) as packed:
+        with Sparing(archive, MAX_TEMPLATE_BYTES) as file, zipfile.ZipFile(file) as packed:
             entries = [entry for entry in packed.infolist() if entry.filename.startswith(below)]
-            if sum(entry.file_size for entry in entries) > MAX_TEMPLATE_BYTES:
+            unpacked = sum(entry.file_size for entry in entries)
+            if unpacked > MAX_TEMPLATE_BYTES or any(entry.compress_type not in _METHODS for entry in entries):
                 return
             for entry in entries:
                 entry.filename = entry.filename.removeprefix(below)
                 Path(packed.extract(entry, folder)).chmod(entry.external_attr >> 16 & 0o777 or 0o644)
-    except (OSError, zipfile.BadZipFile):
+    except (OSError, UsageError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError):
         return

@@ -8,6 +8,7 @@ import pytest
 
 from healthcheck.core.records import Outcome
 from healthcheck.stages.plan.checks.flags import flags
+from tests.core.test_yaml_text import aliases
 from tests.plan.conftest import judged, write
 from tests.plan.corpus import case, sh
 
@@ -33,12 +34,13 @@ def test_a_file_that_vllm_does_not_read_fails(
 
 
 @pytest.mark.parametrize("given", ["", "--port 8000 --host 0.0.0.0 --served-model-name mine"])
-def test_a_file_that_is_too_long_is_said_to_be_unread(given: str, tmp_path: Path, weights: Path) -> None:
-    text = f"port: 8000\nhost: 0.0.0.0\ncompilation-config: '{'a' * 300_000}'\n"
+@pytest.mark.parametrize("more", [f"compilation-config: '{'a' * 300_000}'", aliases(9)], ids=["long", "aliases"])
+def test_a_file_that_is_too_long_is_said_to_be_unread(given: str, more: str, tmp_path: Path, weights: Path) -> None:
+    text = f"port: 8000\nhost: 0.0.0.0\n{more}\n"
     repository = case("long", sh(f'vllm serve "$MODEL_PATH" --config c.yaml {given}'), files={"c.yaml": text})
     plan, results = judged(write(repository, tmp_path / "repo"), weights)
     (unread,) = flags.run(plan)
-    assert "c.yaml is too long to be read:" in unread.seen
+    assert "c.yaml is too long to be read, or nested too deeply:" in unread.seen
     assert plan.server
     assert (plan.server.port, plan.server.host) == ((8000, "0.0.0.0") if given else (None, None))
     assert plan.server.served_names == (("mine",) if given else ())

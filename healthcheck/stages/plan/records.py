@@ -79,7 +79,7 @@ class ServerCommand:
         command: the command as a person would type it.
         foreground: deploy.sh keeps running while the server runs.
         config_problem: why the engine cannot read its --config file, "" if it can or has none.
-        unread_config: its --config file, if too long to be recorded whole; its options are unknown.
+        unread_config: its --config file, if too long or deep to be read whole; its options are unknown.
         limit_s: the time limit of the server (`timeout 600 vllm serve …`); None without a limit.
         model: the weights to serve, as a resolved path or a name; None if unknown.
         port: None if unknown, or if `port_source` has no number.

@@ -48,8 +48,10 @@ def flags(plan: LaunchPlan) -> Findings:
         fix = msg("write one `name: value` per line, in a file that ends in .yaml")
         yield fail(expected=expected, seen=server.config_problem, fix=fix, where=server.where)
     if file := server.unread_config:
-        expected = msg("a file of options after {config}, short enough to be read", CONFIG)
-        seen = msg("{unread_config} is too long to be read: the options in it were not judged", file)
+        expected = msg("a file of options after {config}, small enough to be read", CONFIG)
+        seen = msg(
+            "{unread_config} is too long to be read, or nested too deeply: the options in it were not judged", file
+        )
         fix = msg("keep the file to options and their values, or write them on the command line")
         yield warn(expected=expected, seen=seen, fix=fix, where=server.where)
     yield from judge_flags(server, plan.stack)

@@ -20,6 +20,7 @@ from healthcheck.stages.plan.servers.options import UNRESOLVED, CommandLine, opp
 from healthcheck.stages.plan.servers.python_path import BESIDE
 from healthcheck.system import json_text, yaml_text
 from healthcheck.system.processes import shortened
+from healthcheck.system.yaml_text import YamlBoundError
 from healthcheck.text.messages import Message, msg
 
 _LISTEN = re.compile(r"(?:listen|bind)\s+(?:\S*:)?(\d{2,5})\b")
@@ -117,7 +118,10 @@ def _config(engine: Engine, line: CommandLine, record: Record) -> _Config:
     text = record.texts.get(name)
     if text is None or engine.name not in {"vllm", "sglang"}:
         return _Config(unread=unread)
-    data = {} if unread else _document(name, text)
+    try:
+        data = {} if unread else _document(name, text)
+    except YamlBoundError:  # the kit's bounds are not vLLM's
+        return _Config(unread=name)
     values, places = dict[str, str](), dict[str, str]()
     for key, value in data.items() if isinstance(data, dict) else ():
         if value is not False and value is not None:
@@ -136,6 +140,8 @@ def _config(engine: Engine, line: CommandLine, record: Record) -> _Config:
 def _document(name: str, text: str) -> JsonValue:
     try:
         return json_text.load(text) if name.endswith(".json") else yaml_text.load(text)
+    except YamlBoundError:
+        raise
     except KitError as error:
         return msg("cannot be read: {error}", error)
 
