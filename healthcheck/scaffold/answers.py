@@ -12,6 +12,7 @@ from healthcheck.errors import UsageError
 from healthcheck.scaffold import template
 from healthcheck.system import yaml_text
 from healthcheck.system.files import read_bounded, write_atomically
+from healthcheck.system.yaml_text import YamlError
 
 ANSWERS_FILE = ".copier-answers.yml"
 MAX_ANSWERS_BYTES = 64 * 1024
@@ -58,8 +59,11 @@ def parse(text: str, name: str) -> Answers:
     Raises:
         UsageError: the text has no answers.
     """
-    document = yaml_text.load(text)
-    if not isinstance(document, dict) or not document.get("_src_path"):
+    try:
+        document = yaml_text.load(text)
+    except YamlError as error:
+        raise UsageError("{name} cannot be read: {error}", name, error) from error
+    if not isinstance(document, dict) or not all(map(_is_text, document)) or not document.get("_src_path"):
         raise UsageError("{name} has no answers in it; `npu-adapter new` writes it", name)
     return Answers(
         source=str(document["_src_path"]),
@@ -67,6 +71,10 @@ def parse(text: str, name: str) -> Answers:
         rendering=str(document.get("_rendering") or ""),
         given={key: value for key, value in document.items() if not key.startswith("_")},
     )
+
+
+def _is_text(name: object) -> bool:
+    return isinstance(name, str)
 
 
 def record(repository: Path, **facts: str) -> None:

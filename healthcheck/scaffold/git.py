@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from healthcheck.errors import KitFailure
+from healthcheck.stages.repo.git import WITHOUT_PROGRAMS, WITHOUT_TRANSPORT
 from healthcheck.system import programs
 from healthcheck.text.messages import msg
 
@@ -29,10 +30,11 @@ def require() -> None:
 def attempt(
     folder: Path, *arguments: str, variables: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run git in a folder; the caller judges the exit status."""
+    """Run git in a folder, without its hooks, fsmonitor and transport; the caller judges the exit status."""
     environment = {name: value for name, value in os.environ.items() if name not in _OTHER_REPOSITORY}
     return subprocess.run(
-        [programs.find_or_name("git"), *arguments], cwd=folder, env=environment | {**(variables or {})},
+        [programs.find_or_name("git"), *WITHOUT_PROGRAMS, *arguments],
+        cwd=folder, env=environment | WITHOUT_TRANSPORT | {**(variables or {})},
         capture_output=True, text=True, errors="replace", check=False,
     )  # fmt: skip
 

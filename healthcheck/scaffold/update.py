@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import tempfile
 from collections.abc import Mapping
@@ -18,6 +19,8 @@ from healthcheck.scaffold.render import Order, render
 from healthcheck.system.files import prefix
 from healthcheck.text.messages import msg
 
+_UNPROTECTED = re.compile(r"(?:git\+)?(?:http|git|ftp)://", re.IGNORECASE)
+"""Anyone on the way could answer, and the address may be a service of the caller's own network."""
 _UNSTAMPED = (ANSWERS_FILE, KIT_FOLDER)
 
 
@@ -63,6 +66,11 @@ def _refuse_unready(repository: Path, made: Answers) -> None:
         raise UsageError("{repository} has no commit to merge into: commit it first", repository)
     if git.git(repository, "status", "--porcelain", "--", ".").strip():
         raise UsageError("{repository} has uncommitted changes: commit or stash them first", repository)
+    if _UNPROTECTED.match(made.source):
+        told = (repository / ANSWERS_FILE, made.source)
+        raise UsageError(
+            "{file} names the template at {source}, which is not fetched: write its https address", *told
+        )
     release = made.version.partition("-")[0]
     if made.own and _numbers(release) > _numbers(__version__):
         told = (repository, release, __version__)

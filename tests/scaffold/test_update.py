@@ -293,3 +293,39 @@ def test_an_older_kit_does_not_take_a_repository_back(kit, tmp_path):
     )
     assert done.returncode == 2
     assert "of the kit 9." in done.stderr
+
+
+@pytest.mark.process
+def test_an_update_runs_no_hook_and_no_monitor_of_the_repository(template, made, tmp_path, capsys):
+    ran = tmp_path / "ran"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    program.chmod(0o755)
+    for name in ("post-index-change", "post-checkout", "prepare-commit-msg", "reference-transaction"):
+        (made / ".git" / "hooks").mkdir(exist_ok=True)
+        shutil.copy(program, made / ".git" / "hooks" / name)
+    git(made, "config", "core.fsmonitor", str(program))
+    edit(template / "deploy.sh", "exec vllm", "# new\nexec vllm")
+    release(template, "2.0.0")
+    assert cli.main(["update", str(made)]) == 0
+    assert "# new" in (made / "deploy.sh").read_text()
+    assert not ran.exists()
+    git(made, "status")
+    assert ran.exists(), "git itself would have run it"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        ("_src_path: http://127.0.0.1:1/t.git\n", "write its https address"),
+        ("_src_path: git://127.0.0.1:1/t.git\n", "write its https address"),
+        ("_src_path: x\n? [a]\n: b\n", "cannot be read: while constructing a mapping"),
+        ("_src_path: x\n1: b\n", "has no answers in it"),
+    ],
+)
+def test_answers_of_another_kind_are_wrong_usage(answers, told, tmp_path, capsys):
+    (tmp_path / ".copier-answers.yml").write_text(answers)
+    committed(tmp_path)
+    assert cli.main(["update", str(tmp_path)]) == 2
+    assert told in capsys.readouterr().err.replace("\n", " ")

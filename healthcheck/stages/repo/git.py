@@ -253,7 +253,8 @@ def _blob(entry: bytes) -> Iterator[Blob]:
         yield Blob(path=name, mode=mode, size_bytes=int(size))
 
 
-_WITHOUT_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+WITHOUT_TRANSPORT = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+WITHOUT_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
 def run_git(
@@ -261,7 +262,7 @@ def run_git(
 ) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(
-            (programs.find_or_name("git"), *_WITHOUT_PROGRAMS, *arguments),
+            (programs.find_or_name("git"), *WITHOUT_PROGRAMS, *arguments),
             env=variables, cwd=folder, input=stdin, capture_output=True, timeout=TIMEOUT_S, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
@@ -281,11 +282,9 @@ def environment(home: Path) -> Environment:
         "XDG_CONFIG_HOME": str(home),
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_ATTR_NOSYSTEM": "1",
-        "GIT_ALLOW_PROTOCOL": "none",
-        "GIT_NO_LAZY_FETCH": "1",
         "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_TERMINAL_PROMPT": "0",
         "LC_ALL": "C",
+        **WITHOUT_TRANSPORT,
     }
 
 
