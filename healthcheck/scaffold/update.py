@@ -67,10 +67,9 @@ def _refuse_unready(repository: Path, made: Answers) -> None:
     if git.git(repository, "status", "--porcelain", "--", ".").strip():
         raise UsageError("{repository} has uncommitted changes: commit or stash them first", repository)
     if _UNPROTECTED.match(made.source):
-        told = (repository / ANSWERS_FILE, made.source)
-        raise UsageError(
-            "{file} names the template at {source}, which is not fetched: write its https address", *told
-        )
+        said = msg("{file} names the template at {source}, which is not fetched: write its https address",
+                   repository / ANSWERS_FILE, made.source)  # fmt: skip
+        raise UsageError(said)
     release = made.version.partition("-")[0]
     if made.own and _numbers(release) > _numbers(__version__):
         told = (repository, release, __version__)

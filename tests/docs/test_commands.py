@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,9 +21,10 @@ from healthcheck.cli import main
 from healthcheck.core.extensions import extra_checks
 from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.simulator.bank import known
+from healthcheck.stages.probe.aisbench.client_results import client_results
 from healthcheck.verify import catalogue
 from tests.docs.blocks import ROOT, blocks, commands, documents
-from tests.extensions.service_report.made_reports import RIGHT, WRONG, made, zipped
+from tests.support.aisbench_files import ClientReport, Prediction, files_of
 from tests.support.extensions import installed
 
 pytestmark = pytest.mark.process
@@ -113,13 +115,33 @@ def furniture(server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert main(["new", str(folder / "my-adapter"), "--defaults"]) == 0
     assert main(["probe", server, "--problems", "20", "--out", str(folder / "run"), "--quiet"]) == 0
-    zipped(folder / "report.zip", made([[RIGHT, RIGHT, WRONG, RIGHT, RIGHT]] * 20))
+    with zipfile.ZipFile(folder / "report.zip", "w") as archive:
+        for name, data in report_of_the_client().items():
+            archive.writestr(name, data)
     samples = map(json.loads, (folder / "run/logs/samples.jsonl").read_text("utf-8").splitlines())
     (folder / "scored.jsonl").write_text("".join(json.dumps(each | {"reward": 0.5}) + "\n" for each in samples))
     (folder / "room.toml").write_text("weight-limit-gb = 120\n")
     (folder / "judge.py").write_text("import sys\nfor _ in sys.stdin:\n    print(0.5)\n")
     (folder / "deploy.log").write_text("INFO starting\r\nModuleNotFoundError: No module named 'torch_npu'\r\n")
     return folder
+
+
+def report_of_the_client() -> dict[str, bytes]:
+    """The files of a report over 20 problems with 5 samples, of which the second is wrong."""
+    told = [[f"The answer is {99 if sample == 1 else problem}" for sample in range(5)] for problem in range(20)]
+    predictions = tuple(
+        Prediction(
+            id=problem, uuid=f"{problem:016x}{sample:016x}", origin_prompt=f"Question: {problem}",
+            gold=f"so it is\n#### {problem}", prediction=text,
+        )
+        for problem, texts in enumerate(told)
+        for sample, text in enumerate(texts)
+    )  # fmt: skip
+    report = ClientReport(
+        stamp="20260326_151326", pid=7, dataset="gsm8k", version="50861a", predictions=predictions, config={},
+        results=client_results([[1, 0, 1, 1, 1]] * 20),
+    )  # fmt: skip
+    return files_of(report)
 
 
 def runs_here(command: str, *, on_a_server: bool) -> bool:
