@@ -1,6 +1,6 @@
 // Sphinx's own weights. Results are pages in the reader's language, each once: Chinese after a Chinese page, and for a
 // query with Chinese characters. Pages in the other language come where this one has none.
-document.addEventListener("DOMContentLoaded", () => {
+{
   const asked = new URLSearchParams(window.location.search).get("q") || "";
   const chinese = /\/zh\//.test(document.referrer) || /[\u4e00-\u9fff]/.test(asked);
   const everywhere = Search._performSearch;
@@ -10,7 +10,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const results = read.length ? read : found;
     return results.filter(([page], at) => results.findLastIndex(([other]) => other === page) === at);
   };
-});
+}
 var Scorer = {
   objNameMatch: 11,
   objPartialMatch: 6,

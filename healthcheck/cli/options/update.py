@@ -13,8 +13,9 @@ from healthcheck.text.messages import msg
 def arguments(parser: argparse.ArgumentParser) -> None:
     begin_help(parser, "", "my-adapter")
     parser.description = msg(
-        "Bring a repository of your own up to date with the template it was made from. Not for one of a stranger: "
-        "the template that its answers name is fetched, and the filters of its git configuration run."
+        "Bring a repository of your own up to date with the template it was made from.\n"
+        "Not for one of a stranger: the template that its answers name is fetched, and\n"
+        "the filters of its git configuration run."
     )
     meanings = {
         0: msg("merged, or up to date already"),
