@@ -47,7 +47,7 @@ WRONG_ASKING: tuple[Case, ...] = (
         """), {"plan/readiness-poll": "warn"}, says="it polls port 8080, where nothing listens [deploy.sh:3]", fix="poll port 8000"),
     case("asks-another-port-and-gives-up-late", bash(f"""
         {SERVE} &
-        for i in $(seq 60); do curl -sf localhost:8080/health && exec sleep infinity; sleep 30; done
+        for i in $(seq 40); do curl -sf localhost:8080/health && exec sleep infinity; sleep 45; done
         exit 1
         """), {"plan/readiness-poll": "fail"}, says="where nothing listens, and ends after waiting 1800 s [deploy.sh:3]", fix="poll port 8000"),
     case("asks-another-port-in-python", sh(f"{SERVE} &\npython3 warm.py\nwait"), {"plan/readiness-poll": "warn"}, files=python("""

@@ -62,7 +62,7 @@ def _sleeps(plan: LaunchPlan) -> Findings:
 def _other_ports(plan: LaunchPlan) -> Findings:
     """Polled ports on which no server of deploy.sh listens."""
     own, run = plan.server.port if plan.server else None, plan.loading_run
-    ends = run is not None and run.ended_by is EndedBy.EXIT and not (plan.run.polled or run.polled)
+    ends = run is not None and run.ended_by is EndedBy.EXIT and not plan.run.polled
     for asked in plan.observed.refused_ports if own else ():
         expected = msg("deploy.sh polls the port of its server: port {own}", own)
         seen = msg("it polls port {asked}, where nothing listens", asked)
