@@ -124,9 +124,9 @@ def confine(job: Job, guest: Guest) -> None:
     if not landlock.abi():
         raise OSError(38, "this kernel has no Landlock")
     own = [job.python, *job.stdlib, *job.libraries, str(_KIT_ITSELF)]
-    etc = [f"/etc/{name}" for name in _ETC] if os.geteuid() == 0 and job.stranger < 0 else _for_all("/etc")
+    etc = [f"/etc/{name}" for name in _ETC] if os.geteuid() == 0 and job.stranger < 0 else _for_all("/etc", job)
     usr = [entry.path for entry in os.scandir("/usr") if entry.path not in _OF_USERS]
-    system = [*_READ, *usr, *etc, *(part for folder in _OF_USERS for part in _for_all(folder))]
+    system = [*_READ, *usr, *etc, *(part for folder in _OF_USERS for part in _for_all(folder, job))]
     rights = dict.fromkeys(landlock.existing([*system, *guest.readable, *own]), False)
     shared = SHARED if job.stranger >= 0 else ()
     rights |= dict.fromkeys(landlock.existing([job.scratch]), False)
@@ -135,10 +135,12 @@ def confine(job: Job, guest: Guest) -> None:
     landlock.restrict_files(rights)
 
 
-def _for_all(place: str) -> list[str]:
-    """The parts of a folder that every user may read: the folder itself where this user may read no more."""
-    found = ((folder, name) for folder, folders, names in os.walk(place) for name in (*folders, *names))
-    private = {f"{folder}/{name}" for folder, name in found if _is_private(f"{folder}/{name}")}
+def _for_all(place: str, job: Job) -> list[str]:
+    """The parts of a folder that every user may read: the folder itself where the program may read no more."""
+    private: set[str] = set()
+    for folder, folders, names in () if job.stranger >= 0 else os.walk(place):
+        private |= {path for name in (*folders, *names) if _is_private(path := f"{folder}/{name}")}
+        folders[:] = [name for name in folders if f"{folder}/{name}" not in private]
     closed = private | {str(up) for path in private for up in Path(path).parents if up.is_relative_to(place)}
     parts = (f"{folder}/{name}" for folder in closed - private for name in os.listdir(folder))
     return [part for part in parts if part not in closed and not os.path.islink(part)] if private else [place]

@@ -231,10 +231,17 @@ def shelves(world: Host) -> Iterator[list[Path]]:
     made = [Path(folder, world.names["TOKEN"]) for folder in ("/opt", "/usr/local/share", "/etc")]
     for shelf in made:
         (shelf / "deeper").mkdir(parents=True)
-        for name, text, mode in (("public", "SHOWN", 0o644), ("deeper/private", SECRET, 0o600)):
+        (shelf / "closed/open").mkdir(parents=True)
+        contents = (
+            ("public", "SHOWN", 0o644), ("deeper/private", SECRET, 0o600), ("closed/open/public", SECRET, 0o644),
+            ("closed/open/private", SECRET, 0o600),
+        )  # fmt: skip
+        for name, text, mode in contents:
             (shelf / name).write_text(f"{text}\n")
             (shelf / name).chmod(mode)
             os.chown(shelf / name, NOBODY, NOBODY)
+        (shelf / "closed").chmod(0o700)
+        os.chown(shelf / "closed", NOBODY, NOBODY)
         (shelf / "link").symlink_to(world.folder / "id_rsa")
     yield made
     for shelf in made:
@@ -245,10 +252,14 @@ def shelves(world: Host) -> Iterator[list[Path]]:
 def test_private_files_in_folders_of_the_system_are_not_read(
     setup: Setup, shelves: list[Path], world: Host, packages: dict[bool, tuple[str, Path]]
 ) -> None:
-    names = [str(shelf / name) for shelf in shelves for name in ("public", "deeper/private", "link")]
+    kept = ("deeper/private", "closed/open/public", "closed/open/private", "link")
+    names = [str(shelf / name) for shelf in shelves for name in ("public", *kept)]
     write(world, "reads.py", READS)
-    assert str(inside(setup, world, packages, "reads.py", *names)["stdout"]).split() == ["SHOWN", "-", "-"] * 3
-    assert outside(setup, world, "reads.py", *names).split() == ["SHOWN", SECRET, SECRET] * 3
+    assert (
+        str(inside(setup, world, packages, "reads.py", *names)["stdout"]).split()
+        == ["SHOWN", "-", "-", "-", "-"] * 3
+    )
+    assert outside(setup, world, "reads.py", *names).split() == ["SHOWN", SECRET, SECRET, SECRET, SECRET] * 3
 
 
 @pytest.mark.parametrize(
