@@ -62,15 +62,15 @@ def _sleeps(plan: LaunchPlan) -> Findings:
 def _other_ports(plan: LaunchPlan) -> Findings:
     """Polled ports on which no server of deploy.sh listens."""
     own, run = plan.server.port if plan.server else None, plan.loading_run
-    ends = run is not None and run.ended_by is EndedBy.EXIT and not plan.run.polled
+    ended = run if run and run.ended_by is EndedBy.EXIT and not plan.run.polled else None
     for asked in plan.observed.refused_ports if own else ():
         expected = msg("deploy.sh polls the port of its server: port {own}", own)
         seen = msg("it polls port {asked}, where nothing listens", asked)
-        if run and ends:
-            seen = msg("{seen}, and ends after waiting {slept_s:g} s", seen, run.slept_s)
+        if ended:
+            seen = msg("{seen}, and ends after waiting {slept_s:g} s", seen, ended.slept_s)
         fix = msg("poll port {own}, or drop the wait loop and start the server with exec", own)
         where = deploy_sh.place_of(plan.script, [f":{asked}", str(asked)])
-        yield (fail if ends else warn)(expected=expected, seen=seen, fix=fix, where=where)
+        yield (fail if ended else warn)(expected=expected, seen=seen, fix=fix, where=where)
 
 
 def _other_models(plan: LaunchPlan) -> Findings:
