@@ -15,7 +15,7 @@ from healthcheck.sandbox.recorder import Recorder
 _POLL_S = 0.01
 _LOOK_S = 0.1
 """The longest time that one look counts for: on a busy machine, the watched program waits as well."""
-_SLOWEST, _GRAIN_S = 5, 0.1
+_SLOWEST, _GRAIN_S = 10, 0.1
 _CALM_S = 0.15
 """If nothing ran, started or was recorded for this long, every process waits."""
 _SERVED_S = 2.0
@@ -71,7 +71,7 @@ class Output:
 class _Clock:
     """The time that the dry run had.
 
-    It stands still while this process is not scheduled, and slows down, at most to a fifth, while the program waits
+    It stands still while this process is not scheduled, and slows down, at most to a tenth, while the program waits
     for a processor or the disk: on a busy machine, limits leave room for as much work as on an idle one.
     """
 
