@@ -162,10 +162,11 @@ def _say(error: KitError | str, status: ExitStatus) -> ExitStatus:
 
 
 def _shown(text: str) -> str:
-    """The text without secrets: an error quotes its input."""
-    from healthcheck.text.redact import redactor  # noqa: PLC0415 - most runs have no error to show
+    """The text without secrets and control characters: an error quotes its input."""
+    from healthcheck.report.words import plain  # noqa: PLC0415 - most runs have no error to show
+    from healthcheck.text.redact import redactor  # noqa: PLC0415
 
-    return redactor(os.environ)(text)
+    return plain(redactor(os.environ)(text))
 
 
 def added_commands() -> dict[str, Command]:

@@ -168,14 +168,14 @@ def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) 
     Raises:
         KitFailure: the file cannot be written.
     """
-    from healthcheck.report import folder  # noqa: PLC0415
+    from healthcheck.report import folder, words  # noqa: PLC0415
     from healthcheck.system import json_text  # noqa: PLC0415 - see progress()
     from healthcheck.text.redact import redacted, redactor  # noqa: PLC0415
 
     redact = redactor(os.environ)
     if json != STDOUT:
         say = translation_of_the_process().say
-        print(redact("\n".join(map(say, lines))))
+        print(words.plain(redact("\n".join(map(say, lines)))))
     if json:
         text = json_text.dump(redacted(json_text.plain(record()), redact))
         folder.save(json, text) if json != STDOUT else _to_stdout(text)

@@ -50,7 +50,7 @@ def plain(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    return "".join("�" if unicodedata.category(each)[0] == "C" and each != "\n" else each for each in text)
+    return "".join("�" if unicodedata.category(each)[0] == "C" and each not in "\n\t" else each for each in text)
 
 
 def findings(result: CheckResult) -> tuple[Finding, ...]:

@@ -87,17 +87,18 @@ def _copy(source: str, reference: str | None, order: Order, destination: Path) -
         except copier.errors.CopierAnswersInterrupt as error:
             raise KeyboardInterrupt from error
         except (copier.errors.CopierError, ValueError, OSError, subprocess.SubprocessError) as error:
-            raise _refusal(error, source, order.given) from error
+            raise _refusal(error, source, order, destination) from error
 
 
-def _refusal(error: Exception, source: str, given: Mapping[str, JsonValue]) -> KitError:
-    """The error for a failed rendering: the cause is an answer, the template, or a full disk."""
+def _refusal(error: Exception, source: str, order: Order, destination: Path) -> KitError:
+    """The error for a failed rendering: the cause is an answer, the destination, a full disk or the template."""
     wrong = _WRONG_ANSWER.fullmatch(str(error))
     if wrong:
-        told = (wrong["name"], repr(given.get(wrong["name"], "")), _one_line(wrong["said"]))
+        told = (wrong["name"], repr(order.given.get(wrong["name"], "")), _one_line(wrong["said"]))
         return UsageError("{wrong} is {get}: {one_line}", *told)
-    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}:
-        why = msg("the repository cannot be written: {reason}", reason_of(error))
+    unwritable = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}
+    if isinstance(error, OSError) and (error.errno in unwritable or error.filename == str(destination)):
+        why = msg("cannot write {path}: {reason}", destination, reason_of(error))
         return KitFailure(why) if error.errno in {errno.ENOSPC, errno.EDQUOT} else UsageError(why)
     return UsageError(msg("the template at {source} cannot be rendered: {one_line}", source, _one_line(error)))
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from gettext import NullTranslations
+from pathlib import PurePath
 from string import Formatter
 
 Catalogue = NullTranslations
@@ -39,7 +40,7 @@ class Message(str):
 
     def __new__(cls, template: str, *values: object) -> Message:  # noqa: PYI034 - Self is in typing since 3.11
         """Raises ValueError if values and names differ in number."""
-        values = tuple(str(value) if isinstance(value, BaseException) else value for value in values)
+        values = tuple(str(value) if isinstance(value, (BaseException, PurePath)) else value for value in values)
         self = super().__new__(cls, _filled(template, template, values, _ENGLISH))
         self.template = template
         self.values = values

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -151,6 +152,19 @@ def test_a_report_without_samples_is_named(tmp_path: Path, capsys: pytest.Captur
     folder = str(tmp_path / "run")
     assert main(["probe", "http://127.0.0.1:9", "--out", folder]) == 3
     assert f"Report: {folder}/report.html" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["diagnose", "verify"])
+def test_no_control_character_of_its_input_reaches_the_terminal(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = "\x1b[2J\u202eright to left\x85"
+    log = tmp_path / "launch.log"
+    log.write_text(f"RuntimeError: {hostile}\n")
+    assert main([command, str(log) if command == "diagnose" else str(tmp_path / hostile)]) != 0
+    shown = "".join(capsys.readouterr())
+    assert "right to left" in shown
+    assert not [sign for sign in shown if unicodedata.category(sign)[0] == "C" and sign != "\n"]
 
 
 @pytest.mark.process

@@ -278,6 +278,12 @@ def test_wrong_answers_are_refused_with_what_would_do(tmp_path, capsys, argument
 
 
 @pytest.mark.process
+def test_a_place_that_cannot_be_made_is_named(capsys):
+    assert cli.main(["new", "/proc/adapter", "--defaults"]) == 2
+    assert capsys.readouterr().err == "npu-adapter: cannot write /proc/adapter: No such file or directory\n"
+
+
+@pytest.mark.process
 def test_without_a_terminal_it_names_what_it_would_ask(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO())
     assert cli.main(["new", str(tmp_path / "x"), "--task", "text-generation"]) == 2
