@@ -163,10 +163,10 @@ def _say(error: KitError | str, status: ExitStatus) -> ExitStatus:
 
 def _shown(text: str) -> str:
     """The text without secrets and control characters: an error quotes its input."""
-    from healthcheck.report.words import plain  # noqa: PLC0415 - most runs have no error to show
+    from healthcheck.report.words import without_controls  # noqa: PLC0415 - most runs have no error to show
     from healthcheck.text.redact import redactor  # noqa: PLC0415
 
-    return plain(redactor(os.environ)(text))
+    return without_controls(redactor(os.environ)(text))
 
 
 def added_commands() -> dict[str, Command]:

@@ -175,7 +175,7 @@ def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) 
     redact = redactor(os.environ)
     if json != STDOUT:
         say = translation_of_the_process().say
-        print(words.plain(redact("\n".join(map(say, lines)))))
+        print(words.without_controls(redact("\n".join(map(say, lines)))))
     if json:
         text = json_text.dump(redacted(json_text.plain(record()), redact))
         folder.save(json, text) if json != STDOUT else _to_stdout(text)

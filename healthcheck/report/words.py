@@ -46,11 +46,16 @@ ORDER = (Level.FAIL, Level.UNSETTLED, Level.WARN, Level.NOTE)
 
 def plain(text: str) -> str:
     """The text without characters that move a cursor, hide text or break a line-based format."""
-    return mapped(text, _printable)
+    return mapped(text, lambda part: "".join("�" if _category(each)[0] == "C" else each for each in part))
 
 
-def _printable(text: str) -> str:
-    return "".join("�" if unicodedata.category(each)[0] == "C" and each not in "\n\t" else each for each in text)
+def without_controls(text: str) -> str:
+    """The text without characters that move a cursor or hide text; bytes of a file name that are no text stay."""
+    return mapped(text, lambda part: "".join("�" if _category(each) in {"Cc", "Cf"} else each for each in part))
+
+
+def _category(character: str) -> str:
+    return "Z" if character in "\n\t" else unicodedata.category(character)
 
 
 def findings(result: CheckResult) -> tuple[Finding, ...]:
