@@ -50,7 +50,7 @@ def plain(text: str) -> str:
 
 
 def without_controls(text: str) -> str:
-    """The text without characters that move a cursor or hide text; bytes of a file name that are no text stay."""
+    """The text without characters that move a cursor or hide text; undecodable bytes of a file name remain."""
     return mapped(text, lambda part: "".join("�" if _category(each) in {"Cc", "Cf"} else each for each in part))
 
 

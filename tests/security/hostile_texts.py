@@ -1,4 +1,4 @@
-"""Texts on which a regular expression tries the most: each of its repetitions, repeated, in a text that does not match."""
+"""Texts that cost a regular expression most: each repetition of it, repeated, and an end that does not match."""
 
 from __future__ import annotations
 
