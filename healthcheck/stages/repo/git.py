@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck.errors import UsageError, reason_of
+from healthcheck.stages.repo import place
 from healthcheck.system import files, programs
 from healthcheck.text.messages import msg
 
@@ -62,7 +63,7 @@ def head(root: Path) -> Commit | None:
     """The commit at HEAD; None if `root` has no repository of its own or no commit.
 
     Raises:
-        UsageError: there is a repository, but git cannot read it.
+        UsageError: there is a repository, but git cannot read it, or it is another folder's.
     """
     if not os.path.lexists(root / ".git") or programs.find("git") is None:
         return None
@@ -79,13 +80,22 @@ def head(root: Path) -> Commit | None:
         if found.returncode:
             return None
         modes = run_git((*base, "config", "--type=bool", "core.filemode"), ours, root)
+        own = run_git((*base, "rev-parse", "--absolute-git-dir"), ours, root)
+        worktree = run_git((*base, "config", "core.worktree"), ours, root)
+        used = tuple(_path(root, each.stdout) for each in (objects, index))
+        place.refuse_foreign(root, _path(root, own.stdout), os.fsdecode(worktree.stdout.rstrip(b"\n")), used)
         return Commit(
             root=root,
             hash=found.stdout.decode().strip(),
-            objects=Path(root, os.fsdecode(objects.stdout.rstrip(b"\n"))).resolve(),
-            index=_index_in_use(Path(root, os.fsdecode(index.stdout.rstrip(b"\n"))).resolve()),
+            objects=used[0].resolve(),
+            index=_index_in_use(used[1].resolve()),
             file_modes=modes.stdout.strip() != b"false",
         )
+
+
+def _path(root: Path, printed: bytes) -> Path:
+    """A path that git printed."""
+    return root / os.fsdecode(printed.rstrip(b"\n"))
 
 
 def _index_in_use(index: Path) -> Path:
