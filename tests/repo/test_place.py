@@ -47,9 +47,9 @@ def test_the_commits_of_another_repository_are_not_shown(tmp_path: Path, way: st
 @pytest.mark.process
 def test_borrowed_objects_are_read_after_the_repair_that_is_named(tmp_path: Path):
     source = repository(tmp_path / "source", {"deploy.sh": GOOD_SCRIPT})
-    git(tmp_path, "clone", "-q", "--shared", str(source), "borrower")
+    git(tmp_path, "clone", "-q", "--shared", str(source), "a borrower")
     with pytest.raises(UsageError) as refused:
-        read_submission(tmp_path / "borrower")
+        read_submission(tmp_path / "a borrower")
     repair = str(refused.value).partition("into it: ")[2]
-    subprocess.run(["sh", "-ec", repair], cwd=tmp_path / "borrower", check=True)
-    assert read_submission(tmp_path / "borrower").deploy_sh == GOOD_SCRIPT.encode()
+    subprocess.run(["sh", "-ec", repair], check=True)
+    assert read_submission(tmp_path / "a borrower").deploy_sh == GOOD_SCRIPT.encode()

@@ -8,6 +8,7 @@ unpacked folder cannot bring about.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,8 +50,9 @@ def refuse_foreign(root: Path, git_dir: Path, worktree: str, used: tuple[Path, .
     alternates = used[0] / "info" / "alternates"
     if os.path.lexists(alternates):
         why = msg(
-            "the repository at {root} borrows the objects of another one, by {path}; copy them into it: "
-            "git repack -a -d && rm {path}", root, alternates,
+            "the repository at {root} borrows the objects of another one; copy them into it: "
+            "git -C {quoted} repack -a -d && rm {alternates}",
+            root, shlex.quote(str(root)), shlex.quote(str(alternates)),
         )  # fmt: skip
         raise UsageError(why)
 
