@@ -339,8 +339,15 @@ def test_between_the_two_readings_of_the_limit_the_message_says_that_the_unit_is
 
 
 @pytest.mark.process
-def test_what_can_go_is_named_where_that_would_do(tmp_path: Path) -> None:
+@pytest.mark.parametrize("spare", ["pytorch_model.bin", "checkpoint-100/model.safetensors"])
+def test_what_can_go_is_named_where_that_would_do(spare: str, tmp_path: Path) -> None:
     folder = sparse(tmp_path / "w", 60 * 10**9)
-    with (folder / "pytorch_model.bin").open("wb") as file:
+    (folder / spare).parent.mkdir(exist_ok=True)
+    with (folder / spare).open("wb") as file:
         file.truncate(60 * 10**9)
-    assert "delete what no engine loads here: pytorch_model.bin" in said(judge(folder), "weights/size-limit")
+    assert f"delete what no engine loads here: {spare} | " in said(judge(folder), "weights/size-limit")
+
+
+@pytest.mark.process
+def test_weights_of_which_all_are_loaded_are_to_be_made_smaller(tmp_path: Path) -> None:
+    assert "quantize the weights" in said(judge(sparse(tmp_path / "w", 101 * 10**9)), "weights/size-limit")
