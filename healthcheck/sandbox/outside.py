@@ -8,6 +8,7 @@ as root, the program and the warden run as another user.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import stat
 import tempfile
@@ -170,16 +171,24 @@ def used_bytes(job: Job) -> int:
             if stat.S_ISDIR(found.st_mode):
                 folders.append(f"{folder}/{name}")
     shared = _shared_files(job) if os.geteuid() == job.stranger else ()
-    return total + sum(found.st_blocks * 512 for _, found in shared)
+    return total + sum(found.st_blocks * 512 for *_, found in shared)
 
 
-def _shared_files(job: Job) -> Iterator[tuple[str, os.stat_result]]:
-    """Files in world-writable folders that belong to the dry run's own user."""
-    for place in (f"{folder}/{name}" for folder in SHARED for name in safely.names(folder, _MOST_NAMES)):
-        with contextlib.suppress(OSError):  # files appear and vanish
-            found = os.lstat(place)
-            if found.st_uid == job.stranger:
-                yield place, found
+def _shared_files(job: Job) -> Iterator[tuple[int, str, os.stat_result]]:
+    """Files in world-writable folders, one inside another, that belong to the dry run's own user.
+
+    Yields a handle of the folder, which another user may replace in the meantime, the name in it and its state.
+    """
+    for _, folders, names, handle in itertools.chain.from_iterable(map(os.fwalk, SHARED)):
+        inner = []
+        for name in itertools.islice((*folders, *names), _MOST_NAMES):
+            with contextlib.suppress(OSError):  # files appear and vanish
+                found = os.stat(name, dir_fd=handle, follow_symlinks=False)
+                if found.st_uid == job.stranger:
+                    yield handle, name, found
+                elif found.st_mode & stat.S_IWOTH:
+                    inner.append(name)
+        folders[:] = [name for name in folders if name in inner]
 
 
 def become(user: int) -> None:
@@ -216,6 +225,7 @@ def sweep(job: Job) -> None:
         for pid in left:
             processes.end(pid)
         processes.reap()
-    for place, _ in _shared_files(job):
-        if place != job.scratch:
-            files.remove_tree(place)
+    scratch = os.stat(job.scratch)
+    for handle, name, found in _shared_files(job):
+        if not os.path.samestat(found, scratch):
+            files.remove_in(handle, name)

@@ -50,6 +50,8 @@ _OF_A_KIND = {"setpriority": 2, "ioprio_set": 3}
 _SIGNALS = "tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo"
 _MODES = "chmod fchmod fchmodat fchmodat2"
 _ATTRIBUTES = "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr"
+_ASKED_ATTRIBUTES = "getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr"
+"""Landlock lets a program ask them of any file: where a download came from, for instance."""
 _UNKNOWN_ON_FILES = "openat2 setxattrat removexattrat file_setattr open_tree_attr"
 
 
@@ -94,7 +96,8 @@ def outside() -> Iterator[Rule]:
     kinds = (Condition(1, kind, _TYPE_MASK, differs=True) for kind in (_STREAM, _SEQPACKET))
     for conditions in (tuple(kinds), (Condition(0, _UNIX, differs=True),)):
         yield Rule("socketpair", refuse(NO_NETWORK), conditions)
-    yield from _all("inotify_init inotify_init1 pidfd_open", errno.ENOSYS)
+    yield from _all("inotify_init inotify_init1 pidfd_open getxattrat listxattrat", errno.ENOSYS)
+    yield from _all(_ASKED_ATTRIBUTES, errno.EOPNOTSUPP)
     yield from _all("process_madvise process_mrelease", NO_OTHERS)
     for name in _OF_A_PROCESS.split():
         yield Rule(name, refuse(NO_OTHERS), (Condition(0, 0, differs=True),))

@@ -18,6 +18,8 @@ settimeofday 164 170;clock_settime 227 112;clock_adjtime 305 266;adjtimex 159 17
 setdomainname 171 162;syslog 103 116;shmget 29 194;semget 64 190;msgget 68 186;mq_open 240 180;fanotify_init 300 262
 truncate 76 45;open 2 -;openat 257 56;openat2 437 437;creat 85 -;chmod 90 -;fchmod 91 52;fchmodat 268 53
 fchmodat2 452 452;chown 92 -;fchown 93 55;lchown 94 -;fchownat 260 54;setxattr 188 5;lsetxattr 189 6;fsetxattr 190 7
+getxattr 191 8;lgetxattr 192 9;fgetxattr 193 10;listxattr 194 11;llistxattr 195 12;flistxattr 196 13
+getxattrat 464 464;listxattrat 465 465
 removexattr 197 14;lremovexattr 198 15;fremovexattr 199 16;setxattrat 463 463;removexattrat 466 466
 socket 41 198;connect 42 203;bind 49 200;listen 50 201;accept 43 202;accept4 288 242;prlimit64 302 261
 vhangup 153 58;setpriority 141 140;ioprio_set 251 30;sched_setaffinity 203 122;sched_setscheduler 144 119

@@ -58,11 +58,16 @@ def remove_tree(folder: str) -> None:
     except OSError:
         return
     try:
-        for _ in range(_MOST_ROUNDS):
-            if not _remove(parent, name, parent, _DEPTH):
-                return
+        remove_in(parent, name)
     finally:
         os.close(parent)
+
+
+def remove_in(parent: int, name: str) -> None:
+    """Remove a file or a folder, as `remove_tree` does, from the folder of an open handle."""
+    for _ in range(_MOST_ROUNDS):
+        if not _remove(parent, name, parent, _DEPTH):
+            return
 
 
 def _remove(parent: int, name: str, top: int, depth: int) -> bool:

@@ -1,7 +1,7 @@
 """Scripts that try to escape, to stay, or to forge records; the same must hold for each (see test_attacks).
 
-{HOST} is a folder with a secret, {PORT} a server, {BYSTANDER} a process, {TOKEN} a name for leftovers. $K is the
-folder of the stubs, which any script can find.
+{HOST} is a folder with a secret, {PORT} a server, {BYSTANDER} a process, {TOKEN} a name for leftovers, {COMMON} a
+folder that all may write to, below /tmp. $K is the folder of the stubs, which any script can find.
 """
 
 from __future__ import annotations
@@ -106,6 +106,7 @@ READS = {
     "config-of-a-server": 'vllm serve "$MODEL_PATH" --config {HOST}/secret.json & sleep 0.5',
     "config-through-a-link": 'ln -s {HOST}/secret.json c.json; exec vllm serve "$MODEL_PATH" --config c.json',
     "requirements": "ln -s {HOST}/secret.json r.txt; pip install -r r.txt -r {HOST}/id_rsa",
+    "attributes": python('print(os.listxattr("{HOST}/data.txt"), os.getxattr("{HOST}/data.txt", "user.origin"))'),
     "config-is-a-fifo": 'mkfifo c.yaml; exec vllm serve "$MODEL_PATH" --config c.yaml',
     "config-is-endless": 'ln -s /dev/zero c.yaml; exec vllm serve "$MODEL_PATH" --config c.yaml',
     "file-variable": "export VLLM_LOGGING_CONFIG_PATH={HOST}/secret.json; " + B,
@@ -164,6 +165,7 @@ LEAVES = {
     "sockets": python('s = socket.socket(1); s.bind("/tmp/{TOKEN}"); s.listen()\nimport time; time.sleep(0.2)'),
     "segments": python("print(libc.shmget(0, 4096, 0o1666), libc.semget(0, 1, 0o1666), libc.msgget(0, 0o1666))"),
     "links": "ln -s {HOST} /tmp/{TOKEN}; ln -s {HOST}/id_rsa /dev/shm/{TOKEN}; ln -s {HOST} /var/tmp/{TOKEN}",
+    "shared-folders": "for d in {COMMON} {COMMON}/inner; do echo > $d/{TOKEN}; mkdir $d/{TOKEN}-d; echo > $d/{TOKEN}-d/f; done",
     "fifos": "mkfifo /tmp/{TOKEN} /dev/shm/{TOKEN} a b; cat a & cat b & exit 1",
 }
 STAYS = {

@@ -12,6 +12,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -74,8 +75,9 @@ class Host:
 
     def left(self) -> list[str]:
         """Files of this attack, by its token, in the world-writable folders."""
-        token = self.names["TOKEN"]
-        return [f"{place}/{name}" for place in SHARED for name in os.listdir(place) if token in name]
+        token, common = self.names["TOKEN"], self.names["COMMON"]
+        places = (*SHARED, common, f"{common}/inner")
+        return [f"{place}/{name}" for place in places for name in os.listdir(place) if token in name]
 
 
 @contextlib.contextmanager
@@ -93,6 +95,12 @@ def host(base: Path, *, owner: int) -> Iterator[Host]:
         os.chmod(folder / name, mode)
         os.chown(folder / name, owner, owner)
     os.chown(folder, owner, owner)
+    with contextlib.suppress(OSError):  # not every file system keeps them
+        os.setxattr(folder / "data.txt", "user.origin", SECRET.encode())
+    common = tempfile.mkdtemp(prefix="shared-", dir="/tmp")
+    os.mkdir(f"{common}/inner")
+    os.chmod(common, 0o1777)
+    os.chmod(f"{common}/inner", 0o777)
     bystander = subprocess.Popen(
         ["/bin/sleep", "600"], user=owner, group=owner, extra_groups=[], start_new_session=True
     )
@@ -110,7 +118,7 @@ def host(base: Path, *, owner: int) -> Iterator[Host]:
             threading.Thread(target=target, args=(service, reached), daemon=True).start()
         for name in ("agent.sock", "log.sock"):
             os.chmod(folder / name, 0o777)
-        names = {"HOST": str(folder), "TOKEN": token, "PORT": str(server.getsockname()[1])}
+        names = {"HOST": str(folder), "TOKEN": token, "COMMON": common, "PORT": str(server.getsockname()[1])}
         names |= {"BYSTANDER": str(bystander.pid), "KIT": str(os.getpid())}
         found = Host(folder, names, bystander, reached)
         found.before = found.state()
@@ -121,6 +129,7 @@ def host(base: Path, *, owner: int) -> Iterator[Host]:
             bystander.wait()
             for place in found.left():
                 shutil.rmtree(place, ignore_errors=True) if os.path.isdir(place) else os.unlink(place)
+            shutil.rmtree(common)
 
 
 def _note(listener: socket.socket, reached: list[str]) -> None:
