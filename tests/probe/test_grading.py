@@ -302,3 +302,17 @@ def test_a_long_row_of_separators_between_two_letters_is_read_in_time():
     )
     done = limited("-c", code, cpu_s=20)
     assert done.returncode == 0, done.stderr[-500:]
+
+
+EQUAL = """
+1 t = 1000 kg; 1 kg = 1000 g; 1 g = 1000 mg; 1 km = 1000 m; 1 m = 100 cm; 1 cm = 10 mm; 1 yd = 3 ft; 1 ft = 12 in
+1 lb = 16 oz; 1 l = 1000 ml; 1 week = 7 days; 1 day = 24 hours; 1 hour = 60 min; 1 min = 60 s; 1 dollar = 100 cents
+1 元 = 10 角; 1 角 = 10 分钱
+"""
+
+
+def test_one_quantity_in_another_unit_is_the_same() -> None:
+    pairs = [pair.split(" = ") for pair in EQUAL.strip().replace("\n", "; ").split("; ")]
+    other = [(one, two) for one, two in pairs if not grade(number_problem(one), f"The answer is {two}.").correct]
+    assert len(pairs) == 17
+    assert other == []
