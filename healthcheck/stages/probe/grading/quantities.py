@@ -9,7 +9,7 @@ from fractions import Fraction
 from healthcheck.stages.probe.grading.numbers import Number, in_digits, spelled
 
 _MEASURES: tuple[dict[str, int], ...] = (
-    {"s|secs?|seconds?|秒钟?": 1, "mins?|minutes?|分钟?": 60, "h|hrs?|hours?|个?小时|时": 3600,
+    {"s|secs?|seconds?|秒钟?": 1, "mins?|minutes?|分(?!钱)钟?": 60, "h|hrs?|hours?|个?小时|时": 3600,
      "days?|天|日": 86_400, "weeks?|周|个?星期": 604_800},
     {"分钱?": 1, "角|毛钱?": 10, "元|块钱?": 100},
     {"cents?": 1, "dollars?": 100},
