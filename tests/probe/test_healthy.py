@@ -244,6 +244,9 @@ def test_copies_are_a_warning_where_more_than_one_token_is_sampled(run: ProbeRun
     copied = rewritten(run, lambda each: replace(each, text=text.format(each.problem)))
     assert told(judged(copied, "degenerate")) == "warn"
     assert told(judged(asking(copied, RequestOptions(top_k=1)), "degenerate")) == "pass"
+    kept = [at for at, each in enumerate(copied.samples) if each.repeat < 2]
+    samples, grades = ([row[at] for at in kept] for row in (copied.samples, copied.grades))
+    assert told(judged(replace(copied, samples=tuple(samples), grades=tuple(grades)), "degenerate")) == "warn"
 
 
 def asking(run: ProbeRun, request: RequestOptions) -> ProbeRun:
