@@ -36,10 +36,3 @@ def test_it_fires_on_what_is_wrong_and_passes_on_what_is_right(check, tmp_path: 
     assert (found.outcome, bool(found.findings)) == (outcome, True), found.findings
     right = judged(read_submission(repository(tmp_path / "right", GOOD)), check.id)
     assert right.outcome is Outcome.PASS, right
-
-
-def test_a_secret_that_is_hidden_is_not_told_as_one_that_is_gone(tmp_path: Path) -> None:
-    secret = {"serve.sh": "vllm serve x --api-key hf_aZ3kQ9wLxP7rT2vB8nM4cJ6yD1sF5gH0\n"}
-    root = repository(tmp_path / "wrong", {**GOOD, **secret})
-    (found,) = judged(read_submission(root), "repo/no-secrets").findings
-    assert found.seen == "vllm serve x --api-key removed, where “removed” stands for the secret"

@@ -215,17 +215,26 @@ def is_repeated(text: str, place: str) -> bool:
 
 
 def early_sleep(text: str, place: str) -> tuple[int, float]:
-    """The longest `sleep` before a place and outside loops: its line, and seconds; (0, 0) if there is none."""
+    """The longest `sleep` that a place waits for, outside loops: its line, and seconds; (0, 0) if there is none."""
     script, line = shell.read(text), place.rpartition(":")[2]
     found = [(0.0, 0)]
     for command in script.runs("sleep"):
         number, units = script.line(command.start), {"s": 1, "m": 60, "h": 3600}
         amount = re.fullmatch(r"(\d{1,6})([smh]?)", command.words[1].value if len(command.words) > 1 else "")
         before = line.isdigit() and number < int(line)
-        if amount and before and not command.node.inside("do_group", "function_definition"):
+        waited_for = not command.node.inside("do_group", "function_definition") and not _in_background(command.node)
+        if amount and before and waited_for:
             found.append((float(amount[1]) * units[amount[2] or "s"], number))
     seconds, number = max(found)
     return number, seconds
+
+
+def _in_background(node: Node) -> bool:
+    for each in (node, *node.around()):
+        after = [one.kind for one in each.parent.children if one.start >= each.end] if each.parent else []
+        if after[:1] == ["&"]:
+            return True
+    return False
 
 
 def argument_line(text: str) -> int | None:
