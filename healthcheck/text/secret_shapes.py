@@ -11,7 +11,7 @@ import re
 REMOVED = "removed"
 
 _PREFIXES = (
-    r"A3-(?=[A-Z0-9]{6}-)|AGE-SECRET-KEY-|(?:AKID|LTAI)(?=[A-Za-z0-9]{12})|API-(?=[A-Z0-9]{26})|AQVN"
+    r"A3-(?=[A-Z0-9]{6}-)|AGE-SECRET-KEY-|(?:AKID|AKLT|LTAI)(?=[A-Za-z0-9]{12})|API-(?=[A-Z0-9]{26})|AQVN"
     r"|AT(?:ATT3|BB|CTT3)|CLOJARS_|FLWSECK|GR1348941|HRKU-|NR(?:AK|II|JS)-|PMAK-|SG\.|YC(?=[\w-]{38})"
     r"|_gitlab_session=|access-(?:development|production|sandbox)-|api_org_|cmVmd(?=\w{50})|dapi(?=[a-f0-9]{32})"
     r"|dckr_pat_|dnkey-|do[opr]_v1_|dp\.(?:audit|ct|pt|sa|scim|st)\.|dt0c01\.|duffel_(?:live|test)_|eyJ|figd_"
@@ -36,6 +36,22 @@ _TOKEN = (
     rf"|(?:{_OF_BASE64})[\w.~+/\\=-]{{8,}}|(?:{_OF_WORDS_TOO})(?:(?=[\w-]{{0,200}}\d)[\w-]{{12,}}|[A-Za-z0-9]{{20,}}))"
 )
 _VALUE = r"(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s\"'$]+)"
+_OPTIONS = {
+    "-p": r"mysql\w*|mariadb|sshpass|docker\s+login|7z[ar]?",
+    "-P": r"(?:un)?zip|zipcloak",
+    "-a": "redis-cli",
+    "-k": r"(?:obs|oss)util\w*|openssl\s+enc|swanlab\s+login",
+    "-w": r"ldap(?:add|compare|delete|modify|passwd|search|whoami)",
+}
+"""The option of a password or key, and the programs that have it."""
+_ARGUMENTS = (
+    (r"\bwandb\s+login\s+(?:--\S+\s+){0,5}(?!-)", ""),
+    (r"\bhtpasswd\s+(?=(?:-\w+\s+){0,5}-\w{0,5}b)(?:-\w+\s+){1,5}\S+\s+\S+\s+", ""),
+    (r"\bopenssl\s+passwd\s+(?:-\w+\s+){0,5}(?!-)", ""),
+    (r"\becho\s+(?:-\w+\s+)?(?!-)", r"(?=\s*\|[^\n|;]{0,200}?\s(?:--password-stdin|sudo\s+-S)\b)"),
+    (r"(?<![\w.*-])[\w.*-]{1,80}:(?:5432|\*):[^\s:]{1,80}:[^\s:]{1,80}:", ""),
+)
+"""What stands before a secret that is an argument, and what follows it; the last is a line of .pgpass."""
 _CHINESE = (
     "\u5bc6\u7801|\u53e3\u4ee4|\u5bc6\u94a5|\u5bc6\u5319|\u79d8\u94a5|\u4ee4\u724c|\u51ed\u8bc1|\u6388\u6743\u7801"
 )
@@ -59,8 +75,8 @@ _SOURCES = (
         r"(?![\[(]?removed)[^&\s\"'<>]{6,}"
     ),
     r"(\bcurl\b[^\n|;]{0,200}?\s(?:-[a-zA-Z]{0,5}[uU]\s?|--(?:proxy-)?user[\s=])[\"']?[^\s:\"'$]{1,80}:)[^\s\"'$]+",
-    r"(\b(?:(?:mysql\w*|mariadb|sshpass|docker\s+login)\b[^\n|;]{0,200}?\s-p|redis-cli\b[^\n|;]{0,200}?\s-a)[ \t]*)"
-    + _VALUE,
+    *(rf"(\b(?:{named})\b[^\n|;]{{0,200}}?\s{option}[ \t]*=?){_VALUE}" for option, named in _OPTIONS.items()),
+    *(rf"({before}){_VALUE}{after}" for before, after in _ARGUMENTS),
     r"(\blogin\s+\S+\s+password\s+)\S+",
     r"(?i)(<(?:\w+:)?\w*(?:password|passwd|secret|token|api_?key)>)[^<\"\s]{3,}",
     rf"((?:{_CHINESE})\s?(?:[:=]|{_IS})[:=\uff1a\uff1d]?\s?[\"'\u201c\u300c\u300e]?)(?![$<*])[!-~]{{4,}}",
