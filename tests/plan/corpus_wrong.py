@@ -214,7 +214,7 @@ STAYS: tuple[Case, ...] = (
 START: tuple[Case, ...] = (
     case("needs-arguments", sh('[ $# -ge 1 ] || { echo "usage: $0 MODEL" >&2; exit 2; }\nvllm serve "$1"'), NEEDS),
     case("needs-argument-u", bash('set -u\nvllm serve "$MODEL_PATH" --port "$1"'), NEEDS),
-    case("needs-argument-message", sh(': "${1:?model}"\nvllm serve "$1"'), NEEDS),
+    case("needs-argument-message", sh(': "${1:?model}"\nvllm serve "$1"'), NEEDS, fix="${1:-$MODEL_PATH}"),
     case("needs-case", sh('case "$1" in start) vllm serve "$MODEL_PATH" ;; *) echo "Usage: $0 start"; exit 1 ;; esac'), NEEDS),
     case("needs-variable", sh(': "${HF_TOKEN:?set it}"\nvllm serve "$MODEL_PATH"'), NEEDS, says="HF_TOKEN"),
     case("needs-variable-test", sh('if [ -z "$DATA_DIR" ]; then echo "DATA_DIR is not set"; exit 1; fi\nvllm serve "$MODEL_PATH"'),
