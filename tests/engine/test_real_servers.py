@@ -35,6 +35,7 @@ ONLY_FOR_PICTURES = {"endpoint/image"}
 MAY_STAY_OPEN = {
     "endpoint/stream-incremental",  # the small models answer too quickly on an idle machine
     "endpoint/isolation",  # and do not always repeat what they are told
+    "endpoint/unicode",  # nor write a character of several bytes
 }
 
 
