@@ -7,7 +7,6 @@ as root, the program and the warden run as another user.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import stat
@@ -175,20 +174,8 @@ def used_bytes(job: Job) -> int:
 
 
 def _shared_files(job: Job) -> Iterator[tuple[int, str, os.stat_result]]:
-    """Files in world-writable folders, one inside another, that belong to the dry run's own user.
-
-    Yields a handle of the folder, which another user may replace in the meantime, the name in it and its state.
-    """
-    for _, folders, names, handle in itertools.chain.from_iterable(map(os.fwalk, SHARED)):
-        inner = []
-        for name in itertools.islice((*folders, *names), _MOST_NAMES):
-            with contextlib.suppress(OSError):  # files appear and vanish
-                found = os.stat(name, dir_fd=handle, follow_symlinks=False)
-                if found.st_uid == job.stranger:
-                    yield handle, name, found
-                elif found.st_mode & stat.S_IWOTH:
-                    inner.append(name)
-        folders[:] = [name for name in folders if name in inner]
+    """Files in world-writable folders that belong to the dry run's own user, as `safely.owned` yields them."""
+    return itertools.chain.from_iterable(safely.owned(job.stranger, folder) for folder in SHARED)
 
 
 def become(user: int) -> None:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _LARGE_FILE_BYTES = 16 * 1024**2
 _HEAD_BYTES = 1024**2
 _MOST_NAMES = 100_000
+_SHARED_DEPTH = 20
 MAX_DEPTH = 200
 """Nested folders: a submission has a dozen levels, and a path has at most 4096 bytes."""
 
@@ -115,6 +116,27 @@ def _for_each(handle: int, act: Callable[[int, str, os.stat_result], None], dept
             with open_folder(name, handle) as inner:
                 _for_each(inner, act, depth - 1)
         act(handle, name, found)
+
+
+def owned(
+    owner: int, folder: str, above: int | None = None, depth: int = _SHARED_DEPTH
+) -> Iterator[tuple[int, str, os.stat_result]]:
+    """What belongs to a user in a world-writable folder and in such folders inside.
+
+    Yields a handle of its folder, which others may replace in the meantime, the name in it and its state.
+    """
+    with suppress(OSError), open_folder(folder, above) as handle:
+        with os.scandir(handle) as entries:
+            listed = [entry.name for entry, _ in zip(entries, range(_MOST_NAMES), strict=False)]
+        for name in listed:
+            try:
+                found = os.stat(name, dir_fd=handle, follow_symlinks=False)
+            except OSError:  # files appear and vanish
+                continue
+            if found.st_uid == owner:
+                yield handle, name, found
+            elif stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_IWOTH and depth:
+                yield from owned(owner, name, handle, depth - 1)
 
 
 def chown_tree(folder: str, owner: int) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from healthcheck.report import words
 from healthcheck.verify import catalogue
 from tests.plan.conftest import judged, write
 from tests.plan.corpus import case
@@ -30,6 +32,11 @@ def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(
     wrong, right = SCRIPT.findall(page.body)
     _, before = judged(write(case("wrong", f"#!/bin/bash\n{wrong}"), tmp_path / "wrong"), weights)
     assert before[page.id].findings, before["plan/starts-server"]
+    commands = [found.fix for found in before[page.id].findings if words.is_command(found.fix)]
+    if commands:
+        subprocess.run(["sh", "-ec", "\n".join(commands)], cwd=tmp_path / "wrong", check=True)
+        _, repaired = judged(tmp_path / "wrong", weights)
+        assert repaired[page.id].outcome.value == "pass", repaired[page.id].findings
     _, after = judged(write(case("right", f"#!/bin/bash\n{right}", files=COMMITTED), tmp_path / "right"), weights)
     assert after[page.id].outcome.value == "pass", after[page.id].findings
     assert not after["plan/starts-server"].findings
