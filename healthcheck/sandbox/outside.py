@@ -212,7 +212,7 @@ def sweep(job: Job) -> None:
         for pid in left:
             processes.end(pid)
         processes.reap()
-    scratch = os.stat(job.scratch)
+    scratch = os.lstat(job.scratch) if os.path.lexists(job.scratch) else None  # the script may have moved it
     for handle, name, found in _shared_files(job):
-        if not os.path.samestat(found, scratch):
+        if scratch is None or not os.path.samestat(found, scratch):
             files.remove_in(handle, name)

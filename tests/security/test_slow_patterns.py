@@ -67,7 +67,7 @@ def slow_text(pattern: re.Pattern, *, gaps: bool = True) -> str:
 
 
 @pytest.fixture(autouse=True)
-def _limited(monkeypatch):
+def _limited():
     def stop(number, frame):
         raise TooSlowError
 
