@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import math
 import os
 import signal
@@ -149,8 +150,19 @@ def _run_in(setting: Setting, mode: Mode, reason: str) -> tuple[Job, Recording]:
 
 
 def run(setting: Setting, mode: Mode) -> tuple[Job, Recording]:
-    """Run the script in one mode; the recording ends with SETUP if this system does not support the mode."""
-    scratch = tempfile.mkdtemp(prefix=files.prefix(), dir=None if mode is Mode.ISOLATED else outside.room())
+    """Run the script in one mode; the recording ends with SETUP if this system does not support the mode.
+
+    Raises:
+        Blocked: without namespaces, no program can be started from the temporary folder.
+    """
+    room = None if mode is Mode.ISOLATED else outside.room()
+    if room and not outside.starts_programs(room):
+        raise Blocked(
+            "the dry run of deploy.sh starts its stubs from the temporary folder, and {room} is mounted "
+            "noexec: set TMPDIR to a folder in which programs may run",
+            room,
+        )
+    scratch = tempfile.mkdtemp(prefix=files.prefix(), dir=room)
     file = Path(f"{scratch}.json")
     try:
         os.chmod(scratch, 0o755)  # noqa: S103 - the sandboxed program may be another user
@@ -266,7 +278,11 @@ def _run(job: Job, entry: str, file: str) -> Recording:
     if not said:
         lines = complained.decode("utf-8", "replace").strip().splitlines()
         return _lost(lines[-1] if lines else msg("it ended with status {returncode}", jail.returncode))
-    return recording_of(said)
+    return recording_of(said.replace(_in_json(job.temporary), _in_json(files.SHARED)))
+
+
+def _in_json(path: str) -> bytes:
+    return json.dumps(path)[1:-1].encode("ascii")
 
 
 def _end(jail: subprocess.Popen[bytes]) -> None:

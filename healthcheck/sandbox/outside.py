@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -24,6 +25,10 @@ _STRANGERS, _STRANGERS_SPAN = 0x6B69_0000, 2**22
 _CHOWN, _SETGID, _SETUID, _KILL = 1 << 0, 1 << 6, 1 << 7, 1 << 5
 """Capability bits of Linux."""
 SHARED = (files.SHARED, "/var/tmp", "/dev/shm")  # noqa: S108 - what scripts write to by name
+_SCRIPTS = (".sh", ".bash", ".py")
+_LARGEST_SCRIPT_BYTES = 1024**2
+_TEMPORARY = re.compile(rb"(?<![\w/.~})`$*?\\-])" + os.fsencode(files.SHARED) + rb"(?![\w.-])")
+"""Its name at the beginning of a path."""
 _KIT_ITSELF = Path(__file__).resolve().parents[1]
 _MOST_NAMES = 100_000
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
@@ -48,7 +53,9 @@ def build(job: Job, guest: Guest, copy: safely.Copy) -> None:
     os.makedirs(f"{job.kit}/py/bin")
     os.symlink(job.python, f"{job.kit}/py/bin/python3")
     os.makedirs(f"{job.scratch}/home")
+    os.makedirs(job.temporary)
     copy.tree(job.source, job.root)
+    _give_room(job)
     copy.tree(job.weights, job.weights_inside)
     os.makedirs(f"{job.kit}/bin", exist_ok=True)
     os.makedirs(f"{job.kit}/packages")
@@ -57,6 +64,22 @@ def build(job: Job, guest: Guest, copy: safely.Copy) -> None:
         safely.make_world_readable(job.weights_inside)
         for folder in job.script_folders:
             safely.chown_tree(folder, job.stranger)
+
+
+def _give_room(job: Job) -> None:
+    """Name the run's own temporary folder in its copies of scripts, where they name /tmp: others write there, too.
+
+    A recording has /tmp again (`Job.temporary`).
+    """
+    own = os.fsencode(job.temporary)
+    if re.fullmatch(rb"[\w/.-]+", own) is None:  # a shell would read it as several words
+        return
+
+    def act(folder: int, name: str, found: os.stat_result) -> None:
+        if name.endswith(_SCRIPTS) and found.st_size <= _LARGEST_SCRIPT_BYTES:
+            safely.edit(folder, name, lambda text: _TEMPORARY.sub(own, text))
+
+    safely.for_each(job.root, act)
 
 
 def has_roots_rights() -> bool:
@@ -93,11 +116,16 @@ def passable(folder: Path) -> bool:
     return all(up.stat().st_mode & stat.S_IXOTH for up in (folder, *folder.parents))
 
 
-def room() -> str | None:
-    """Where the scratch folder is made; None for the default place, if another user can reach it."""
+def room() -> str:
+    """Where the scratch folder is made: the default place, if another user can reach it."""
     usual = Path(tempfile.gettempdir()).resolve()
     shared = Path(files.SHARED)
-    return files.SHARED if os.geteuid() == 0 and not passable(usual) and passable(shared) else None
+    return files.SHARED if os.geteuid() == 0 and not passable(usual) and passable(shared) else str(usual)
+
+
+def starts_programs(folder: str) -> bool:
+    """Whether programs may be started from there."""
+    return not os.statvfs(folder).f_flag & os.ST_NOEXEC
 
 
 def environment(job: Job) -> dict[str, str]:
@@ -105,7 +133,7 @@ def environment(job: Job) -> dict[str, str]:
     return {
         "PATH": f"{job.kit}/bin:{STANDARD_PATH}",
         "HOME": f"{job.scratch}/home",
-        "TMPDIR": f"{job.scratch}/home",
+        "TMPDIR": job.temporary,
         "PYTHONPATH": f"{job.kit}/hook",
     }
 

@@ -139,6 +139,22 @@ def owned(
                 yield from owned(owner, name, handle, depth - 1)
 
 
+def edit(folder: int, name: str, change: Callable[[bytes], bytes]) -> None:
+    """Replace a regular file by one with its mode and the changed content."""
+    with open(os.open(name, _LOOK, dir_fd=folder), "rb", buffering=0) as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            return
+        before = file.readall() or b""
+    after = change(before)
+    if after != before:
+        os.unlink(name, dir_fd=folder)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(name, flags, 0o600, dir_fd=folder), "wb") as copy:
+            copy.write(after)
+            os.fchmod(copy.fileno(), stat.S_IMODE(found.st_mode))
+
+
 def chown_tree(folder: str, owner: int) -> None:
     """Change the owner of a tree; links are changed themselves, never their targets."""
     for_each(folder, lambda handle, name, _: chown_one(name, owner, handle))

@@ -48,6 +48,11 @@ class Setup:
         """Whether no file outside can be read or changed: false if a user consented to run the script unconfined."""
         return self.mode != "unconfined" or not self.ordinary
 
+    @property
+    def lets_kill(self) -> bool:
+        """Whether the script may end its own processes: only the user, namespaces or Landlock know which these are."""
+        return self.mode != "unconfined" or not self.ordinary
+
 
 @dataclass
 class Host:

@@ -11,6 +11,7 @@ from healthcheck.sandbox.job import EndedBy, Mode
 from healthcheck.stages.plan.records import LaunchPlan, Observations, ShellRun
 from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.script.diagnosis import LIMITS, WITHOUT_NAMESPACES, ending
+from healthcheck.stages.plan.script.refusals import refused_kill
 from healthcheck.stages.plan.script.stderr import complaints, error_line, last_lines
 from healthcheck.stages.plan.servers.served import SETTLED_LATER
 from healthcheck.text.messages import joined, msg
@@ -59,8 +60,10 @@ def starts_server(plan: LaunchPlan) -> Findings:
         seen = msg("{limits}; before that it started: {quoted}", limit, first.command)
         fix = msg("end deploy.sh with the server's command")
         yield fail(expected=_EXPECTED, seen=seen, fix=fix, where=first.where)
+    if kept := refused_kill(plan):
+        yield kept
     yield from map(note, _remarks(plan.observed))
-    for run in plan.others:
+    for run in plan.others if plan.run.ended_by not in LIMITS else ():
         if not run.servers or run.ended_by in LIMITS:
             yield _disagreement(plan, run)
 

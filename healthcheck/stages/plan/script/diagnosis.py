@@ -15,6 +15,7 @@ from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.repairs import is_of_the_image, own_model_path, remedy
 from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.script.permissions import is_refused, limits_of_the_sandbox, refused, refused_weights
+from healthcheck.stages.plan.script.refusals import NAMESPACES
 from healthcheck.stages.plan.script.stderr import TAIL_LINES, Complaint, Need, error_line, last_lines
 from healthcheck.text.messages import msg
 
@@ -92,7 +93,7 @@ def _sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     if len(excused) < len(said) or not (excused or is_refused(plan)):
         return None
     few_rights = msg("{without_namespaces}, and this user may not change files of the machine", WITHOUT_NAMESPACES)
-    return Ending(open_because=few_rights)
+    return Ending(NAMESPACES, open_because=few_rights)
 
 
 def _guessed(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from healthcheck.core.check import Findings
+from healthcheck.core.check import Findings, unsettled
 from healthcheck.core.records import Finding, Level
 from healthcheck.sandbox.job import EndedBy
 from healthcheck.sandbox.protocol import NO_ATTRIBUTES, NO_MEMORY, NO_NETWORK, NO_OTHERS
@@ -31,10 +31,10 @@ _OF_BASH = ("/dev/tcp/", "/dev/udp/")
 """Connections by redirection, of which a script often hides what bash says."""
 _SIGNALS = ("timeout ", "kill ")
 """Programs that are silent where a signal is refused; what they should have ended runs on until the time limit."""
-_SETTLES = msg(
-    "allow user namespaces, which settles it (docker run --security-opt seccomp=unconfined …); or {settled_later}",
-    SETTLED_LATER,
-)
+_KILL = re.compile(rf"\bkill: .*{re.escape(os.strerror(NO_OTHERS))}")
+"""What a shell says of a signal that the sandbox refused."""
+NAMESPACES = msg("allow user namespaces, which settles it (docker run --security-opt seccomp=unconfined …)")
+_SETTLES = msg("{namespaces}; or {settled_later}", NAMESPACES, SETTLED_LATER)
 
 
 def cautious(plan: LaunchPlan, findings: Iterable[Finding]) -> Findings:
@@ -47,6 +47,16 @@ def cautious(plan: LaunchPlan, findings: Iterable[Finding]) -> Findings:
         else:
             seen, fix = joined("; ", (each.seen, reasons[0])), msg("{fix}; or {settles}", each.fix, settles)
             yield replace(each, level=Level.UNSETTLED, seen=seen, fix=fix)
+
+
+def refused_kill(plan: LaunchPlan) -> Finding | None:
+    """What a shell says of a process that it could not end, which may have been the server."""
+    line = next(filter(_KILL.search, plan.run.stderr.split("\n")), None)
+    if line is None:
+        return None
+    expected, where = msg("the server stays"), _place(plan, line)
+    seen = _reason(_NEEDS[os.strerror(NO_OTHERS)], where, line.strip())
+    return unsettled(expected=expected, seen=seen, fix=_SETTLES, where=where)
 
 
 def _reasons(plan: LaunchPlan) -> Iterator[str]:
