@@ -22,6 +22,7 @@ from healthcheck.sandbox import leftovers, outside, protocol
 from healthcheck.sandbox.job import (
     CONSENT_OPTION,
     CONSENT_VARIABLE,
+    IN_DOCKER,
     STANDARD_PATH,
     EndedBy,
     Job,
@@ -41,9 +42,10 @@ _STARVED_S, _ENDS_S = 60.0, 10.0
 NO_SANDBOX = msg(
     "there was no dry run of deploy.sh: here no program can be isolated (no user namespaces) or "
     "confined (no Landlock, which Linux has since 5.13). One of these repairs it: allow user "
-    "namespaces (docker run --security-opt seccomp=unconfined …); give {consent_option}, or set "
-    "{consent_variable}=1, and it runs with all that this user may do; verify to the stage "
-    "service or further, which launches it here anyway",
+    "namespaces ({in_docker}); give {consent_option}, or set {consent_variable}=1, and it runs "
+    "with all that this user may do; verify to the stage service or further, which launches it "
+    "here anyway",
+    IN_DOCKER,
     CONSENT_OPTION,
     CONSENT_VARIABLE,
 )
@@ -87,6 +89,8 @@ def chosen(*, consent: bool = False) -> Box:
         Blocked: there is neither, and no consent; or a stricter sandbox can be set up and fails its trial.
         KitFailure: no sandbox can be started at all.
     """
+    if not os.path.exists("/proc/self/status"):
+        raise Blocked("the dry run of deploy.sh needs /proc, which is not mounted here: mount -t proc proc /proc")
     leftovers.remove_abandoned()
     why: list[str] = []
     for mode in Mode:

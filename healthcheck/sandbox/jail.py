@@ -48,7 +48,7 @@ def main(guest: Guest = BARE) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _end)
     kernel.die_with_parent(signal.SIGKILL if job.isolated else signal.SIGTERM)
-    job = replace(job, stranger=outside.stranger())
+    job = replace(job, stranger=outside.stranger(job.mode))
     recording = _isolated(job, guest) if job.isolated else _without_namespaces(job, guest)
     with open(answer, "wb") as stream:
         stream.write(recording)

@@ -15,6 +15,11 @@ STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 CONSENT_OPTION, CONSENT_VARIABLE = "--unconfined", "NPU_ADAPTER_UNCONFINED"
 """How a user allows an unconfined dry run."""
+IN_DOCKER = (
+    "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined "
+    "--security-opt apparmor=unconfined"
+)
+"""How a container allows user namespaces: no filter, no profile, and a /proc of which nothing is hidden."""
 KIT, HOST = "/usr/local/python3/libexec", "/usr/local/python3/share/host"
 """Where an isolated script has the stubs and the machine's own programs; neither is right below the root."""
 

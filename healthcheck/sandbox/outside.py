@@ -22,7 +22,7 @@ from healthcheck.sandbox.protocol import NOTES, RUN
 from healthcheck.system import files
 
 _STRANGERS, _STRANGERS_SPAN = 0x6B69_0000, 2**22
-_CHOWN, _SETGID, _SETUID, _KILL = 1 << 0, 1 << 6, 1 << 7, 1 << 5
+_CHOWN, _SETGID, _SETUID, _KILL, _ADMIN = 1 << 0, 1 << 6, 1 << 7, 1 << 5, 1 << 21
 """Capability bits of Linux."""
 SHARED = (files.SHARED, "/var/tmp", "/dev/shm")  # noqa: S108 - what scripts write to by name
 _SCRIPTS = (".sh", ".bash", ".py")
@@ -82,17 +82,17 @@ def _give_room(job: Job) -> None:
     safely.for_each(job.root, act)
 
 
-def has_roots_rights() -> bool:
-    """Whether this user may change owners and user ids; root in a container may lack that."""
+def has_roots_rights(mode: Mode) -> bool:
+    """Whether this user may change owners and user ids, and make namespaces; root in a container may lack that."""
     status = Path("/proc/self/status").read_text("ascii", "replace")
     held = int(status.partition("CapEff:")[2].split()[0], 16)
-    needed = _CHOWN | _SETGID | _SETUID | _KILL
+    needed = _CHOWN | _SETGID | _SETUID | _KILL | (_ADMIN if mode is Mode.ISOLATED else 0)
     return os.geteuid() == 0 and held & needed == needed
 
 
-def stranger() -> int:
+def stranger(mode: Mode) -> int:
     """A user id that no one else has, for a dry run by root; -1 if this user may not become another."""
-    if not has_roots_rights():
+    if not has_roots_rights(mode):
         return -1
     ranges = [line.split() for line in Path("/proc/self/uid_map").read_text("ascii").splitlines()]
     wanted = _STRANGERS + os.getpid() % _STRANGERS_SPAN

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from healthcheck.core.check import Findings, unsettled
 from healthcheck.core.records import Finding, Level
-from healthcheck.sandbox.job import EndedBy
+from healthcheck.sandbox.job import IN_DOCKER, EndedBy
 from healthcheck.sandbox.protocol import NO_ATTRIBUTES, NO_MEMORY, NO_NETWORK, NO_OTHERS
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script import deploy_sh
@@ -33,7 +33,7 @@ _SIGNALS = ("timeout ", "kill ")
 """Programs that are silent where a signal is refused; what they should have ended runs on until the time limit."""
 _KILL = re.compile(rf"\bkill: .*{re.escape(os.strerror(NO_OTHERS))}")
 """What a shell says of a signal that the sandbox refused."""
-NAMESPACES = msg("allow user namespaces, which settles it (docker run --security-opt seccomp=unconfined …)")
+NAMESPACES = msg("allow user namespaces, which settles it ({in_docker})", IN_DOCKER)
 _SETTLES = msg("{namespaces}; or {settled_later}", NAMESPACES, SETTLED_LATER)
 
 
