@@ -282,11 +282,8 @@ def _run(job: Job, entry: str, file: str) -> Recording:
     if not said:
         lines = complained.decode("utf-8", "replace").strip().splitlines()
         return _lost(lines[-1] if lines else msg("it ended with status {returncode}", jail.returncode))
-    return recording_of(said.replace(_in_json(job.temporary), _in_json(files.SHARED)))
-
-
-def _in_json(path: str) -> bytes:
-    return json.dumps(path)[1:-1].encode("ascii")
+    prefix = json.dumps(job.machine)[1:-1].encode("ascii")
+    return recording_of(said.replace(prefix, b"") if prefix else said)
 
 
 def _end(jail: subprocess.Popen[bytes]) -> None:

@@ -27,11 +27,11 @@ class Guest:
 
     Attributes:
         install: writes the stubs to a folder, which the script sees as `job.kit`, and links them into others.
-        furnish: adds the files of the image to the root of an isolated machine.
+        furnish: adds the files of the image to the root of the machine that the script sees.
+        renamed: a pattern for the beginnings of paths that lead to these files where the script has no root.
         is_absent: whether a program of this machine is hidden from an isolated script.
         scripts: the folder of the stubs in Python, below `job.kit`; "" for none.
         roles: the stubs, by name, that may do more than record a command.
-        readable: files of this machine, besides the system's own, that a confined script may read.
         owned, owned_alone: trees and single folders of the image that root may change there.
         reads: files of a command that are recorded whatever their extension.
         file_variables: environment variables that name a file.
@@ -43,9 +43,9 @@ class Guest:
     install: Callable[[Job, str, tuple[str, ...]], None]
     furnish: Callable[[Job, str], None]
     is_absent: Callable[[str], bool]
+    renamed: bytes = rb"(?!)"
     scripts: str = ""
     roles: Mapping[str, Role] = field(default_factory=dict)
-    readable: tuple[str, ...] = ()
     owned: tuple[str, ...] = ()
     owned_alone: tuple[str, ...] = ()
     reads: Callable[[Sequence[str]], Iterable[str]]

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from healthcheck.system import files
-
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 CONSENT_OPTION, CONSENT_VARIABLE = "--unconfined", "NPU_ADAPTER_UNCONFINED"
@@ -127,12 +125,12 @@ class Job:
     @property
     def script_folders(self) -> tuple[str, ...]:
         """The folders below `scratch` that the script may change, unless it is isolated."""
-        return f"{self.scratch}/srv", f"{self.scratch}/home", self.temporary, f"{self.kit}/packages"
+        return f"{self.scratch}/srv", self.machine, f"{self.kit}/packages"
 
     @property
-    def temporary(self) -> str:
-        """The script's own folder for temporary files; a recording calls it /tmp in every mode."""
-        return files.SHARED if self.isolated else f"{self.scratch}/tmp"  # noqa: S108 - of its own
+    def machine(self) -> str:
+        """Where the script has /tmp, its home and the folders of the image; a recording leaves the prefix out."""
+        return "" if self.isolated else f"{self.scratch}/machine"
 
 
 class RecordKind(enum.Enum):

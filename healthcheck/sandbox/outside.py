@@ -15,9 +15,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from healthcheck.sandbox import landlock, processes, safely
+from healthcheck.sandbox import landlock, processes, root, safely
 from healthcheck.sandbox.guest import Guest
-from healthcheck.sandbox.job import STANDARD_PATH, Job, Mode
+from healthcheck.sandbox.job import KIT, STANDARD_PATH, Job, Mode
 from healthcheck.sandbox.protocol import NOTES, RUN
 from healthcheck.system import files
 
@@ -27,8 +27,9 @@ _CHOWN, _SETGID, _SETUID, _KILL, _ADMIN = 1 << 0, 1 << 6, 1 << 7, 1 << 5, 1 << 2
 SHARED = (files.SHARED, "/var/tmp", "/dev/shm")  # noqa: S108 - what scripts write to by name
 _SCRIPTS = (".sh", ".bash", ".py")
 _LARGEST_SCRIPT_BYTES = 1024**2
-_TEMPORARY = re.compile(rb"(?<![\w/.~})`$*?\\-])" + os.fsencode(files.SHARED) + rb"(?![\w.-])")
-"""Its name at the beginning of a path."""
+_OF_MACHINE = ("/tmp", "/var/tmp", "/var/log", "/root", "/etc", "/dev", KIT)  # noqa: S108 - below a folder of its own
+_BEGINS, _ENDS = rb"(?<![\w/.~})`$*?\\-])", rb"(?![\w.-])"
+_RENAMED = rb"(?:/tmp|/var/tmp|/var/log|/root)" + _ENDS
 _KIT_ITSELF = Path(__file__).resolve().parents[1]
 _MOST_NAMES = 100_000
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
@@ -52,32 +53,33 @@ def build(job: Job, guest: Guest, copy: safely.Copy) -> None:
     """
     os.makedirs(f"{job.kit}/py/bin")
     os.symlink(job.python, f"{job.kit}/py/bin/python3")
-    os.makedirs(f"{job.scratch}/home")
-    os.makedirs(job.temporary)
+    for folder in _OF_MACHINE:
+        os.makedirs(job.machine + folder)
+    for start_file in root.START_FILES:
+        Path(f"{job.machine}/{start_file}").touch()
     copy.tree(job.source, job.root)
-    _give_room(job)
+    _rename(job, guest)
     copy.tree(job.weights, job.weights_inside)
     os.makedirs(f"{job.kit}/bin", exist_ok=True)
     os.makedirs(f"{job.kit}/packages")
     guest.install(job, job.kit, (f"{job.kit}/bin",))
+    guest.furnish(job, job.machine)
     if job.stranger >= 0:
         safely.make_world_readable(job.weights_inside)
         for folder in job.script_folders:
             safely.chown_tree(folder, job.stranger)
 
 
-def _give_room(job: Job) -> None:
-    """Name the run's own temporary folder in its copies of scripts, where they name /tmp: others write there, too.
-
-    A recording has /tmp again (`Job.temporary`).
-    """
-    own = os.fsencode(job.temporary)
-    if re.fullmatch(rb"[\w/.-]+", own) is None:  # a shell would read it as several words
+def _rename(job: Job, guest: Guest) -> None:
+    """Let the copies of scripts name folders of the run's own machine in place of those of the image."""
+    machine = os.fsencode(job.machine)
+    if re.fullmatch(rb"[\w/.-]+", machine) is None:  # a shell would read it as several words
         return
+    begins = re.compile(_BEGINS + rb"(?=" + _RENAMED + rb"|" + guest.renamed + rb")")
 
     def act(folder: int, name: str, found: os.stat_result) -> None:
         if name.endswith(_SCRIPTS) and found.st_size <= _LARGEST_SCRIPT_BYTES:
-            safely.edit(folder, name, lambda text: _TEMPORARY.sub(own, text))
+            safely.edit(folder, name, lambda text: begins.sub(machine, text))
 
     safely.for_each(job.root, act)
 
@@ -132,13 +134,13 @@ def environment(job: Job) -> dict[str, str]:
     """The search path, home and temporary folder of these sandboxes."""
     return {
         "PATH": f"{job.kit}/bin:{STANDARD_PATH}",
-        "HOME": f"{job.scratch}/home",
-        "TMPDIR": job.temporary,
+        "HOME": f"{job.machine}/root",
+        "TMPDIR": f"{job.machine}/tmp",  # noqa: S108 - its own
         "PYTHONPATH": f"{job.kit}/hook",
     }
 
 
-def confine(job: Job, guest: Guest) -> None:
+def confine(job: Job) -> None:
     """Limit this process and its descendants to the scratch folder, and to reading what belongs to the system.
 
     A program that runs as another user may also write in world-writable folders: `sweep` finds its files by their
@@ -155,7 +157,7 @@ def confine(job: Job, guest: Guest) -> None:
     etc = [f"/etc/{name}" for name in _ETC] if os.geteuid() == 0 and job.stranger < 0 else _for_all("/etc", job)
     usr = [entry.path for entry in os.scandir("/usr") if entry.path not in _OF_USERS]
     system = [*_READ, *usr, *etc, *(part for folder in _OF_USERS for part in _for_all(folder, job))]
-    rights = dict.fromkeys(landlock.existing([*system, *guest.readable, *own]), False)
+    rights = dict.fromkeys(landlock.existing([*system, *own]), False)
     shared = SHARED if job.stranger >= 0 else ()
     rights |= dict.fromkeys(landlock.existing([job.scratch]), False)
     changed = (*shared, *(f"/dev/{name}" for name in _DEVICES), *job.script_folders, f"{job.kit}/{RUN}/{NOTES}")

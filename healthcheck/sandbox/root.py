@@ -31,9 +31,9 @@ _ETC_TEXTS = {
     "profile": "",
     "bash.bashrc": "",
 }
-_START_FILES = ("root/.profile", "root/.bashrc")
+START_FILES = ("root/.profile", "root/.bashrc")
 OF_ROOT = (
-    "", "opt", "srv", "mnt", "home", "run", "var", "var/log", "tmp", "dev/shm", "root", *_START_FILES,
+    "", "opt", "srv", "mnt", "home", "run", "var", "var/log", "tmp", "dev/shm", "root", *START_FILES,
     "etc", *(f"etc/{name}" for name in (*_ETC_FOLDERS, *_ETC_TEXTS)),
     "usr/local", "usr/local/bin", "usr/local/sbin", "usr/local/share", "usr/local/include", "usr/local/etc",
     "usr/bin", "usr/sbin",
@@ -152,7 +152,7 @@ def _etc(new_root: str) -> None:
         os.mkdir(f"{new_root}/etc/{name}")
     for name, text in _ETC_TEXTS.items():
         Path(f"{new_root}/etc/{name}").write_text(text, encoding="ascii")
-    for start_file in _START_FILES:
+    for start_file in START_FILES:
         Path(f"{new_root}/{start_file}").touch()
 
 

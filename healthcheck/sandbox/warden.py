@@ -59,7 +59,7 @@ def work(job: Job, guest: Guest, started: Started) -> Recording:
             kernel.enter_root(job.scratch)
         else:
             kernel.adopt_orphans()
-            outside.confine(job, guest)
+            outside.confine(job)
         running = _Running(job, guest, proc, channel, real_root=real_root)
     except OSError as error:
         return nothing(EndedBy.SETUP, str(error))

@@ -46,6 +46,12 @@ _ABSENT = re.compile(
     r"|enroot|singularity|apptainer|srun|sbatch|squeue|mpirun|mpiexec)"
 )
 
+RENAMED = (
+    rb"(?:/vllm-workspace|/workspace|/usr/local/Ascend|/etc/ascend_install\.info)(?![\w.-])"
+    rb"|/dev/(?:davinci|devmm_svm|hisi_hdc)"
+)
+"""What `furnish` adds, as scripts name it."""
+
 
 def is_absent(name: str) -> bool:
     """Whether a clean image of the service lacks the program, or a stub replaces it."""
@@ -94,12 +100,12 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
 
 
 def furnish(job: Job, root: str) -> None:
-    """Add the image's folders, packages, CANN and device nodes to the root of an isolated machine."""
+    """Add the image's folders, packages, CANN and device nodes to the root of the machine that the script sees."""
     for folder in IMAGE_FOLDERS:
         os.makedirs(root + folder)
     _lay_out(root + IMAGE_PACKAGES)
     os.symlink(IMAGE_PACKAGES, f"{root}{KIT}/packages")
-    _ascend(f"{root}/usr/local/Ascend")
+    _ascend(f"{root}/usr/local/Ascend", job.kit)
     shutil.copyfile(STUBS_FOLDER / "ascend_install.info", f"{root}/etc/ascend_install.info")
     numbered = (f"davinci{number}" for number in range(job.shown.get("devices", {}).get("count", 1)))
     for name in (*numbered, "davinci_manager", "devmm_svm", "hisi_hdc"):
@@ -144,13 +150,13 @@ def _wanted(job: Job) -> list[tuple[str, tuple[str, ...]]]:
     return [*ONLY_PLAIN, *(ONLY_OWNER if job.stranger < 0 else ()), *wanted]
 
 
-def _ascend(folder: str) -> None:
+def _ascend(folder: str, kit: str) -> None:
     shutil.copytree(STUBS_FOLDER / "ascend", folder)
     for script in Path(folder).rglob("*.sh"):
-        script.write_text(script.read_text("ascii").replace("@KIT@", KIT), encoding="ascii")
+        script.write_text(script.read_text("ascii").replace("@KIT@", kit), encoding="ascii")
     os.makedirs(f"{folder}/ascend-toolkit/latest")
     shutil.copyfile(f"{folder}/ascend-toolkit/set_env.sh", f"{folder}/ascend-toolkit/latest/set_env.sh")
     os.symlink("ascend-toolkit", f"{folder}/cann")
     os.makedirs(f"{folder}/mindie/latest/mindie-service/bin")
-    os.symlink(f"{KIT}/server.sh", f"{folder}/mindie/latest/mindie-service/bin/mindieservice_daemon")
+    os.symlink(f"{kit}/server.sh", f"{folder}/mindie/latest/mindie-service/bin/mindieservice_daemon")
     shutil.copyfile(f"{folder}/mindie/set_env.sh", f"{folder}/mindie/latest/mindie-service/set_env.sh")
