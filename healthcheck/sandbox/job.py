@@ -125,7 +125,7 @@ class Job:
     @property
     def script_folders(self) -> tuple[str, ...]:
         """The folders below `scratch` that the script may change, unless it is isolated."""
-        return f"{self.scratch}/srv", self.machine, f"{self.kit}/packages"
+        return f"{self.scratch}/srv", self.machine
 
     @property
     def machine(self) -> str:

@@ -61,7 +61,6 @@ def build(job: Job, guest: Guest, copy: safely.Copy) -> None:
     _rename(job, guest)
     copy.tree(job.weights, job.weights_inside)
     os.makedirs(f"{job.kit}/bin", exist_ok=True)
-    os.makedirs(f"{job.kit}/packages")
     guest.install(job, job.kit, (f"{job.kit}/bin",))
     guest.furnish(job, job.machine)
     if job.stranger >= 0:

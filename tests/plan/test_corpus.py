@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 import pytest
 
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
 from healthcheck.core.records import Outcome
+from healthcheck.sandbox import box
+from healthcheck.sandbox.job import Limits, Mode
+from healthcheck.stages.plan import facts
 from healthcheck.stages.plan.checks import CHECKS
 from healthcheck.stages.plan.checks.self_contained import PARTS
-from tests.plan.conftest import Verdict
+from healthcheck.stages.repo.facts import read_submission
+from tests.plan.conftest import Verdict, write
 from tests.plan.corpus import Case
 from tests.plan.corpus_asking import RIGHT_ASKING, WRONG_ASKING
 from tests.plan.corpus_launchers import RIGHT_LAUNCHERS, WRONG_LAUNCHERS
@@ -115,3 +123,16 @@ def test_the_corpus_is_wide_enough() -> None:
     assert len(ALL) >= 600
     names = [case.name for case in ALL]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ALL[3::8], ids=lambda case: case.name)
+def test_without_namespaces_nothing_more_fails(case: Case, tmp_path: Path, weights: Path) -> None:
+    sandbox = partial(box.run, mode=Mode.CONFINED)
+    plan = facts.gather(read_submission(write(case, tmp_path / "r")), weights, limits=Limits(), sandbox=sandbox)
+    ledger = Ledger(Silent())
+    ledger.judge(CHECKS, lambda: plan)
+    failed = {result.id for result in ledger.results if result.outcome is Outcome.FAIL}
+    expected = {name for name, outcome in case.expected.items() if outcome == "fail"}
+    assert failed <= expected | _summed_up(case)

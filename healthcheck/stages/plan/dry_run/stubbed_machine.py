@@ -94,7 +94,6 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
                     os.symlink(f"{job.kit}/{script_name}", place)
     if not job.isolated:
         Path(f"{kit}/{OFFLINE}").touch()
-        _lay_out(f"{kit}/packages")
         os.makedirs(f"{kit}/hook")
         shutil.copyfile(STUBS_FOLDER / "sitecustomize.py", f"{kit}/hook/sitecustomize.py")
 
@@ -104,7 +103,7 @@ def furnish(job: Job, root: str) -> None:
     for folder in IMAGE_FOLDERS:
         os.makedirs(root + folder)
     _lay_out(root + IMAGE_PACKAGES)
-    os.symlink(IMAGE_PACKAGES, f"{root}{KIT}/packages")
+    os.symlink(job.machine + IMAGE_PACKAGES, f"{root}{KIT}/packages" if job.isolated else f"{job.kit}/packages")
     _ascend(f"{root}/usr/local/Ascend", job.kit)
     shutil.copyfile(STUBS_FOLDER / "ascend_install.info", f"{root}/etc/ascend_install.info")
     numbered = (f"davinci{number}" for number in range(job.shown.get("devices", {}).get("count", 1)))
