@@ -29,7 +29,7 @@ from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.run.bank import bank
 from healthcheck.stages.probe.statistics.counting import pass_at_k
-from healthcheck.stages.probe.statistics.intervals import plus_two_t
+from healthcheck.stages.probe.statistics.intervals import by_problem
 from healthcheck.system import json_text
 from healthcheck.system.files import write_atomically
 
@@ -115,7 +115,7 @@ def matrix_of(run: ProbeRun) -> Matrix:
 def row_of(solver: str, matrix: Matrix, problems: Sequence[Problem], seconds: float) -> Row:
     tiers = {tier: [row for row, p in zip(matrix, problems, strict=True) if p.tier == tier] for tier in TIERS}
     boot = {f"pass@{k}": bootstrap(values(matrix, k), seed=SEED, resamples=RESAMPLES) for k in KS}
-    plus = {f"pass@{k}": plus_two_t(values(matrix, k)) for k in KS}
+    plus = {f"pass@{k}": by_problem(values(matrix, k)) for k in KS}
     repeated = [simulated(solver, problems, seed) for seed in range(1, REPETITIONS + 1)]
     return Row(
         solver=solver,

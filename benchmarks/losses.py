@@ -12,11 +12,12 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from measure import Bound, Section, main
 
 from healthcheck.extensions.compare.comparison import Shift, compare
+from healthcheck.stages.probe.results.verdict import MOST_BY_DEFAULT
 from healthcheck.stages.probe.statistics.counting import Counts
 from healthcheck.stages.probe.statistics.gate import Decision
 from healthcheck.stages.probe.statistics.no_worse import Question, look, settles
@@ -24,6 +25,7 @@ from healthcheck.stages.probe.statistics.no_worse import Question, look, settles
 TIERS, CORRELATION = (0.95, 0.85, 0.60), 0.3
 PER_TIER, REPEATS, RUNS = 40, 5, 1500
 PROBLEMS, ACCURACY = PER_TIER * len(TIERS), sum(TIERS) / len(TIERS)
+NAMES = tuple(str(problem // PER_TIER) for problem in range(PROBLEMS))
 LOSSES = (0.0, 0.05, 0.10, 0.15, 0.20, 0.40)
 COPIED = ((0.0, 0.3), (0.0, 1.0), (0.10, 1.0), (0.20, 1.0))
 """Losses, and the share of the problems whose samples are copies."""
@@ -103,7 +105,7 @@ def judged(question: Question, runs: Runs) -> Decision:
 
 
 def by_number(runs: Runs) -> Decision:
-    return judged(_question(ACCURACY, ()), runs)
+    return judged(replace(_question(ACCURACY, ()), tiers=NAMES), runs)
 
 
 def by_folder(runs: Runs) -> Decision:
@@ -124,7 +126,7 @@ RULES = {"--reference NUMBER": by_number, "--reference FOLDER": by_folder, "comp
 
 
 def _question(accuracy: float, before: Counts) -> Question:
-    margin = settles(accuracy=accuracy, problems=PROBLEMS, repeats=REPEATS, before=before)
+    margin = min(MOST_BY_DEFAULT, settles(accuracy=accuracy, problems=PROBLEMS, repeats=REPEATS, before=before))
     return Question(accuracy=accuracy, problems=PROBLEMS, repeats=REPEATS, margin=margin, before=before)
 
 
@@ -155,7 +157,7 @@ def losses() -> Section:
             healthy = max(healthy, *(share[Decision.HEALTHY] for share in shares.values()))
         if not loss:
             degraded = max(degraded, *(share[Decision.DEGRADED] for share in shares.values()))
-    number = 100 * settles(accuracy=ACCURACY, problems=PROBLEMS, repeats=REPEATS)
+    number = 100 * _question(ACCURACY, ()).margin
     return Section(
         title="Losses and what they are called",
         about=f"{PROBLEMS} problems × {REPEATS} samples at {ACCURACY:.2f}, {RUNS} runs a row, in % healthy / "

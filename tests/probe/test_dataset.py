@@ -14,7 +14,8 @@ from healthcheck.errors import UsageError
 from healthcheck.simulator.behaviour import Behaviour
 from healthcheck.simulator.server import Simulator
 from healthcheck.stages.probe.data_sets.dataset import draw
-from healthcheck.stages.probe.problems import generate, message
+from healthcheck.stages.probe.grading import grade
+from healthcheck.stages.probe.problems import generate, message, prompt
 from tests.probe.conftest import even
 
 PNG = generate("pictures", "easy", 0, 1)[0].images[0]
@@ -193,3 +194,48 @@ def test_examples_with_pictures_are_refused_with_the_reason(
     status = main(["probe", "http://127.0.0.1:9", *words, "--problems", "2", "--set", "few_shot=2"])
     assert status == 2
     assert "few_shot: examples are sent as text alone, and" in capsys.readouterr().err
+
+
+def test_an_array_is_read_like_lines(tmp_path: Path) -> None:
+    path = tmp_path / "plus.json"
+    path.write_text(json.dumps(sums(30), indent=1), "utf-8")
+    assert [problem.answer for problem in draw(path, 99, 0).problems] == [str(n + 1) for n in range(30)]
+    path.write_text('[{"question": "a", "answer": "1"}, 7]', "utf-8")
+    with pytest.raises(UsageError, match=r"plus\.json:2: not a JSON object but '7'"):
+        draw(path, 9, 0)
+
+
+def test_mmlu_is_read_as_it_is_published(tmp_path: Path) -> None:
+    path = tmp_path / "anatomy_test.csv"
+    path.write_text('"Which bone, if any, is it?",radius,ulna,"neither, nor",both,C\nWhich?,a,b,c,d,A\n', "utf-8")
+    first, second = draw(path, 9, 0).problems
+    assert (first.kind.value, first.answer, first.letters) == ("choice", "C", "ABCD")
+    assert first.question.splitlines() == [
+        "Which bone, if any, is it?",
+        "A. radius",
+        "B. ulna",
+        "C. neither, nor",
+        "D. both",
+    ]
+    assert second.answer == "A"
+    path.write_text("question,A,B,C,D,answer\nWhich?,a,b,c,d,A\n", "utf-8")
+    assert [problem.answer for problem in draw(path, 9, 0).problems] == ["A"]
+
+
+def test_the_answers_of_ten_persons_give_a_part_of_a_point_each(tmp_path: Path) -> None:
+    """TextVQA's figures: three of ten persons give .9, and one .3, which is no more than one half."""
+    (tmp_path / "sign.png").write_bytes(PNG)
+    persons = ["stop"] * 3 + ["halt"] + ["go"] * 6
+    path = jsonl(tmp_path / "vqa.jsonl", [{"question": "What is there?", "image": "sign.png", "answers": persons}])
+    (problem,) = draw(path, 9, 0).problems
+    assert prompt(problem) == "What is there?\nAnswer with a single word or phrase."
+    grades = [grade(problem, said) for said in ("Stop.", "halt", "go", "no")]
+    assert [each.score for each in grades] == pytest.approx([0.9, 0.3, 1.0, 0.0])
+    assert [each.correct for each in grades] == [True, False, True, False]
+
+
+@pytest.mark.parametrize("answers", [["a", 1], [""], ["a"] * 101, ["a", None]])
+def test_answers_that_are_no_texts_are_refused(answers: list[object], tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "vqa.jsonl", [{"question": "What?", "answers": answers}])
+    with pytest.raises(UsageError, match=r"vqa\.jsonl:1: its answers are not a list of at most 100 texts"):
+        draw(path, 9, 0)

@@ -201,7 +201,7 @@ def test_questions_with_words_for_answers_are_graded_by_words(tmp_path: Path) ->
         ("x.jsonl", '{"question": "a", "answer": "1"}\n[1]\n', "x.jsonl:2: not a JSON object"),
         ("x.jsonl", '{"question": "a", "answer": "1"}\n{"question":\n', "x.jsonl:2: not JSON"),
         ("x.jsonl", '{"question": "a", "answer": null}', "'answer' is empty in this row"),
-        ("x.jsonl", '{"question": "a", "answer": ["1"]}', "'answer' is \"['1']\", and not one text or number"),
+        ("x.jsonl", '{"question": "a", "answer": {"b": 1}}', "'answer' is \"{'b': 1}\", and not one text or number"),
         ("x.jsonl", '{"question": "a", "answer": "so\\n####  "}', "nothing follows"),
         ("x.jsonl", '{"question": "a", "A": "1", "B": "2", "answer": "C"}', "none of the letters AB"),
         ("x.csv", "prompt,answer\na,1\n", "no 'question' in this row (it has prompt, answer)"),

@@ -72,7 +72,7 @@ TEMPLATES = sorted(each for each, said in SAID.items() if "{}" not in each and t
 ENGLISH_TEXTS = sorted(
     each for each in SAID if each == " ".join(each.split()) and not ESCAPED & set(each) and len(each) < 80
 )
-QUOTED = (*LINES, *(each for each in ENGLISH_TEXTS if not set("{}'$“”") & set(each)))[:: len(ENGLISH_TEXTS) // 7]
+QUOTED = (*LINES, *(each for each in ENGLISH_TEXTS if not set("{}'$#“”") & set(each)))[:: len(ENGLISH_TEXTS) // 7]
 """Lines of a log or a script, some of them texts of the kit itself."""
 
 CHARACTERS = st.characters(codec="utf-8", categories=("L", "N", "P", "S"), exclude_characters=sorted(ESCAPED))

@@ -14,7 +14,7 @@ from healthcheck.extensions.lab.stopping import Stopping
 from healthcheck.stages.probe.grading import Grade
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, Sample
 from healthcheck.stages.probe.statistics.estimates import Estimate
-from healthcheck.stages.probe.statistics.intervals import plus_two_t
+from healthcheck.stages.probe.statistics.intervals import by_problem
 from healthcheck.stages.probe.statistics.summary import per_problem
 from healthcheck.stages.probe.statistics.voting import maj_at_n
 from healthcheck.text.messages import Message, msg
@@ -112,7 +112,7 @@ def saving(run: ProbeRun) -> Saving:
             values.append(maj_at_n(answers[:stop], right))
             taken.append(stop)
     whole = len(values) == len(run.problems)
-    majority = per_problem(f"maj@{rule.n} (adaptive)", values, plus_two_t(values), sum(taken)) if whole else None
+    majority = per_problem(f"maj@{rule.n} (adaptive)", values, by_problem(values), sum(taken)) if whole else None
     sent, asked = len(run.samples), len(run.problems) * rule.n
     early = sum(stop < rule.n for stop in taken)
     late = sent - sum(taken) if whole else 0

@@ -12,7 +12,7 @@ from healthcheck.stages.probe.statistics.intervals import LEVEL, Interval, perce
 def bootstrap(values: Sequence[float], *, seed: int, resamples: int = 1000) -> Interval:
     """The percentile bootstrap, seeded.
 
-    It is too narrow for few problems, and [1, 1] if all agree; `plus_two_t` is the probe's own interval.
+    It is too narrow for few problems, and [1, 1] if all agree; `by_problem` is the probe's own interval.
     """
     draw = random.Random(seed)
     size = len(values)

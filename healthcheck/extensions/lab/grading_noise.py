@@ -10,8 +10,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from healthcheck.stages.probe.statistics.distributions import sample_variance, t_quantile
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, Estimate
-from healthcheck.stages.probe.statistics.intervals import LEVEL, plus_two_centre
+from healthcheck.stages.probe.statistics.intervals import LEVEL
 
 
 def corrected_avg(estimate: Estimate, fn: float, fp: float) -> Estimate:
@@ -38,8 +39,9 @@ def unbiased_pass_at_k(n: int, c: int, k: int, fn: float, fp: float) -> float:
 def corrected_pass_at_k(counts: Sequence[tuple[int, int]], k: int, fn: float, fp: float) -> Estimate:
     """pass@k over problems without the grader's errors; `counts` has (n, c) of each problem."""
     values = [unbiased_pass_at_k(n, c, k, fn, fp) for n, c in counts]
-    centre, half = plus_two_centre(values)
-    centre, value = _share(centre), _share(sum(values) / len(values))
+    padded = (*values, 0.0, 1.0)  # the values may lie outside [0, 1], so that no binomial is like them
+    half = t_quantile((1 + LEVEL) / 2, len(padded) - 1) * math.sqrt(sample_variance(padded) / len(padded))
+    centre, value = sum(padded) / len(padded), _share(sum(values) / len(values))
     return Estimate(
         name=f"pass@{k}",
         value=value,

@@ -14,7 +14,7 @@ from itertools import combinations
 
 from healthcheck.stages.probe.statistics.counting import Matrix
 from healthcheck.stages.probe.statistics.estimates import Estimate
-from healthcheck.stages.probe.statistics.intervals import plus_two_t
+from healthcheck.stages.probe.statistics.intervals import by_problem
 from healthcheck.stages.probe.statistics.summary import Scores, per_problem
 from healthcheck.stages.probe.statistics.voting import Answers
 
@@ -85,7 +85,7 @@ def figures_by_score(
         figures += [(figure, [weighted_maj_at_k(*row, k) for row in weighed]) for figure, k in named]
     figures += [(f"best@{k} ({name})", [best_at_k(row, right, k) for _, right, row in rows]) for k in ks]
     samples = sum(map(len, matrix))
-    return tuple(per_problem(figure, values, plus_two_t(values), samples) for figure, values in figures)
+    return tuple(per_problem(figure, values, by_problem(values), samples) for figure, values in figures)
 
 
 def _shares_right(answers: Answers, correct: Sequence[int]) -> dict[str, float]:

@@ -2,39 +2,54 @@
 
 from __future__ import annotations
 
-import math
-import statistics
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK
-from healthcheck.stages.probe.statistics.intervals import (
-    clopper_pearson,
-    plus_two_t,
-    wilson,
-)
+from healthcheck.stages.probe.statistics.intervals import by_problem, clopper_pearson, wilson
 from healthcheck.stages.probe.statistics.summary import summarize
 
 stats = pytest.importorskip("scipy.stats")
 shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
-@given(shares)
-def test_plus_two_t_is_a_t_interval_with_two_more_problems(values: list[float]) -> None:
-    padded = [*values, 0.0, 1.0]
-    half = stats.t.ppf(0.975, len(padded) - 1) * statistics.stdev(padded) / math.sqrt(len(padded))
-    mean, interval = statistics.fmean(padded), plus_two_t(values)
-    assert interval.low == pytest.approx(max(0.0, mean - half), abs=1e-9)
-    assert interval.high == pytest.approx(min(1.0, mean + half), abs=1e-9)
+@given(st.integers(2, 400), st.data())
+def test_problems_of_one_sample_have_about_the_exact_limits(problems: int, data: st.DataObject) -> None:
+    """One sample a problem is a binomial; half a problem more of each kind makes the limits a little wider."""
+    right = data.draw(st.integers(0, problems))
+    interval = by_problem([1.0] * right + [0.0] * (problems - right))
+    exact = stats.binomtest(right, problems).proportion_ci(0.95, "exact")
+    assert interval.low <= exact.low + 0.02
+    assert interval.high >= exact.high - 0.02
+    assert interval.high - interval.low <= exact.high - exact.low + 0.05 + 2 / problems
+
+
+def test_equal_problems_are_not_certain_and_one_lost_sample_widens_little() -> None:
+    whole, one_lost = by_problem([1.0] * 60), by_problem([1.0] * 59 + [0.8])
+    assert whole.high == 1.0
+    assert 0.93 < whole.low < 0.96
+    assert whole.low - 0.02 < one_lost.low < whole.low + 0.02
+
+
+def test_tiers_narrow_the_interval_where_they_differ() -> None:
+    values, tiers = [1.0] * 39 + [0.8] + [0.8, 0.6] * 20 + [0.2, 0.0] * 20, ["a"] * 40 + ["b"] * 40 + ["c"] * 40
+    alike, apart = by_problem(values), by_problem(values, tiers)
+    assert apart.high - apart.low < 0.6 * (alike.high - alike.low)
+    assert by_problem(values, ["a"] * 120) == alike
+    assert by_problem([1.0, 0.0, 0.5], ["a", "b", "c"]) == by_problem([1.0, 0.0, 0.5])
+
+
+def test_no_problem_says_nothing() -> None:
+    assert (by_problem([]).low, by_problem([]).high) == (0.0, 1.0)
 
 
 @given(shares)
 def test_every_interval_encloses_its_estimate(values: list[float]) -> None:
     mean = sum(values) / len(values)
-    for interval in (plus_two_t(values), wilson(sum(values), len(values))):
-        assert 0.0 <= interval.low <= mean <= interval.high <= 1.0
+    for interval in (by_problem(values), wilson(sum(values), len(values))):
+        assert 0.0 <= interval.low <= mean + 1e-12
+        assert mean - 1e-12 <= interval.high <= 1.0
 
 
 @pytest.mark.parametrize(("right", "trials"), [(0, 5), (5, 5), (28, 600), (480, 600), (1, 1)])

@@ -16,10 +16,10 @@ from healthcheck.stages.probe.results.export import client_text
 from healthcheck.stages.probe.results.verdict import Judgement
 from healthcheck.stages.probe.statistics.estimates import THIS_BANK, Estimate
 from healthcheck.stages.probe.statistics.gate import Decision
-from healthcheck.stages.probe.statistics.no_worse import Look
 from healthcheck.stages.probe.statistics.summary import ALL, accuracy_name
 from healthcheck.text.messages import joined, message, msg
 
+_EXACT = msg("the reference counts as exact; to count the error of one that was measured, give its run folder")
 MISREAD = 0.02
 FLOORS = ("most frequent answer", "keyword")
 """Baselines that do not read the question. A sound model is better."""
@@ -46,11 +46,11 @@ def accuracy(run: ProbeRun) -> Findings:
     With --reference (the accuracy of healthy weights on these problems, or the folder of their run) the probe
     decides between healthy and degraded, with an error of 1 % each. Healthy: a loss of the margin is excluded.
     Degraded: a loss is shown. --margin sets the margin in points; the default is what the samples asked for can
-    settle. A reference run is compared problem by problem. It must have the same problems and the same sampling,
-    must be complete, and must be sound itself. The test looks at the first sample of each problem in the order of
-    dispatch, then at each complete round. It counts failed requests as wrong, and stops when the evidence is clear.
-    Unclear evidence is inconclusive, never a pass; the line says how many more samples would settle it. With
-    --threshold T the 95 % interval of all samples decides: above T, below T, or inconclusive.
+    settle, and at most 10. A reference run is compared problem by problem. It must have the same problems and the
+    same sampling, must be complete, and must be sound itself. The test looks at the first sample of each problem
+    in the order of dispatch, then at each complete round. It counts failed requests as wrong, and stops when the
+    evidence is clear. Unclear evidence is inconclusive, never a pass; the line says how many more samples would
+    settle it. With --threshold T the 95 % interval of all samples decides: above T, below T, or inconclusive.
 
     Repair of a degraded deployment: measure again with another --dtype, without quantisation, with
     --tensor-parallel-size 1, with the chat template of the weights; npu-adapter compare shows which problems
@@ -203,9 +203,11 @@ def _against_reference(run: ProbeRun) -> Findings:
     question, last = judged.plan.question, judged.last
     margin = msg("{margin:.1f} points", 100 * question.margin)
     error = msg("an error of {error:g} %", 100 * question.error)
-    measured = msg("; change {bounds}", _bounds(last)) if last else ""
+    measured = msg("; change {bounds}", _bounds(judged)) if last else ""
     told = (judged.right, judged.samples, question.accuracy, measured)
     seen = msg("{right:g} of {samples} samples right, reference {accuracy:.3f}{measured}", *told)
+    if not question.before:
+        yield note(_EXACT)
     if judged.decision is Decision.HEALTHY:
         said = (margin, error, seen)
         seen = msg(
@@ -224,8 +226,13 @@ def _against_reference(run: ProbeRun) -> Findings:
         yield unsettled(expected=expected, seen=seen, fix=_more(judged))
 
 
-def _bounds(last: Look) -> str:
-    low, value, high = (100 * share for share in (last.low, last.change, last.high))
+def _bounds(judged: Judgement) -> str:
+    """The measured change, with its bounds where these decided: a loss against a run is shown by signs."""
+    last, question = judged.last, judged.plan.question
+    assert last
+    low, value, high = (round(100 * share, 1) + 0.0 for share in (last.low, last.change, last.high))  # no -0.0
+    if judged.decision is Decision.DEGRADED and question.before and not question.slack:
+        return msg("{value:+.1f} points, by the test of signs", value)
     return msg("{value:+.1f} points (bounds {low:+.1f} and {high:+.1f})", value, low, high)
 
 

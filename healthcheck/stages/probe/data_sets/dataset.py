@@ -1,9 +1,12 @@
 """Problems from the user's files: read defensively; an error names the line.
 
-GSM8K: JSON lines of {"question", "answer"}, the answer a rationale that ends in "#### 18".
+gsm8k: JSON lines of {"question", "answer"}, the answer a rationale that ends in "#### 18".
 qa:    {"question", "answer"} as JSON lines or CSV; the answer a number, an expression or words.
-mcq:   {"question", "A", "B", …, "answer"} as JSON lines or CSV; the answer a letter. Or a list of choices.
-The last two are AISBench's custom data sets. Each may have a column `tier` or `category`, and a column `image`.
+mcq:   {"question", "A", "B", …, "answer"} as JSON lines or CSV; the answer a letter. Or a list of choices, or
+       the CSV files of MMLU, which have no header.
+vqa:   {"question", "image", "answers"}: the answers of several persons, as in TextVQA.
+qa and mcq are AISBench's custom data sets. Each may have a column `tier` or `category`, and a column `image`. The
+rows of a JSON file are lines, or the elements of one array.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ MAX_BYTES = 2**28
 _GOLD = "####"
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _MOST_NAMED = 10
+_MOST_ACCEPTED = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +127,14 @@ def _row(identity: str, place: int, row: Mapping[str, object]) -> _Row:
 
 
 def _problem(identity: str, row: Mapping[str, object]) -> Problem:
-    question, answer = _text(row, "question"), _text(row, msg("answer"))
+    question = _text(row, "question")
+    if accepted := _accepted(row):
+        answer = max(accepted, key=accepted.count)
+        return Problem(
+            id=identity, family="vqa", tier="", kind=AnswerKind.SOFT, question=question, answer=answer,
+            references=accepted, language=_language(question),
+        )  # fmt: skip
+    answer = _text(row, msg("answer"))
     letters = listed.letters_of(row)
     if letters and answer.strip().upper() in set(letters):
         options = "\n".join(f"{letter}. {row[letter]}" for letter in letters)
@@ -143,13 +154,29 @@ def _problem(identity: str, row: Mapping[str, object]) -> Problem:
     )  # fmt: skip
 
 
+def _accepted(row: Mapping[str, object]) -> tuple[str, ...]:
+    """The answers of several persons to a question, of which any is accepted in part; empty if there is one answer.
+
+    Raises:
+        UsageError: one of them is not a text.
+    """
+    given = next((row[name] for name in ("answers", "answer") if isinstance(row.get(name), list)), [])
+    assert isinstance(given, list)
+    if len(given) > _MOST_ACCEPTED or not all(isinstance(one, str) and one.strip() for one in given):
+        raise UsageError("its answers are not a list of at most {most} texts", _MOST_ACCEPTED)
+    return tuple(given)
+
+
 def _language(question: str) -> str:
     return "zh" if _CHINESE.search(question) else "en"
 
 
 def _refuse_ungradable(problem: Problem) -> None:
-    """Refuse a gold that is not graded as right, verbatim or in the form that the prompt requests."""
-    for form in (problem.answer, requested(problem)):
+    """Refuse a gold that is not graded as right, verbatim or in the form that the prompt requests.
+
+    Where several persons answered, none of the answers needs to have a score of more than one half.
+    """
+    for form in () if problem.kind is AnswerKind.SOFT else (problem.answer, requested(problem)):
         graded = grade(problem, form)
         if not graded.correct:
             seen = msg("no answer is found in it")

@@ -1,4 +1,4 @@
-"""Reads the rows of a user's file: JSON lines or CSV."""
+"""Reads the rows of a user's file: JSON lines, a JSON array, or CSV."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import csv
 import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from healthcheck.errors import UsageError
 from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError
 
+_MMLU = ("question", "A", "B", "C", "D", "answer")
+"""The columns of MMLU's CSV files, which have no header."""
+T = TypeVar("T")
 MAX_ROWS = 1_000_000
+_MAX_VALUES = 5_000_000
 MAX_FIELD_CHARS = 1_000_000
 
 
@@ -24,25 +29,43 @@ def rows_of(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]
     if path.suffix.lower() == ".csv":
         yield from _csv_rows(path, text)
         return
-    for place, line in enumerate(text.split("\n"), 1):
+    for place, row in _json_rows(path, text):
         if place > MAX_ROWS:
             raise UsageError("{path} has more than {max_rows} rows", path, MAX_ROWS)
-        if not line.strip():
-            continue
-        try:
-            row = json_text.load(line)
-        except JsonError as error:
-            raise UsageError("{path}:{place}: not JSON: {error}", path, place, error) from error
         if not isinstance(row, dict):
-            raise UsageError("{path}:{place}: not a JSON object but {line}", path, place, repr(line[:80]))
+            raise UsageError("{path}:{place}: not a JSON object but {line}", path, place, repr(str(row)[:80]))
         yield place, row
+
+
+def _json_rows(path: Path, text: str) -> Iterator[tuple[int, object]]:
+    """Each row of JSON lines, or each element of an array, with its number."""
+    if text.lstrip()[:1] == "[":
+        yield from enumerate(_parsed(str(path), text, list[object]), 1)
+        return
+    for place, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            yield place, _parsed(f"{path}:{place}", line, object)
+
+
+def _parsed(place: str, text: str, shape: type[T]) -> T:
+    try:
+        return json_text.load_few(text.encode("utf-8", "surrogatepass"), shape, _MAX_VALUES)
+    except JsonError as error:
+        raise UsageError("{place}: not JSON: {error}", place, error) from error
 
 
 def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
     csv.field_size_limit(MAX_FIELD_CHARS)
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    names = _MMLU if _has_no_header(text) else None
+    reader = csv.DictReader(io.StringIO(text, newline=""), names, strict=True)
     try:
         for row in reader:
             yield reader.line_num, {str(key).strip(): value for key, value in row.items() if key is not None}
     except csv.Error as error:
         raise UsageError("{path}:{line_num}: not CSV: {error}", path, reader.line_num, error) from error
+
+
+def _has_no_header(text: str) -> bool:
+    """Whether the first row of a CSV file is a problem of MMLU: a question, four choices and a letter."""
+    first = next(csv.reader(io.StringIO(text, newline="")), [])
+    return len(first) == len(_MMLU) and first[-1].strip() in _MMLU[1:5] and first[1:5] != list(_MMLU[1:5])

@@ -55,6 +55,7 @@ _OF_DATA_SETS = {
     "gsm8k": ("Let's think step by step. End with: The answer is N.", "请逐步思考。最后写：答案是N。"),
     "mcq": ("End with the letter: The answer is X.", "最后写出字母：答案是X。"),
     "qa": ("End with: The answer is X.", "最后写：答案是X。"),
+    "vqa": ("Answer with a single word or phrase.", "用一个词或短语回答。"),
     "expression": (r"End with the answer in \boxed{}.", r"最后把答案写在\boxed{}中。"),
 }
 """In English and Chinese: a data set is prompted in the language of its question."""

@@ -40,7 +40,12 @@ def tiers(run: ProbeRun) -> tuple[Summary, ...]:
 
 
 def _summary(run: ProbeRun, chosen: Grid, tier: str) -> Summary:
-    return summarize(matrix(run, chosen), scores=scores(run, chosen), tier=tier)
+    return summarize(matrix(run, chosen), scores=scores(run, chosen), tier=tier, tiers=tiers_of(run, chosen))
+
+
+def tiers_of(run: ProbeRun, chosen: Grid) -> list[str]:
+    """The tier of each problem of the grid."""
+    return [run.problems[problem].tier for problem in chosen.problems]
 
 
 def accuracies(run: ProbeRun) -> dict[str, float]:
@@ -63,7 +68,7 @@ def votes(run: ProbeRun, chosen: Grid) -> tuple[Estimate, ...]:
     """maj@n, agreement@n, wrong consensus, and the votes of the laboratory."""
     lab = laboratory()
     further = lab.votes(run, chosen) if lab else ()
-    return summarize_votes(matrix(run, chosen), answers(run, chosen)) + further
+    return summarize_votes(matrix(run, chosen), answers(run, chosen), tiers_of(run, chosen)) + further
 
 
 def choices(run: ProbeRun) -> tuple[tuple[Estimate, str], ...]:

@@ -11,7 +11,7 @@ from healthcheck.stages.probe.records import CLIENT, THE_KIT, Grid, ProbeRun
 from healthcheck.stages.probe.results import baselines, export, figures, verdict
 from healthcheck.stages.probe.results.by_server import Share, shares
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
-from healthcheck.stages.probe.statistics.intervals import plus_two_t, wilson
+from healthcheck.stages.probe.statistics.intervals import by_problem, wilson
 from healthcheck.stages.probe.statistics.summary import ALL, accuracy_name, per_problem
 from healthcheck.text.messages import msg
 
@@ -89,7 +89,8 @@ def _counted(names: Sequence[str]) -> Mapping[str, int]:
 
 def _strict(run: ProbeRun, chosen: Grid) -> Estimate:
     shares = [sum(run.grades[place].strict for place in row) / len(row) for row in chosen.rows]
-    return per_problem(msg("strict accuracy"), shares, plus_two_t(shares), len(chosen.flat))
+    interval = by_problem(shares, figures.tiers_of(run, chosen))
+    return per_problem(msg("strict accuracy"), shares, interval, len(chosen.flat))
 
 
 def _without_failures(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:

@@ -22,6 +22,9 @@ from healthcheck.stages.probe.statistics.no_worse import (
 from healthcheck.stages.probe.statistics.summary import ALL
 from healthcheck.text.messages import msg
 
+MOST_BY_DEFAULT = 0.10
+"""The widest margin that nobody asked for: a small run does not excuse a larger loss."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -87,7 +90,8 @@ def plan(settings: ProbeSettings, problems: Sequence[Problem]) -> Plan | None:
     try:
         question = Question(
             accuracy=accuracy, problems=len(problems), repeats=settings.samples,
-            margin=reached if margin is None else margin, slack=slack, error=error, before=before,
+            margin=min(reached, MOST_BY_DEFAULT) if margin is None else margin, slack=slack, error=error,
+            before=before, tiers=tuple(problem.tier for problem in problems),
         )  # fmt: skip
     except ValueError:
         return None

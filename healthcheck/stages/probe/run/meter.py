@@ -8,7 +8,7 @@ from healthcheck.core.progress import Progress
 from healthcheck.stages.probe.grading import Grade
 from healthcheck.stages.probe.laboratory import Majorities
 from healthcheck.stages.probe.records import Sample
-from healthcheck.stages.probe.statistics.intervals import plus_two_t
+from healthcheck.stages.probe.statistics.intervals import by_problem
 from healthcheck.text.messages import joined, msg
 
 _SOON_TOLD = 1.01
@@ -76,7 +76,7 @@ class Meter:
         """The current estimate. It covers all problems, so it is recomputed after each percent of samples."""
         if self._next > _SOON_TOLD * self._told_at:
             values = [sum(scores) / len(scores) for scores in self._by_problem.values()]
-            interval, share = plus_two_t(values), sum(values) / len(values)
+            interval, share = by_problem(values), sum(values) / len(values)
             low, high = 100 * interval.low, 100 * interval.high
             self._told = msg("accuracy {share:.1f} % ({low:.0f} to {high:.0f})", 100 * share, low, high)
             self._told_at = self._next

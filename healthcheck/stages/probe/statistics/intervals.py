@@ -1,9 +1,9 @@
 """Intervals, each for the question that it answers.
 
-For other problems like these the unit is the problem: the plus-2 clustered t. For the same problems sampled again
-the samples are independent, and a sum of unequal Bernoullis has less variance than a binomial: Wilson on all
-samples. Measured coverage at 95 %: at least .93 for the plus-2 t, while the plain clustered interval drops to .15,
-and a Wilson interval on all samples, applied to other problems, to .14.
+For other problems like these the unit is the problem: the limits of Clopper and Pearson for as many independent
+samples as have the variance of the mean over problems (Korn and Graubard, Survey Methodology 24, 1998), which is
+that within tiers where there are any. For the same problems sampled again the samples are independent, and a sum of
+unequal Bernoullis has less variance than a binomial: Wilson on all samples. docs/statistics.md has the coverage.
 """
 
 from __future__ import annotations
@@ -33,20 +33,65 @@ class Interval:
     method: str
 
 
-def plus_two_t(values: Sequence[float]) -> Interval:
-    """The clustered t interval for the mean of per-problem values in [0, 1], with two pseudo-problems.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mean:
+    """The mean of values in [0, 1], one for each problem; problems of a tier are drawn alike.
 
-    One all-wrong and one all-right problem are appended (M = N + 2), then m ± t(M-1) s/√M, clipped to [0, 1].
+    Attributes:
+        variance: of the mean. Half a problem that is all right and half one that is all wrong are added, for equal
+            values do not show that all others are equal, too.
+        freedom: degrees of freedom of the variance (Satterthwaite).
     """
-    centre, half = plus_two_centre(values)
-    return _around(centre, half, "plus-2 clustered t", sum(values) / len(values) if values else 0.5)
+
+    value: float
+    problems: int
+    variance: float
+    freedom: float
+
+    def limits(self, tail: float) -> tuple[float, float]:
+        """The limits that are missed with at most this probability each."""
+        added = (self.value * self.problems + 0.5) / (self.problems + 1)
+        shrunk = (normal_quantile(1 - tail) / t_quantile(1 - tail, self.freedom)) ** 2
+        size = added * (1 - added) / self.variance * shrunk
+        right = self.value * size
+        low = beta_quantile(tail, right, size - right + 1) if right else 0.0
+        high = beta_quantile(1 - tail, right + 1, size - right) if right < size else 1.0
+        return min(low, self.value), max(high, self.value)
 
 
-def plus_two_centre(values: Sequence[float]) -> tuple[float, float]:
-    """The centre and the half width of `plus_two_t` before clipping."""
-    padded = (*values, 0.0, 1.0)
-    half = t_quantile((1 + LEVEL) / 2, len(padded) - 1) * math.sqrt(sample_variance(padded) / len(padded))
-    return fmean(padded), half
+def mean_by_problem(values: Sequence[float], tiers: Sequence[str] = ()) -> Mean:
+    """The mean of at least one value; `tiers` has the tier of each problem, and is empty where all are alike."""
+    total, variance, shares = len(values), 0.0, []
+    for group in _groups(values, tiers or [""] * total):
+        of_group = (len(group) / total) ** 2 * (sample_variance(group) / len(group) if len(group) > 1 else 0.0)
+        variance += of_group
+        shares.append(of_group**2 / max(len(group) - 1, 1))
+    padded = variance + 0.5 / (total + 1) / total
+    freedom = padded**2 / math.fsum(shares) if any(shares) else math.inf
+    return Mean(
+        value=fmean(values), problems=total, variance=padded,
+        freedom=max(1.0, min(freedom, total - len(shares))),
+    )  # fmt: skip
+
+
+def by_problem(values: Sequence[float], tiers: Sequence[str] = ()) -> Interval:
+    """The interval of the mean for other problems like these; it says nothing where there is no value."""
+    low, high = mean_by_problem(values, tiers).limits((1 - LEVEL) / 2) if values else (0.0, 1.0)
+    return Interval(low=low, high=high, level=LEVEL, method="clustered Clopper-Pearson")
+
+
+def _groups(values: Sequence[float], tiers: Sequence[str]) -> list[list[float]]:
+    """The values of each tier; a tier of one problem has no variance of its own, and goes to the one before."""
+    by_tier: dict[str, list[float]] = {}
+    for value, tier in zip(values, tiers, strict=True):
+        by_tier.setdefault(tier, []).append(value)
+    groups: list[list[float]] = []
+    for group in sorted(by_tier.values(), key=len, reverse=True):
+        if len(group) > 1 or not groups:
+            groups.append(group)
+        else:
+            groups[-1] = groups[-1] + group
+    return groups
 
 
 def wilson(successes: float, trials: float) -> Interval:

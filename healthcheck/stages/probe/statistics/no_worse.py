@@ -3,9 +3,10 @@
 The reference is an accuracy that counts as known, or a run on the same problems. Each error is shared: a quarter
 for the sequence over the first sample of each problem, which may decide after any sample; a quarter for the ends of
 the rounds except the last; one half for the end of the run. A look at the end of a round takes every problem with
-the share of its samples, whatever their correlation: Student's t for "no worse"; for "worse" the test of "nothing
-changed on these problems" (`changes`) with a reference run, else also t. So each look keeps its share for
-independent samples as well as for copies, and the sum of the shares bounds the error of the whole path.
+the share of its samples, whatever their correlation. With a known accuracy, the limits of `intervals.Mean` decide
+both. With a reference run, Student's t decides "no worse", and the test of "nothing changed on these problems"
+(`changes`) "worse". So each look keeps its share for independent samples as well as for copies, and the sum of the
+shares bounds the error of the whole path.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from healthcheck.stages.probe.statistics.changes import FEW_DIFFER, LEAST_PROBLE
 from healthcheck.stages.probe.statistics.counting import Counts
 from healthcheck.stages.probe.statistics.distributions import normal_quantile, sample_variance, t_quantile
 from healthcheck.stages.probe.statistics.gate import Decision, Evidence, Gate, accuracy_gate, paired_gate
+from healthcheck.stages.probe.statistics.intervals import Mean, mean_by_problem
 
 ERROR = 0.01
-POWER = 0.93
+POWER, POWER_AGAINST_A_NUMBER = 0.93, 0.97
 """How often a run without a loss would be settled with known spread: in practice it is in nine of ten runs."""
 ASSUMED_ICC = 0.5
 """Of the samples of a problem, without a reference run."""
@@ -39,6 +41,7 @@ class Question:
         slack: a loss up to this is not called worse.
         error: bound on P(no worse | a loss of the margin) and on P(worse | no loss above the slack).
         before: (n, c) of each problem in the reference run; empty if only its accuracy is known.
+        tiers: the tier of each problem; empty if there are none.
 
     Raises:
         ValueError: not 0 <= slack < margin < accuracy, or the error is outside (0, 1).
@@ -51,6 +54,7 @@ class Question:
     slack: float = 0.0
     error: float = ERROR
     before: Counts = ()
+    tiers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not (0 <= self.slack < self.margin < self.accuracy <= 1 and 0 < self.error < 1):
@@ -108,18 +112,35 @@ def look(question: Question, totals: Sequence[float], rounds: int) -> Look | Non
     if question.problems < LEAST_PROBLEMS:
         return None
     share = _share(question, rounds)
-    changes, spread = _changes(question, totals, rounds)
+    if question.before:
+        return _against_run(question, totals, rounds, share)
+    mean = mean_by_problem([total / rounds for total in totals], question.tiers)
+    low, high = (limit - question.accuracy for limit in mean.limits(share))
+    return Look(
+        rounds=rounds, change=mean.value - question.accuracy, low=low, high=high, spread=math.sqrt(mean.variance),
+        decision=_decision(question, low, worse=high < -question.slack),
+    )  # fmt: skip
+
+
+def _against_run(question: Question, totals: Sequence[float], rounds: int, share: float) -> Look:
+    changes = [total / rounds - c / n for total, (n, c) in zip(totals, question.before, strict=True)]
+    padding = (-1.0, 1.0) if sum(map(bool, changes)) < FEW_DIFFER else ()
     change = math.fsum(changes) / len(changes)
+    spread = math.sqrt(sample_variance([*changes, *padding]) / len(changes))
     half = t_quantile(1 - share, len(changes) - 1) * spread
-    if question.before and not question.slack:
-        worse = loss_p(question.before, [(rounds, round(total)) for total in totals]) <= share
-    else:
-        worse = change + half < -question.slack
-    decision = Decision.DEGRADED if worse else Decision.OPEN
-    if change - half > -question.margin:
-        decision = Decision.HEALTHY
     low, high = max(-1.0, change - half), min(1.0, change + half)
+    if question.slack:
+        worse = high < -question.slack
+    else:
+        worse = loss_p(question.before, [(rounds, round(total)) for total in totals]) <= share
+    decision = _decision(question, low, worse=worse)
     return Look(rounds=rounds, change=change, low=low, high=high, spread=spread, decision=decision)
+
+
+def _decision(question: Question, low: float, *, worse: bool) -> Decision:
+    if low > -question.margin:
+        return Decision.HEALTHY
+    return Decision.DEGRADED if worse else Decision.OPEN
 
 
 def settles(
@@ -131,8 +152,13 @@ def settles(
     """
     if problems < LEAST_PROBLEMS:
         return _settled_by_sequence(accuracy, problems, error, slack)
-    quantile = t_quantile(1 - error / 2, problems - 1) + normal_quantile(POWER)
-    exact = slack + quantile * _planned_spread(accuracy, problems, repeats, before)
+    spread = _planned_spread(accuracy, problems, repeats, before)
+    if before:
+        exact = slack + (t_quantile(1 - error / 2, problems - 1) + normal_quantile(POWER)) * spread
+    else:
+        unlucky = max(0.0, accuracy - normal_quantile(POWER_AGAINST_A_NUMBER) * spread)
+        mean = Mean(value=unlucky, problems=problems, variance=spread**2, freedom=problems - 1)
+        exact = slack + accuracy - mean.limits(error / 2)[0]
     return math.ceil(round(exact * _TENTH_OF_A_POINT, 6)) / _TENTH_OF_A_POINT
 
 
@@ -188,23 +214,11 @@ def _share(question: Question, rounds: int) -> float:
     return question.error / 4 / (question.repeats - 1)
 
 
-def _changes(question: Question, totals: Sequence[float], rounds: int) -> tuple[list[float], float]:
-    """The change of each problem, and the standard error of their mean."""
-    if question.before:
-        changes = [total / rounds - c / n for total, (n, c) in zip(totals, question.before, strict=True)]
-        few = sum(map(bool, changes)) < FEW_DIFFER
-        padding: tuple[float, ...] = (-1.0, 1.0) if few else ()
-    else:
-        changes = [total / rounds - question.accuracy for total in totals]
-        padding = (-question.accuracy, 1 - question.accuracy)
-    return changes, math.sqrt(sample_variance([*changes, *padding]) / len(changes))
-
-
 def _planned_spread(accuracy: float, problems: int, repeats: int, before: Counts) -> float:
     plain = accuracy * (1 - accuracy)
     if not before:
         variance = plain * (1 + (repeats - 1) * ASSUMED_ICC) / repeats
-        padding = (1 - 2 * plain) / (problems + 1)  # about the contribution of the two pseudo-problems
+        padding = 0.5 / (problems + 1)  # as in `Mean`
         return math.sqrt((variance + padding) / problems)
     within = [c * (n - c) / (n * (n - 1)) if n > 1 else plain for n, c in before]
     variance = math.fsum(v * (1 / n + 1 / repeats) for v, (n, _) in zip(within, before, strict=True)) / problems

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from healthcheck.stages.probe.statistics.counting import Matrix, cons_at_k, hard, pass_at_k
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
-from healthcheck.stages.probe.statistics.intervals import Interval, plus_two_t, wilson
+from healthcheck.stages.probe.statistics.intervals import Interval, by_problem, wilson
 from healthcheck.stages.probe.statistics.voting import Answers, agreement, maj_at_n, wrong_consensus
 from healthcheck.text.messages import msg
 
@@ -16,7 +16,9 @@ ALL = "all"
 Scores = Sequence[Sequence[float]]
 
 
-def summarize(matrix: Matrix, *, scores: Scores | None = None, tier: str = ALL) -> Summary:
+def summarize(
+    matrix: Matrix, *, scores: Scores | None = None, tier: str = ALL, tiers: Sequence[str] = ()
+) -> Summary:
     """The figures of a set of problems.
 
     Args:
@@ -24,6 +26,7 @@ def summarize(matrix: Matrix, *, scores: Scores | None = None, tier: str = ALL) 
             rows are refused: a problem without samples has to count as a failure.
         scores: soft scores of the same shape, if the task has them; else correctness is the score.
         tier: the name of this set.
+        tiers: the tier of each problem; empty if there are none.
 
     Raises:
         ValueError: a row is empty, or the shapes differ.
@@ -41,7 +44,7 @@ def summarize(matrix: Matrix, *, scores: Scores | None = None, tier: str = ALL) 
         samples=samples,
         correct=sum(map(sum, matrix)),
         repeats=repeats,
-        estimates=_estimates(matrix, soft, repeats) if matrix else (),
+        estimates=_estimates(matrix, soft, repeats, tiers) if matrix else (),
     )
 
 
@@ -65,7 +68,7 @@ def per_problem(name: str, values: Sequence[float], interval: Interval, samples:
     )
 
 
-def summarize_votes(matrix: Matrix, answers: Sequence[Answers]) -> tuple[Estimate, ...]:
+def summarize_votes(matrix: Matrix, answers: Sequence[Answers], tiers: Sequence[str] = ()) -> tuple[Estimate, ...]:
     """maj@n, agreement@n and the rate of wrong consensus, from the extracted answers.
 
     maj@n requires less than cons@n: with two right samples of five and three different wrong ones, cons is 0 and
@@ -74,6 +77,7 @@ def summarize_votes(matrix: Matrix, answers: Sequence[Answers]) -> tuple[Estimat
     Args:
         matrix: correctness, problem-major, N × n.
         answers: the extracted answers, same shape; None if nothing could be extracted.
+        tiers: the tier of each problem; empty if there are none.
     """
     if not matrix:
         return ()
@@ -84,7 +88,7 @@ def summarize_votes(matrix: Matrix, answers: Sequence[Answers]) -> tuple[Estimat
         (msg("wrong consensus"), [float(wrong_consensus(said, right)) for said, right in pairs]),
     )
     samples = sum(map(len, matrix))
-    return tuple(per_problem(name, values, plus_two_t(values), samples) for name, values in figures)
+    return tuple(per_problem(name, values, by_problem(values, tiers), samples) for name, values in figures)
 
 
 def accuracy_name(repeats: int) -> str:
@@ -100,7 +104,7 @@ def averages(matrix: Matrix, soft: Scores, repeats: int) -> tuple[tuple[str, lis
     )
 
 
-def _estimates(matrix: Matrix, soft: Scores, repeats: int) -> tuple[Estimate, ...]:
+def _estimates(matrix: Matrix, soft: Scores, repeats: int, tiers: Sequence[str]) -> tuple[Estimate, ...]:
     counts = [(len(row), sum(row)) for row in matrix]
     samples = sum(n for n, _ in counts)
     means = averages(matrix, soft, repeats)
@@ -109,7 +113,8 @@ def _estimates(matrix: Matrix, soft: Scores, repeats: int) -> tuple[Estimate, ..
         for name, metric in (("pass@", pass_at_k), ("cons@", cons_at_k))
         for k in range(1, repeats + 1)
     )
-    estimates = [per_problem(name, values, plus_two_t(values), samples) for name, values in (*means, *by_k)]
+    named = (*means, *by_k)
+    estimates = [per_problem(name, values, by_problem(values, tiers), samples) for name, values in named]
     estimates += [_again(name, values, [n for n, _ in counts]) for name, values in means]
     return tuple(estimates)
 
