@@ -12,7 +12,8 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from healthcheck.sandbox import landlock, processes, root, safely
@@ -185,9 +186,9 @@ def _is_private(path: str) -> bool:
     return not stat.S_ISLNK(mode) and mode & wanted != wanted and os.access(path, os.R_OK)
 
 
-def used_bytes(job: Job) -> int:
-    """Disk space of the dry run in bytes; counting stops at twice the limit."""
-    total, folders = 0, [job.scratch]
+def used_bytes(job: Job, family: Iterable[processes.Process] = ()) -> int:
+    """Disk space of the dry run in bytes, with unlinked files; counting stops at twice the limit."""
+    total, folders = _unlinked_bytes(family), [job.scratch]
     while folders and total <= 2 * job.limits.disk_bytes:
         folder = folders.pop()
         for name in safely.names(folder, _MOST_NAMES):
@@ -200,6 +201,19 @@ def used_bytes(job: Job) -> int:
                 folders.append(f"{folder}/{name}")
     shared = _shared_files(job) if os.geteuid() == job.stranger else ()
     return total + sum(found.st_blocks * 512 for *_, found in shared)
+
+
+def _unlinked_bytes(family: Iterable[processes.Process]) -> int:
+    """Disk space of the files that these processes keep open and that have no name any more."""
+    kept = {}
+    for process in family:
+        folder = f"/proc/{process.pid}/fd"
+        for name in safely.names(folder, _MOST_NAMES):
+            with suppress(OSError):
+                found = os.stat(f"{folder}/{name}")
+                if stat.S_ISREG(found.st_mode) and not found.st_nlink:
+                    kept[found.st_dev, found.st_ino] = found.st_blocks * 512
+    return sum(kept.values())
 
 
 def _shared_files(job: Job) -> Iterator[tuple[int, str, os.stat_result]]:

@@ -187,18 +187,18 @@ class Watch:
             return EndedBy.OUTPUT
         if self.recorder.flooded:
             return EndedBy.RECORDS
-        if self._disk_is_full(elapsed_s):
+        if self._disk_is_full(family, elapsed_s):
             return EndedBy.DISK
         return EndedBy.TIME if elapsed_s > limits.wall_s else None
 
-    def _disk_is_full(self, elapsed_s: float) -> bool:
+    def _disk_is_full(self, family: tuple[processes.Process, ...], elapsed_s: float) -> bool:
         if self._job.isolated:
             disk = os.statvfs(self._job.kit)
             return disk.f_bavail * 50 < disk.f_blocks or disk.f_ffree * 50 < disk.f_files
         if elapsed_s < self._measured_s + _DISK_S:
             return False
         self._measured_s = elapsed_s
-        return outside.used_bytes(self._job) - self._at_first_bytes > self._job.limits.disk_bytes
+        return outside.used_bytes(self._job, family) - self._at_first_bytes > self._job.limits.disk_bytes
 
     def _settled(self, family: tuple[processes.Process, ...], now: float) -> EndedBy | None:
         calm_s = now - self._calm_since

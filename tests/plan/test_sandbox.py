@@ -190,6 +190,13 @@ def test_a_full_disk_without_namespaces_has_an_end(outside: str, tmp_path: Path,
     assert plan.run.ended_by is EndedBy.DISK
 
 
+@pytest.mark.parametrize("outside", OUTSIDE)
+def test_an_unlinked_file_fills_the_disk_too(outside: str, tmp_path: Path, weights: Path) -> None:
+    step = 'for n in 3 4 5 6; do eval "exec $n> f$n"; rm f$n; head -c 90000000 /dev/zero >& $n; done; sleep 60'
+    plan = plan_of(tmp_path, bash(step), weights, outside)
+    assert plan.run.ended_by is EndedBy.DISK
+
+
 def test_many_small_files_fill_nothing(tmp_path: Path, weights: Path) -> None:
     plan = plan_of(tmp_path, sh("n=0; while :; do : > f$n; n=$((n+1)); done"), weights, "namespaces")
     assert plan.run.ended_by in {EndedBy.DISK, EndedBy.TIME}
