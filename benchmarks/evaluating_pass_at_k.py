@@ -61,7 +61,7 @@ class Row:
     solver: str
     pass_at: dict[str, float]
     by_bootstrap: dict[str, tuple[float, float]]
-    by_plus_two: dict[str, tuple[float, float]]
+    by_problem_interval: dict[str, tuple[float, float]]
     by_tier: dict[str, float]
     half_widths: dict[str, tuple[float, float]]
     expected: dict[str, tuple[float, float]]
@@ -121,7 +121,7 @@ def row_of(solver: str, matrix: Matrix, problems: Sequence[Problem], seconds: fl
         solver=solver,
         pass_at={f"pass@{k}": mean(matrix, k) for k in KS},
         by_bootstrap={name: (interval.low, interval.high) for name, interval in boot.items()},
-        by_plus_two={name: (interval.low, interval.high) for name, interval in plus.items()},
+        by_problem_interval={name: (interval.low, interval.high) for name, interval in plus.items()},
         by_tier={tier: mean(rows, 1) for tier, rows in tiers.items()},
         half_widths={tier: (half_width(rows, 1), half_width(rows, 5)) for tier, rows in tiers.items()},
         expected={

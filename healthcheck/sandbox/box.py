@@ -163,7 +163,7 @@ def run(setting: Setting, mode: Mode) -> tuple[Job, Recording]:
     if room and not outside.starts_programs(room):
         raise Blocked(
             "the dry run of deploy.sh starts its stubs from the temporary folder, and {room} is mounted "
-            "noexec: set TMPDIR to a folder in which programs may run",
+            "noexec: set TMPDIR to a folder that every user can reach and in which programs may run",
             room,
         )
     scratch = tempfile.mkdtemp(prefix=files.prefix(), dir=room)

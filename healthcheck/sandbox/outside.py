@@ -8,6 +8,7 @@ as root, the program and the warden run as another user.
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import re
 import stat
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from healthcheck.sandbox import landlock, processes, root, safely
 from healthcheck.sandbox.guest import Guest
-from healthcheck.sandbox.job import KIT, STANDARD_PATH, Job, Mode
+from healthcheck.sandbox.job import STANDARD_PATH, Job, Mode
 from healthcheck.sandbox.protocol import NOTES, RUN
 from healthcheck.system import files
 
@@ -27,9 +28,11 @@ _CHOWN, _SETGID, _SETUID, _KILL, _ADMIN = 1 << 0, 1 << 6, 1 << 7, 1 << 5, 1 << 2
 """Capability bits of Linux."""
 SHARED = (files.SHARED, "/var/tmp", "/dev/shm")  # noqa: S108 - what scripts write to by name
 _SCRIPTS = (".sh", ".bash", ".py")
-_LARGEST_SCRIPT_BYTES = 1024**2
-_OF_MACHINE = ("/tmp", "/var/tmp", "/var/log", "/root", "/etc", "/dev", KIT)  # noqa: S108 - below a folder of its own
-_BEGINS, _ENDS = rb"(?<![\w/.~})`$*?\\-])", rb"(?![\w.-])"
+_LARGEST_SCRIPT_BYTES, _MOST_ADDED_BYTES = 1024**2, 64 * 1024
+_OF_MACHINE = ("/tmp", "/var/tmp", "/var/log", "/root", "/etc", "/dev")  # noqa: S108 - below a folder of its own
+_BEGINS = rb"(?<![\w/.~})`$*?\\-])(?<![\w)}*?\]][\"'])(?!(?<=[\"'])/[\w-]+/(?:[\s{,!]|[dpIsc][\s;'\"{]))"
+"""At the beginning of a word: not after a quoted part of it, and no pattern of awk or sed."""
+_ENDS = rb"(?![\w.-])"
 _RENAMED = rb"(?:/tmp|/var/tmp|/var/log|/root)" + _ENDS
 _KIT_ITSELF = Path(__file__).resolve().parents[1]
 _MOST_NAMES = 100_000
@@ -77,15 +80,20 @@ def _rename(job: Job, guest: Guest) -> None:
         return
     begins = re.compile(_BEGINS + rb"(?=" + _RENAMED + rb"|" + guest.renamed + rb")")
 
+    def renamed(text: bytes) -> bytes:
+        after = begins.sub(machine, text)
+        return after if len(after) - len(text) <= _MOST_ADDED_BYTES else text
+
     def act(folder: int, name: str, found: os.stat_result) -> None:
-        if name.endswith(_SCRIPTS) and found.st_size <= _LARGEST_SCRIPT_BYTES:
-            safely.edit(folder, name, lambda text: begins.sub(machine, text))
+        small = stat.S_ISREG(found.st_mode) and found.st_size <= _LARGEST_SCRIPT_BYTES
+        if small and name.endswith(_SCRIPTS):
+            safely.edit(folder, name, renamed)
 
     safely.for_each(job.root, act)
 
 
 def has_roots_rights(mode: Mode) -> bool:
-    """Whether this user may change owners and user ids, and make namespaces; root in a container may lack that."""
+    """Whether this user may change owners and user ids, and for isolation make namespaces; root may lack that."""
     status = Path("/proc/self/status").read_text("ascii", "replace")
     held = int(status.partition("CapEff:")[2].split()[0], 16)
     needed = _CHOWN | _SETGID | _SETUID | _KILL | (_ADMIN if mode is Mode.ISOLATED else 0)
@@ -186,10 +194,10 @@ def _is_private(path: str) -> bool:
     return not stat.S_ISLNK(mode) and mode & wanted != wanted and os.access(path, os.R_OK)
 
 
-def used_bytes(job: Job, family: Iterable[processes.Process] = ()) -> int:
-    """Disk space of the dry run in bytes, with unlinked files; counting stops at twice the limit."""
+def used_bytes(job: Job, family: Iterable[processes.Process] = (), most: float = math.inf) -> int:
+    """Disk space of the dry run in bytes, with unlinked files; counting stops at `most`."""
     total, folders = _unlinked_bytes(family), [job.scratch]
-    while folders and total <= 2 * job.limits.disk_bytes:
+    while folders and total <= most:
         folder = folders.pop()
         for name in safely.names(folder, _MOST_NAMES):
             try:

@@ -141,11 +141,9 @@ def owned(
 
 def edit(folder: int, name: str, change: Callable[[bytes], bytes]) -> None:
     """Replace a regular file by one with its mode and the changed content."""
-    with open(os.open(name, _LOOK, dir_fd=folder), "rb", buffering=0) as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            return
-        before = file.readall() or b""
+    handle = os.open(name, _LOOK, dir_fd=folder)
+    with open(handle, "rb", buffering=0) as file:
+        found, before = os.fstat(handle), file.readall() or b""
     after = change(before)
     if after != before:
         os.unlink(name, dir_fd=folder)

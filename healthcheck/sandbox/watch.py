@@ -198,7 +198,8 @@ class Watch:
         if elapsed_s < self._measured_s + _DISK_S:
             return False
         self._measured_s = elapsed_s
-        return outside.used_bytes(self._job, family) - self._at_first_bytes > self._job.limits.disk_bytes
+        most = self._at_first_bytes + self._job.limits.disk_bytes
+        return outside.used_bytes(self._job, family, most) > most
 
     def _settled(self, family: tuple[processes.Process, ...], now: float) -> EndedBy | None:
         calm_s = now - self._calm_since

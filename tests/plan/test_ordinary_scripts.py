@@ -38,6 +38,9 @@ SCRIPTS = {
     "local-socket": "python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.bind(\"s.sock\"); s.listen()'\n" + STARTS,
     "own-address": "python3 - <<'E'\nimport socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
     "s.connect(('10.255.255.255', 1))\nprint(s.getsockname()[0])\nE\n" + STARTS,
+    "quoted-folder": 'HERE=$(pwd)\nmkdir -p tmp\necho x > "$HERE"/tmp/x\ncat "$HERE/tmp/x" "$(pwd)"/tmp/x\n' + STARTS,
+    "patterns": "echo root > names\necho workspace >> names\nawk '/root/ {print}' names\nsed -i '/workspace/d' names\n"
+    "grep -q root names\n" + STARTS,
 }  # fmt: skip
 NEEDS_MORE = {"multiprocessing", "local-socket"}
 """What an ordinary user has no sandbox for without namespaces: memory or a socket of the machine's."""
@@ -95,3 +98,24 @@ def test_a_server_that_the_script_kills(mode: str, verdict: str, tmp_path: Path,
     started = next(each for each in report["checks"] if each["id"] == "plan/starts-server")
     assert report["verdict"] == verdict, started
     assert verdict == "not-ready" or "deploy.sh:4 needs" in started["detail"]
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("mode", ["isolated", "confined"])
+def test_a_comment_about_the_program_excuses_nothing(mode: str, tmp_path: Path, weights: Path) -> None:
+    repo = write(case("script", bash(f"set -e\n# cat $(which vllm)\ncat no-such-file\n{STARTS}")), tmp_path / "r")
+    assert verified(mode, repo, weights)["verdict"] == "not-ready"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("mode", ["confined", "unconfined"])
+def test_links_and_folders_named_like_scripts_are_no_trouble(mode: str, tmp_path: Path, weights: Path) -> None:
+    files = {
+        "lib.py/__init__.py": "",
+        "real.sh": "#!/bin/sh\necho /tmp\n",
+        "big.sh": "#!/bin/sh\n" + "/tmp " * 20_000,
+    }
+    repo = write(case("script", bash(f"./link.sh\n{STARTS}"), files=files), tmp_path / "r")
+    (repo / "link.sh").symlink_to("real.sh")
+    report = verified(mode, repo, weights)
+    assert report["verdict"] == "ready", report["headline"]

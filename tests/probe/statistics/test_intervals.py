@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from healthcheck.stages.probe.statistics.counting import pass_at_k
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK
 from healthcheck.stages.probe.statistics.intervals import by_problem, clopper_pearson, wilson
 from healthcheck.stages.probe.statistics.summary import summarize
@@ -38,6 +39,13 @@ def test_tiers_narrow_the_interval_where_they_differ() -> None:
     assert apart.high - apart.low < 0.6 * (alike.high - alike.low)
     assert by_problem(values, ["a"] * 120) == alike
     assert by_problem([1.0, 0.0, 0.5], ["a", "b", "c"]) == by_problem([1.0, 0.0, 0.5])
+
+
+@pytest.mark.parametrize("value", [pass_at_k(56, 18, 38), 1 - 1e-16, 1e-17, 5e-324])
+def test_a_mean_next_to_an_end_has_limits(value: float) -> None:
+    for values in ([value], [value, value], [value, 1.0]):
+        interval = by_problem(values)
+        assert 0.0 <= interval.low <= interval.high <= 1.0
 
 
 def test_no_problem_says_nothing() -> None:

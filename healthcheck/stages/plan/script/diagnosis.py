@@ -45,7 +45,8 @@ _REFUSAL = re.compile(r"^adapter: (?P<said>.+)$")
 _ABOUT_THE_MACHINE = re.compile(r"\b(?:devices?|NPUs?)\b")
 WITHOUT_NAMESPACES = msg("the sandbox has no namespaces here: programs at absolute paths are the machine's own")
 _STUB_IN_SHELL = msg("deploy.sh looks into the program vllm, whose stub is a shell script without namespaces")
-_READS_PROGRAM = re.compile(r"\b(?:head|sed|grep|awk|cat|read)\b[^\n]*\b(?:which|command -v|type -p) vllm\b")
+_PROGRAM_FILE = re.compile(r"\b(?:which|command -v|type -p) vllm\b")
+_READER = re.compile(r"\b(?:head|sed|grep|awk|cat|read)\b")
 _OTHER_MACHINE = msg("the dry run shows one 910B3 of 64 GB, and the devices of the service are unknown")
 _FEW_RIGHTS = msg(
     "the dry run has few rights outside the submission, while root in the service's image may change more"
@@ -92,12 +93,19 @@ def ending(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending:
 def _sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     """Only limits of a sandbox without namespaces."""
     excused = limits_of_the_sandbox(plan, said)
-    if not plan.observed.isolated and _READS_PROGRAM.search(plan.script):
+    others = any(each.where for each in said if each not in excused)
+    if not plan.observed.isolated and not others and _reads_program(plan):
         return Ending(NAMESPACES, open_because=_STUB_IN_SHELL)
     if len(excused) < len(said) or not (excused or is_refused(plan)):
         return None
     few_rights = msg("{without_namespaces}, and this user may not change files of the machine", WITHOUT_NAMESPACES)
     return Ending(NAMESPACES, open_because=few_rights)
+
+
+def _reads_program(plan: LaunchPlan) -> bool:
+    """Whether a line of deploy.sh reads the program vllm."""
+    lines = (line for _, line in deploy_sh.code_lines(plan.script))
+    return any((found := _PROGRAM_FILE.search(line)) and _READER.search(line, 0, found.start()) for line in lines)
 
 
 def _guessed(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:

@@ -22,6 +22,7 @@ from healthcheck.errors import UsageError
 from healthcheck.stages.probe.data_sets import columns, listed
 from healthcheck.stages.probe.data_sets.rows import rows_of
 from healthcheck.stages.probe.grading import expressions, golds, grade, judge
+from healthcheck.stages.probe.grading.replies import soft_score
 from healthcheck.stages.probe.problems import requested
 from healthcheck.stages.probe.problems.problem import AnswerKind, Dice, Problem
 from healthcheck.stages.probe.records import Example
@@ -33,7 +34,8 @@ MAX_BYTES = 2**28
 _GOLD = "####"
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _MOST_NAMED = 10
-_MOST_ACCEPTED = 100
+_MOST_ACCEPTED, _PERSONS = 100, 10
+"""TextVQA has the answers of ten persons."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,13 +160,26 @@ def _accepted(row: Mapping[str, object]) -> tuple[str, ...]:
     """The answers of several persons to a question, of which any is accepted in part; empty if there is one answer.
 
     Raises:
-        UsageError: one of them is not a text.
+        UsageError: one of them is not a text, there are letters, too, or no answer of a few would be right.
     """
-    given = next((row[name] for name in ("answers", "answer") if isinstance(row.get(name), list)), [])
-    assert isinstance(given, list)
-    if len(given) > _MOST_ACCEPTED or not all(isinstance(one, str) and one.strip() for one in given):
+    given = row.get("answers")
+    if given is None:
+        return ()
+    if not isinstance(given, list) or not 0 < len(given) <= _MOST_ACCEPTED or not all(map(_is_text, given)):
         raise UsageError("its answers are not a list of at most {most} texts", _MOST_ACCEPTED)
+    if listed.letters_of(row):
+        raise UsageError("it has answers of several persons, and letters to choose from: leave one of them away")
+    if len(given) < _PERSONS and max(soft_score(one, given) for one in given) <= 0.5:
+        raise UsageError(
+            "its {count} answers are of different words, and none would be right: “answers” are of several "
+            "persons, not other names of one answer; write one as “answer”",
+            len(given),
+        )
     return tuple(given)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _language(question: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,17 +15,17 @@ from healthcheck.system.json_text import JsonError
 
 _MMLU = ("question", "A", "B", "C", "D", "answer")
 """The columns of MMLU's CSV files, which have no header."""
-T = TypeVar("T")
+_T = TypeVar("_T")
 MAX_ROWS = 1_000_000
 _MAX_VALUES = 5_000_000
 MAX_FIELD_CHARS = 1_000_000
 
 
 def rows_of(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
-    """Each row with its line number.
+    """Each row with its line number, or with its place in a JSON array.
 
     Raises:
-        UsageError: a row cannot be read, or there are too many; the message names the line.
+        UsageError: a row cannot be read, or there are too many; the message names its number.
     """
     if path.suffix.lower() == ".csv":
         yield from _csv_rows(path, text)
@@ -33,7 +34,9 @@ def rows_of(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]
         if place > MAX_ROWS:
             raise UsageError("{path} has more than {max_rows} rows", path, MAX_ROWS)
         if not isinstance(row, dict):
-            raise UsageError("{path}:{place}: not a JSON object but {line}", path, place, repr(str(row)[:80]))
+            raise UsageError(
+                "{path}:{place}: not a JSON object but {line}", path, place, repr(json.dumps(row)[:80])
+            )
         yield place, row
 
 
@@ -47,7 +50,7 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[int, object]]:
             yield place, _parsed(f"{path}:{place}", line, object)
 
 
-def _parsed(place: str, text: str, shape: type[T]) -> T:
+def _parsed(place: str, text: str, shape: type[_T]) -> _T:
     try:
         return json_text.load_few(text.encode("utf-8", "surrogatepass"), shape, _MAX_VALUES)
     except JsonError as error:
@@ -56,16 +59,19 @@ def _parsed(place: str, text: str, shape: type[T]) -> T:
 
 def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
     csv.field_size_limit(MAX_FIELD_CHARS)
-    names = _MMLU if _has_no_header(text) else None
-    reader = csv.DictReader(io.StringIO(text, newline=""), names, strict=True)
+    lines = io.StringIO(text, newline="")
+    reader = csv.DictReader(lines, strict=True)
     try:
+        if _is_problem(reader.fieldnames or ()):
+            lines.seek(0)
+            reader = csv.DictReader(lines, _MMLU, strict=True)
         for row in reader:
             yield reader.line_num, {str(key).strip(): value for key, value in row.items() if key is not None}
     except csv.Error as error:
         raise UsageError("{path}:{line_num}: not CSV: {error}", path, reader.line_num, error) from error
 
 
-def _has_no_header(text: str) -> bool:
-    """Whether the first row of a CSV file is a problem of MMLU: a question, four choices and a letter."""
-    first = next(csv.reader(io.StringIO(text, newline="")), [])
-    return len(first) == len(_MMLU) and first[-1].strip() in _MMLU[1:5] and first[1:5] != list(_MMLU[1:5])
+def _is_problem(first: Sequence[str]) -> bool:
+    """Whether the first row of a CSV file is a problem of MMLU, and no header."""
+    named = {cell.strip().lower() for cell in first} & {"question", "answer"}
+    return len(first) == len(_MMLU) and first[-1].strip() in _MMLU[1:5] and not named

@@ -44,8 +44,8 @@ def _summary(run: ProbeRun, chosen: Grid, tier: str) -> Summary:
 
 
 def tiers_of(run: ProbeRun, chosen: Grid) -> list[str]:
-    """The tier of each problem of the grid."""
-    return [run.problems[problem].tier for problem in chosen.problems]
+    """The tier of each problem of the grid; none for a data set, of which each run may draw other numbers."""
+    return [] if run.settings.dataset else [run.problems[problem].tier for problem in chosen.problems]
 
 
 def accuracies(run: ProbeRun) -> dict[str, float]:

@@ -91,7 +91,7 @@ def plan(settings: ProbeSettings, problems: Sequence[Problem]) -> Plan | None:
         question = Question(
             accuracy=accuracy, problems=len(problems), repeats=settings.samples,
             margin=min(reached, MOST_BY_DEFAULT) if margin is None else margin, slack=slack, error=error,
-            before=before, tiers=tuple(problem.tier for problem in problems),
+            before=before, tiers=() if settings.dataset else tuple(problem.tier for problem in problems),
         )  # fmt: skip
     except ValueError:
         return None

@@ -53,7 +53,7 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 def beta_quantile(probability: float, a: float, b: float) -> float:
     """The x with I_x(a, b) = probability, by Newton's steps within a bracket."""
-    low, high, x = 0.0, 1.0, a / (a + b)
+    low, high, x = 0.0, 1.0, min(max(a / (a + b), _TINY), 1 - 2**-53)
     log_scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
     for _ in range(_STEPS):
         gap = beta_cdf(x, a, b) - probability

@@ -21,7 +21,7 @@ class Estimate:
         value: the plain point estimate, a fraction.
         low, high: the interval's ends; they always enclose the value.
         level: the nominal coverage, two-sided unless the method says otherwise.
-        method: of the interval ("plus-2 clustered t").
+        method: of the interval ("clustered Clopper-Pearson").
         question: LIKE_THESE or THIS_BANK.
         problems, samples: the number of each behind the figure.
     """

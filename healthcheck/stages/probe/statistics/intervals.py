@@ -21,6 +21,7 @@ from healthcheck.stages.probe.statistics.distributions import (
 )
 
 LEVEL = 0.95
+_ALMOST = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +39,8 @@ class Mean:
     """The mean of values in [0, 1], one for each problem; problems of a tier are drawn alike.
 
     Attributes:
-        variance: of the mean. Half a problem that is all right and half one that is all wrong are added, for equal
-            values do not show that all others are equal, too.
+        variance: of the mean, increased by what half a problem that is all right and half one that is all wrong
+            would add at most: equal values do not show that all others are equal, too.
         freedom: degrees of freedom of the variance (Satterthwaite).
     """
 
@@ -49,13 +50,13 @@ class Mean:
     freedom: float
 
     def limits(self, tail: float) -> tuple[float, float]:
-        """The limits that are missed with at most this probability each."""
+        """The limits, each of which is to be missed with this probability."""
         added = (self.value * self.problems + 0.5) / (self.problems + 1)
         shrunk = (normal_quantile(1 - tail) / t_quantile(1 - tail, self.freedom)) ** 2
         size = added * (1 - added) / self.variance * shrunk
         right = self.value * size
-        low = beta_quantile(tail, right, size - right + 1) if right else 0.0
-        high = beta_quantile(1 - tail, right + 1, size - right) if right < size else 1.0
+        low = beta_quantile(tail, right, size - right + 1) if right > _ALMOST else 0.0
+        high = beta_quantile(1 - tail, right + 1, size - right) if size - right > _ALMOST else 1.0
         return min(low, self.value), max(high, self.value)
 
 
@@ -81,7 +82,7 @@ def by_problem(values: Sequence[float], tiers: Sequence[str] = ()) -> Interval:
 
 
 def _groups(values: Sequence[float], tiers: Sequence[str]) -> list[list[float]]:
-    """The values of each tier; a tier of one problem has no variance of its own, and goes to the one before."""
+    """The values of each tier; a tier of one problem has no variance of its own, and joins the smallest other."""
     by_tier: dict[str, list[float]] = {}
     for value, tier in zip(values, tiers, strict=True):
         by_tier.setdefault(tier, []).append(value)

@@ -23,7 +23,9 @@ from healthcheck.stages.probe.statistics.intervals import Mean, mean_by_problem
 
 ERROR = 0.01
 POWER, POWER_AGAINST_A_NUMBER = 0.93, 0.97
-"""How often a run without a loss would be settled with known spread: in practice it is in nine of ten runs."""
+"""How often a run without a loss would be settled with known spread. In practice it is in nine of ten runs; the
+limits against a number widen with a spread that is estimated too large.
+"""
 ASSUMED_ICC = 0.5
 """Of the samples of a problem, without a reference run."""
 _TENTH_OF_A_POINT = 1000
