@@ -39,7 +39,7 @@ SCRIPTS = {
     "own-address": "python3 - <<'E'\nimport socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
     "s.connect(('10.255.255.255', 1))\nprint(s.getsockname()[0])\nE\n" + STARTS,
     "quoted-folder": 'HERE=$(pwd)\nmkdir -p tmp\necho x > "$HERE"/tmp/x\ncat "$HERE/tmp/x" "$(pwd)"/tmp/x\n' + STARTS,
-    "patterns": "echo root > names\necho workspace >> names\nawk '/root/ {print}' names\nsed -i '/workspace/d' names\n"
+    "patterns": "echo root > names\necho tmp >> names\nawk '/root/ {print}' names\nsed -i '/tmp/d' names\n"
     "grep -q root names\n" + STARTS,
 }  # fmt: skip
 NEEDS_MORE = {"multiprocessing", "local-socket"}

@@ -93,7 +93,7 @@ def ending(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending:
 def _sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     """Only limits of a sandbox without namespaces."""
     excused = limits_of_the_sandbox(plan, said)
-    others = any(each.where for each in said if each not in excused)
+    others = any(each.kind is not Need.SYNTAX for each in said if each not in excused)
     if not plan.observed.isolated and not others and _reads_program(plan):
         return Ending(NAMESPACES, open_because=_STUB_IN_SHELL)
     if len(excused) < len(said) or not (excused or is_refused(plan)):
