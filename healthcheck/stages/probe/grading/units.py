@@ -94,7 +94,7 @@ _AMBIGUOUS: dict[str, tuple[_Meaning, ...]] = {
 _NAMES = {names: ((*kind, factor),) for kind, row in _SIMPLE.items() for names, factor in row.items()} | _AMBIGUOUS
 _MEANINGS: tuple[tuple[_Meaning, ...], ...] = tuple(_NAMES.values())
 _NAME = re.compile("(?:" + "|".join(f"({names})" for names in _NAMES) + ")(?![A-Za-z])", re.IGNORECASE)
-_POWER = re.compile(r"(?:(square|sq\.?|平方)|(cubic|cu\.?|立方))?\s?", re.IGNORECASE)
+_POWER = re.compile(r"(?:(square|sq\b\.?|平方)|(cubic|cu\b\.?|立方))?\s?", re.IGNORECASE)
 _EXPONENT = re.compile(
     r"(?:\s{0,2}\^(-?[1-9])(?!\d)|(?<=[A-Za-z])([23])(?![\w.])|\s(squared)\b|\s(cubed)\b)?", re.IGNORECASE
 )
