@@ -70,7 +70,7 @@ def said(answer: str, expected: str) -> Found | None:
         if text := _stated(statement, wanted):
             return Found(tier=statement.tier, text=text)
     for tier, candidates in (("exact", _whole(stated.rest)), ("last line", _sentences(stated.rest))):
-        if any(_place(same(one), wanted) == wanted for one in candidates):
+        if wanted and any(_place(same(one), wanted) == wanted for one in candidates):
             return Found(tier=tier, text=wanted)
     whole = same(stated.rest)
     return Found(tier="exact", text=whole[:200]) if whole else None

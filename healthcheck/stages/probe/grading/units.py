@@ -74,7 +74,7 @@ _SIMPLE: dict[tuple[str, int], dict[str, int | Fraction]] = {
     ("power", 1): {"(?-i:W)|watts?|瓦特?": 1, "kw|kilowatts?|千瓦": 1000, "(?-i:MW)|megawatts?|兆瓦": 10**6},
     ("voltage", 1): {"(?-i:V)|volts?|伏特?": 1, "(?-i:kV)|kilovolts?": 1000},
     ("current", 1): {"amps?|amperes?|安培": 1},
-    ("force", 1): {"newtons?|牛顿?": 1, "(?-i:kN)": 1000}, ("resistance", 1): {"Ω|ohms?|欧姆": 1},
+    ("force", 1): {r"(?<=\s)(?-i:N)|newtons?|牛顿?": 1, "(?-i:kN)": 1000}, ("resistance", 1): {"Ω|ohms?|欧姆": 1},
     ("pressure", 1): {"(?-i:Pa)|pascals?|帕": 1, "(?-i:kPa)|千帕": 1000},
     ("frequency", 1): {"hz|hertz|赫兹?": 1, "khz": 1000, "mhz": 10**6, "ghz": 10**9},
     ("point", 1): {"points?": 1},
