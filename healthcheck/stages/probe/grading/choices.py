@@ -12,12 +12,20 @@ from healthcheck.stages.probe.grading.statements import ENDS_IN_A_QUESTION, Stat
 _LETTER = re.compile(r"(?<![A-Za-z0-9'’])[(\[]?([A-J])[)\]]?(?![A-Za-z0-9'’])")
 _SMALL = re.compile(r"\s*(?:option\s+)?[(\[\"'“]?([a-j])(?:[)\]\"'”.:：]|\s*$)(?!\w)", re.IGNORECASE)
 _WHOLE = re.compile(r"(?:(?i:option)\s+)?[(\[]?([A-Ja-j])[)\].:：]?")
+_LETTERS = (
+    r"[(\[]?[A-J][)\]]?(?:\s?(?:[,，、&/]|and\b|or\b|和)\s?(?:(?:and|or)\s)?[(\[]?[A-J][)\]]?(?![A-Za-z])){0,9}"
+)
+_LETTERS = (
+    r"(?<![A-Za-z'’])[(\[]?[A-J][)\]]?"
+    r"(?:\s?(?:[,，、&/]|and\b|or\b|和)\s?(?:(?:and|or)\s)?[(\[]?[A-J][)\]]?(?![A-Za-z])){0,9}"
+)
 _DENIED = re.compile(
     r"(?:\b(?:not|isn['’]t|cannot\s+be|can['’]t\s+be|eliminate|exclude|rule\s+out|rather\s+than|instead\s+of|(?:better|larger|smaller)?\s*\bthan|except|unlike|without)"
     r"|不是|并非|而非|不选|排除)\s*(?:option\s+|the\s+)?[(\[]?[A-J][)\]]?(?![A-Za-z])"
-    r"|(?<![A-Za-z'’])[(\[]?[A-J][)\]]?\s*(?:(?:is|are|was|looks|seems)\s+(?:not\b|\w*\s?(?:wrong|incorrect|false|tempting|impossible|too\b))"
-    r"|isn['’]t|can(?:not|['’]t)|(?:can|could|may)\s+be\s+(?:ruled|eliminated|excluded)"
-    r"|(?:选项)?(?:是)?(?:不对|不正确|错|不符))",
+    rf"|{_LETTERS}(?:\s?,\s?(?:it|that|this|which|they|these))?"
+    r"\s*(?:(?:is|are|was|were|looks?|seems?)\s+(?:both\s+|all\s+)?(?:not\b|\w*\s?(?:wrong|incorrect|false|tempting|impossible|too\b))"
+    r"|(?:is|are|do|does)n['’]t|(?:do|does)\s+not\b|fails?\b|can(?:not|['’]t)|(?:can|could|may)\s+be\s+(?:ruled|eliminated|excluded)"
+    r"|(?:选项)?(?:是)?(?:都|均)?(?:是)?(?:不对|不正确|错|不符))",
     re.IGNORECASE,
 )
 _SEVERAL = re.compile(r"(?:\s|,|，|、|or|and|和|或|/|&)+", re.IGNORECASE)
@@ -27,6 +35,10 @@ _CHOSEN = re.compile(
 _REASONED = re.compile(r"[(\[]?([A-J])[)\]]?[.,:]?\s+(?:because|since|as|is\s+(?:correct|right|better|best|the))\b")
 _LISTED = re.compile(r"\s*[(\[]?([A-J])[)\].:：](?!\w)")
 _CORRECT = re.compile(r"(?<![A-Za-z])([A-J])\s*(?:选?项)?(?:是|为|也)?(?:正确|对)的?(?!吗|与否|性)")
+_THE_ANSWER = re.compile(
+    r"(?<!if )(?<!If )(?<!whether )(?<!doubt )(?<![A-Za-z'’])[(\[]?([A-J])[)\]]?\s+is\s+(?:the\s+|an?\s+)?"
+    r"(?:(?:only|correct|right|best|true|final)\s+)*(?:answer|choice|option|one|correct|right|true)(?=\s*[.,;!]|\s*$)"
+)
 _OPENING = re.compile(
     r"\s*[(\[]?([A-J])(?:[)\].:：]{1,2}[ \t]*(?P<text>[^\n]*))?[)\]]?[ \t]*\n\s*(?P<rest>\S.*)", re.DOTALL
 )
@@ -36,6 +48,8 @@ _BOTH = re.compile(r"(?i)\b(?:both|either|neither)\b|都|要么")
 _TURNING = re.compile(
     r"\b(?:but|however|wait|actually|instead|therefore|thus|hence|so)\b|但|不过|不对|所以|因此|故", re.IGNORECASE
 )
+
+_REVERSED = re.compile(r"\b(?:but|however|wait|actually|instead|no|only|unless|if)\b|但|不过|不对", re.IGNORECASE)
 
 
 def choice(answer: str, letters: str, options: dict[str, str]) -> Found | None:
@@ -115,6 +129,9 @@ def _unmarked(text: str, letters: str) -> str:
     if opening and opening[1] in letters:
         return opening[1]
     correct = {match[1] for match in _CORRECT.finditer(plain)}
+    answers = list(_THE_ANSWER.finditer(plain))
+    if answers and "?" not in text and not _REVERSED.search(plain, answers[-1].end()):
+        correct |= {match[1] for match in answers}
     if len(correct) == 1 and correct <= set(letters) and not _BOTH.search(text):
         return correct.pop()
     chosen = [match[1] for match in _CHOSEN.finditer(plain) if match[1] in letters]

@@ -19,7 +19,7 @@ _SIGNS = {
     "−": "-", "–": "-", "×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "÷": r"\div ", "π": r"\pi ",
     "∞": r"\infty ", "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "∪": r"\cup ", "∩": r"\cap ", "±": r"\pm ",
     "∈": r"\in ", "∅": r"\emptyset ", "（": "(", "）": ")", "，": ",", "。": ".", "：": ":", "°": r"^\circ ",
-    "、": ",",
+    "、": ",", "θ": r"\theta ",
 }  # fmt: skip
 _SPAN = re.compile(r"\$\$(.{1,600}?)\$\$|\$(.{1,600}?)\$|\\\((.{1,600}?)\\\)|\\\[(.{1,600}?)\\\]", re.DOTALL)
 _SPACING = re.compile(r"(?<!\\)\\[,;:! ]|\\(?:left|right|displaystyle|quad|qquad)(?![a-z])|~")
@@ -31,7 +31,12 @@ _REMARK = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MEMBER = re.compile(r"^\s*[A-Za-z]\s*\\in\s*(?![A-Za-z])")
-_TUPLE_NAME = re.compile(r"^\s*\([a-z](?:\s*,\s*[a-z])+\)\s*=\s*")
+_TUPLE_NAME = re.compile(
+    r"^\s*\(\s*(?:[a-z]|\\(?:rho|theta|phi)\b|[ρφ])(?:\s*,\s*(?:[a-z]|\\(?:rho|theta|phi)\b|[ρφ]))+\s*\)\s*=\s*"
+)
+_VALUE = re.compile(r"\s*([a-z]|\\theta)\s*=\s*([^=]+)")
+_ROWS = re.compile(r"\[(\[[^\[\]]*\](?:,\[[^\[\]]*\])*)\]")
+_IN_RADIANS = re.compile(r"\s*(?:\\(?:text|mathrm)\s?\{\s*rad(?:ians?)?\s*\}|\brad(?:ians?)?\b|弧度)")
 _NAMED = re.compile(r"^\s*(?:[A-Za-z](?:_\{?\w\}?)?|[a-z]\([a-z]\))\s*=\s*(?=[^=]+$)")
 _UNIT = re.compile(r"(?<=[\d})])\s+(?:cm|mm|km|m|kg|g|s|(?:square\s)?units?|degrees?)(?:\^\{?[23]\}?)?$")
 """Only after a space: in 5m, m may be a variable."""
@@ -50,6 +55,8 @@ def judged(answer: str, gold: str) -> tuple[Found | None, bool, str]:
     Raises:
         UsageError: math-verify is needed and not installed.
     """
+    if r"\pi" in latex(gold):
+        answer = _IN_RADIANS.sub("", answer)
     stated = statements(answer)
     for statement in stated.marked:
         if candidate := _candidate(statement.text, gold):
@@ -68,7 +75,8 @@ def equal(answer: str, gold: str) -> tuple[bool, str]:
     Raises:
         UsageError: math-verify is needed and not installed.
     """
-    answer, gold = latex(answer), latex(gold)
+    gold = latex(gold)
+    answer = _in_notation(latex(answer), gold)
     if _key(answer) == _key(gold):
         return True, ""
     of_answer, of_gold = _bracketed(answer), _bracketed(gold)
@@ -113,6 +121,25 @@ def _elements(answers: Sequence[str], golds: Sequence[str], *, unordered: bool) 
     return True, by
 
 
+def _in_notation(answer: str, gold: str) -> str:
+    """Nested lists as the matrix, and named values as the point, that the gold is."""
+    rows = _ROWS.fullmatch(re.sub(r"\s", "", answer)) if "pmatrix" in gold else None
+    if rows:
+        lines = rows[1][1:-1].replace("],[", r"\\").replace(",", "&")
+        return rf"\begin{{pmatrix}}{lines}\end{{pmatrix}}"
+    values = _values(_split(answer)) if gold.startswith("(") else []
+    return f"({','.join(values)})" if values else answer
+
+
+def _values(parts: Sequence[str]) -> list[str]:
+    """The values of "x=1, y=2, z=3" in the order of their names; none if a part has no name of its own."""
+    named = [match.groups() for part in parts if (match := _VALUE.fullmatch(part))]
+    names = {name for name, _ in named}
+    if len(named) != len(parts) or len(names) != len(parts) or (r"\theta" in names and names != {"r", r"\theta"}):
+        return []
+    return [value for _, value in sorted(named, key=lambda one: one[0].lstrip("\\"))]
+
+
 def _one(answer: str, gold: str) -> tuple[bool, str]:
     if _key(answer) == _key(gold):
         return True, ""
@@ -138,6 +165,7 @@ def latex(text: str) -> str:
     text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", lambda found: f"^{{{found.group().translate(POWERS)}}}", text)
     text = re.sub(r"√\s*(?:\(([^()]*)\)|(\w+))", lambda found: rf"\sqrt{{{found[1] or found[2]}}}", text)
     text = re.sub(r"(?<![\\A-Za-z])sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text).replace("**", "^")
+    text = re.sub(r"\\?log_(?:e|\{e\})(?![A-Za-z])|(?<![\\A-Za-z])ln(?![A-Za-z])", r"\\ln ", text)
     text = re.sub(r"(?<![\\A-Za-z])(pi|infty)(?![A-Za-z])", r"\\\1", text)
     text = _SPACING.sub("", text.strip().strip("$").strip())
     text = _PLAIN_TEXT.sub(r" \1 ", text)

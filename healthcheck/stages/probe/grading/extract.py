@@ -43,7 +43,25 @@ _DIGITS = re.compile(r"\d+")
 MOST_NUMBERS = 200
 """From the end of the text, if its last number is wanted: reading each takes time."""
 _BOLD_NUMBER = re.compile(r"\s*[-−$€£¥(]*\s*\d[\d,.]*(?:/\d+)?\s*(?:%|[^\d\s.:：]|\s[^\d.]|$)")
-_REMARK = re.compile(r"[(（](?=[^()（）]*?[A-Za-z\u4e00-\u9fff]{2})[^()（）]*[)）]|\[\d{1,2}\]")
+_REMARK = re.compile(
+    r"[(（](?=[^()（）]*?[A-Za-z\u4e00-\u9fff]{2})[^()（）]*[)）]|\[\d{1,2}\]"
+    r"|(?:(?<=[A-Za-z\d%]\s)|(?<=[\u4e00-\u9fff]))\(\s?\$?\d[\d.,]*(?:\s?[-+*/÷]\s?\$?\d[\d.,]*)+\s?\)(?!\s?[-+*/=^])"
+)
+_CHECK = re.compile(
+    r"(?:\b(?:to|let\s+me|let\s+us|let['’]s|we|now|and)\s+){0,3}\b(?:(?:double|cross)-?)?(?:check(?:ing)?|verif(?:y|ying|ication)|indeed|because|since)\b|验算|检验|验证|因为",
+    re.IGNORECASE,
+)
+_CHECK_WORDS = re.compile(
+    r"(?:check|double|cross|verif|indeed|because|since|this|that|the|and|plus|minus|times|equals?|which|match|correct|right|equation|true|holds?"
+    r"|works?|requir|expect|given|original|both|sides?|substitut|back|into|with|get|gives?)[a-z]*"
+    r"|[验算检证因为正确等于加减乘除以代入得符合题意成立原方程]",
+    re.IGNORECASE,
+)
+_OTHER_WORD = re.compile(r"[A-Za-z]{3,}|\bso\b|[\u4e00-\u9fff]")
+_CONCLUDES = re.compile(
+    r"=|\b(?:is|are|be|so|thus|therefore|hence|gives|takes|costs|has|have|gets|needs)\b|所以|因此|是|为",
+    re.IGNORECASE,
+)
 _VARIABLE = re.compile(r"\s?[a-z]\b(?!['’])(?=\s*[-+*/^=)]|\s*$)")
 
 _FACTOR = re.compile(r"\s?(?:\\?pi\b|π|[ixyz]\b(?!['’]|\.\w))|:\d")
@@ -163,12 +181,31 @@ def _bold(answer: str) -> Iterator[Number | Unclear | None]:
             yield _in_box(content)
 
 
+def _without_check(text: str) -> str:
+    """The text up to a check of its result: one equation with the result, and no word or number after it."""
+    check = _CHECK.search(text)
+    if not check:
+        return text
+    before, after = text[: check.start()], text[check.start() :]
+    ends = [end.end() for end in _SENTENCE_END.finditer(before, 0, len(before.rstrip()) - 1)]
+    sentence = before[ends[-1] if ends else 0 :]
+    stated, result = quantities(sentence), after.rpartition("=")[2]
+    clear = len(stated) == 1 or (stated and "=" in sentence)
+    plain = (
+        after.count("=") == 1
+        and len(quantities(result)) == 1
+        and not _OTHER_WORD.search(_CHECK_WORDS.sub("", after))
+    )
+    checked = clear and plain and _CONCLUDES.search(sentence)
+    return before if checked and any(one.equals(stated[-1]) for one in quantities(after)) else text
+
+
 def _last(answer: str) -> Iterator[Number | Unclear | None]:
     text = _DENIED.sub(" ", normalise(answer))
     places = [0, *(digits.start() for digits in _DIGITS.finditer(text))][-MOST_NUMBERS:]
     text = text[places[0] :]
     changed = _START.sub(" ", text)
-    text = changed if changed != text and quantities(changed) else text
+    text = _without_check(changed if changed != text and quantities(changed) else text)
     for candidate in dict.fromkeys((_REMARK.sub(" ", text), text)):
         found = quantities(candidate)
         ends = [match.end() for match in _SENTENCE_END.finditer(candidate, 0, found[-1].start)] if found else []

@@ -18,7 +18,9 @@ _UNIT_WITHOUT_SPACE = re.compile(r"[\s/^23a-z]{0,12}")
 _MONTH = re.compile(r"(?i)\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b")
 _NUMBERED = re.compile(r"[\d\s]+(?:[-–—.:：/][\d\s]+)+")
 """Dates, times, ratios, scores and telephone numbers."""
-_FRACTION = re.compile(r"\s*\d+\s*/\s*\d+\s*")
+_FRACTION = re.compile(r"\s*(?:\d+\s+)?\d+\s*/\s*\d+\s*")
+_PLACE = re.compile(r"[\u4e00-\u9fff]+(?<![个座])[省市县区]")
+"""四川省 is no number, but 四个省 is."""
 _TEXT_COMMAND = re.compile(r"\\(?:text|textbf|mathrm|mathbf|mbox|textit)\s*\{[^{}]*\}|\\[$%#_& ,;!]")
 _COMMAND = re.compile(r"\\[A-Za-z]{2,}|\\[{}]")
 _FUNCTIONS = re.compile(r"\b(?:sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|pi|max|min|or|and|arcsin|arccos|arctan)\b")
@@ -41,6 +43,8 @@ def kind_of(gold: str) -> AnswerKind:
 def _is_number(gold: str) -> bool:
     """Whether the gold is one quantity, with at most a unit."""
     text = normalise(gold).strip()
+    if _PLACE.fullmatch(text):
+        return False
     found = quantities(text)
     if len(found) != 1 or (_NUMBERED.fullmatch(text) and not _FRACTION.fullmatch(text) and not _is_decimal(text)):
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 
 from healthcheck.stages.probe.grading import choices, expressions, extract, phrases, replies
@@ -14,6 +15,12 @@ from healthcheck.stages.probe.problems import AnswerKind, Problem
 from healthcheck.text.reasoning import final_text
 
 _OPTION = re.compile(r"^([A-J])\. (.*)$", re.MULTILINE)
+
+_RADIANS = re.compile(
+    r"(?<![\d./^])(?:\\[dt]?frac\s?\{)?(?:(\d{1,4})\s?)?(?:\\pi|π)(?:(?:\}\s?\{|\s?/\s?)(\d{1,4}))?\}?"
+    r"\s*\$?\s*(?:\\(?:text|mathrm)\s?\{)?\s*(?:radians?|rad|弧度)(?![a-z])"
+)
+"""A multiple of pi as an angle: for a gold in degrees."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +85,8 @@ def _number(problem: Problem, answer: str) -> Grade:
     expected = _expected(problem.answer)
     if expected is None:
         return _phrase(problem, answer)
+    if any(kind == "angle1" for kind, _ in expected.amounts):
+        answer = _RADIANS.sub(_degrees, answer)
     found = extract.number(answer)
     if found is None or found.number is None:
         return Grade()
@@ -86,6 +95,11 @@ def _number(problem: Problem, answer: str) -> Grade:
         text = expected.canonical + ("" if correct else " in another unit")
         found = replace(found, text=text)
     return _judged(correct, found)
+
+
+def _degrees(radians: re.Match[str]) -> str:
+    below = int(radians[2] or 1)
+    return f"{Fraction(180 * int(radians[1] or 1), below)} degrees" if below else radians.group()
 
 
 @lru_cache(maxsize=4096)

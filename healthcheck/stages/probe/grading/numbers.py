@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from healthcheck.stages.probe.grading import number_words as words
+from healthcheck.stages.probe.grading.units import Kinds, alike
 
 MAX_CHARS = 20_000
 """The most characters to read, from the end of an answer, so that an endless loop of digits costs no time."""
@@ -67,18 +68,18 @@ class Number:
     """A number in a text: its place and its possible values, the literal one first.
 
     Attributes:
-        amounts: for convertible units: the kind (length, time …), and the value in the smallest unit of that kind.
+        amounts: for known units: the kind (length, time …), and the value in the smallest unit of that kind.
     """
 
     start: int
     end: int
     readings: tuple[Fraction, ...]
-    amounts: tuple[tuple[int, Fraction], ...] = ()
+    amounts: Kinds = ()
 
     def equals(self, other: Number) -> bool:
-        """Whether both share an amount, if their units are of one kind, else whether they share a value."""
-        if {kind for kind, _ in self.amounts} & {kind for kind, _ in other.amounts}:
-            return not set(self.amounts).isdisjoint(other.amounts)
+        """Whether both share an amount, if both have a known unit, else whether they share a value."""
+        if self.amounts and other.amounts:
+            return alike(self.amounts, other.amounts)
         return not set(self.readings).isdisjoint(other.readings)
 
     @property

@@ -17,7 +17,7 @@ _HEAD_END = re.compile(
     re.IGNORECASE,
 )
 _STATES = re.compile(
-    r"(?:\b(?:is|are|was|were|be|called|named|at|on|in|by)\b|['’]s\b|[=:：]|是|为|叫)\s*(?P<said>.+)$",
+    r"(?:\b(?:is|are|was|were|be|called|named|at|on|in|by)\b|['’]s\b|[=:：]|是|为|叫|位于)\s*(?P<said>.+)$",
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"\b(?:not|never|cannot)\b|n['’]t\b|不|并非|没有", re.IGNORECASE)
@@ -44,6 +44,15 @@ _MONTHS = (
 _DATE = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({'|'.join(_MONTHS)}),?\s+(\d{{4}})\b")
 _ORDINAL = re.compile(rf"\b({'|'.join(_MONTHS)})\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b")
 _DATE_IN_DIGITS = re.compile(r"(?<!\d)(\d{4})(?:-(\d{2})-(\d{2})(?!\d)|年(\d{1,2})月(\d{1,2})日)")
+_TIME = re.compile(
+    r"(?<![\d:.])(?P<part>上午|早上|凌晨|下午|晚上)?\s?(?P<hour>[01]?\d|2[0-3])(?:[:点时]\s?(?P<minute>[0-5]\d)分?)?"
+    r"(?:\s?(?P<half>[ap])(?:\.\s?m\b\.?|m\b))?(?![\d:])"
+)
+_PRINTS = re.compile(
+    r"(?:\b(?:prints?|outputs?|displays?|returns?)\s|输出|打印|显示)\s*[:：]?\s*(?P<said>.+)$", re.IGNORECASE
+)
+_PLACE = re.compile(r"[\u4e00-\u9fff]+")
+_PLACES = "省市县区"
 _RATIO = re.compile(r"(?<=\d)\s*(?:[:：∶]|\bto\b)\s*(?=\d)")
 
 
@@ -61,8 +70,8 @@ def said(answer: str, expected: str) -> Found | None:
         if text := _stated(statement, wanted):
             return Found(tier=statement.tier, text=text)
     for tier, candidates in (("exact", _whole(stated.rest)), ("last line", _sentences(stated.rest))):
-        if text := next((same(one) for one in candidates if same(one) == wanted), ""):
-            return Found(tier=tier, text=text)
+        if wanted and any(_place(same(one), wanted) == wanted for one in candidates):
+            return Found(tier=tier, text=wanted)
     whole = same(stated.rest)
     return Found(tier="exact", text=whole[:200]) if whole else None
 
@@ -74,14 +83,31 @@ def _is_name(text: str) -> bool:
 
 def same(text: str) -> str:
     """A canonical spelling: ignores case, quotes, markup and articles, and the notation of dates and ratios."""
+    text = re.sub(r"(?<=\d)(?:_\{(\d{1,2})\}|([₀-₉]{1,2}))", lambda base: f"_{base[1] or base[2]}", text)
     plain = unicodedata.normalize("NFKC", normalise(text)).casefold()
     plain = re.sub(r"\s+", " ", plain).strip(_AROUND)
     plain = re.sub(r"^(?:the|an?)\s+(?=\S)", "", plain)
     plain = re.sub(r"^(是|对|不是|不对)的$", r"\1", plain)
     plain = _DATE_IN_DIGITS.sub(_date, plain)
     plain = _RATIO.sub(":", plain)
+    plain = _TIME.sub(_time, plain)
     plain = _DATE.sub(lambda found: f"{found[2]} {int(found[1])} {found[3]}", plain)
     return _ORDINAL.sub(lambda found: f"{found[1]} {int(found[2])} {found[3]}", plain)
+
+
+def _time(found: re.Match[str]) -> str:
+    """A time with its half of the day as one of 24 hours; without it, 3:30 stays as it is."""
+    hour, after_noon = int(found["hour"]), found["half"] == "p" or found["part"] in {"下午", "晚上"}
+    if not (found["half"] or found["part"]) or hour > 12 or (found["part"] == "晚上" and hour == 12):
+        return f"0{found.group()}" if found["hour"] == "0" and found["minute"] else found.group()
+    return f"{hour % 12 + 12 * after_noon:02}:{found['minute'] or '00'}"
+
+
+def _place(text: str, wanted: str) -> str:
+    """The expected text if this is the same place with or without 市, 省, 县 or 区."""
+    short, long = sorted((text, wanted), key=len)
+    alike = len(short) > 1 and long[:-1] == short and long[-1] in _PLACES and short[-1] not in _PLACES
+    return wanted if alike and _PLACE.fullmatch(long) else text
 
 
 def _date(found: re.Match[str]) -> str:
@@ -98,7 +124,7 @@ def _stated(statement: Statement, wanted: str) -> str:
         return ""
     bracketed = [same(part) for part in re.findall(r"[(（]([^()（）]+)[)）]", text)]
     candidates = [same(text), *_heads(text), *bracketed]
-    return wanted if wanted in candidates else candidates[0]
+    return wanted if wanted in (_place(one, wanted) for one in candidates) else candidates[0]
 
 
 def _heads(text: str) -> Iterator[str]:
@@ -145,6 +171,9 @@ def _sentences(answer: str) -> Iterator[str]:
     last = _DENIED_TAIL.sub("", parts[-1][-_LONGEST_LINE:]) if parts else ""
     if ENDS_IN_A_QUESTION.search(last) or _DENIED.search(last):
         return
+    printed = list(_PRINTS.finditer(answer)) if answer.count("\n") == 0 else []
+    if len(printed) == 1 and (match := _PRINTS.search(last)):
+        yield match["said"]
     place = 0
     for _ in range(20):
         match = _STATES.search(last, place)

@@ -49,9 +49,34 @@ _DOUBTED = re.compile(
     re.IGNORECASE,
 )
 _UNBELIEVED = re.compile(
-    r"(?:\b(?:(?:don|didn)['’]t|not)\s+(?:think|believe)|\bwonder)\b(?:[^.!?。\n,，;]|\.(?=\d))*|不认为[^。，\n]*",
+    r"(?:\b(?:(?:don|didn)['’]t|not)\s+(?:think|believe)|\bwonder)\b(?:[^.!?。\n,，;]|\.(?=\d))*|不认为[^。，\n]*"
+    r"|(?:\b(?:it|this|that)\s+(?:might|could|may)\s+(?:also\s+|well\s+)?be\b(?!\s+\w+(?:ed|en)\b)"
+    r"|\b(?:perhaps|maybe|possibly)\s+(?:it\s+is\b|it['’]s\b|(?=[-$(]?(?:\d|option\b|(?-i:[A-J])\b))))"
+    r"(?:(?!,?\s+but\b)[^.!?。\n;]|\.(?=\d))*"
+    r"|(?:(?<=[。\n，])|^)(?:它|这)?(?:可能|也许|或许)(?:就?是|为|选)?(?=[^。\n但]{0,9}[\d一二三四五六七八九十A-J])[^。\n但]*",
     re.IGNORECASE,
 )
+_TURN = r"\b(?:but|however|yet|actually|in\s+fact|in\s+reality)\b|但|然而|不过|其实|实际上"
+_FIRST_IMPRESSION = re.compile(
+    r"(?:\b(?:at\s+first(?:\s+(?:glance|sight|look))?|on\s+the\s+face\s+of\s+it|naively|intuitively|superficially"
+    r"|initially\s+(?:the\s+answer|it|i|we|one)|(?:my|the)\s+(?:first|initial)\s+(?:guess|thought|impression|instinct)"
+    r"|(?:one|you|we|i)\s+(?:might|may|could|would)\s+(?:\w+\s+)?(?:think|say|guess|expect|assume|conclude)"
+    r"|(?:it|the\s+answer)\s+(?:first\s+)?(?:seems|looks|appears|seemed|looked|appeared))\b"
+    r"|乍一?看|起初|一开始|最初|看起来|看上去|看似|直觉上)"
+    rf"(?:(?!{_TURN})[^\n?？]){{1,160}}(?={_TURN})",
+    re.IGNORECASE,
+)
+_UNABLE = re.compile(
+    r"\b(?:can\s?not|can['’]t|could\s*n['’]t|unable\s+to|not\s+able\s+to)\s+(?:\w+\s+)?"
+    r"(?:solve|determine|answer|figure|find|compute|calculate|say|tell|work\s+(?:it|this)\s+out|do\s+(?:it|this))\b"
+    r"|\b(?:do\s+not|don['’]t)\s+(?:\w+\s+)?know\b|\bno\s+idea\b|\bgive\s+up\b|\bnot\s+(?:\w+\s+)?(?:sure|certain)\b"
+    r"|(?:无法|不能|没法)(?:解|求|确定|判断|回答|计算|算)|不知道|不会(?:做|解|算)|不(?:太)?(?:确定|清楚)",
+    re.IGNORECASE,
+)
+_GUESS = re.compile(
+    r"\b(?:might|could|may|perhaps|maybe|possibly|guess(?:ing)?|suppose)\b|可能|也许|或许|大概|猜", re.IGNORECASE
+)
+_SENTENCE = re.compile(r"(?:[^.!?。！？\n]|\.(?=\S))+[.!?。！？\n]*|[.!?。！？\n]+")
 _ASKED = re.compile(r"\s*(?:[^.!。！\n]*[?？]|[^。！\n]*吗[?？。])")
 _CLAUSE_END = re.compile(r"\n|[。！？?；]|(?<!\\)[!;]|(?<!\bi\.e)(?<!\be\.g)\.(?=\s|\*|$)|\.{3}")
 _NEGATED = re.compile(r"\s*(?:not\b(?!\s+\S+(?:\s+\S+)?\s+but\b)|不是|并非)", re.IGNORECASE)
@@ -99,8 +124,11 @@ def statements(answer: str) -> Statements:
 
 
 def _plain(text: str) -> str:
-    """The text without emphasis, and without claims that it doubts."""
-    text = _UNBELIEVED.sub(" ", text)
+    """The text without emphasis, and without claims that it doubts, withdraws or guesses."""
+    if unable := _UNABLE.search(text):
+        after = _SENTENCE.findall(text[unable.end() :])
+        text = text[: unable.end()] + "".join(one for one in after if not _GUESS.search(one))
+    text = _FIRST_IMPRESSION.sub(" ", _UNBELIEVED.sub(" ", text))
     return re.sub(r"(?<=\d)\*\*(?=-?\d)", "^", text).replace("**", "").replace("__", "").replace("`", "")
 
 
