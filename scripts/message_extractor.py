@@ -17,7 +17,7 @@ from typing import BinaryIO
 from healthcheck.report.page import SAID_BY_SCRIPTS
 from healthcheck.scaffold.template import questions
 from healthcheck.stages.service.catalogue import catalogue, message_of
-from healthcheck.text.language import paragraphs
+from healthcheck.text.language import translated
 
 Place = int | str
 """The index of an argument, or its keyword."""
@@ -40,6 +40,18 @@ PLURAL = "plural"
 Found = tuple[int, str, str | list[str], list[str]]
 _FILE = re.compile(r"[./:]\w")
 """Matches the name of a file or an address; other sources are words."""
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs and list items of a text, each as one line: what `translated` looks up."""
+    found: list[str] = []
+
+    def note(message: str) -> str:
+        found.append(message)
+        return message
+
+    translated(text, note)
+    return found
 
 
 def of_python(file: BinaryIO, keywords: Collection[str], tags: Collection[str], options: object) -> Iterator[Found]:

@@ -32,8 +32,7 @@ _LARGEST_SCRIPT_BYTES, _MOST_ADDED_BYTES = 1024**2, 64 * 1024
 _OF_MACHINE = ("/tmp", "/var/tmp", "/var/log", "/root", "/etc", "/dev")  # noqa: S108 - below a folder of its own
 _BEGINS = rb"(?<![\w/.~})`$*?\\-])(?<![\w)}*?\]][\"'])(?!(?<=[\"'])/[\w-]+/(?:[\s{,!]|[dpIsc][\s;'\"{]))"
 """At the beginning of a word: not after a quoted part of it, and no pattern of awk or sed."""
-_ENDS = rb"(?![\w.-])"
-_RENAMED = rb"(?:/tmp|/var/tmp|/var/log|/root)" + _ENDS
+_RENAMED = rb"(?:/tmp|/var/tmp|/var/log|/root)(?![\w.-])"
 _KIT_ITSELF = Path(__file__).resolve().parents[1]
 _MOST_NAMES = 100_000
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")

@@ -97,18 +97,6 @@ def translated(text: str, say: Translate) -> str:
     return "".join(part if part.startswith("```") else _prose(part, say) for part in _FENCED.split(text))
 
 
-def paragraphs(text: str) -> list[str]:
-    """The paragraphs and list items of a text, each as one line: what `translated` looks up."""
-    found: list[str] = []
-
-    def note(message: str) -> str:
-        found.append(message)
-        return message
-
-    translated(text, note)
-    return found
-
-
 def _prose(text: str, say: Translate) -> str:
     """Translate paragraphs and list items, and keep the empty lines between them."""
     inner = text.strip("\n")

@@ -60,8 +60,7 @@ def starts_server(plan: LaunchPlan) -> Findings:
         seen = msg("{limits}; before that it started: {quoted}", limit, first.command)
         fix = msg("end deploy.sh with the server's command")
         yield fail(expected=_EXPECTED, seen=seen, fix=fix, where=first.where)
-    if kept := refused_kill(plan):
-        yield kept
+    yield from refused_kill(plan)
     yield from map(note, _remarks(plan.observed))
     for run in plan.others if plan.run.ended_by not in LIMITS else ():
         if not run.servers or run.ended_by in LIMITS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -49,14 +50,12 @@ def cautious(plan: LaunchPlan, findings: Iterable[Finding]) -> Findings:
             yield replace(each, level=Level.UNSETTLED, seen=seen, fix=fix)
 
 
-def refused_kill(plan: LaunchPlan) -> Finding | None:
+def refused_kill(plan: LaunchPlan) -> Findings:
     """What a shell says of a process that it could not end, which may have been the server."""
-    line = next(filter(_KILL.search, plan.run.stderr.split("\n")), None)
-    if line is None:
-        return None
-    expected, where = msg("the server stays"), _place(plan, line)
-    seen = _reason(_NEEDS[os.strerror(NO_OTHERS)], where, line.strip())
-    return unsettled(expected=expected, seen=seen, fix=_SETTLES, where=where)
+    for line in itertools.islice(filter(_KILL.search, plan.run.stderr.split("\n")), 1):
+        where = _place(plan, line)
+        seen = _reason(_NEEDS[os.strerror(NO_OTHERS)], where, line.strip())
+        yield unsettled(expected=msg("the server stays"), seen=seen, fix=_SETTLES, where=where)
 
 
 def _reasons(plan: LaunchPlan) -> Iterator[str]:
