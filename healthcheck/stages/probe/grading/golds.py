@@ -20,7 +20,7 @@ _NUMBERED = re.compile(r"[\d\s]+(?:[-–—.:：/][\d\s]+)+")
 """Dates, times, ratios, scores and telephone numbers."""
 _FRACTION = re.compile(r"\s*(?:\d+\s+)?\d+\s*/\s*\d+\s*")
 _PLACE = re.compile(r"[\u4e00-\u9fff]+(?<![个座])[省市县区]")
-"""四川省 is no number, but 四个省 is."""
+"""四川省 is a name, and 四个省 is a number."""
 _TEXT_COMMAND = re.compile(r"\\(?:text|textbf|mathrm|mathbf|mbox|textit)\s*\{[^{}]*\}|\\[$%#_& ,;!]")
 _COMMAND = re.compile(r"\\[A-Za-z]{2,}|\\[{}]")
 _FUNCTIONS = re.compile(r"\b(?:sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|pi|max|min|or|and|arcsin|arccos|arctan)\b")
