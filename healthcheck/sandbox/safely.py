@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LARGE_FILE_BYTES = 16 * 1024**2
 _HEAD_BYTES = 1024**2
 _MOST_NAMES = 100_000
@@ -147,8 +148,7 @@ def edit(folder: int, name: str, change: Callable[[bytes], bytes]) -> None:
     after = change(before)
     if after != before:
         os.unlink(name, dir_fd=folder)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(name, flags, 0o600, dir_fd=folder), "wb") as copy:
+        with open(os.open(name, _NEW, 0o600, dir_fd=folder), "wb") as copy:
             copy.write(after)
             os.fchmod(copy.fileno(), stat.S_IMODE(found.st_mode))
 
@@ -261,12 +261,11 @@ def _refuse_below(depth: int) -> None:
 
 def _file(reader: int, writer: int, name: str) -> None:
     source = os.open(name, _LOOK, dir_fd=reader)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with open(source, "rb", buffering=0) as file:
         found = os.fstat(source)
         if not stat.S_ISREG(found.st_mode):
             return
-        with open(os.open(name, flags, 0o600, dir_fd=writer), "wb", buffering=0) as copy:
+        with open(os.open(name, _NEW, 0o600, dir_fd=writer), "wb", buffering=0) as copy:
             wanted = found.st_size if found.st_size <= _LARGE_FILE_BYTES else _HEAD_BYTES
             while wanted > 0 and (data := file.read(min(wanted, 1 << 20))):
                 copy.write(data)

@@ -95,7 +95,7 @@ def _currency(text: str, place: int, before: int | None) -> tuple[tuple[_Meaning
 
 
 def _rate(above: _Meaning, below: _Meaning) -> tuple[str, Fraction]:
-    """The kind and factor of a quotient; money and amounts for a day or longer are told apart, not converted."""
+    """The kind and factor of a quotient; rates of money, and those per day or longer, are not converted."""
     base, power, factor = above
     divisor, exponent, by = below
     if base in MONEY or divisor == "month" or (divisor, by) in {("time", _DAY_MS), ("time", 7 * _DAY_MS)}:

@@ -76,7 +76,7 @@ def mean_by_problem(values: Sequence[float], tiers: Sequence[str] = ()) -> Mean:
 
 
 def by_problem(values: Sequence[float], tiers: Sequence[str] = ()) -> Interval:
-    """The interval of the mean for other problems like these; it says nothing where there is no value."""
+    """The interval of the mean for other problems like these; from 0 to 1 without a value."""
     low, high = mean_by_problem(values, tiers).limits((1 - LEVEL) / 2) if values else (0.0, 1.0)
     return Interval(low=low, high=high, level=LEVEL, method="clustered Clopper-Pearson")
 
