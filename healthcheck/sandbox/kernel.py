@@ -9,6 +9,7 @@ import os
 import re
 import socket
 import struct
+import tempfile
 from pathlib import Path
 
 from healthcheck.sandbox import syscalls
@@ -66,8 +67,41 @@ def bind_read_only(source: str, target: str) -> None:
     attributes = ctypes.create_string_buffer(wanted, len(wanted))
     number = syscalls.number("mount_setattr")
     if call(number, _FROM_HERE, os.fsencode(target), _RECURSIVE, attributes, len(wanted)) < 0:
-        for place in _mounted(target):  # before Linux 5.12, or where a filter refuses mount_setattr
+        places = _mounted(target)  # before Linux 5.12, or where a filter refuses mount_setattr
+        if not places:
+            raise OSError(errno.EINVAL, f"{target}: no mount of this name in /proc/self/mountinfo")
+        for place in places:
             _remount_read_only(place)
+
+
+def show_read_only(source: str, target: str) -> None:
+    """Show a folder or a file read-only, if possible as an overlay, so that mountinfo does not name its real place.
+
+    Raises:
+        OSError: part of it would stay writable.
+    """
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(target)) as room:
+        os.chdir(room)
+        try:
+            _overlay(source, target)
+        except OSError:  # not on this kernel or file system, or not whole
+            bind_read_only(source, target)
+        finally:
+            for name in os.listdir():
+                _libc.umount2(name.encode(), _MNT_DETACH)  # fails where nothing is mounted
+            os.chdir("/")
+
+
+def _overlay(source: str, target: str) -> None:
+    """Bind a folder or a file from an overlay, which names what lies below it by relative paths."""
+    folder, name = os.path.split(source) if os.path.isfile(source) else (source, "")
+    for each in ("below", "empty", "shown"):
+        os.mkdir(each)
+    bind_read_only(folder, "below")
+    if len(_mounted("below")) > 1:
+        raise OSError(errno.EXDEV, "an overlay does not show what is mounted below it")
+    mount("overlay", "shown", "overlay", MS_RDONLY | MS_NOSUID, "lowerdir=below:empty")
+    bind_read_only(f"shown/{name}", target)
 
 
 def _remount_read_only(place: str) -> None:
@@ -82,8 +116,6 @@ def _mounted(folder: str) -> list[str]:
     top = os.fsencode(os.path.realpath(folder))
     lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
     places = [_ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), line.split(b" ")[4]) for line in lines]
-    if top not in places:
-        raise OSError(errno.EINVAL, f"{folder}: no mount of this name in /proc/self/mountinfo")
     return [os.fsdecode(place) for place in places if place == top or place.startswith(top + b"/")]
 
 

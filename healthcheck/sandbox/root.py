@@ -78,7 +78,7 @@ def fill(job: Job, new_root: str, copy: safely.Copy) -> None:
         copy.tree(job.weights, place)
         safely.make_world_readable(place)
     else:
-        kernel.bind_read_only(job.weights, place)
+        kernel.show_read_only(job.weights, place)
 
 
 def copies_weights(job: Job) -> bool:
@@ -180,13 +180,15 @@ def _python(job: Job, kit: str) -> None:
     """Show the interpreter for the stubs in its own copy of the folder layout."""
     os.makedirs(f"{kit}/py/bin")
     Path(f"{kit}/py/bin/python3").touch()
-    kernel.bind_read_only(job.python, f"{kit}/py/bin/python3")
+    kernel.show_read_only(job.python, f"{kit}/py/bin/python3")
     for folder in job.stdlib:
         target = f"{kit}/py/{os.path.basename(os.path.dirname(folder))}/{os.path.basename(folder)}"
         os.makedirs(target, exist_ok=True)
-        kernel.bind_read_only(folder, target)
-    for folder in job.libraries:
-        target = kit.removesuffix(KIT) + folder
-        if not os.path.isdir(target):
-            os.makedirs(target)
-            kernel.bind_read_only(folder, target)
+        kernel.show_read_only(folder, target)
+    for number, folder in enumerate(job.libraries):
+        place = kit.removesuffix(KIT) + folder
+        if not os.path.isdir(place):
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            os.symlink(f"{KIT}/py/shared{number}", place)
+            os.mkdir(f"{kit}/py/shared{number}")
+            kernel.show_read_only(folder, f"{kit}/py/shared{number}")

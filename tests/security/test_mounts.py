@@ -30,6 +30,8 @@ cp -r "$nested" "$system" "$after"
 exit $status
 """
 """Runs in a mount namespace of its own, which ends with the command and all its mounts."""
+IN_IMAGE = "/usr/"
+READS_ALL = "cat /proc/self/mountinfo /proc/mounts /proc/self/mountstats"
 DEPLOY = f"""#!/bin/bash
 for place in "$MODEL_PATH/a b" "$MODEL_PATH/a b/c" {OF_THE_SYSTEM}; do
     cat "$place/kept"
@@ -59,7 +61,26 @@ def test_what_is_mounted_below_is_read_only(
     assert said[:3] == ["kept"] * 3
     left = {str(place.relative_to(after)): place.read_text() for place in after.rglob("*") if place.is_file()}
     assert left == dict.fromkeys(("a b/kept", "a b/c/kept", f"{OF_THE_SYSTEM.name}/kept"), "kept\n")
+    assert f"{base.name}/weights" in "".join(said[3:]), "an overlay does not show what is mounted below the weights"
     mounts = [line.split() for line in said[3:]]
     writable = {fields[4] for fields in mounts if "rw" in fields[5].split(",")}
     assert "/" in writable
     assert {place for place in writable if place != "/" and not place.startswith("/dev/")} == set()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("setup", SETUPS, ids=lambda setup: setup.name)
+def test_no_mount_names_a_place_of_the_caller(
+    setup: Setup, world: Host, packages: dict[bool, tuple[str, Path]]
+) -> None:
+    base = world.folder.parent
+    repo, weights = base / "repo", base / "weights"
+    (repo / "deploy.sh").write_text(f"#!/bin/bash\n{READS_ALL}\nexit 1\n")
+    shown = attack(setup, *packages[setup.ordinary], repo, weights, base / "temporary")
+
+    assert shown.told.get("mode") == "isolated", shown
+    said = str(shown.told["stdout"])
+    assert "/proc/self/mountinfo" not in said
+    assert "/srv/weights" in said, "as the service names it"
+    interpreter = Path(packages[setup.ordinary][0]).resolve()
+    assert [place for place in (base.name, str(interpreter.parents[1])) if place in said.replace(IN_IMAGE, "")] == []
