@@ -106,10 +106,10 @@ class Channel:
         with contextlib.suppress(ValueError):
             yield [protocol.TOLD, pid, *map(_text, bytes.fromhex(told).split(b"\0")[:-1])]
 
-    def answer_note(self) -> None:
+    def answer_note(self, answer: bytes = b"\n") -> None:
         """Let the process that waits for an answer to its note continue."""
         try:
-            os.write(self._noted, b"\n")
+            os.write(self._noted, answer)
         except BlockingIOError:
             return  # nobody reads
 

@@ -176,7 +176,6 @@ class Recording:
         trace: bash's trace of the commands that it ran (stubs/trace.sh); the script can write there too.
         asked: a program sent a request to a recorded server, or would have.
         slept_s: how long all programs together meant to sleep.
-        lacks_network: a stub in Python asked for a network that the program does not have.
         stricter: why no stricter mode was used; "" if none was tried.
         marks: the marks of `Job.marks` that a stub left, sorted.
         refused_ports: ports that were polled repeatedly while no recorded server listened there.
@@ -194,7 +193,6 @@ class Recording:
     trace: str = ""
     asked: bool = False
     slept_s: float = 0.0
-    lacks_network: bool = False
     stricter: str = ""
     marks: tuple[str, ...] = ()
     refused_ports: tuple[int, ...] = ()

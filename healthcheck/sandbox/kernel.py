@@ -81,15 +81,15 @@ def show_read_only(source: str, target: str) -> None:
         OSError: part of it would stay writable.
     """
     with tempfile.TemporaryDirectory(dir=os.path.dirname(target)) as room:
+        mount("tmpfs", room, "tmpfs", MS_NOSUID)
         os.chdir(room)
         try:
             _overlay(source, target)
         except OSError:  # not on this kernel or file system, or not whole
             bind_read_only(source, target)
         finally:
-            for name in os.listdir():
-                _libc.umount2(name.encode(), _MNT_DETACH)  # fails where nothing is mounted
             os.chdir("/")
+            _checked(_libc.umount2(os.fsencode(room), _MNT_DETACH), "umount2")
 
 
 def _overlay(source: str, target: str) -> None:

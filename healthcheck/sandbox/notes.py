@@ -34,7 +34,7 @@ class Notes:
         self.napping: set[int] = set()
         self.marks: set[str] = set()
         self.slept_s = 0.0
-        self.asked = self.lacks_network = False
+        self.asked = False
 
     def read(self, word: str, more: Sequence[str]) -> None:
         first = number(more[0]) if more else 0
@@ -50,8 +50,6 @@ class Notes:
             self._refused[first] += 1
         elif word == "waited":
             self._channel.shown.add(protocol.WAITED, ".")
-        elif word == "lacks":
-            self.lacks_network = True
         elif word in self._known_marks:
             self.marks.add(word)
 

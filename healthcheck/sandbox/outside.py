@@ -160,16 +160,31 @@ def confine(job: Job) -> None:
         return
     if not landlock.abi():
         raise OSError(38, "this kernel has no Landlock")
-    own = [job.python, *job.stdlib, *job.libraries, str(_KIT_ITSELF)]
     etc = [f"/etc/{name}" for name in _ETC] if os.geteuid() == 0 and job.stranger < 0 else _for_all("/etc", job)
     usr = [entry.path for entry in os.scandir("/usr") if entry.path not in _OF_USERS]
     system = [*_READ, *usr, *etc, *(part for folder in _OF_USERS for part in _for_all(folder, job))]
-    rights = dict.fromkeys(landlock.existing([*system, *own]), False)
+    rights = dict.fromkeys(landlock.existing([*system, *_own(job)]), False)
     shared = SHARED if job.stranger >= 0 else ()
     rights |= dict.fromkeys(landlock.existing([job.scratch]), False)
     changed = (*shared, *(f"/dev/{name}" for name in _DEVICES), *job.script_folders, f"{job.kit}/{RUN}/{NOTES}")
     rights |= dict.fromkeys(landlock.existing(changed), True)
     landlock.restrict_files(rights)
+
+
+def hide_processes(job: Job) -> None:
+    """Let this process, which is confined, read of /proc what is the machine's: nothing of a process, its own neither.
+
+    Raises:
+        OSError: this kernel cannot.
+    """
+    of_machine = [each.path for each in os.scandir("/proc") if not (each.name.isdigit() or each.is_symlink())]
+    elsewhere = [place for place in _READ if place != "/proc"]
+    places = (*of_machine, *elsewhere, "/usr", "/opt", "/etc", "/dev", *SHARED, job.scratch, *_own(job))
+    landlock.restrict_files(dict.fromkeys(landlock.existing(places), True))
+
+
+def _own(job: Job) -> list[str]:
+    return [job.python, *job.stdlib, *job.libraries, str(_KIT_ITSELF)]
 
 
 def _for_all(place: str, job: Job) -> list[str]:

@@ -30,6 +30,21 @@ def below(ancestor: int) -> tuple[Process, ...]:
     return tuple(process for process in _family(ancestor) if process.state not in "ZX")
 
 
+def has_others(asking: int) -> bool:
+    """Whether something runs below this process besides one of its descendants, its ancestors and its pipeline."""
+    family = {process.pid: process for process in below(os.getpid())}
+    while asking in family:
+        asking = family.pop(asking).parent
+    return any(not _input(pid).startswith("pipe:") for pid in family)
+
+
+def _input(pid: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/fd/0")
+    except OSError:  # it has ended
+        return "pipe:"
+
+
 def family(ancestor: int) -> set[int]:
     """The process ids below `ancestor`, with zombies."""
     return {process.pid for process in _family(ancestor)}

@@ -72,6 +72,7 @@ def _confine(job: Job) -> None:
     """Restrict the program but not the warden, which may signal the program and read its memory."""
     if job.mode is Mode.CONFINED:
         landlock.restrict_reach()
+        outside.hide_processes(job)
     try:
         seccomp.install(seccomp.program(_rules(job)))
     except OSError:

@@ -48,6 +48,8 @@ class Recorder:
                     self._add_noted(_NOTED_KINDS[word], more)
                 elif word == "asked":
                     self._note_asked("".join(more[:1]))
+                elif word == "beside":
+                    self._channel.answer_note(b"+" if processes.has_others(number("".join(more[:1]))) else b"-")
                 else:
                     self.notes.read(word, more)
         self.notes.pass_time()

@@ -173,7 +173,6 @@ class _Running:
             stderr_after=after,
             asked=watch.recorder.notes.asked,
             slept_s=watch.slept_s(),
-            lacks_network=watch.recorder.notes.lacks_network,
             marks=tuple(sorted(watch.recorder.notes.marks)),
             refused_ports=watch.recorder.refused_ports(),
             unknown_models=tuple(sorted(watch.recorder.unknown_models)),

@@ -24,6 +24,7 @@ import psutil
 HERE = Path(__file__).parent
 PACKAGE = HERE.parents[1]
 SECRET = "CANARY-SECRET-49152"
+OF_COMMAND_LINE = "CANARY-OF-A-COMMAND-LINE"
 NOBODY = 65534
 STRANGERS_PYTHON = "/usr/bin/python3"
 SHARED = ("/dev/shm", "/tmp", "/var/tmp")
@@ -107,8 +108,9 @@ def host(base: Path, *, owner: int) -> Iterator[Host]:
     os.chmod(common, 0o1777)
     os.chmod(f"{common}/inner", 0o777)
     bystander = subprocess.Popen(
-        ["/bin/sleep", "600"], user=owner, group=owner, extra_groups=[], start_new_session=True
-    )
+        ["--password=" + OF_COMMAND_LINE, "600"], executable="/bin/sleep",
+        user=owner, group=owner, extra_groups=[], start_new_session=True,
+    )  # fmt: skip
     reached: list[str] = []
     with contextlib.ExitStack() as services:
         server = services.enter_context(socket.create_server(("127.0.0.1", 0)))

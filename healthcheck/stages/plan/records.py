@@ -161,11 +161,12 @@ class ShellRun:
     polled: bool = False
 
 
-class Sourced(enum.Enum):
-    """How deploy.sh sourced a set_env.sh in a way that fails with the real one; by the mark of its stub."""
+class Mark(enum.Enum):
+    """What a stub noted: how a set_env.sh was sourced that fails so, or what the sandbox does not have."""
 
     ATB_UNDER_U = "atb-under-u"
     CANN_WITHOUT_BASH = "cann-without-bash"
+    NETWORK = "network"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,18 +175,15 @@ class Observations:
 
     Attributes:
         stricter: why no stricter mode was used; "" if none was tried.
-        lacks_network: a Python program asked for a network that the sandbox does not have.
         trouble: why the dry run failed, if it ended by COPY.
-        sourced: the environment scripts that were sourced in a way that fails with the real ones.
         refused_ports: ports that were polled repeatedly while no recorded server listened there.
         unknown_models: models requested from recorded servers that do not serve them.
     """
 
     mode: Mode = Mode.ISOLATED
     stricter: str = ""
-    lacks_network: bool = False
     trouble: str = ""
-    sourced: tuple[Sourced, ...] = ()
+    marks: tuple[Mark, ...] = ()
     refused_ports: tuple[int, ...] = ()
     unknown_models: tuple[str, ...] = ()
 

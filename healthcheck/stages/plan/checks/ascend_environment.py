@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from healthcheck.ascend import stacks
 from healthcheck.core.check import Findings, check, warn
 from healthcheck.core.records import Finding
-from healthcheck.stages.plan.records import LaunchPlan, ServerCommand, Sourced
+from healthcheck.stages.plan.records import LaunchPlan, Mark, ServerCommand
 from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.plan.servers.served import line_of
 from healthcheck.stages.repo import shell
@@ -25,11 +25,11 @@ _MOVED = {
 }
 """Keys of --additional-config that replaced variables. Source: additional_config.md of 0.30.0rc2."""
 _SCRIPTS = {
-    Sourced.ATB_UNDER_U: (
+    Mark.ATB_UNDER_U: (
         msg("sourced under set -u, though ATB's script reads unset variables"),
         msg("set +u around it"),
     ),
-    Sourced.CANN_WITHOUT_BASH: (
+    Mark.CANN_WITHOUT_BASH: (
         msg("sourced by a shell that is not bash, though it is written for bash"),
         msg("use #!/bin/bash"),
     ),
@@ -77,8 +77,7 @@ def ascend_environment(plan: LaunchPlan) -> Findings:
     exec vllm serve "$MODEL_PATH"
     ```
     """
-    for how in plan.observed.sourced:
-        seen, fix = _SCRIPTS[how]
+    for seen, fix in (words for mark, words in _SCRIPTS.items() if mark in plan.observed.marks):
         expected = msg("CANN's environment script runs")
         where = deploy_sh.place_of(plan.script, ["set_env.sh"])
         yield warn(expected=expected, seen=msg("set_env.sh is {seen}", seen), fix=fix, where=where)

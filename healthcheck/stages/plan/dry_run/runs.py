@@ -19,11 +19,11 @@ from healthcheck.stages.plan.records import (
     SETTINGS,
     Api,
     LaunchPlan,
+    Mark,
     Observations,
     RecordedCommand,
     ServerCommand,
     ShellRun,
-    Sourced,
 )
 from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.servers import recognise
@@ -169,7 +169,7 @@ class DryRun:
             patience_s=patience_s,
             entry=ENTRY,
             shown=self.shown,
-            marks=tuple(each.value for each in Sourced),
+            marks=tuple(each.value for each in Mark),
         )
         job, recording = self.box(setting)
         return _Take(job=job, recording=recording, run=self._run(shell, recording))
@@ -216,9 +216,8 @@ def _observed(take: _Take) -> Observations:
     return Observations(
         mode=take.job.mode,
         stricter=take.recording.stricter,
-        lacks_network=take.recording.lacks_network,
         trouble=take.recording.trouble,
-        sourced=tuple(map(Sourced, take.recording.marks)),
+        marks=tuple(map(Mark, take.recording.marks)),
         refused_ports=take.recording.refused_ports,
         unknown_models=take.recording.unknown_models,
     )

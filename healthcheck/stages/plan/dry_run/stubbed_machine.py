@@ -34,7 +34,7 @@ WHERE_MISSING = {
     "wrapper.sh": ("numactl", "stdbuf", "taskset", "ionice", "chrt", "setsid", "nohup", "unbuffer"),
     "nothing.sh": ("ps", "lscpu", "free", "top", "sync"),
 }
-ONLY_PLAIN = (("server.sh", ("vllm",)), ("nothing.sh", ("ps", "pidof")))
+ONLY_PLAIN = (("server.sh", ("vllm",)), ("nothing.sh", ("ps", "pidof")), ("df.sh", ("df",)))
 """Shell stubs that replace others without isolation, where a stub's Python may be missing."""
 ONLY_OWNER = (("chmod.sh", ("chmod",)),)
 """Replaces what may change modes of files outside: the sandbox refuses the call to a user who has some."""

@@ -12,7 +12,7 @@ from healthcheck.core.check import Findings, unsettled
 from healthcheck.core.records import Finding, Level
 from healthcheck.sandbox.job import IN_DOCKER, EndedBy
 from healthcheck.sandbox.protocol import NO_ATTRIBUTES, NO_MEMORY, NO_NETWORK, NO_OTHERS
-from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.records import LaunchPlan, Mark
 from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.plan.servers.served import SETTLED_LATER
 from healthcheck.text.messages import joined, msg
@@ -77,7 +77,7 @@ def _reasons(plan: LaunchPlan) -> Iterator[str]:
     if signals and plan.run.ended_by is EndedBy.TIME:
         place = deploy_sh.place(signals)
         yield msg("{place} needs signals, which this sandbox refuses on some kernels", place)
-    if plan.observed.lacks_network:
+    if Mark.NETWORK in plan.observed.marks:
         yield msg("a Python program of it needs a network, which this sandbox refuses")
 
 

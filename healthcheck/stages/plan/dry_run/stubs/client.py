@@ -160,32 +160,11 @@ def _sent_over_tcp(port: int, request: bytes) -> bytes:
 def _let_start() -> None:
     """Wait for a background process to become a server, since sleeps before were cut short."""
     until = time.monotonic() + _START_S
-    while note.has_patience() and not note.is_serving() and _others_run():
+    while note.has_patience() and not note.is_serving() and note.others_run():
         if time.monotonic() >= until:
             note.waited_in_vain()
             return
         time.sleep(0.01)
-
-
-def _others_run() -> bool:
-    """Whether the script has other processes than the ancestors and the pipeline of this one."""
-    found = (_process(int(name)) for name in os.listdir("/proc") if name.isdigit())
-    family = {each[0]: each[1:] for each in found if each}
-    pid = os.getpid()
-    while pid in family:
-        pid = family.pop(pid)[0]
-    return any(not source.startswith("pipe:") for _, source in family.values())
-
-
-def _process(pid: int) -> tuple[int, int, str] | None:
-    """A living process of this session: its id, its parent's id, and its standard input."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            state, parent, _, session = file.read().rsplit(b")", 1)[1].split()[:4]
-        ours = int(session) == os.getsid(0) and state != b"Z"
-        return (pid, int(parent), os.readlink(f"/proc/{pid}/fd/0")) if ours else None
-    except (OSError, ValueError, IndexError):
-        return None
 
 
 def _pauses_s(call: Call) -> list[float]:

@@ -56,13 +56,18 @@ def _tell(pid: int, kind: str, name: str, arguments: Sequence[str]) -> None:
         for at in range(0, len(data), CHUNK_BYTES):
             more = "more" if at + CHUNK_BYTES < len(data) else ""
             _note(TOLD, str(pid), more, data[at : at + CHUNK_BYTES].hex())
-        answer = os.open(f"{_KIT}/{RUN}/{NOTED}", os.O_RDONLY)
-        try:
-            os.read(answer, 1)
-        finally:
-            os.close(answer)
+        _answer()
     except OSError:
         return
+
+
+def _answer() -> bytes:
+    """Wait for the answer to a note."""
+    handle = os.open(f"{_KIT}/{RUN}/{NOTED}", os.O_RDONLY)
+    try:
+        return os.read(handle, 1)
+    finally:
+        os.close(handle)
 
 
 def _here() -> str:
@@ -174,7 +179,13 @@ def refused(port: object) -> None:
 
 def lacks_network() -> None:
     """Note that this program needs a network, and has none."""
-    _note("lacks", "network")
+    _note("network")
+
+
+def others_run() -> bool:
+    """Whether the script has other processes than the ancestors and the pipeline of this one."""
+    _note("beside", str(os.getpid()))
+    return _answer() == b"+"
 
 
 def is_offline() -> bool:
