@@ -172,7 +172,7 @@ def confine(job: Job) -> None:
 
 
 def hide_processes(job: Job) -> None:
-    """Let this process, which is confined, read of /proc what is the machine's: nothing of a process, its own neither.
+    """Let a confined process read of /proc what is the machine's: nothing of a process, its own neither.
 
     Raises:
         OSError: this kernel cannot.

@@ -125,7 +125,7 @@ def test_garbage_of_many_kinds_is_garbage(run: ProbeRun) -> None:
 @pytest.mark.parametrize("kind", ["token 0", "bytes", "many scripts"])
 def test_what_no_model_says_by_itself_fails_where_it_is_rare(run: ProbeRun, kind: str) -> None:
     change = some(0.2, lambda each: replace(each, text=GARBAGE[kind](each), finish_reason="length"), 40)
-    assert told(judged(rewritten(run, change), "degenerate")) == "fail"
+    assert judged(rewritten(run, change), "degenerate").outcome is Outcome.FAIL
 
 
 @pytest.mark.parametrize(
@@ -314,8 +314,8 @@ def test_thoughts_that_end_in_other_answers_show_what_the_cut_ones_are(run: Prob
 
 
 def test_copies_of_a_cut_answer_are_no_more_evidence_than_one(run: ProbeRun) -> None:
-    """24 of 40 problems, that is 72 of 120 samples: as samples surely more than half, as problems not."""
-    cut = rewritten(run, some(0.6, says(LOOP, "length"), 40))
+    """7 of 40 problems, that is 21 of 120 samples: as samples surely more than a tenth, as problems not."""
+    cut = rewritten(run, some(0.175, says(LOOP, "length"), 40))
     assert judged(cut, "truncated").outcome is Outcome.WARN
 
 

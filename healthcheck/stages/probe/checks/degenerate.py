@@ -18,17 +18,20 @@ from healthcheck.text.degenerate import breaks_off, dominant_script, flags
 from healthcheck.text.messages import joined, msg
 from healthcheck.text.reasoning import final_text
 
-TOLERATED = 0.05
-"""Below this rate, a fault of single texts is attributed to the model."""
-LEFT_OPEN, MOST = 0.25, 0.5
-"""A weak model sometimes loops, repeats itself or returns nothing. Significantly above the first rate, the cause
-may be the model or the deployment; significantly above the second, the service is unusable.
+GARBLED = 0.02
+"""No model writes broken bytes or random scripts in so many answers; of others' texts 0.03 % look like them."""
+TOLERATED, LEFT_OPEN, MOST = 0.05, 0.25, 0.5
+"""A weak model sometimes loops, repeats itself or returns nothing: significantly above the second rate, the cause
+may be the model or the deployment; significantly above the third, the service is unusable. For a model whose other
+answers are mostly right, these are the first and the second.
 """
 DEAF = 0.5
-CUT_SHORT, CUT_OFTEN = 0.02, 0.1
+CUT_SHORT, CUT_OFTEN = 0.02, 0.05
 """The share of answers that visibly break off. Less than 1 % of complete texts do, and a quarter of truncated ones:
-significantly above the first rate, answers are being cut; significantly above the second, at least a third of them.
+significantly above the first rate, answers are being cut; significantly above the second, at least a fifth of them.
 """
+MANY_COPIED_CHARACTERS = 100_000
+"""In as many, a sure model, which takes another token once in some thousands, shows one in 99 of 100 runs."""
 NO_PREFIX_CHARACTERS = 16
 """Different rounding in batches usually makes answers diverge late; temperature and races do so at once."""
 _LONG_CHARACTERS = 40
@@ -68,17 +71,19 @@ def degenerate(run: ProbeRun) -> Findings:
     high temperature; different final answers to a problem at temperature 0; answers that break off in a sentence
     although finish_reason is "stop".
 
-    Expected: each sign in at most 5 % of the answers; the samples of a problem count as one. Above that, broken
-    bytes, mixed scripts and one repeated character fail, because models do not produce them. Loops and empty
-    answers also occur with weak models: they warn up to 25 %, are inconclusive up to 50 %, and fail above. If most
+    Expected: no sign in more answers than a healthy server shows, judged by the lower end of the 95 % interval.
+    Above 2 %, broken bytes, mixed scripts and one repeated character fail, because models do not produce them.
+    Loops and empty answers also occur with weak models: they warn up to 25 %, are inconclusive up to 50 %, and fail
+    above; where most answers without a sign are right, they are inconclusive above 5 % and fail above 25 %. If most
     answers have some sign, the check fails. Right answers and refusals do not count. At temperature 0 the batch of
     a request can change the end of its answer: a warning, unless most answers differ from the first words on. Wrong
     answers can be sound text: see probe/accuracy.
 
     An answer breaks off if it ends in a word such as "the", an operator, a comma or an open bracket. Next to no
-    complete text does, and about one in four of those that were cut. Above 2 % the check warns; above 10 % it
+    complete text does, and about one in four of those that were cut. Above 2 % the check warns; above 5 % it
     fails, unless hardly any answer is right: the model may be too weak to write sentences. Requests with a stop
-    string are not judged.
+    string are not judged. If all samples of each problem are the same text at a temperature of 0.3 or more, the
+    check warns, and fails where these texts are 100,000 characters.
 
     Repair: try in this order, and keep the first that helps: --dtype bfloat16 (float16 can overflow), no
     quantisation, --enforce-eager (no graph capture), --tensor-parallel-size 1 (no communication between NPUs). If
@@ -105,7 +110,7 @@ def degenerate(run: ProbeRun) -> Findings:
         for name in flags(sample.text, cut=sample.finish_reason == "length"):
             if not (name in _STYLE and run.grades[place].correct):
                 seen.setdefault(name, []).append(sample)
-    yield from _signs(seen, [sample for sample, _ in answered])
+    yield from _signs(run, seen, [sample for sample, _ in answered])
     yield from _cut_short(run)
     yield from _deaf(run)
     yield from _languages(run)
@@ -113,8 +118,17 @@ def degenerate(run: ProbeRun) -> Findings:
     yield from _flips(run)
 
 
-def _signs(signs: dict[str, list[Sample]], answered: Sequence[Sample]) -> Iterator[Finding]:
-    found = [_sign(name, samples, answered) for name, samples in signs.items()]
+def _signs(run: ProbeRun, signs: dict[str, list[Sample]], answered: Sequence[Sample]) -> Iterator[Finding]:
+    shown = {sample.order for samples in signs.values() for sample in samples}
+    others = [
+        grade.correct for sample, grade in zip(run.samples, run.grades, strict=True)
+        if not sample.error and sample.order not in shown
+    ]  # fmt: skip
+    limits = (TOLERATED, LEFT_OPEN) if sum(others) > MOST * len(others) else (LEFT_OPEN, MOST)
+    found = [
+        _sign(name, samples, answered, limits if name in _MODELS_OWN else (GARBLED, GARBLED))
+        for name, samples in signs.items()
+    ]
     yield from found
     garbage = {
         sample.order: sample
@@ -128,15 +142,13 @@ def _signs(signs: dict[str, list[Sample]], answered: Sequence[Sample]) -> Iterat
         yield fail(expected=_TEXT, seen=seen, fix=_GARBAGE)
 
 
-def _sign(name: str, samples: list[Sample], answered: Sequence[Sample]) -> Finding:
+def _sign(name: str, samples: list[Sample], answered: Sequence[Sample], limits: tuple[float, float]) -> Finding:
+    """A finding about one sign, which above the two limits is inconclusive and fails."""
     low = surely(samples, answered)
     all_reasoning = all(map(_client_reads, samples))
     told: Callable[..., Finding] = warn
     if name != "implausible_words" and not all_reasoning:
-        if low > (MOST if name in _MODELS_OWN else TOLERATED):
-            told = fail
-        elif low > LEFT_OPEN:
-            told = unsettled
+        told = fail if low > limits[1] else unsettled if low > limits[0] else warn
     said = (name, len(samples), len(answered), excerpt(samples[0].text))
     seen = msg("{name}: {samples} of {answered} answers, such as {text}", *said)
     return told(expected=_TEXT, seen=seen, fix=_ALL_REASONING if all_reasoning else _GARBAGE)
@@ -220,16 +232,17 @@ def _copies(run: ProbeRun) -> Iterator[Finding]:
     if run.settings.request.top_k == 1:
         return
     rows = [row for row in figures.grid(run).rows if len(row) > 1]
-    texts = [{run.samples[place].text for place in row} for row in rows]
-    long = [row for row in texts if max(map(len, row)) >= _LONG_CHARACTERS]
-    if run.settings.temperature >= 0.3 and len(long) >= 10 and all(len(row) == 1 for row in texts):
+    texts = [[run.samples[place].text for place in row] for row in rows]
+    long = [text for row in texts if max(map(len, row)) >= _LONG_CHARACTERS for text in row[1:]]
+    if run.settings.temperature >= 0.3 and len(long) >= 10 and all(len(set(row)) == 1 for row in texts):
         expected = msg("answers that vary at temperature {temperature:g}", run.settings.temperature)
         seen = msg("all {rows} answers to each of {rows2} problems are the same text", len(rows[0]), len(rows))
         fix = msg(
             "see endpoint/sampling: a pinned seed, an ignored temperature or top_k 1 in generation_config.json "
             "makes pass@n equal avg@n"
         )
-        yield warn(expected=expected, seen=seen, fix=fix)
+        told = fail if sum(map(len, long)) >= MANY_COPIED_CHARACTERS else warn
+        yield told(expected=expected, seen=seen, fix=fix)
 
 
 def _flips(run: ProbeRun) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from healthcheck.stages.probe.results import answers
 from healthcheck.stages.probe.results.answers import excerpt, surely
 from healthcheck.text.messages import msg
 
-NEVER_ENDS = 0.5
+NEVER_ENDS, OPEN = 0.5, 0.1
 _CLEARLY_FEWER = 0.5
 
 
@@ -30,9 +30,9 @@ def truncated(run: ProbeRun) -> Findings:
 
     If most answers are cut and show no end (a loop, an end-of-turn token in the text, a follow-up question by the
     model, pages about a school problem), the model never stops, and the check fails. If most are cut while
-    reasoning, or a verbose model needs more than max_tokens, the accuracy says nothing about the deployment, and
-    the check is inconclusive. So it is if most say "length" well before max_tokens, which endpoint/max-tokens
-    judges. The samples of a problem count as one.
+    reasoning, or more than 10 % without a thought, the accuracy says nothing about the deployment, and the check is
+    inconclusive. So it is if more than 10 % say "length" well before max_tokens, which endpoint/max-tokens judges.
+    Each share is the lower end of its 95 % interval.
 
     Repair: for a model that reasons, raise --max-tokens here, raise the context length that deploy.sh asks for, or
     turn reasoning off in the chat template. For a model that never stops, check eos_token_id in
@@ -61,7 +61,9 @@ def truncated(run: ProbeRun) -> Findings:
     going_on = thoughts.union(sample.order for sample in endless)
     most = run.settings.max_tokens
     early = {each.order: each for each in cut if each.order not in going_on and _ends_early(each, most)}
-    undecided: Callable[..., Finding] = unsettled if surely(cut, answered) > NEVER_ENDS else warn
+    talked = [sample for sample in cut if sample.order not in thoughts]
+    is_open = surely(cut, answered) > NEVER_ENDS or surely(talked, answered) > OPEN
+    undecided: Callable[..., Finding] = unsettled if is_open else warn
     if early:
         yield _said_length(undecided, tuple(early.values()), len(answered), most)
     filled = [sample for sample in cut if sample.order not in early]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from healthcheck.stages.probe.records import ProbeRun, Sample
-from healthcheck.stages.probe.statistics.intervals import wilson
+from healthcheck.stages.probe.statistics.intervals import by_problem
 from healthcheck.text.degenerate import flags
 from healthcheck.text.messages import joined, msg
 from healthcheck.text.reasoning import final_text
@@ -40,14 +40,10 @@ def counted(texts: Iterable[str]) -> str:
 
 
 def surely(shown: Iterable[Sample], answered: Iterable[Sample]) -> float:
-    """The lower end of the 95 % interval for the share of the answers.
-
-    The samples of a problem are often copies of each other, so each problem counts once, with the share of its
-    samples; the mean of such shares varies no more than a binomial share of as many trials.
-    """
+    """The lower end of the 95 % interval for the share of the answers; the unit is the problem."""
     asked = Counter(sample.problem for sample in answered)
     found = Counter(sample.problem for sample in shown)
-    return wilson(sum(found[problem] / times for problem, times in asked.items()), len(asked)).low
+    return by_problem([found[problem] / times for problem, times in asked.items()]).low
 
 
 def reasoning(run: ProbeRun, cut: Sequence[Sample]) -> list[Sample]:
