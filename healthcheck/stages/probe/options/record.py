@@ -140,9 +140,7 @@ class ProbeOptions:
         msg("secret headers: for each, the environment variable that has its value"),
         sends=msg("as they are named"), service=False,
     )  # fmt: skip
-    concurrency: Count | None = _server(
-        msg("requests in flight at each server"), default=str(_SETTINGS.concurrency), metavar="N"
-    )
+    concurrency: Count | None = _server(msg("requests in flight"), default=str(_SETTINGS.concurrency), metavar="N")
     connect_timeout_s: Seconds | None = _server(msg("seconds for a connection"), default=f"{_PATIENCE.connect_s:g}")
     silence_timeout_s: Seconds | None = _server(
         msg("seconds between two arrivals of bytes"), default=f"{_PATIENCE.silence_s:g}"
