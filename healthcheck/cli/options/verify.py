@@ -18,8 +18,8 @@ EVERYDAY = (
     "--weights", "--weights-config", "--model-id", "--task", "--until", "--skip", "--fix", "--stack", "--npu",
     "--npus", "--url", "--out", "--json", "--quiet", "--verbose",
 )  # fmt: skip
-OF_PROBE_ALONE = ("--logprobs", "--adaptive-k", "--grading-noise", "--bootstrap")
-"""Questions about a measurement; a verdict needs none of them, and --probe-config has them."""
+OF_PROBE_ALONE = ("--logprobs", "--adaptive-k")
+"""Questions about a measurement; a verdict needs neither, and --probe-config has them."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe.data_sets.dataset import Drawn
 from healthcheck.stages.probe.grading import Grade, grade
-from healthcheck.stages.probe.laboratory import Majorities, adaptive_k, refuse_without_laboratory
+from healthcheck.stages.probe.laboratory import Majorities, adaptive_k
 from healthcheck.stages.probe.problems import AnswerKind, Problem
 from healthcheck.stages.probe.records import EndedBy, ProbeRun, ProbeSettings, Sample
 from healthcheck.stages.probe.results import verdict
@@ -136,9 +136,8 @@ def provenance(run: ProbeRun) -> dict[str, JsonValue]:
 
 
 def _usable(settings: ProbeSettings) -> None:
-    if settings.adaptive_k is not None and settings.references:
+    if adaptive_k(settings) and settings.references:
         raise UsageError(msg("a reference is judged by whole rounds: leave adaptive k or the reference away"))
-    refuse_without_laboratory(settings)
     if not settings.url.startswith(("http://", "https://")):
         raise UsageError("{url} is not an http:// URL", repr(settings.url))
 

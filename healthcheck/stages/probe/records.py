@@ -165,8 +165,6 @@ class ProbeSettings:
         concurrency: concurrent requests.
         threshold: the least accuracy that passes; judged by its interval.
         logprobs: request log-probabilities of the tokens, which the evaluation client does not.
-        grading_noise: shares of right answers that the grader rejects and of wrong ones that it accepts.
-        bootstrap: resamples for bootstrap intervals beside the headline, 0 for none; papers take 1000.
         full: take every sample even if the verdict is already clear.
         adaptive_k: stop sampling a problem whose majority is settled at this error, 0 for certain; None for never.
         request: the fields of each request besides the problem.
@@ -192,8 +190,6 @@ class ProbeSettings:
     gate: tuple[float, float, float] | None = None
     threshold: float | None = None
     logprobs: bool = False
-    grading_noise: tuple[float, float] = (0.0, 0.0)
-    bootstrap: int = 0
     full: bool = False
     adaptive_k: float | None = None
     patience: Patience = field(default_factory=Patience)

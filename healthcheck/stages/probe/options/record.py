@@ -165,15 +165,6 @@ class ProbeOptions:
         msg("stop sampling a problem when its majority is settled at this error, such as .05; 0 for certain"),
         metavar="ERROR", service=False,
     )  # fmt: skip
-    grading_noise: values.Rates | None = _sampling(
-        msg("shares of right answers that the grader misses and of wrong ones that it passes, to be taken out"),
-        default="0,0", metavar="FN,FP",
-    )  # fmt: skip
-    bootstrap: Count | None = _sampling(
-        msg("bootstrap intervals too, from N resamples of the problems, as many papers print them (they "
-            "take 1000)"),
-        metavar="N",
-    )  # fmt: skip
     reference: values.Reference | None = _verdict(
         msg("accuracy of healthy weights on these problems: a number from 0 to 1, "
             "or the folder of a reference run (same problems and sampling)"),
