@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import random
 import statistics
 import tempfile
 import time
@@ -20,7 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck.core.progress import Silent
-from healthcheck.extensions.lab.bootstrap import bootstrap
 from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.simulator.solvers import SOLVERS, Query
 from healthcheck.stages.probe.facts import measure
@@ -29,13 +29,15 @@ from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.run.bank import bank
 from healthcheck.stages.probe.statistics.counting import pass_at_k
-from healthcheck.stages.probe.statistics.intervals import by_problem
+from healthcheck.stages.probe.statistics.intervals import LEVEL, Interval, by_problem, percentile
 from healthcheck.system import json_text
 from healthcheck.system.files import write_atomically
 
 PROBLEMS, SAMPLES, SEED, RESAMPLES = 120, 20, 42, 1000
 KS = (1, 5, 10)
 REPETITIONS = 200
+NOISE = 0.02
+"""The share of grades that are turned round, as in the article's exercise."""
 TOLERANCE = 0.04
 """For the sticky row: its text and its table cannot both be right, and neither reading of the text fits well."""
 PUBLISHED = {
@@ -56,12 +58,16 @@ Matrix = Sequence[Sequence[int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One solver: its pass@k here, with two intervals, and where the published value lies among repetitions."""
+    """One solver: its pass@k here, with two intervals, and where the published value lies among repetitions.
+
+    `noisy` has pass@k with its bootstrap interval, where the share NOISE of the grades is wrong.
+    """
 
     solver: str
     pass_at: dict[str, float]
     by_bootstrap: dict[str, tuple[float, float]]
     by_problem_interval: dict[str, tuple[float, float]]
+    noisy: dict[str, tuple[float, float, float]]
     by_tier: dict[str, float]
     half_widths: dict[str, tuple[float, float]]
     expected: dict[str, tuple[float, float]]
@@ -114,7 +120,9 @@ def matrix_of(run: ProbeRun) -> Matrix:
 
 def row_of(solver: str, matrix: Matrix, problems: Sequence[Problem], seconds: float) -> Row:
     tiers = {tier: [row for row, p in zip(matrix, problems, strict=True) if p.tier == tier] for tier in TIERS}
-    boot = {f"pass@{k}": bootstrap(values(matrix, k), seed=SEED, resamples=RESAMPLES) for k in KS}
+    boot = {f"pass@{k}": bootstrap(values(matrix, k), seed=SEED) for k in KS}
+    wrong = graded_with_noise(matrix, random.Random(SEED))
+    noisy = {k: bootstrap(values(wrong, k), seed=SEED) for k in KS}
     plus = {f"pass@{k}": by_problem(values(matrix, k)) for k in KS}
     repeated = [simulated(solver, problems, seed) for seed in range(1, REPETITIONS + 1)]
     return Row(
@@ -122,6 +130,7 @@ def row_of(solver: str, matrix: Matrix, problems: Sequence[Problem], seconds: fl
         pass_at={f"pass@{k}": mean(matrix, k) for k in KS},
         by_bootstrap={name: (interval.low, interval.high) for name, interval in boot.items()},
         by_problem_interval={name: (interval.low, interval.high) for name, interval in plus.items()},
+        noisy={f"pass@{k}": (mean(wrong, k), interval.low, interval.high) for k, interval in noisy.items()},
         by_tier={tier: mean(rows, 1) for tier, rows in tiers.items()},
         half_widths={tier: (half_width(rows, 1), half_width(rows, 5)) for tier, rows in tiers.items()},
         expected={
@@ -146,6 +155,22 @@ def simulated(solver: str, problems: Sequence[Problem], seed: int) -> Matrix:
     ]
 
 
+def graded_with_noise(matrix: Matrix, draw: random.Random) -> Matrix:
+    """The matrix as a grader sees it that errs in the share NOISE of all answers."""
+    return [[right ^ (draw.random() < NOISE) for right in row] for row in matrix]
+
+
+def bootstrap(values: Sequence[float], *, seed: int) -> Interval:
+    """The percentile bootstrap over problems: too narrow for few of them, and [1, 1] if all agree."""
+    draw = random.Random(seed)
+    size = len(values)
+    means = sorted(math.fsum(draw.choices(values, k=size)) / size for _ in range(RESAMPLES))
+    tail = (1 - LEVEL) / 2
+    return Interval(
+        low=percentile(means, tail), high=percentile(means, 1 - tail), level=LEVEL, method="bootstrap percentile"
+    )
+
+
 def values(matrix: Matrix, k: int) -> list[float]:
     return [pass_at_k(len(row), sum(row), k) for row in matrix]
 
@@ -155,7 +180,7 @@ def mean(matrix: Matrix, k: int) -> float:
 
 
 def half_width(matrix: Matrix, k: int) -> float:
-    interval = bootstrap(values(matrix, k), seed=SEED, resamples=RESAMPLES)
+    interval = bootstrap(values(matrix, k), seed=SEED)
     return (interval.high - interval.low) / 2
 
 
@@ -168,6 +193,10 @@ def show(rows: Sequence[Row]) -> None:
             z = f"z={(published - centre) / spread:+.1f}" if spread > 1e-9 else "bank   "
             cells.append(f"@{k} {row.pass_at[f'pass@{k}']:.3f} / {published:.3f} {z}")
         print(f"  {row.solver:<7} {'   '.join(cells)}   {row.seconds:.1f} s")
+    print(f"with {NOISE:.0%} of the grades wrong, and the bootstrap's 95 %")
+    for row in rows:
+        cells = (f"{name} {value:.3f} ({low:.3f} to {high:.3f})" for name, (value, low, high) in row.noisy.items())
+        print(f"  {row.solver:<7} {'   '.join(cells)}")
     print("pass@1 by tier: here / published")
     for row in rows:
         cells = (

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from evaluating_pass_at_k import bootstrap
 from measure import ROOT, Section, main
 
-from healthcheck.extensions.lab.bootstrap import bootstrap
 from healthcheck.extensions.numerics.prompts import lengths, messages, texts
 from healthcheck.extensions.numerics.records import Position, Step
 from healthcheck.extensions.numerics.reference import step

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck.cli import output, sampling, servers
+from healthcheck.cli import output, sampling
 from healthcheck.cli.places import new_report
 from healthcheck.core.extensions import Extra
 from healthcheck.core.ledger import Ledger
@@ -14,7 +14,7 @@ from healthcheck.core.progress import Progress
 from healthcheck.core.records import Report, Stage, verdict_of
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe import facts
-from healthcheck.stages.probe.checks import checks_of
+from healthcheck.stages.probe.checks import CHECKS
 from healthcheck.stages.probe.options.reading import keep
 from healthcheck.stages.probe.options.record import ProbeOptions
 from healthcheck.stages.probe.records import CLIENT, ProbeRun, ProbeSettings
@@ -74,11 +74,8 @@ def _report(
 
     before = stored(folder) if options.resume else None
     settings = settings_of(asked, before.settings if before else ProbeSettings(url=""))
-    with servers.running(options, settings, folder, progress) as found:
-        url, *others = found.urls
-        commit = found.commit or settings.commit
-        settings = replace(settings, url=url, replicas=tuple(others), commit=commit)
-        report, probed = _measured(settings, before, progress, folder, output.extension_checks(options))
+    settings = replace(settings, url=sampling.server_root(options.url))
+    report, probed = _measured(settings, before, progress, folder, output.extension_checks(options))
     if probed and not options.resume:
         keep(folder, asked)
     return report, probed
@@ -88,10 +85,8 @@ def _measured(
     settings: ProbeSettings, before: Stored | None, progress: Progress, folder: Path, extra: Extra
 ) -> tuple[Report, ProbeRun | None]:
     """Sample the rest of the run `before`, or all of a new run."""
-    where = ", ".join(settings.servers)
-    servers_asked = {*settings.servers, *(before.server.get("replicas", {}) if before else ())}
-    checks = (*checks_of(servers_asked), *extra.of(Stage.PROBE))
-    progress.stage(Stage.PROBE, msg("sampling {where}", where))
+    checks = (*CHECKS, *extra.of(Stage.PROBE))
+    progress.stage(Stage.PROBE, msg("sampling {url}", settings.url))
     collect = facts.resume if before else facts.measure
     ledger = Ledger(progress)
     probed, stopped = None, ""
@@ -105,7 +100,7 @@ def _measured(
         verdict=verdict_of(ledger.results, stopped=stopped),
         results=ledger.results,
         stopped=stopped,
-        asked=msg("probe of {where}", where),
+        asked=msg("probe of {url}", settings.url),
         metrics=facts.stored_metrics(probed) if probed else {},
         provenance={**provenance.kit(), **extra.provenance, **(facts.provenance(probed) if probed else {})},
     )

@@ -183,7 +183,7 @@ def requested(options: argparse.Namespace) -> Request:
             "--task {task} is not one of {tasks}{hint} (--until weights judges another task code)", *told
         )
     if options.npu:
-        one_family(options.npu)
+        _one_family(options.npu)
     if options.engine_python and not options.deep:
         raise UsageError(msg("--engine-python is for --deep: give both"))
     if options.numerics and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:
@@ -206,7 +206,7 @@ def requested(options: argparse.Namespace) -> Request:
         extra=extra,
         settings=settings.file,
         own_settings=not options.no_settings,
-        environment=dict(map(variable, options.env)),
+        environment=dict(map(_variable, options.env)),
         deadline_s=options.deadline,
         weight_limit_bytes=limit,
         npu=options.npu,
@@ -219,7 +219,7 @@ def requested(options: argparse.Namespace) -> Request:
     )
 
 
-def one_family(npu: str) -> None:
+def _one_family(npu: str) -> None:
     """Refuse an unknown name, or one of several kinds of NPUs that differ in more than their memory."""
     found = hardware.find(npu)
     if not found:
@@ -277,7 +277,7 @@ def _waived(ids: list[str], settings: Settings, extra: Extra) -> dict[str, str]:
     return {catalogue.page(check, extra).id: reason for check, reason in asked.items()}
 
 
-def variable(text: str) -> tuple[str, str]:
+def _variable(text: str) -> tuple[str, str]:
     """The name and the value of `--env`.
 
     Raises:

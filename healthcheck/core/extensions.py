@@ -43,7 +43,6 @@ OWN: tuple[tuple[str, str, str], ...] = (
     (CHECKS, "numerics", "healthcheck.extensions.numerics.checks:CHECKS"),
     (CHECKS, "runner", "healthcheck.extensions.runner.checks:CHECKS"),
     (PARTS, "deep", "healthcheck.extensions.deep.asking"),
-    (PARTS, "fleet", "healthcheck.extensions.fleet.servers:launched"),
     (PARTS, "numerics", "healthcheck.extensions.numerics.measuring:IN_A_RUN"),
     (PARTS, "lab", "healthcheck.extensions.lab.part"),
 )

@@ -64,7 +64,6 @@ def pages(extra: Extra = NONE) -> tuple[Page, ...]:
         *map(_page, endpoint.CHECKS),
         *(_page(each) for each in own_checks() if each.stage is Stage.NUMERICS),
         *map(_page, probe.CHECKS),
-        *map(_page, probe.OF_SEVERAL),
         *map(_page, service.END_CHECKS),
         *(_page(each) for each in own_checks() if each.stage is Stage.RUNNER),
         *map(_page, extra.checks),

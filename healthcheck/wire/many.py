@@ -43,10 +43,6 @@ class Waits:
     answer_s: float
 
 
-class TooSlowError(TimeoutError):
-    """An answer that arrived byte by byte and did not end in time."""
-
-
 @dataclass(slots=True)
 class _Pulse:
     """When the last byte arrived, over any connection to the server."""
@@ -79,11 +75,6 @@ class Connections:
         self._pulse = _Pulse(time.monotonic())
         self._idle: list[_Connection] = []
         self._open: set[_Connection] = set()
-
-    @property
-    def silent_s(self) -> float:
-        """Seconds since the last byte over any connection."""
-        return time.monotonic() - self._pulse.at
 
     async def aclose(self) -> None:
         """Drop all connections, with any exchange in progress."""
@@ -287,9 +278,9 @@ class _Pending:
         if not self._answer.done and now < min(silent, late):
             self._timer = self._loop.call_later(min(silent, late) - now, self._look)
             return
-        late_or_silent: Exception = TimeoutError(msg("nothing came for {silence_s:g} s", waits.silence_s))
+        late_or_silent = TimeoutError(msg("nothing came for {silence_s:g} s", waits.silence_s))
         if now >= late:
-            late_or_silent = TooSlowError(msg("no end after {answer_s:g} s", waits.answer_s))
+            late_or_silent = TimeoutError(msg("no end after {answer_s:g} s", waits.answer_s))
         try:
             self._finish(None if self._answer.settle() else late_or_silent)
         except (OSError, TooLargeError) as error:

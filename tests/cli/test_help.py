@@ -55,7 +55,7 @@ def test_an_option_that_the_short_help_leaves_out_is_taken() -> None:
 
 def test_questions_about_a_measurement_are_of_probe_alone() -> None:
     verify, probe = ({*options(ran(command, "--help-all").stdout)} for command in ("verify", "probe"))
-    assert {"--logprobs", "--adaptive-k", "--grading-noise", "--bootstrap"} <= probe - verify
+    assert {"--logprobs", "--adaptive-k"} <= probe - verify
 
 
 @pytest.mark.parametrize("command", ["explain", "simulate"])

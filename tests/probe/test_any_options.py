@@ -28,7 +28,7 @@ ANY = st.builds(
     logprobs=st.none() | st.booleans(),
     chat_template_kwargs=st.none() | st.dictionaries(TEXTS, VALUES, max_size=3),
     api_key_env=st.none() | TEXTS,
-    grading_noise=st.none() | st.just((0.05, 0.02)),
+    gate=st.none() | st.just((0.3, 0.05, 0.01)),
 )
 
 

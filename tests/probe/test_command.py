@@ -115,6 +115,7 @@ def test_a_data_set_is_measured(tmp_path: Path) -> None:
         (["http://127.0.0.1:9", "--reference", ".8", "--margin", "5", "--gate", ".30,.05,.01"], 2),
         (["http://127.0.0.1:9", "--resume", "nowhere"], 2),
         (["no-url"], 2),
+        (["http://127.0.0.1:9", "http://127.0.0.1:8"], 2),
         (["http://127.0.0.1:9", "--json", "/proc/nowhere/x.json"], 2),
     ],
 )  # fmt: skip

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies
 
+from healthcheck.cli import main
 from healthcheck.errors import KitFailure, UsageError
 from healthcheck.simulator.server import Simulator
 from healthcheck.stages.probe.records import Sample
@@ -157,3 +158,31 @@ def test_a_torn_line_is_dropped_and_nothing_else(
     again.close()
     assert {sample.order: sample for sample in read(path)} == {**expected, 99: extra}
     os.unlink(path)
+
+
+def as_of_several_servers(folder: Path) -> None:
+    """Make a run folder what an earlier kit wrote, which spread a run over several servers."""
+    first, second = servers = ("http://10.0.0.1:8000", "http://10.0.0.2:8000")
+    head = json.loads((folder / "configs/probe.json").read_text())
+    head["settings"] |= {"url": first, "replicas": [second], "commit": "c" * 40}
+    head["server"]["replicas"] = {url: {"version": "1", "header": "", "max_model_len": 9} for url in servers}
+    (folder / "configs/probe.json").write_text(json.dumps(head))
+    outcome = json.loads((folder / "logs/outcome.json").read_text())
+    outcome["lost"] = [{"url": second, "why": "silent"}]
+    (folder / "logs/outcome.json").write_text(json.dumps(outcome))
+    lines = map(json.loads, (folder / "logs/samples.jsonl").read_text().splitlines())
+    named = [json.dumps({**line, "server": servers[line["order"] % 2]}) for line in lines]
+    (folder / "logs/samples.jsonl").write_text("\n".join(named) + "\n")
+
+
+@pytest.mark.process
+def test_a_run_that_several_servers_answered_is_read_and_continued_on_one(tmp_path: Path) -> None:
+    with Simulator(behaviour()) as server:
+        assert main(["probe", server.url, *OPTIONS, "--out", str(tmp_path / "run")]) == 0
+        whole, journal_file = load(tmp_path / "run"), tmp_path / "run/logs/samples.jsonl"
+        as_of_several_servers(tmp_path / "run")
+        assert load(tmp_path / "run").samples == whole.samples
+        journal_file.write_text("".join(journal_file.read_text().splitlines(keepends=True)[:50]))
+        assert main(["probe", server.url, "--resume", str(tmp_path / "run")]) == 0
+    run = load(tmp_path / "run")
+    assert (run.settings, run.grades) == (whole.settings, whole.grades)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import random
 import statistics
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from healthcheck.simulator.solvers import SOLVERS, Query
 from healthcheck.stages.probe.records import ProbeSettings
 from healthcheck.stages.probe.run.bank import bank
+from healthcheck.stages.probe.statistics.intervals import by_problem
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "evaluating_pass_at_k.py"
 
@@ -77,3 +79,17 @@ def test_the_published_table_is_reproduced_through_http(tmp_path: Path, solver: 
             assert row.pass_at[f"pass@{k}"] == pytest.approx(published, abs=script.TOLERANCE)
         else:
             assert abs(published - centre) < 3 * spread + 1e-9
+
+
+def test_the_bootstrap_is_the_same_for_the_same_seed_and_degenerate_where_all_agree() -> None:
+    script, values = rig(), [0.0, 0.4, 0.6, 1.0, 1.0, 0.2]
+    assert script.bootstrap(values, seed=3) == script.bootstrap(values, seed=3)
+    assert script.bootstrap(values, seed=3) != script.bootstrap(values, seed=4)
+    assert script.bootstrap([1.0] * 9, seed=1).low == 1.0 > by_problem([1.0] * 9).low
+
+
+def test_a_solver_that_is_always_wrong_passes_where_two_percent_of_its_grades_are() -> None:
+    script = rig()
+    seen = script.graded_with_noise([[0] * 20] * 2000, random.Random(0))
+    expected = {k: 1 - (1 - script.NOISE) ** k for k in script.KS}
+    assert {k: script.mean(seen, k) for k in script.KS} == pytest.approx(expected, abs=0.01)

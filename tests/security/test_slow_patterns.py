@@ -20,7 +20,7 @@ LIMIT_S = 2.0
 """Of processor time. A cubic pattern takes less for a text of LENGTH; an exponential one never ends."""
 GRADED = "healthcheck.stages.probe.grading."
 """Patterns that see the text of `bounded` alone."""
-CHILDREN = (".children.", ".stubs.", "__main__", ".on_ray", ".replicas")
+CHILDREN = (".children.", ".stubs.", "__main__", ".on_ray")
 """Modules that run in another environment."""
 EXPONENTIAL = re.compile(r"(?:a|a)*!")
 

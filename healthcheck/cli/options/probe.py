@@ -6,9 +6,9 @@ import argparse
 
 from healthcheck import contract
 from healthcheck.cli import output, sampling
-from healthcheck.cli.options import servers
 from healthcheck.cli.parsing import begin_help
 from healthcheck.cli.places import new_place, place
+from healthcheck.text.messages import msg
 
 EVERYDAY = (
     "--config", "--dataset", "--problems", "--samples", "--temperature", "--max-tokens", "--model", "--concurrency",
@@ -24,7 +24,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         f"http://127.0.0.1:{contract.PORT} --resume npu-run",
         everyday=EVERYDAY,
     )
-    servers.arguments(parser)
+    root = msg("the server's root, such as http://127.0.0.1:{port}", contract.PORT)
+    parser.add_argument("url", metavar="URL", help=root)
     sampling.files(parser)
     sampling.arguments(parser)
     output.extensions_argument(parser)

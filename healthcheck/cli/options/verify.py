@@ -6,20 +6,20 @@ import argparse
 
 from healthcheck import contract
 from healthcheck.cli import number_types, output, sampling
-from healthcheck.cli.options.servers import DEFAULT_DEADLINE_S
 from healthcheck.cli.parsing import begin_help
 from healthcheck.cli.places import new_place, place
 from healthcheck.core.records import STAGES as ALWAYS
 from healthcheck.sandbox.job import CONSENT_OPTION, CONSENT_VARIABLE
 from healthcheck.text.messages import msg
 
+DEFAULT_DEADLINE_S = 1800.0
 STAGES = [stage.value for stage in ALWAYS]
 EVERYDAY = (
     "--weights", "--weights-config", "--model-id", "--task", "--until", "--skip", "--fix", "--stack", "--npu",
     "--npus", "--url", "--out", "--json", "--quiet", "--verbose",
 )  # fmt: skip
-OF_PROBE_ALONE = ("--logprobs", "--adaptive-k", "--grading-noise", "--bootstrap")
-"""Questions about a measurement; a verdict needs none of them, and --probe-config has them."""
+OF_PROBE_ALONE = ("--logprobs", "--adaptive-k")
+"""Questions about a measurement; a verdict needs neither, and --probe-config has them."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -110,7 +110,7 @@ class Drive:
             job=job.name,
             digest=job.digest,
             number=self.journal.next_number(job),
-            packed=packed(job.source),
+            packed=_packed(job.source),
             words=job.words,
             folder=job.folder,
             limit_s=self.limit_s,
@@ -138,7 +138,7 @@ class Drive:
         self._save_at = ended + (ended - began) / SAVING_SHARE
 
 
-def packed(source: Source) -> pack.Packed:
+def _packed(source: Source) -> pack.Packed:
     """The commit of a repository as bytes.
 
     Raises:

@@ -106,7 +106,7 @@ def _job(row: Row, folder: Path, verify: Verify) -> Job:
             raise UsageError(
                 "no option of `npu-adapter verify` and no key of a job is called `{key}`{hint}", key, near
             )
-    source = source_of(_text(values, "repository"), folder)
+    source = _source_of(_text(values, "repository"), folder)
     name = _text(values, "name") if "name" in values else _name_of(source)
     if not NAME.fullmatch(name):
         raise UsageError(
@@ -139,7 +139,7 @@ def _text(values: Mapping[str, object], key: str) -> str:
     return value.strip()
 
 
-def source_of(text: str, folder: Path) -> Source:
+def _source_of(text: str, folder: Path) -> Source:
     """The repository that a text names, relative to a folder.
 
     Raises:

@@ -14,7 +14,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -120,14 +120,19 @@ def with_report(attempt: Attempt, place: Path) -> Attempt:
         return replace(attempt, said=msg("{error}; its last line: {last}", error, last) if last else str(error))
 
 
-class Held:
-    """A command on its leash; its output goes to the log."""
+class _Child:
+    """`verify` or `runner` on its leash; its output goes to the log."""
 
-    def __init__(self, command: Sequence[str], log: Path, network: Network) -> None:
+    def __init__(self, order: Order, command: tuple[str, ...], place: Path) -> None:
         self.status: int | None = None
         self.was_told_to_end = False
-        terms = (f"{GRACE_S}", network.value, str(log.absolute()))
-        held = (programs.python(), "-I", "-S", leash.__file__, *terms, *command)
+        self._stage = ""
+        self._log = place / LOG
+        home = order.folder if os.path.isdir(order.folder) else "/"
+        out = ("--out", str(place.absolute() / REPORT), "--verbose")
+        terms = (f"{GRACE_S}", order.network.value, str(self._log.absolute()))
+        kit = (programs.python(), "-c", _START, home, *command, *out, *order.words)
+        held = (programs.python(), "-I", "-S", leash.__file__, *terms, *kit)
         self._process = subprocess.Popen(
             held, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
@@ -159,18 +164,6 @@ class Held:
             if pipe:
                 pipe.close()
         self._process.wait()
-
-
-class _Child(Held):
-    """`verify` or `runner` on its leash."""
-
-    def __init__(self, order: Order, command: tuple[str, ...], place: Path) -> None:
-        self._stage = ""
-        self._log = place / LOG
-        home = order.folder if os.path.isdir(order.folder) else "/"
-        out = ("--out", str(place.absolute() / REPORT), "--verbose")
-        kit = (programs.python(), "-c", _START, home, *command, *out, *order.words)
-        super().__init__(kit, self._log, order.network)
 
     def stage(self) -> str:
         """The current stage according to its log, "" before the first."""

@@ -51,13 +51,12 @@ _SILENT: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "co
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A node of the cluster; `kind` is the label of its NPUs, "" without one, `address` the one for other nodes."""
+    """A node of the cluster; `kind` is the label of its NPUs, "" without one."""
 
     id: str
     name: str
     npus: int
     kind: str
-    address: str
 
     def has(self, npus: int, npu: str) -> bool:
         """Whether the node has this many NPUs of a kind, "" for any."""
@@ -108,11 +107,6 @@ class Cluster:
         home = next((node for node in self._all if node.id == here), self._all[0])
         self._board = _BOARD.options(scheduling_strategy=_on(home.id)).remote()
 
-    @property
-    def nodes(self) -> Sequence[Node]:
-        """The remaining nodes."""
-        return self._alive
-
     def machines(self) -> Sequence[Machine]:
         return [Machine(name=node.name, npus=node.npus, kind=node.kind) for node in self._all]
 
@@ -160,7 +154,7 @@ class Cluster:
                 yield replace(_lost(task), said=msg("its node is gone"))
         if not self._tasks:
             time.sleep(WAIT_S)
-        for name, stage in self.stages().items():
+        for name, stage in self._stages().items():
             if name in self._tasks:
                 yield Running(job=name, stage=stage)
 
@@ -174,19 +168,15 @@ class Cluster:
         ray.shutdown()
 
     def _submit(self, node: Node, order: Order, npus: int, place: Path) -> None:
-        ref = self.submit(_ATTEMPT, node, npus, order.job, order)
+        options: dict[str, Any] = {"scheduling_strategy": _on(node.id), "name": f"npu-adapter {order.job}"}
+        if npus:
+            options["resources"] = {NPU: npus}
+        ref = _ATTEMPT.options(**options).remote(order, self._board)
         self._taken[node.id] += max(npus, 1)
         began = time.monotonic()
         self._tasks[order.job] = _Task(order=order, node=node, npus=npus, place=place, began=began, ref=ref)
 
-    def submit(self, task: Any, node: Node, npus: int, name: str, order: object) -> Any:
-        """Run a task on a node with the order and the board; returns the reference to its result."""
-        options: dict[str, Any] = {"scheduling_strategy": _on(node.id), "name": f"npu-adapter {name}"}
-        if npus:
-            options["resources"] = {NPU: npus}
-        return task.options(**options).remote(order, self._board)
-
-    def stages(self) -> dict[str, str]:
+    def _stages(self) -> dict[str, str]:
         """The last stage of each task, by its name."""
         try:
             return dict(ray.get(self._board.stages.remote(), timeout=1))
@@ -292,8 +282,7 @@ def _nodes() -> tuple[Node, ...]:
             name = name if NAME.fullmatch(name) else f"node-{each['NodeID'][:12]}"
             kind = str((each.get("Labels") or {}).get(KIND_LABEL, ""))
             npus = int(each["Resources"].get(NPU, 0))
-            address = str(each.get("NodeManagerAddress", ""))
-            found.append(Node(id=each["NodeID"], name=name, npus=npus, kind=kind, address=address))
+            found.append(Node(id=each["NodeID"], name=name, npus=npus, kind=kind))
     names = [node.name for node in found]
     for place, node in enumerate(found):
         if names.count(node.name) > 1:

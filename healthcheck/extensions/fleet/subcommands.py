@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from healthcheck import contract
 from healthcheck.ascend import stacks
@@ -26,9 +26,6 @@ from healthcheck.extensions.fleet.options import Verify, options_of
 from healthcheck.extensions.fleet.records import Fleet, Job, worst
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
-
-if TYPE_CHECKING:
-    from healthcheck.extensions.fleet.on_ray import Cluster
 
 
 def run(options: argparse.Namespace) -> int:
@@ -125,19 +122,14 @@ def _network(options: argparse.Namespace) -> Network:
 
 
 def _machines(on: str, network: Network) -> tuple[Machines, tuple[str, ...]]:
-    """The machines, and why others are left out."""
-    if on == LOCAL:
-        return ThisMachine(), ()
-    return connected(on, network)
-
-
-def connected(on: str, network: Network) -> tuple[Cluster, tuple[str, ...]]:
-    """The cluster at an address, and why some of its nodes are left out; prints these.
+    """The machines, and why others are left out; prints these.
 
     Raises:
         UsageError: Ray is not installed here, or no cluster answers.
         Blocked: no node can run anything.
     """
+    if on == LOCAL:
+        return ThisMachine(), ()
     try:
         from healthcheck.extensions.fleet.on_ray import Cluster  # noqa: PLC0415 - Ray is an extra, and takes a second
     except ImportError as error:

@@ -7,16 +7,12 @@ import math
 from healthcheck.core.records import JsonValue
 from healthcheck.extensions.lab import user_scores
 from healthcheck.extensions.lab.adaptive_k import Majorities, Saving, saving, stopping
-from healthcheck.extensions.lab.bootstrap import bootstrap
-from healthcheck.extensions.lab.grading_noise import corrected_avg, corrected_pass_at_k
 from healthcheck.extensions.lab.user_scores import SCORED
 from healthcheck.extensions.lab.weighted_votes import figures_by_score
 from healthcheck.stages.probe.records import Grid, ProbeRun, ProbeSettings
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.results.metrics import as_json
-from healthcheck.stages.probe.statistics.counting import cons_at_k, counts_of, pass_at_k
 from healthcheck.stages.probe.statistics.estimates import Estimate
-from healthcheck.stages.probe.statistics.summary import averages, per_problem
 from healthcheck.text.messages import Message, msg
 
 
@@ -68,14 +64,12 @@ def choices(run: ProbeRun, chosen: Grid) -> tuple[tuple[Estimate, str], ...]:
 
 
 def metrics(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
-    """The figures of all choices, the savings of adaptive k, figures without grading noise, bootstrap intervals."""
+    """The figures of all choices, and the savings of adaptive k."""
     source = user_scores.stored(run.folder).source
     return {
         **{estimate.name: as_json(estimate) for estimate, _ in choices(run, chosen)},
         **({"scores": source} if source else {}),
         **({"adaptive k": _saved(saving(run))} if run.settings.adaptive_k is not None else {}),
-        **_corrected(run, chosen),
-        **_bootstrapped(run, chosen),
     }
 
 
@@ -90,32 +84,3 @@ def _saved(found: Saving) -> dict[str, JsonValue]:
         "samples of each problem in other figures": found.rule.least,
         "said": found.told,
     }
-
-
-def _corrected(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
-    """avg@n and pass@n without the grader's errors, if their rates were given."""
-    fn, fp = run.settings.grading_noise
-    average = figures.overall(run).estimate(f"avg@{chosen.repeats}")
-    if not (fn or fp) or average is None:
-        return {}
-    passed = corrected_pass_at_k(counts_of(figures.matrix(run, chosen)), chosen.repeats, fn, fp)
-    corrected = (corrected_avg(average, fn, fp), passed)
-    return {f"{estimate.name} without grading noise": as_json(estimate) for estimate in corrected}
-
-
-def _bootstrapped(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
-    """The headline figures with percentile bootstrap intervals over problems, if requested."""
-    seed, resamples = run.settings.seed, run.settings.bootstrap
-    if not resamples:
-        return {}
-    n, right = chosen.repeats, [sum(row) for row in figures.matrix(run, chosen)]
-    of_problems = (
-        *averages(figures.matrix(run, chosen), figures.scores(run, chosen), n),
-        (f"pass@{n}", [pass_at_k(n, c, n) for c in right]),
-        (f"cons@{n}", [cons_at_k(n, c, n) for c in right]),
-    )
-    estimates = (
-        per_problem(name, values, bootstrap(values, seed=seed, resamples=resamples), len(chosen.flat))
-        for name, values in of_problems
-    )
-    return {"bootstrap": {estimate.name: as_json(estimate) for estimate in estimates}}

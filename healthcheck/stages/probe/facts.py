@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,9 @@ from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe.data_sets.dataset import Drawn
 from healthcheck.stages.probe.grading import Grade, grade
-from healthcheck.stages.probe.laboratory import Majorities, adaptive_k, refuse_without_laboratory
+from healthcheck.stages.probe.laboratory import Majorities, adaptive_k
 from healthcheck.stages.probe.problems import AnswerKind, Problem
-from healthcheck.stages.probe.records import EndedBy, Lost, ProbeRun, ProbeSettings, Sample
+from healthcheck.stages.probe.records import EndedBy, ProbeRun, ProbeSettings, Sample
 from healthcheck.stages.probe.results import verdict
 from healthcheck.stages.probe.results.metrics import compute_metrics
 from healthcheck.stages.probe.run import folder as run_folder
@@ -26,10 +26,9 @@ from healthcheck.stages.probe.run.folder import Outcome
 from healthcheck.stages.probe.run.journal import Journal
 from healthcheck.stages.probe.run.layout import JOURNAL, refuse_used
 from healthcheck.stages.probe.run.meter import Meter
-from healthcheck.stages.probe.run.replicas import Replicas
 from healthcheck.stages.probe.run.request import differences, sent, text_bytes
-from healthcheck.stages.probe.run.sampler import Sampler, connections, replicas
-from healthcheck.stages.probe.run.server import describe_all
+from healthcheck.stages.probe.run.sampler import Sampler, connections
+from healthcheck.stages.probe.run.server import describe
 from healthcheck.stages.probe.statistics.gate import Decision
 from healthcheck.system.json_text import plain
 from healthcheck.text.messages import Message, joined, msg
@@ -88,8 +87,8 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
     if changed:
         told = (folder, joined("; ", changed))
         raise UsageError("{folder} cannot be continued: {changed} changed since it was started", *told)
-    if settings.servers != run.head.settings.servers:
-        run_folder.move(folder, settings, server)
+    if settings.url != run.head.settings.url:
+        run_folder.move(folder, settings.url)
     answered = {sample.order for sample in run.samples if not sample.error}
     slots = schedule(len(problems), settings.samples, settings.seed)
     return _collect(settings, problems, [slot for slot in slots if slot.order not in answered], progress, folder)
@@ -105,7 +104,7 @@ def _prepared(settings: ProbeSettings) -> tuple[ProbeSettings, Drawn, dict[str, 
     _usable(settings)
     chosen = drawn(settings)
     settings = replace(settings, request=replace(settings.request, examples=chosen.examples))
-    server = asyncio.run(describe_all(settings))
+    server = asyncio.run(describe(settings))
     settings = replace(settings, model=settings.model or str(server["model"]))
     return asyncio.run(_fitted(settings, chosen.problems, server)), chosen, server
 
@@ -123,11 +122,8 @@ def provenance(run: ProbeRun) -> dict[str, JsonValue]:
     """The problems and parameters of a run: everything needed to repeat it."""
     return {
         "server": str(run.server.get("header", "")),
-        **({"commit": run.settings.commit} if run.settings.commit else {}),
         "probe": {
             **{name: getattr(run.settings, name) for name in (*_IDENTITY, "url", "dataset", "concurrency")},
-            **({"replicas": [*run.settings.replicas]} if run.settings.replicas else {}),
-            **({"lost": plain(run.lost)} if run.lost else {}),
             **{name: plain(value) for name in _SOURCE if (value := getattr(run.settings, name))},
             "request": sent(run.settings.request),
             "problems_sha256": fingerprint(run.problems),
@@ -140,14 +136,10 @@ def provenance(run: ProbeRun) -> dict[str, JsonValue]:
 
 
 def _usable(settings: ProbeSettings) -> None:
-    if settings.adaptive_k is not None and settings.references:
+    if adaptive_k(settings) and settings.references:
         raise UsageError(msg("a reference is judged by whole rounds: leave adaptive k or the reference away"))
-    refuse_without_laboratory(settings)
-    for url in settings.servers:
-        if not url.startswith(("http://", "https://")):
-            raise UsageError("{url} is not an http:// URL", repr(url))
-        if settings.servers.count(url) > 1:
-            raise UsageError("{url} is named twice: each server once", url)
+    if not settings.url.startswith(("http://", "https://")):
+        raise UsageError("{url} is not an http:// URL", repr(settings.url))
 
 
 def _changed(before: ProbeSettings, now: ProbeSettings) -> list[Message]:
@@ -156,8 +148,6 @@ def _changed(before: ProbeSettings, now: ProbeSettings) -> list[Message]:
         for name in _IDENTITY
         if getattr(before, name) != getattr(now, name)
     ]
-    if before.commit and now.commit != before.commit:
-        named.append(msg("commit ({commit}, now {commit2})", repr(before.commit), repr(now.commit)))
     return named + [
         msg("{name} ({before}, now {now})", each.name, each.before, each.now)
         for each in differences(before.request, now.request)
@@ -171,18 +161,15 @@ def _another(before: Mapping[str, Any], now: Mapping[str, Any], model: str) -> l
         msg("the path of the weights"): (_said(before, model, "root"), _said(now, model, "root")),
     }
     return [
-        msg(
-            "{name} ({map}, now {map2})", name, ", ".join(sorted(map(repr, was))), ", ".join(sorted(map(repr, is_)))
-        )
+        msg("{name} ({getattr}, now {getattr2})", name, repr(was), repr(is_))
         for name, (was, is_) in told.items()
-        if was and is_ - was
+        if was and is_ and was != is_
     ]
 
 
-def _said(server: Mapping[str, Any], model: str, name: str) -> set[str]:
-    """A property of the engine or of the model, from all servers that report one."""
-    first = server.get(name) or server.get("models", {}).get(model, {}).get(name)
-    return {str(said) for said in (first, *(each[name] for each in server.get("replicas", {}).values())) if said}
+def _said(server: Mapping[str, Any], model: str, name: str) -> str:
+    """A property of the engine or of the model, "" if the server reports none."""
+    return str(server.get(name) or server.get("models", {}).get(model, {}).get(name) or "")
 
 
 async def _fitted(settings: ProbeSettings, problems: Sequence[Problem], server: Mapping[str, Any]) -> ProbeSettings:
@@ -270,22 +257,17 @@ def _collect(
             keeper.take(sample)
     keeper.meter.start()
     sampler = Sampler(settings, problems, keeper.keep)
-    stopped, lost = "", [*before.lost]
-
-    def lose(one: Lost) -> None:
-        lost.append(one)
-        progress.note(msg("{url} is out of the run ({why}); the other servers take its requests", one.url, one.why))
-
+    stopped = ""
     try:
         if not keeper.enough:
-            asyncio.run(_send(sampler, settings, keeper.wanted(slots), keeper.meter, lose))
+            asyncio.run(_send(sampler, settings, keeper.wanted(slots), keeper.meter))
         stopped = sampler.gave_up or (EndedBy.EVIDENCE.value if keeper.enough else "")
     except KeyboardInterrupt:
         stopped = EndedBy.INTERRUPT.value
     finally:
         keeper.journal.close()
         seconds = round(before.seconds + time.monotonic() - began, 3)
-        run_folder.write_outcome(folder, Outcome(stopped=stopped, seconds=seconds, lost=tuple(lost)))
+        run_folder.write_outcome(folder, Outcome(stopped=stopped, seconds=seconds))
     run = run_folder.load(folder, keeper.grades)
     run_folder.write_metrics(run, compute_metrics(run))
     return run
@@ -311,19 +293,17 @@ def _keeper(settings: ProbeSettings, problems: Sequence[Problem], progress: Prog
     )
 
 
-async def _send(
-    sampler: Sampler, settings: ProbeSettings, slots: Iterator[Slot], meter: Meter, lose: Callable[[Lost], None]
-) -> None:
-    async with replicas(settings, lose) as servers:
-        ticking = asyncio.create_task(_tick(sampler, servers, meter))
+async def _send(sampler: Sampler, settings: ProbeSettings, slots: Iterator[Slot], meter: Meter) -> None:
+    async with connections(settings) as server:
+        ticking = asyncio.create_task(_tick(sampler, meter))
         try:
-            await sampler.run(servers, slots)
+            await sampler.run(server, slots)
         finally:
             ticking.cancel()
-            meter.show(sampler.in_flight, servers.told)
+            meter.show(sampler.in_flight)
 
 
-async def _tick(sampler: Sampler, servers: Replicas, meter: Meter) -> None:
+async def _tick(sampler: Sampler, meter: Meter) -> None:
     while True:
-        meter.show(sampler.in_flight, servers.told)
+        meter.show(sampler.in_flight)
         await asyncio.sleep(0.25)

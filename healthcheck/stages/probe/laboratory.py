@@ -58,22 +58,6 @@ def laboratory() -> Laboratory | None:
     return found
 
 
-def refuse_without_laboratory(settings: ProbeSettings) -> None:
-    """Refuse settings that need the extension if it is not installed.
-
-    Raises:
-        UsageError: the extension is missing.
-    """
-    asked = {
-        "--adaptive-k": settings.adaptive_k is not None,
-        "--grading-noise": any(settings.grading_noise),
-        "--bootstrap": settings.bootstrap > 0,
-    }
-    for option, given in asked.items():
-        if given:
-            extensions.part(NAME, option)
-
-
 def adaptive_k(settings: ProbeSettings) -> Laboratory | None:
     """The extension if the run uses adaptive k, else None.
 

@@ -142,8 +142,6 @@ class ProbeSettings:
 
     Attributes:
         url: the server's root, without a path.
-        replicas: the roots of further servers of the same model; the samples are spread over all servers.
-        commit: that the servers were launched from, "" if unknown.
         model: the model's name; "" selects the first that /v1/models lists, as the evaluation client does.
         family: the built-in family of problems.
         dataset: path of a file of problems instead of a family, "" for none; all paths if there are several.
@@ -164,19 +162,15 @@ class ProbeSettings:
             samples can settle.
         gate: the distance below the reference that is bad, the distance that is still good, and the error of either
             verdict; replaces the margin.
-        concurrency: concurrent requests per server.
+        concurrency: concurrent requests.
         threshold: the least accuracy that passes; judged by its interval.
         logprobs: request log-probabilities of the tokens, which the evaluation client does not.
-        grading_noise: shares of right answers that the grader rejects and of wrong ones that it accepts.
-        bootstrap: resamples for bootstrap intervals beside the headline, 0 for none; papers take 1000.
         full: take every sample even if the verdict is already clear.
         adaptive_k: stop sampling a problem whose majority is settled at this error, 0 for certain; None for never.
         request: the fields of each request besides the problem.
     """
 
     url: str
-    replicas: tuple[str, ...] = ()
-    commit: str = ""
     model: str = field(default_factory=lambda: contract.service().requested(""))
     family: str = "arithmetic"
     dataset: str = ""
@@ -196,17 +190,10 @@ class ProbeSettings:
     gate: tuple[float, float, float] | None = None
     threshold: float | None = None
     logprobs: bool = False
-    grading_noise: tuple[float, float] = (0.0, 0.0)
-    bootstrap: int = 0
     full: bool = False
     adaptive_k: float | None = None
     patience: Patience = field(default_factory=Patience)
     request: RequestOptions = field(default_factory=RequestOptions)
-
-    @property
-    def servers(self) -> tuple[str, ...]:
-        """The roots of all servers."""
-        return (self.url, *self.replicas)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +210,6 @@ class Sample:
         faults: parts of the stream that the evaluation client would have misread.
         finish_reason: "" if the server sent none.
         mean_logprob: of its tokens, None if the server sent none.
-        server: the root of the last server that was asked, "" in records from before there could be several.
         first_s, seconds: from the request to the first byte and to the end, for the attempt that counted.
     """
 
@@ -238,17 +224,8 @@ class Sample:
     faults: tuple[str, ...] = ()
     completion_tokens: int | None = None
     mean_logprob: float | None = None
-    server: str = ""
     first_s: float = 0.0
     seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lost:
-    """A server that was removed from a run; `why` is for the user."""
-
-    url: str
-    why: str
 
 
 class EndedBy(enum.Enum):
@@ -271,7 +248,6 @@ class ProbeRun:
         stopped: why the run ended early, "" if it did not.
         folder: the run folder.
         drawn_from: the number of distinct problems in the data set; None if it is not on record.
-        lost: the servers that were removed in any part of the run.
     """
 
     settings: ProbeSettings
@@ -284,21 +260,11 @@ class ProbeRun:
     folder: Path
     server: Mapping[str, Any] = field(default_factory=dict)
     drawn_from: int | None = None
-    lost: tuple[Lost, ...] = ()
-
-    @property
-    def servers(self) -> tuple[str, ...]:
-        """The roots of all servers in any part of the run."""
-        return tuple(self.server.get("replicas", {})) or self.settings.servers
 
     @property
     def again(self) -> str:
-        """The command that continues the run, with the remaining servers or with new ones that it launches."""
-        if self.settings.commit:
-            return f"npu-adapter probe REPOSITORY --on ADDRESS --weights DIR --resume {self.folder}"
-        gone = {each.url for each in self.lost}
-        servers = [url for url in self.settings.servers if url not in gone] or self.settings.servers
-        return f"npu-adapter probe {' '.join(servers)} --resume {self.folder}"
+        """The command that continues the run."""
+        return f"npu-adapter probe {self.settings.url} --resume {self.folder}"
 
     @property
     def ended_by(self) -> EndedBy | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from healthcheck.core.records import CheckResult, Level, Outcome
 from healthcheck.errors import UsageError
-from healthcheck.stages.probe.checks import checks_of
+from healthcheck.stages.probe.checks import CHECKS
 from healthcheck.stages.probe.checks.accuracy import accuracy
 from healthcheck.stages.probe.records import ProbeRun, ReferenceRun
 from healthcheck.stages.probe.results import figures
@@ -47,7 +47,7 @@ def reference_of(run: ProbeRun) -> ReferenceRun:
 def _unsound(run: ProbeRun) -> CheckResult | None:
     """The first check that disqualifies a run. A low or unsettled accuracy does not."""
     some_right = any(grade.correct for grade in run.grades)
-    for check in checks_of(run.servers):
+    for check in CHECKS:
         result = check.judge(run)
         low = some_right and check is accuracy
         if result.outcome in {Outcome.FAIL, Outcome.ERROR} or not (result.settled or low):

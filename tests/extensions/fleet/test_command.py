@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,12 @@ def test_a_real_process_does_what_it_is_for(tmp_path: Path) -> None:
     ended = started("fleet", "verify", "none.jsonl", "--on", "local", "--out", "jobs", cwd=tmp_path)
     assert ended.returncode == 2
     assert "none.jsonl" in ended.stderr
+
+
+def test_without_ray_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert main(["fleet", "runner", "--on", "auto", "--out", str(tmp_path / "machines")]) == 2
+    assert "--on auto needs Ray" in (error := capsys.readouterr().err)
+    assert "pip install 'npu-adapter-kit[fleet]'" in error

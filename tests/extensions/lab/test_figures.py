@@ -1,4 +1,4 @@
-"""Log-probabilities, grading noise and the bootstrap: figures that are there when they are asked for."""
+"""Log-probabilities: figures that are there when they are asked for."""
 
 from __future__ import annotations
 
@@ -69,18 +69,3 @@ def test_likelihood_weighs_votes_where_it_is_known(url: str, tmp_path: Path) -> 
     assert seen["weighted maj@2 (likelihood)"]["value"] == seen["all"]["figures"]["maj@2"]["value"]  # all agree
     assert seen["tiers"]["easy"]["figures"]["weighted maj@1 (likelihood)"]
     assert not any("weighted" in name for name in figures(url, tmp_path / "plain"))
-
-
-def test_grading_noise_is_taken_out_where_its_rates_are_given(url: str, tmp_path: Path) -> None:
-    plain = figures(url, tmp_path / "plain")
-    assert "avg@2 without grading noise" not in plain
-    corrected = figures(url, tmp_path / "corrected", grading_noise=(0.0, 0.05))["avg@2 without grading noise"]
-    assert corrected["value"] == pytest.approx(max(0.0, (plain["avg@2"]["value"] - 0.05) / 0.95))
-
-
-def test_the_bootstrap_stands_beside_the_headline_where_it_is_asked_for(url: str, tmp_path: Path) -> None:
-    assert "bootstrap" not in figures(url, tmp_path / "plain")
-    seen = figures(url, tmp_path / "run", bootstrap=200)
-    assert list(seen["bootstrap"]) == ["accuracy (2 runs average)", "avg@2", "pass@2", "cons@2"]
-    assert seen["bootstrap"]["avg@2"]["value"] == seen["avg@2"]["value"]
-    assert "bootstrap" in seen["bootstrap"]["avg@2"]["method"]

@@ -8,20 +8,18 @@ from pathlib import Path
 import pytest
 
 from healthcheck.core import extensions
+from healthcheck.core.progress import Silent
 from healthcheck.errors import UsageError
 from healthcheck.report.measured import measured
-from healthcheck.stages.probe.laboratory import refuse_without_laboratory
+from healthcheck.stages.probe.facts import measure
+from healthcheck.stages.probe.laboratory import adaptive_k
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.results.metrics import compute_metrics
 from healthcheck.stages.probe.run.folder import load
 from tests.probe.conftest import SETTINGS, recorded
 from tests.support.commands import ran
 
-ASKED = {
-    "--adaptive-k": {"adaptive_k": 0.05},
-    "--grading-noise": {"grading_noise": (0.05, 0.0)},
-    "--bootstrap": {"bootstrap": 9},
-}
+ASKED = replace(SETTINGS, adaptive_k=0.05)
 
 
 @pytest.fixture
@@ -40,10 +38,9 @@ def test_a_run_has_its_figures(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("without")
-@pytest.mark.parametrize("option", ASKED)
-def test_an_option_that_needs_it_is_refused(option: str) -> None:
-    with pytest.raises(UsageError, match=f"{option} needs the extension lab, which is not installed here"):
-        refuse_without_laboratory(replace(SETTINGS, **ASKED[option]))
+def test_the_option_that_needs_it_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--adaptive-k needs the extension lab, which is not installed here"):
+        measure(ASKED, Silent(), tmp_path)
 
 
 @pytest.mark.usefixtures("without")
@@ -61,5 +58,4 @@ def test_its_command_is_not_there() -> None:
 
 
 def test_with_it_nothing_is_refused() -> None:
-    for settings in ASKED.values():
-        refuse_without_laboratory(replace(SETTINGS, **settings))
+    assert adaptive_k(ASKED)

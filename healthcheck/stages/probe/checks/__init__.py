@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from healthcheck.core.check import Check
 from healthcheck.stages.probe.checks.accuracy import accuracy
 from healthcheck.stages.probe.checks.completes import completes
 from healthcheck.stages.probe.checks.degenerate import degenerate
-from healthcheck.stages.probe.checks.replicas import replicas
 from healthcheck.stages.probe.checks.truncated import truncated
 from healthcheck.stages.probe.records import ProbeRun
 
 CHECKS: tuple[Check[ProbeRun], ...] = (completes, degenerate, truncated, accuracy)
-OF_SEVERAL: tuple[Check[ProbeRun], ...] = (replicas,)
-"""Further checks if several servers answer."""
-
-
-def checks_of(servers: Collection[str]) -> tuple[Check[ProbeRun], ...]:
-    return (*CHECKS, *OF_SEVERAL) if len(servers) > 1 else CHECKS

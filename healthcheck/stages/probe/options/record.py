@@ -140,9 +140,7 @@ class ProbeOptions:
         msg("secret headers: for each, the environment variable that has its value"),
         sends=msg("as they are named"), service=False,
     )  # fmt: skip
-    concurrency: Count | None = _server(
-        msg("requests in flight at each server"), default=str(_SETTINGS.concurrency), metavar="N"
-    )
+    concurrency: Count | None = _server(msg("requests in flight"), default=str(_SETTINGS.concurrency), metavar="N")
     connect_timeout_s: Seconds | None = _server(msg("seconds for a connection"), default=f"{_PATIENCE.connect_s:g}")
     silence_timeout_s: Seconds | None = _server(
         msg("seconds between two arrivals of bytes"), default=f"{_PATIENCE.silence_s:g}"
@@ -166,15 +164,6 @@ class ProbeOptions:
     adaptive_k: Annotated[float, Meta(ge=0, le=0.49)] | None = _sampling(
         msg("stop sampling a problem when its majority is settled at this error, such as .05; 0 for certain"),
         metavar="ERROR", service=False,
-    )  # fmt: skip
-    grading_noise: values.Rates | None = _sampling(
-        msg("shares of right answers that the grader misses and of wrong ones that it passes, to be taken out"),
-        default="0,0", metavar="FN,FP",
-    )  # fmt: skip
-    bootstrap: Count | None = _sampling(
-        msg("bootstrap intervals too, from N resamples of the problems, as many papers print them (they "
-            "take 1000)"),
-        metavar="N",
     )  # fmt: skip
     reference: values.Reference | None = _verdict(
         msg("accuracy of healthy weights on these problems: a number from 0 to 1, "

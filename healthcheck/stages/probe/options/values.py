@@ -125,13 +125,6 @@ def _looks_secret(name: str, value: JsonValue) -> bool:
     return redacted({name: value}, without_secrets) != {name: value}
 
 
-def _rates(numbers: tuple[float, float]) -> tuple[float, float]:
-    """A false negative and a false positive rate."""
-    if min(numbers) < 0 or sum(numbers) >= 1:
-        raise msgspec.ValidationError
-    return numbers
-
-
 def _gate(numbers: tuple[float, float, float]) -> tuple[float, float, float]:
     """A gate's bad and good distances and its error."""
     bad, good, error = numbers
@@ -169,7 +162,6 @@ Texts = Annotated[
 ]
 Prompt = Annotated[str, Meta(pattern=re.escape(QUESTION)), Takes(msg("a text with {question} in it", QUESTION))]
 Variable = Annotated[str, Meta(pattern=r"\S"), Takes(msg("the name of an environment variable"))]
-Rates = Annotated[tuple[float, float], Takes(msg("two shares whose sum is below 1, such as .05,.02"), _rates)]
 Gate = Annotated[
     tuple[float, float, float],
     Takes(msg("three numbers such as .30,.05,.01: 0 <= GOOD < BAD < 1, 0 < ERROR < .5"), _gate),

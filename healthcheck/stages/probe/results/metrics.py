@@ -9,7 +9,6 @@ from healthcheck.core.records import SOFT_SCORES, JsonValue
 from healthcheck.stages.probe.laboratory import laboratory
 from healthcheck.stages.probe.records import CLIENT, THE_KIT, Grid, ProbeRun
 from healthcheck.stages.probe.results import baselines, export, figures, verdict
-from healthcheck.stages.probe.results.by_server import Share, shares
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.stages.probe.statistics.intervals import by_problem, wilson
 from healthcheck.stages.probe.statistics.summary import ALL, accuracy_name, per_problem
@@ -46,15 +45,7 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
         "baselines": {**baselines.accuracies([run.problems[problem] for problem in chosen.problems])},
         "graders": {**_counted([run.grades[place].by or THE_KIT for place in chosen.flat])},
         "verdict": _verdict(run),
-        **_servers(run),
     }
-
-
-def _servers(run: ProbeRun) -> dict[str, JsonValue]:
-    """The answers by server, if there are several."""
-    if len(run.servers) < 2:
-        return {}
-    return {"servers": {share.server: _fields(share, but="server") for share in shares(run)}}
 
 
 def _verdict(run: ProbeRun) -> dict[str, JsonValue] | None:
@@ -127,8 +118,4 @@ def _by_name(estimates: Sequence[Estimate]) -> dict[str, JsonValue]:
 
 def as_json(estimate: Estimate) -> dict[str, JsonValue]:
     """A figure as a JSON value; its name is the key."""
-    return _fields(estimate, but="name")
-
-
-def _fields(record: Estimate | Share, *, but: str) -> dict[str, JsonValue]:
-    return {field.name: getattr(record, field.name) for field in fields(record) if field.name != but}
+    return {field.name: getattr(estimate, field.name) for field in fields(estimate) if field.name != "name"}

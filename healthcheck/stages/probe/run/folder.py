@@ -21,7 +21,7 @@ from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError, reason_of
 from healthcheck.stages.probe.grading import Grade, grade
 from healthcheck.stages.probe.problems import Problem
-from healthcheck.stages.probe.records import EndedBy, Lost, ProbeRun, ProbeSettings, Sample
+from healthcheck.stages.probe.records import EndedBy, ProbeRun, ProbeSettings, Sample
 from healthcheck.stages.probe.run import journal
 from healthcheck.stages.probe.run.bank import fingerprint
 from healthcheck.stages.probe.run.layout import JOURNAL, METRICS, OUTCOME, PROBLEMS, REPORT, SETTINGS
@@ -48,11 +48,10 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a run ended: why it ended early, "" if it did not; seconds and lost servers over all its parts."""
+    """How a run ended: why it ended early, "" if it did not; seconds over all its parts."""
 
     stopped: str
     seconds: float
-    lost: tuple[Lost, ...] = ()
 
 
 def begin(
@@ -79,17 +78,14 @@ def begin(
     _write(folder, SETTINGS, json_text.dump(head))
 
 
-def move(folder: Path, settings: ProbeSettings, server: Mapping[str, Any]) -> None:
-    """Record that other servers answer the rest of a run.
+def move(folder: Path, url: str) -> None:
+    """Record that another server answers the rest of a run.
 
     Raises:
         UsageError: the folder cannot be written to.
     """
     head = stored(folder)
-    asked = replace(head.settings, url=settings.url, replicas=settings.replicas)
-    known = {**head.server.get("replicas", {}), **server.get("replicas", {})}
-    told = {**head.server, "replicas": known} if known else head.server
-    _write(folder, SETTINGS, json_text.dump(replace(head, settings=asked, server=told)))
+    _write(folder, SETTINGS, json_text.dump(replace(head, settings=replace(head.settings, url=url))))
 
 
 def _write(folder: Path, name: str, data: bytes) -> None:
@@ -189,7 +185,6 @@ def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
         folder=folder,
         server=head.server,
         drawn_from=head.drawn_from,
-        lost=outcome.lost,
     )
 
 

@@ -46,11 +46,11 @@ class Meter:
         """Start to measure the rate: earlier samples came from another part of the run."""
         self._began, self._earlier = time.monotonic(), self._recorded
 
-    def show(self, in_flight: int, servers: str = "") -> None:
-        """Report the progress of the run; `servers` are their number in words, if there are several."""
+    def show(self, in_flight: int) -> None:
+        """Report the progress of the run."""
         low, high = self._left(in_flight)
-        at = msg("{in_flight} in flight{value}", in_flight, msg(" at {servers}", servers) if servers else "")
-        self._progress.update(self._line(at, low, high), done=self._recorded, total=self._recorded + max(high, 0))
+        line, most = self._line(in_flight, low, high), self._recorded + max(high, 0)
+        self._progress.update(line, done=self._recorded, total=most)
 
     def _left(self, in_flight: int) -> tuple[int, int]:
         """The fewest and the most samples that are still to come."""
@@ -59,11 +59,12 @@ class Meter:
         low, high = self._majorities.left
         return max(low, in_flight), max(high, in_flight)
 
-    def _line(self, at: str, low: int, high: int) -> str:
+    def _line(self, in_flight: int, low: int, high: int) -> str:
         elapsed = max(time.monotonic() - self._began, 1e-6)
         rate = (self._recorded - self._earlier) / elapsed
         total = _between(self._recorded + low, self._recorded + high)
-        parts = [msg("{done}/{total} samples", self._recorded, total), at, f"{rate:.1f}/s"]
+        done, sent = msg("{done}/{total} samples", self._recorded, total), msg("{in_flight} in flight", in_flight)
+        parts = [done, sent, f"{rate:.1f}/s"]
         if rate:
             parts.append(msg("{between} s left", _between(round(low / rate), round(high / rate))))
         if self._failed:

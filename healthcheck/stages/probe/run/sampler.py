@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import asdict, replace
 
 from healthcheck import contract
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe.problems import Problem
-from healthcheck.stages.probe.records import EndedBy, Lost, ProbeSettings, Sample
+from healthcheck.stages.probe.records import EndedBy, ProbeSettings, Sample
 from healthcheck.stages.probe.run.bank import Slot
-from healthcheck.stages.probe.run.replicas import Replica, Replicas
 from healthcheck.stages.probe.run.request import fields, messages
 from healthcheck.stages.probe.run.secret_headers import headers_of, hiding, hiding_in_errors
 from healthcheck.system import json_text
@@ -22,34 +21,30 @@ from healthcheck.text.messages import msg
 from healthcheck.text.redact import Redact, beginning
 from healthcheck.wire.answer import Reply
 from healthcheck.wire.chat import Completion, request_body
-from healthcheck.wire.many import Connections, Timed, TooSlowError, Waits
+from healthcheck.wire.many import Connections, Timed, Waits
 from healthcheck.wire.response import TooLargeError
 
 _LONGEST_WAIT_S = 30.0
 _SLOWEST_TOKEN_S = 1.0
 """A large model on a busy machine generates few tokens a second, and a reasoning model many tokens in all."""
-_OF_THE_REQUEST = {400, 413, 422, 429}
-"""Statuses that another server would return, too; 429 is not a fault."""
 
 
 class _Fault(Exception):  # noqa: N818 - one try went wrong; whether the request did is for the caller
     """A failed attempt.
 
     Attributes:
-        again: a retry at the same server may succeed.
-        elsewhere: a retry at another server may succeed: the fault is in the server and not in the request.
+        again: a retry may succeed.
         wait_s: the wait that the server requested.
     """
 
-    def __init__(self, text: str, *, again: bool, elsewhere: bool, wait_s: float = 0.0) -> None:
+    def __init__(self, text: str, *, again: bool, wait_s: float = 0.0) -> None:
         super().__init__(text)
         self.again = again
-        self.elsewhere = elsewhere
         self.wait_s = wait_s
 
 
 class Sampler:
-    """Sends the slots in order with a fixed number open at each server, and passes every sample to `keep`."""
+    """Sends the slots in order with a fixed number open, and passes every sample to `keep`."""
 
     def __init__(
         self, settings: ProbeSettings, problems: Sequence[Problem], keep: Callable[[Sample], Awaitable[bool]]
@@ -61,14 +56,12 @@ class Sampler:
         self._hide = hiding(settings.request, os.environ)
         self._hide_in_error = hiding_in_errors(settings.request, os.environ)
         self._strikes = 0
-        self._workers = 0
         self.in_flight = 0
         self.gave_up = ""
 
-    async def run(self, servers: Replicas, slots: Iterator[Slot]) -> None:
+    async def run(self, server: Connections, slots: Iterator[Slot]) -> None:
         """Send until all slots are done, `keep` has enough, or too many requests fail in a row (`gave_up`)."""
-        self._workers = servers.room
-        workers = [asyncio.create_task(self._work(servers, slots)) for _ in range(self._workers)]
+        workers = [asyncio.create_task(self._work(server, slots)) for _ in range(self._settings.concurrency)]
         pending = set(workers)
         try:
             while pending:
@@ -88,11 +81,11 @@ class Sampler:
             return 0
         return completion.usage.prompt_tokens if completion.usage else 0
 
-    async def _work(self, servers: Replicas, queue: Iterator[Slot]) -> bool:
+    async def _work(self, server: Connections, queue: Iterator[Slot]) -> bool:
         for slot in queue:
             self.in_flight += 1
             try:
-                sample = self._without_secrets(await self._sample(servers, slot))
+                sample = self._without_secrets(await self._sample(server, slot))
             finally:
                 self.in_flight -= 1
             self._strikes = strikes = self._strikes + 1 if sample.error else 0
@@ -102,38 +95,23 @@ class Sampler:
                 told = (EndedBy.FAILURES.value, strikes, sample.error)
                 self.gave_up = msg("{failed} {strikes} times in a row; the last: {error}", *told)
                 return False
-            if self._workers > servers.room:  # a server was removed
-                self._workers -= 1
-                return True
         return True
 
-    async def _sample(self, servers: Replicas, slot: Slot) -> Sample:
+    async def _sample(self, server: Connections, slot: Slot) -> Sample:
         body = self._body(self._problems[slot.problem], slot.repeat)
         began = time.monotonic()
-        tried, errors = [await servers.take()], list[str]()
+        errors: list[str] = []
         while True:
-            replica, this_began = tried[-1], time.monotonic()
             try:
-                completion, timed = await _ask(replica.line, body, self._hide_in_error)
+                completion, timed = await _ask(server, body, self._hide_in_error)
             except _Fault as fault:
-                errors.append(msg("{url}: {fault}", replica.url, fault) if servers.several else str(fault))
-                if fault.elsewhere:
-                    servers.failed(replica, this_began, self._hide_in_error(str(fault)))
-                elsewhere = fault.elsewhere and servers.has_another(replica)
-                if self._enough(tried) or not (fault.again or elsewhere):
-                    return _failed(slot, replica, errors, time.monotonic() - began)
-                wait_s = max(fault.wait_s, 0.0 if elsewhere else self._wait_s(len(tried)))
+                errors.append(str(fault))
+                if len(errors) >= self._settings.patience.attempts or not fault.again:
+                    return _failed(slot, errors, time.monotonic() - began)
+                wait_s = max(fault.wait_s, self._wait_s(len(errors)))
             else:
-                servers.answered(replica)
-                return _sample_of(slot, replica, completion, timed, tuple(errors))
-            finally:
-                servers.give_back(replica)
+                return _sample_of(slot, completion, timed, tuple(errors))
             await asyncio.sleep(min(wait_s, _LONGEST_WAIT_S))
-            tried.append(servers.take_another(replica))
-
-    def _enough(self, tried: Sequence[Replica]) -> bool:
-        """Whether a request has had all its attempts; those at a removed server do not count."""
-        return sum(not replica.lost for replica in tried) >= self._settings.patience.attempts
 
     def _wait_s(self, tries: int) -> float:
         return self._settings.patience.first_wait_s * 2.0 ** (tries - 1)
@@ -177,27 +155,6 @@ def connections(settings: ProbeSettings) -> aclosing[Connections]:
         raise UsageError(str(error)) from error
 
 
-@asynccontextmanager
-async def replicas(settings: ProbeSettings, lose: Callable[[Lost], None]) -> AsyncIterator[Replicas]:
-    """All servers of a run; `lose` is called with each server that is removed.
-
-    Raises:
-        UsageError: a URL is invalid, or a header is missing in the environment.
-    """
-    async with AsyncExitStack() as stack:
-        lines = [
-            Replica(url, await stack.enter_async_context(connections(replace(settings, url=url))))
-            for url in settings.servers
-        ]
-        yield Replicas(
-            lines,
-            each=settings.concurrency,
-            first_rest_s=settings.patience.first_wait_s,
-            silence_s=settings.patience.silence_s,
-            lose=lose,
-        )
-
-
 async def _ask(server: Connections, body: bytes, hide: Redact) -> tuple[Completion, Timed]:
     """Send one attempt.
 
@@ -207,24 +164,23 @@ async def _ask(server: Connections, body: bytes, hide: Redact) -> tuple[Completi
     try:
         timed = await server.stream(contract.CHAT_PATH, body)
     except TimeoutError as error:
-        slow = isinstance(error, TooSlowError)
-        raise _Fault(msg("timed out: {error}", error), again=False, elsewhere=not slow) from error
+        raise _Fault(msg("timed out: {error}", error), again=False) from error
     except OSError as error:
         words = f"connection: {type(error).__name__}: {error}"[:500]
-        raise _Fault(words, again=True, elsewhere=True) from error
+        raise _Fault(words, again=True) from error
     except TooLargeError as error:
-        raise _Fault(str(error), again=False, elsewhere=False) from error
+        raise _Fault(str(error), again=False) from error
     completion = timed.reply.completion
     if completion is None:
         raise _refusal(timed.reply, hide)
     if completion.error:
         words = msg("error event inside the stream: {error}", beginning(hide(completion.error), 500))
-        raise _Fault(words, again=True, elsewhere=True)
+        raise _Fault(words, again=True)
     if not completion.deltas and (completion.faults or not completion.events):
         kind = timed.reply.headers.get("content-type", "none")
         reason = (*completion.faults, msg("nothing at all"))[0]
         words = msg("no chat completion in the answer (content type {kind}): {reason}", kind, reason)
-        raise _Fault(words, again=False, elsewhere=True)
+        raise _Fault(words, again=False)
     return completion, timed
 
 
@@ -232,23 +188,18 @@ def _refusal(reply: Reply, hide: Redact) -> _Fault:
     text = reply.body[:8000].decode("utf-8", "replace").strip()
     again = reply.status == 429 or reply.status >= 500
     words = f"HTTP {reply.status} {reply.reason}: {beginning(hide(text), 500)}"
-    elsewhere = reply.status not in _OF_THE_REQUEST
-    return _Fault(
-        words, again=again, elsewhere=elsewhere, wait_s=_retry_after(reply.headers.get("retry-after", ""))
-    )
+    return _Fault(words, again=again, wait_s=_retry_after(reply.headers.get("retry-after", "")))
 
 
 def _retry_after(asked: str) -> float:
     return float(asked) if asked.isdigit() and len(asked) < 6 else 0.0
 
 
-def _failed(slot: Slot, replica: Replica, errors: Sequence[str], seconds: float) -> Sample:
-    return Sample(**asdict(slot), error=errors[-1], retried=tuple(errors[:-1]), server=replica.url, seconds=seconds)
+def _failed(slot: Slot, errors: Sequence[str], seconds: float) -> Sample:
+    return Sample(**asdict(slot), error=errors[-1], retried=tuple(errors[:-1]), seconds=seconds)
 
 
-def _sample_of(
-    slot: Slot, replica: Replica, completion: Completion, timed: Timed, retried: tuple[str, ...]
-) -> Sample:
+def _sample_of(slot: Slot, completion: Completion, timed: Timed, retried: tuple[str, ...]) -> Sample:
     return Sample(
         **asdict(slot),
         text=completion.text,
@@ -259,7 +210,6 @@ def _sample_of(
         + (() if completion.done or completion.finish_reason else (msg("the stream did not end"),)),
         completion_tokens=completion.usage.completion_tokens if completion.usage else None,
         mean_logprob=completion.mean_logprob,
-        server=replica.url,
         first_s=round(timed.first_s, 6),
         seconds=round(timed.seconds, 6),
     )

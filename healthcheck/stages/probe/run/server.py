@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import ssl
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,6 @@ from healthcheck.stages.probe.run.secret_headers import hiding
 from healthcheck.system import json_text
 from healthcheck.system.files import read_bounded
 from healthcheck.system.json_text import JsonError
-from healthcheck.text.messages import joined, msg
 from healthcheck.text.redact import redacted
 from healthcheck.wire.answer import Reply
 from healthcheck.wire.client import is_loopback
@@ -31,7 +28,6 @@ from healthcheck.wire.response import TooLargeError
 
 _MOST_MODELS = 20
 _OF_A_MODEL = ("root", "owned_by", "max_model_len")
-_IDENTITY = ("version", "header", *_OF_A_MODEL)
 FILE = "generation_config.json"
 _MAX_BYTES = 2**20
 _TAKEN = (
@@ -40,48 +36,6 @@ _TAKEN = (
 )  # fmt: skip
 """Source: vLLM 0.32.0, ModelConfig.get_diff_sampling_param."""
 _SENT_AS = {"max_new_tokens": "max_tokens"}
-
-
-async def describe_all(settings: ProbeSettings) -> dict[str, Any]:
-    """The description of the first server; if there are several, `replicas` has that of each, by its root.
-
-    The context length is then the shortest.
-
-    Raises:
-        Blocked: a server does not answer, names no model, or requires a key.
-        UsageError: a server does not have the model.
-    """
-    first = await describe(settings)
-    if not settings.replicas:
-        return first
-    same = replace(settings, model=settings.model or str(first["model"]))
-    others = await asyncio.gather(*(describe(replace(same, url=url)) for url in settings.replicas))
-    each = dict(zip(settings.servers, (first, *others), strict=True))
-    lengths = [found["max_model_len"] for found in each.values() if found["max_model_len"]]
-    return {
-        **first,
-        "max_model_len": min(lengths, default=None),
-        "replicas": {url: _identity(found, same.model) for url, found in each.items()},
-    }
-
-
-def differences(server: Mapping[str, Any]) -> tuple[str, ...]:
-    """The differences between the servers of a run, one sentence each; empty for one server."""
-    found = []
-    for name in _IDENTITY:
-        said: dict[str, list[str]] = {}
-        for url, replica in server.get("replicas", {}).items():
-            said.setdefault(str(replica[name] or msg("not said")), []).append(url)
-        if len(said) > 1:
-            told = joined("; ", (msg("{value} at {urls}", value, ", ".join(urls)) for value, urls in said.items()))
-            found.append(msg("{replace}: {told}", name.replace("_", " "), told))
-    return tuple(found)
-
-
-def _identity(found: Mapping[str, Any], model: str) -> dict[str, JsonValue]:
-    """The properties that servers of one deployment share."""
-    listed = found["models"].get(model, {})
-    return {name: listed.get(name) if name in _OF_A_MODEL else found[name] for name in _IDENTITY}
 
 
 async def describe(settings: ProbeSettings) -> dict[str, Any]:
@@ -149,9 +103,7 @@ def _chosen(listed: Mapping[str, object], reply: Reply, settings: ProbeSettings)
     if settings.model and listed and settings.model not in listed:
         hide = hiding(settings.request, os.environ)
         names = hide(", ".join(map(repr, listed)))
-        where = msg(" at {url}", settings.url) if settings.replicas else ""
-        said = (where, repr(settings.model), names)
-        raise UsageError("the server{where} has no model {model}; it lists {names}", *said)
+        raise UsageError("the server has no model {model}; it lists {names}", repr(settings.model), names)
     return settings.model or next(iter(listed))
 
 

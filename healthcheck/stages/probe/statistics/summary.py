@@ -96,7 +96,7 @@ def accuracy_name(repeats: int) -> str:
     return "accuracy" if repeats == 1 else f"accuracy ({repeats} runs average)"
 
 
-def averages(matrix: Matrix, soft: Scores, repeats: int) -> tuple[tuple[str, list[float]], ...]:
+def _averages(matrix: Matrix, soft: Scores, repeats: int) -> tuple[tuple[str, list[float]], ...]:
     """The accuracy and avg@n of each problem, by name."""
     return (
         (accuracy_name(repeats), [sum(row) / len(row) for row in soft]),
@@ -107,7 +107,7 @@ def averages(matrix: Matrix, soft: Scores, repeats: int) -> tuple[tuple[str, lis
 def _estimates(matrix: Matrix, soft: Scores, repeats: int, tiers: Sequence[str]) -> tuple[Estimate, ...]:
     counts = [(len(row), sum(row)) for row in matrix]
     samples = sum(n for n, _ in counts)
-    means = averages(matrix, soft, repeats)
+    means = _averages(matrix, soft, repeats)
     by_k = tuple(
         (f"{name}{k}", [metric(n, c, k) for n, c in counts])
         for name, metric in (("pass@", pass_at_k), ("cons@", cons_at_k))
