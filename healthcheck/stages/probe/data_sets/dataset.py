@@ -237,7 +237,7 @@ def _refuse_failing(path: Path, rows: Sequence[_Row]) -> None:
             told = (path, row.place, one.extracted, sys.base_prefix)
             raise UsageError(
                 "{path}:{place}: the row's own solution has to pass its tests, and it does not ({said}): correct "
-                "the row, remove it, or install what it imports for the Python in {place2}, which runs it",
+                "the row, remove it, or install what it imports for the Python in {python}, which runs it",
                 *told,
             )
 
