@@ -37,6 +37,8 @@ from healthcheck.text.messages import joined, msg
 
 _ROOT = "/srv/submission"
 _TRIALS = 3
+PYTHON = "{python}"
+"""As the shell of a setting: the kit's interpreter, wherever the sandbox shows it."""
 _STARVED_S, _ENDS_S = 60.0, 10.0
 """How much longer than its own limits the sandbox may take on a machine that gives it no processor."""
 NO_SANDBOX = msg(
@@ -162,7 +164,7 @@ def run(setting: Setting, mode: Mode) -> tuple[Job, Recording]:
     room = None if mode is Mode.ISOLATED else outside.room()
     if room and not outside.starts_programs(room):
         raise Blocked(
-            "the dry run of deploy.sh starts its stubs from the temporary folder, and {room} is mounted "
+            "a sandbox without namespaces starts programs from the temporary folder, and {room} is mounted "
             "noexec: set TMPDIR to a folder that every user can reach and in which programs may run",
             room,
         )
@@ -204,7 +206,8 @@ def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
     base = {"PATH": STANDARD_PATH, "HOME": "/root"} if isolated else outside.environment(job)
     ours = {"MODEL_PATH": model_path, "LANG": "C.UTF-8", "PWD": job.root, "USER": setting.user}
     ours |= {"LOGNAME": setting.user, "BASH_ENV": f"{job.kit}/{protocol.TRACE}"}
-    return replace(job, environment={**base, **ours})
+    shell = tuple(f"{job.kit}/py/bin/python3" if word == PYTHON else word for word in job.shell)
+    return replace(job, shell=shell, environment={**base, **ours})
 
 
 def _weights_places(setting: Setting, prefix: str) -> tuple[str, str]:

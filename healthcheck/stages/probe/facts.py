@@ -14,6 +14,7 @@ from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe.data_sets.dataset import Drawn
 from healthcheck.stages.probe.grading import Grade, grade
+from healthcheck.stages.probe.grading.code import AT_ONCE
 from healthcheck.stages.probe.laboratory import Majorities, adaptive_k
 from healthcheck.stages.probe.problems import AnswerKind, Problem
 from healthcheck.stages.probe.records import EndedBy, ProbeRun, ProbeSettings, Sample
@@ -202,6 +203,7 @@ class _Keeper:
 
     Samples are graded in the order of the journal. An expression can take seconds: a thread grades it while the
     event loop measures the arrival times of other streams. Grading a plain answer is faster than starting a thread.
+    Code runs beside the sampling, a few answers at a time, and is counted as it ends.
     """
 
     journal: Journal
@@ -213,12 +215,17 @@ class _Keeper:
     decided: bool = False
     grades: dict[int, Grade] = field(default_factory=dict)
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    running: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def keep(self, sample: Sample) -> bool:
         self.journal.append(sample)
+        if self.problems[sample.problem].kind.runs:
+            self.running.append(asyncio.create_task(self._run(sample)))
+            return not self.enough
         async with self.turn:
             slow = self.problems[sample.problem].kind is AnswerKind.EXPRESSION
-            self._count(sample, await asyncio.to_thread(self._graded, sample) if slow else self._graded(sample))
+            self.take(sample, await asyncio.to_thread(self._graded, sample) if slow else self._graded(sample))
         return not self.enough
 
     @property
@@ -230,14 +237,16 @@ class _Keeper:
         """The slots whose problems are not yet settled at their turn."""
         return (slot for slot in slots if not (self.majorities and self.majorities.settled(slot.problem)))
 
-    def take(self, sample: Sample) -> None:
-        """Count a sample that is already on record."""
-        self._count(sample, self._graded(sample))
+    async def _run(self, sample: Sample) -> None:
+        async with self.places:
+            graded = await asyncio.to_thread(self._graded, sample)
+        self.take(sample, graded)
 
     def _graded(self, sample: Sample) -> Grade:
         return grade(self.problems[sample.problem], sample.text, finish_reason=sample.finish_reason)
 
-    def _count(self, sample: Sample, graded: Grade) -> None:
+    def take(self, sample: Sample, graded: Grade) -> None:
+        """Count a sample."""
         self.grades[sample.order] = graded
         self.meter.take(sample, graded)
         if self.majorities:
@@ -252,15 +261,16 @@ def _collect(
     before = run_folder.outcome_of(folder)
     began = time.monotonic()
     keeper = _keeper(settings, problems, progress, folder)
-    for sample in run_folder.recorded(folder).samples:
+    earlier = run_folder.load(folder)
+    for sample, graded in zip(earlier.samples, earlier.grades, strict=True):
         if not sample.error:
-            keeper.take(sample)
+            keeper.take(sample, graded)
     keeper.meter.start()
     sampler = Sampler(settings, problems, keeper.keep)
     stopped = ""
     try:
         if not keeper.enough:
-            asyncio.run(_send(sampler, settings, keeper.wanted(slots), keeper.meter))
+            asyncio.run(_send(sampler, settings, keeper, slots))
         stopped = sampler.gave_up or (EndedBy.EVIDENCE.value if keeper.enough else "")
     except KeyboardInterrupt:
         stopped = EndedBy.INTERRUPT.value
@@ -293,14 +303,15 @@ def _keeper(settings: ProbeSettings, problems: Sequence[Problem], progress: Prog
     )
 
 
-async def _send(sampler: Sampler, settings: ProbeSettings, slots: Iterator[Slot], meter: Meter) -> None:
+async def _send(sampler: Sampler, settings: ProbeSettings, keeper: _Keeper, slots: Sequence[Slot]) -> None:
     async with connections(settings) as server:
-        ticking = asyncio.create_task(_tick(sampler, meter))
+        ticking = asyncio.create_task(_tick(sampler, keeper.meter))
         try:
-            await sampler.run(server, slots)
+            await sampler.run(server, keeper.wanted(slots))
+            await asyncio.gather(*keeper.running)
         finally:
             ticking.cancel()
-            meter.show(sampler.in_flight)
+            keeper.meter.show(sampler.in_flight)
 
 
 async def _tick(sampler: Sampler, meter: Meter) -> None:

@@ -13,6 +13,7 @@ from healthcheck.stages.probe.records import THE_KIT, EndedBy, ProbeRun, count_o
 from healthcheck.stages.probe.results import baselines, export, figures, verdict
 from healthcheck.stages.probe.results.answers import excerpt
 from healthcheck.stages.probe.results.export import client_text
+from healthcheck.stages.probe.results.meaning import meaning
 from healthcheck.stages.probe.results.verdict import Judgement
 from healthcheck.stages.probe.statistics.estimates import THIS_BANK, Estimate
 from healthcheck.stages.probe.statistics.gate import Decision
@@ -25,6 +26,8 @@ FLOORS = ("most frequent answer", "keyword")
 """Baselines that do not read the question. A sound model is better."""
 GUESSED = 0.05
 """Random numbers, or an echo of the question, reach a few percent if the right answers are all different."""
+FEW_PROBLEMS = 30
+"""Below, the interval is wider than any difference that one asks about."""
 DEGRADED = msg(
     "measure again with another --dtype, without quantisation, with --tensor-parallel-size 1; "
     "check the chat template"
@@ -41,7 +44,7 @@ DEGRADED = msg(
 def accuracy(run: ProbeRun) -> Findings:
     """Grades every answer exactly. Without --reference and --threshold the accuracy is reported, not judged. But
     accuracy that is surely below that of the most frequent answer, or of a key word, or below 5 %, is inconclusive.
-    So is a run without any right answer.
+    So is a run without any right answer. Below 30 problems the check warns.
 
     With --reference (the accuracy of healthy weights on these problems, or the folder of their run) the probe
     decides between healthy and degraded, with an error of 1 % each. Healthy: a loss of the margin is excluded.
@@ -79,6 +82,15 @@ def accuracy(run: ProbeRun) -> Findings:
     tiers = joined("", (msg("; {tier} {correct:.1f} %", *rate) for rate in rates))
     asked = msg("{problems}, {samples}", count_of_problems(summary.problems), count_of_samples(summary.samples))
     yield note(msg("{said}: {asked}{tiers}", _said(reached), asked, tiers))
+    yield from map(note, meaning(summary, figures.votes(run, chosen)))
+    if summary.problems < FEW_PROBLEMS:
+        few = (summary.problems, 100 * reached.low, 100 * reached.high)
+        seen = msg("{problems} problems leave the accuracy between {low:.0f} and {high:.0f} %", *few)
+        yield warn(
+            expected=msg("at least {few} problems", FEW_PROBLEMS),
+            seen=seen,
+            fix=msg("ask for more of them (--problems)"),
+        )
     if run.settings.dataset and run.drawn_from and run.drawn_from > len(run.problems):
         told = (run.drawn_from, run.settings.dataset, run.settings.seed)
         yield note(msg("the problems are a random sample of the {drawn_from} in {dataset} (--seed {seed})", *told))

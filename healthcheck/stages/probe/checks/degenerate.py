@@ -212,7 +212,7 @@ def _languages(run: ProbeRun) -> Iterator[Finding]:
     """Answers in another language. A system message or a template may request one, so such runs are skipped."""
     if run.settings.request.system or run.settings.request.prompt:
         return
-    asked = [dominant_script(prompt(problem)) for problem in run.problems]
+    asked = ["" if problem.kind.runs else dominant_script(prompt(problem)) for problem in run.problems]
     answered = [sample for sample in run.samples if not sample.error]
     said = [(sample, dominant_script(final_text(sample.text))) for sample in answered]
     other = [(sample, script) for sample, script in said if script and asked[sample.problem] not in {"", script}]

@@ -5,6 +5,7 @@ qa:    {"question", "answer"} as JSON lines or CSV; the answer a number, an expr
 mcq:   {"question", "A", "B", …, "answer"} as JSON lines or CSV; the answer a letter. Or a list of choices, or
        the CSV files of MMLU, which have no header.
 vqa:   {"question", "image", "answers"}: the answers of several persons, as in TextVQA.
+code:  the rows of HumanEval, MBPP and APPS, which `code_rows` reads.
 qa and mcq are AISBench's custom data sets. Each may have a column `tier` or `category`, and a column `image`. The
 rows of a JSON file are lines, or the elements of one array.
 """
@@ -13,15 +14,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck.errors import UsageError
-from healthcheck.stages.probe.data_sets import columns, listed
+from healthcheck.stages.probe.data_sets import code_rows, columns, listed
 from healthcheck.stages.probe.data_sets.rows import rows_of
-from healthcheck.stages.probe.grading import expressions, golds, grade, judge
+from healthcheck.stages.probe.grading import code, expressions, golds, grade, judge
 from healthcheck.stages.probe.grading.replies import soft_score
 from healthcheck.stages.probe.problems import requested
 from healthcheck.stages.probe.problems.problem import AnswerKind, Dice, Problem
@@ -64,6 +67,7 @@ def draw(path: Path, count: int, seed: int, names: Mapping[str, str] | None = No
 
     Raises:
         UsageError: the file cannot be read or is empty, or a row is not a problem; the message names the row.
+        Blocked: answers are to be run, and there is no sandbox.
     """
     text = read_text(path, MAX_BYTES)
     found: dict[tuple[str, tuple[str, ...]], _Row] = {}
@@ -85,6 +89,7 @@ def draw(path: Path, count: int, seed: int, names: Mapping[str, str] | None = No
     if len(rows) > count:
         chosen = Dice("dataset", seed).shuffled(range(len(rows)))[:count]
         rows = [rows[place] for place in sorted(chosen)]
+    _refuse_failing(path, rows)
     pictures = columns.Pictures(path.parent)
     problems = []
     for row in rows:
@@ -129,6 +134,8 @@ def _row(identity: str, place: int, row: Mapping[str, object]) -> _Row:
 
 
 def _problem(identity: str, row: Mapping[str, object]) -> Problem:
+    if coded := code_rows.problem(identity, row):
+        return replace(coded, language=_language(coded.question))
     question = _text(row, "question")
     if accepted := _accepted(row):
         answer = max(accepted, key=accepted.count)
@@ -191,7 +198,8 @@ def _refuse_ungradable(problem: Problem) -> None:
 
     Where several persons answered, none of the answers needs to have a score of more than one half.
     """
-    for form in () if problem.kind is AnswerKind.SOFT else (problem.answer, requested(problem)):
+    apart = problem.kind is AnswerKind.SOFT or problem.kind.runs
+    for form in () if apart else (problem.answer, requested(problem)):
         graded = grade(problem, form)
         if not graded.correct:
             seen = msg("no answer is found in it")
@@ -205,7 +213,9 @@ def _refuse_ungradable(problem: Problem) -> None:
             )
 
 
-def _refuse_without_judge(path: Path, rows: Iterable[_Row]) -> None:
+def _refuse_without_judge(path: Path, rows: Collection[_Row]) -> None:
+    if any(row.problem.kind.runs for row in rows):
+        code.mode()
     places = [row.place for row in rows if row.problem.kind is AnswerKind.EXPRESSION]
     if places and not judge.installed():
         named = ", ".join(map(str, places[:_MOST_NAMED])) + (" …" if len(places) > _MOST_NAMED else "")
@@ -217,11 +227,26 @@ def _refuse_without_judge(path: Path, rows: Iterable[_Row]) -> None:
         )
 
 
+def _refuse_failing(path: Path, rows: Sequence[_Row]) -> None:
+    """Run the solutions of rows of code: a model cannot pass where they do not."""
+    runs = [row for row in rows if row.problem.kind.runs and row.problem.worked]
+    with ThreadPoolExecutor(code.AT_ONCE) as pool:
+        graded = [*pool.map(lambda row: grade(row.problem, row.problem.worked), runs)]
+    for row, one in zip(runs, graded, strict=True):
+        if not one.correct:
+            told = (path, row.place, one.extracted, sys.base_prefix)
+            raise UsageError(
+                "{path}:{place}: the row's own solution has to pass its tests, and it does not ({said}): correct "
+                "the row, remove it, or install what it imports for the Python in {python}, which runs it",
+                *told,
+            )
+
+
 def _refuse_contradictions(path: Path, again: Iterable[tuple[_Row, _Row]]) -> None:
     """Refuse a question that is repeated with another answer: the right one is unknown."""
     for first, second in again:
         before, now = first.problem.answer, second.problem.answer
-        if now != before and not grade(first.problem, now).correct:
+        if not first.problem.kind.runs and now != before and not grade(first.problem, now).correct:
             told = (path, second.place, first.place, repr(now[:80]), repr(before[:80]))
             raise UsageError(
                 "{path}:{place}: the question of row {place2} again, but its answer is {now}, and {before} "

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from healthcheck.stages.probe.grading import choices, expressions, extract, phrases, replies
+from healthcheck.stages.probe.grading import choices, code, expressions, extract, phrases, replies
 from healthcheck.stages.probe.grading.numbers import Number, bounded, normalise
 from healthcheck.stages.probe.grading.quantities import quantities
 from healthcheck.stages.probe.grading.statements import STRICT_TIERS, whole_part
 from healthcheck.stages.probe.problems import AnswerKind, Problem
-from healthcheck.text.reasoning import final_text
+from healthcheck.text.reasoning import after_reasoning, final_text
 
 _OPTION = re.compile(r"^([A-J])\. (.*)$", re.MULTILINE)
 
@@ -53,9 +53,14 @@ def grade(problem: Problem, text: str, *, finish_reason: str = "") -> Grade:
     An answer that was cut at max_tokens ("length") counts only if its result was marked and is certainly complete:
     the last number of an unfinished calculation is right only by chance, and its last digits may be missing.
 
+    Code counts if it passes, cut or not.
+
     Raises:
         UsageError: the problem requires an expression, and math-verify is not installed.
+        Blocked: the answer is to be run, and there is no sandbox.
     """
+    if problem.kind.runs:
+        return _by_kind(problem, after_reasoning(text))
     answer = bounded(final_text(text))
     cut = finish_reason == "length"
     if not (whole_part(answer) if cut else answer):
@@ -78,6 +83,8 @@ def _by_kind(problem: Problem, answer: str) -> Grade:
             return _phrase(problem, answer)
         case AnswerKind.SOFT:
             return _soft(problem, answer)
+        case AnswerKind.CODE | AnswerKind.PROGRAM:
+            return _run(problem, answer)
 
 
 def _number(problem: Problem, answer: str) -> Grade:
@@ -132,6 +139,16 @@ def _phrase(problem: Problem, answer: str) -> Grade:
 def _judged(correct: bool, found: extract.Found) -> Grade:
     strict = correct and found.tier in STRICT_TIERS
     return Grade(score=float(correct), tier=found.tier, strict=strict, extracted=found.text)
+
+
+def _run(problem: Problem, answer: str) -> Grade:
+    if not answer.strip():
+        return Grade()
+    found = code.found_in(answer, problem)
+    passed, said = code.ran(problem.kind, problem.references, found)
+    tier = "code block" if found.fenced else "text"
+    by = f"{'tests' if problem.kind is AnswerKind.CODE else 'outputs'} in a sandbox ({code.mode().value})"
+    return Grade(score=float(passed), tier=tier, strict=passed and found.fenced, extracted=said, by=by)
 
 
 def _soft(problem: Problem, answer: str) -> Grade:

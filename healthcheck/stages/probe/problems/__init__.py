@@ -56,6 +56,14 @@ _OF_DATA_SETS = {
     "mcq": ("End with the letter: The answer is X.", "最后写出字母：答案是X。"),
     "qa": ("End with: The answer is X.", "最后写：答案是X。"),
     "vqa": ("Answer with a single word or phrase.", "用一个词或短语回答。"),
+    "code": (
+        "Write the whole function in one ```python block.",
+        "把完整的函数写在一个 ```python 代码块里。",
+    ),
+    "program": (
+        "Write a Python program that reads standard input and prints its output, in one ```python block.",
+        "写一个 Python 程序，从标准输入读取，把结果打印到标准输出，放在一个 ```python 代码块里。",
+    ),
     "expression": (r"End with the answer in \boxed{}.", r"最后把答案写在\boxed{}中。"),
 }
 """In English and Chinese: a data set is prompted in the language of its question."""

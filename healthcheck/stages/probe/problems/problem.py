@@ -31,7 +31,8 @@ class AnswerKind(enum.Enum):
     """How an answer is graded.
 
     NUMBER by value, CHOICE by letter, EXPRESSION by mathematical equality, PHRASE by its words, SOFT by the share
-    of agreeing references.
+    of agreeing references. CODE and PROGRAM by running the answer: a function against its tests, a program against
+    the outputs for given inputs.
     """
 
     NUMBER = "number"
@@ -39,6 +40,13 @@ class AnswerKind(enum.Enum):
     EXPRESSION = "expression"
     PHRASE = "phrase"
     SOFT = "soft"
+    CODE = "code"
+    PROGRAM = "program"
+
+    @property
+    def runs(self) -> bool:
+        """Whether grading runs the answer."""
+        return self in {AnswerKind.CODE, AnswerKind.PROGRAM}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +98,8 @@ class Problem:
         program: computes the answer exactly; None if the answer is not a calculation.
         worked: a short worked solution that ends in the answer; "" if there is none.
         images: PNG files that belong to the question, in order.
-        references: further accepted answers; for a soft score, all accepted answers.
+        references: further accepted answers; for a soft score, all accepted answers. For CODE, the function's name,
+            the code that an answer may continue, and the tests; for PROGRAM, each input followed by its output.
         letters: the letters to choose from, "" if there is no choice.
     """
 

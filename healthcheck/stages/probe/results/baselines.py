@@ -18,7 +18,7 @@ _MORE = re.compile(r"picks|buys|finds|gets|买|得到|找到")
 
 def accuracies(problems: Sequence[Problem]) -> Mapping[str, float]:
     """The accuracy of each applicable baseline; empty if there is none."""
-    if not problems:
+    if not problems or any(problem.kind.runs for problem in problems):
         return {}
     solvers: dict[str, Callable[[Problem], str]] = {msg("most frequent answer"): _constant(problems)}
     if any(problem.program for problem in problems) and all(

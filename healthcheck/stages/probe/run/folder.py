@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError, reason_of
 from healthcheck.stages.probe.grading import Grade, grade
+from healthcheck.stages.probe.grading.code import AT_ONCE
 from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import EndedBy, ProbeRun, ProbeSettings, Sample
 from healthcheck.stages.probe.run import journal
@@ -162,6 +164,7 @@ def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
 
     Raises:
         UsageError: the folder holds no run, or one of its files is damaged.
+        Blocked: answers are to be run, and there is no sandbox.
     """
     found, grades = recorded(folder), known or {}
     head, problems, samples = found.head, found.problems, found.samples
@@ -170,15 +173,19 @@ def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
     except JsonError as error:
         raise UsageError("{folder} is damaged: {error}", folder, error) from error
     planned = len(problems) * head.settings.samples
+
+    def graded(sample: Sample) -> Grade:
+        known_one = grades.get(sample.order)
+        return known_one or grade(problems[sample.problem], sample.text, finish_reason=sample.finish_reason)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        each = pool.map if any(problem.kind.runs for problem in problems) else map
+        every = tuple(each(graded, samples))
     return ProbeRun(
         settings=head.settings,
         problems=problems,
         samples=samples,
-        grades=tuple(
-            grades.get(sample.order)
-            or grade(problems[sample.problem], sample.text, finish_reason=sample.finish_reason)
-            for sample in samples
-        ),
+        grades=every,
         planned=planned,
         stopped="" if len(samples) == planned else outcome.stopped,
         seconds=outcome.seconds,
