@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings, strategies
 
-from healthcheck.stages.probe.grading import golds, grade
+from healthcheck.stages.probe.grading import golds, grade, phrases
 from healthcheck.stages.probe.grading.numbers import normalise
 from healthcheck.stages.probe.grading.quantities import quantities
 from healthcheck.stages.probe.problems import AnswerKind, Problem
@@ -316,3 +316,19 @@ def test_one_quantity_in_another_unit_is_the_same() -> None:
     other = [(one, two) for one, two in pairs if not grade(number_problem(one), f"The answer is {two}.").correct]
     assert len(pairs) == 17
     assert other == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "right"),
+    [
+        ("这首诗的作者是唐代诗人**李白**，他字太白。", "李白", True),
+        ("The area that the fence encloses measures **50 m²** in total.", "50 m^2", True),
+        ("It was written by Du Fu, not by **Li Bai**.", "Li Bai", False),
+        ("First I thought of **Paris**. But the capital is Lyon.", "Paris", False),
+        ("**Berlin** or **Paris** fits.", "Paris", False),
+        ("Could it be **Paris**?", "Paris", False),
+    ],
+)
+def test_the_last_words_in_bold_are_an_answer_unless_denied(answer: str, expected: str, right: bool) -> None:
+    found = phrases.said(answer, expected)
+    assert (found is not None and found.text == phrases.same(expected)) == right

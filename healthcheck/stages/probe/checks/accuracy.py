@@ -44,7 +44,7 @@ DEGRADED = msg(
 def accuracy(run: ProbeRun) -> Findings:
     """Grades every answer exactly. Without --reference and --threshold the accuracy is reported, not judged. But
     accuracy that is surely below that of the most frequent answer, or of a key word, or below 5 %, is inconclusive.
-    So is a run without any right answer. Below 30 problems the check warns.
+    So is a run without any right answer. Fewer than 30 problems are remarked on.
 
     With --reference (the accuracy of healthy weights on these problems, or the folder of their run) the probe
     decides between healthy and degraded, with an error of 1 % each. Healthy: a loss of the margin is excluded.
@@ -84,12 +84,9 @@ def accuracy(run: ProbeRun) -> Findings:
     yield note(msg("{said}: {asked}{tiers}", _said(reached), asked, tiers))
     yield from map(note, meaning(summary, figures.votes(run, chosen)))
     if summary.problems < FEW_PROBLEMS:
-        few = (summary.problems, 100 * reached.low, 100 * reached.high)
-        seen = msg("{problems} problems leave the accuracy between {low:.0f} and {high:.0f} %", *few)
-        yield warn(
-            expected=msg("at least {few} problems", FEW_PROBLEMS),
-            seen=seen,
-            fix=msg("ask for more of them (--problems)"),
+        few = (FEW_PROBLEMS, 100 * reached.low, 100 * reached.high)
+        yield note(
+            msg("fewer than {few} problems say little: the accuracy is between {low:.0f} and {high:.0f} %", *few)
         )
     if run.settings.dataset and run.drawn_from and run.drawn_from > len(run.problems):
         told = (run.drawn_from, run.settings.dataset, run.settings.seed)

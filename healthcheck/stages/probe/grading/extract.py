@@ -38,7 +38,7 @@ _DATE = re.compile(
     r"(?i)\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d{1,2}(?:st|nd|rd|th)?,?\s+\d{4}"
 )
 _SENTENCE_END = re.compile(r"\n|[。！？!?]|\.(?=\s)")
-_BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
+BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
 _DIGITS = re.compile(r"\d+")
 MOST_NUMBERS = 200
 """From the end of the text, if its last number is wanted: reading each takes time."""
@@ -176,7 +176,7 @@ def _several(text: str, found: tuple[Number, ...]) -> bool:
 
 
 def _bold(answer: str) -> Iterator[Number | Unclear | None]:
-    for content in reversed(_BOLD.findall(answer)):
+    for content in reversed(BOLD.findall(answer)):
         if _BOLD_NUMBER.match(content):
             yield _in_box(content)
 

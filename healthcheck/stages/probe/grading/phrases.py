@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from healthcheck.stages.probe.grading.extract import Found
+from healthcheck.stages.probe.grading.extract import BOLD, Found
 from healthcheck.stages.probe.grading.numbers import normalise
 from healthcheck.stages.probe.grading.statements import ENDS_IN_A_QUESTION, Statement, statements
 
@@ -22,6 +22,7 @@ _STATES = re.compile(
 )
 _DENIED = re.compile(r"\b(?:not|never|cannot)\b|n['’]t\b|不|并非|没有", re.IGNORECASE)
 _REMARK = re.compile(r"\b(?:let|check|that|this|it|is|was|are|i|we|me|should)\b|[\u3400-\u9fff]{7,}", re.IGNORECASE)
+_SENTENCE = re.compile(r"[\n.!?。！？]")
 _FEW = 4
 _LONGEST_LINE = 2000
 _DENIED_TAIL = re.compile(r"\s*[,，;；]\s*(?:but\s+)?(?:而)?(?:not\b|不是|并非).*$", re.IGNORECASE)
@@ -72,8 +73,19 @@ def said(answer: str, expected: str) -> Found | None:
     for tier, candidates in (("exact", _whole(stated.rest)), ("last line", _sentences(stated.rest))):
         if wanted and any(_place(same(one), wanted) == wanted for one in candidates):
             return Found(tier=tier, text=wanted)
+    if wanted and _place(_in_bold(answer), wanted) == wanted:
+        return Found(tier="bold", text=wanted)
     whole = same(stated.rest)
     return Found(tier="exact", text=whole[:200]) if whole else None
+
+
+def _in_bold(text: str) -> str:
+    """The last words in bold, unless their sentence denies something or another one turns."""
+    last = next(iter([*BOLD.finditer(text)][::-1]), None)
+    if not last or ENDS_IN_A_QUESTION.search(text) or _TURNING.search(text, last.end()):
+        return ""
+    sentence = _SENTENCE.split(text[: last.start()])[-1]
+    return "" if _DENIED.search(sentence) or _TURNING.search(sentence) else same(last[1])
 
 
 def _is_name(text: str) -> bool:
