@@ -11,8 +11,8 @@ from tests.support.extensions import there
 ROOT = Path(__file__).parents[2] / "healthcheck"
 SUBPROCESS = {"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput"}
 OS = {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "startfile"}
-IN_THE_SANDBOX = "stages/plan/dry_run/stubs/"
-"""The stubs of programs, which run beside the untrusted script."""
+IN_THE_SANDBOX = ("stages/plan/dry_run/stubs/", "stages/probe/grading/code_child.py")
+"""The stubs of programs, which run beside the untrusted script, and what runs beside an untrusted answer."""
 RUNNERS = {"ran", "processes.ran", "processes.started"}
 """The names of `processes.ran` and `started` in their callers, which start a process too."""
 PROGRAMS = {"programs.find_or_name", "programs.isolated", "programs.python", "programs.find"}
