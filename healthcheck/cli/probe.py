@@ -8,7 +8,7 @@ from pathlib import Path
 
 from healthcheck.cli import output, sampling
 from healthcheck.cli.places import new_report
-from healthcheck.core.extensions import Extra
+from healthcheck.core.extensions import Extra, part
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import Report, Stage, verdict_of
@@ -29,6 +29,9 @@ from healthcheck.verify import provenance
 
 def run(options: argparse.Namespace) -> int:
     """Probe, print and write the report; returns the exit status of the verdict."""
+    if options.client:
+        status: int = part("client", "--client").probe(options)
+        return status
     if options.resume and options.out:
         raise UsageError(msg("--resume names the folder already: leave --out away"))
     asked = sampling.asked(options)

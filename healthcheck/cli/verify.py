@@ -188,6 +188,8 @@ def requested(options: argparse.Namespace) -> Request:
         raise UsageError(msg("--engine-python is for --deep: give both"))
     if options.numerics and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:
         raise UsageError(msg("--numerics asks a running server: --until is endpoint or probe"))
+    if options.client and Stage(options.until) is not Stage.PROBE:
+        raise UsageError(msg("--client asks the probe's problems: --until is probe"))
     if options.deep and (options.url or Stage(options.until) is Stage.REPO):
         raise UsageError(msg("--deep is about the launch command: it needs a repository and --until plan or later"))
     limit = contract.MAX_WEIGHT_BYTES if options.weight_limit is None else int(options.weight_limit * 10**9)
@@ -213,6 +215,7 @@ def requested(options: argparse.Namespace) -> Request:
         npus=options.npus,
         deep=part("deep", "--deep").judge if options.deep else None,
         numerics=part("numerics", "--numerics") if options.numerics else None,
+        client=part("client", "--client").in_a_run(options) if options.client else None,
         engine_python=options.engine_python,
         unconfined=options.unconfined or os.environ.get(CONSENT_VARIABLE, "").lower() in {"1", "true", "yes"},
         probe=settings_of(asked, ProbeSettings(url="", family="", full=asked.reference is None)),

@@ -42,6 +42,7 @@ OWN: tuple[tuple[str, str, str], ...] = (
     (CHECKS, "deep", "healthcheck.extensions.deep.checks:CHECKS"),
     (CHECKS, "numerics", "healthcheck.extensions.numerics.checks:CHECKS"),
     (CHECKS, "runner", "healthcheck.extensions.runner.checks:CHECKS"),
+    (PARTS, "client", "healthcheck.extensions.service_report.with_client"),
     (PARTS, "deep", "healthcheck.extensions.deep.asking"),
     (PARTS, "numerics", "healthcheck.extensions.numerics.measuring:IN_A_RUN"),
     (PARTS, "lab", "healthcheck.extensions.lab.part"),

@@ -52,6 +52,8 @@ class Measurement:
 
 AskEngine = Callable[["Run", "Submission", "LaunchPlan", Path], None]
 """Judges the configuration that the real vLLM builds for a plan, and adds the result to the run."""
+AskClient = Callable[["Run", str], None]
+"""Has the evaluation client ask the problems of the run's probe at a URL, and says how its figures differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +79,7 @@ class Request:
             unknown.
         deep: builds the engine's configuration with the real vLLM and vllm-ascend, too; None to skip it.
         numerics: compares requests that must have the same log-probabilities; None to skip it.
+        client: has the evaluation client itself ask the server after the probe; None to leave that out.
         engine_python: the Python that has both, "" to search for one.
         unconfined: if this system has no sandbox, deploy.sh runs with all permissions of this user.
     """
@@ -103,6 +106,7 @@ class Request:
     npus: int = 0
     deep: AskEngine | None = None
     numerics: Measurement | None = None
+    client: AskClient | None = None
     engine_python: str = ""
     unconfined: bool = False
     probe: ProbeSettings = field(default_factory=lambda: ProbeSettings(url=""))

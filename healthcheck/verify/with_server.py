@@ -58,6 +58,8 @@ def talk(run: Run, url: str, task: Task) -> None:
         _numerics(run, url, run.request.numerics)
     if run.wants(Stage.PROBE):
         _probe(run, url, task)
+    if run.request.client and not run.stopped:
+        run.request.client(run, url)
 
 
 def _failed(run: Run) -> str:

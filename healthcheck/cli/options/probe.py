@@ -28,6 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help=root)
     sampling.files(parser)
     sampling.arguments(parser)
+    sampling.client(parser)
     output.extensions_argument(parser)
     written = parser.add_argument_group("output")
     written.add_argument(

@@ -93,5 +93,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     numerics = parser.add_argument_group("numerics (see docs/numerics.md)")
     numerics.add_argument("--numerics", action="store_true",
                           help="compare log-probabilities that must agree, too (300 requests)")  # fmt: skip
+    sampling.client(parser)
     sampling.service_file(parser)
     sampling.arguments(parser, without=OF_PROBE_ALONE)

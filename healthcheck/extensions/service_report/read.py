@@ -34,17 +34,27 @@ def run(options: argparse.Namespace) -> int:
     output.refuse_unwritable(options.json)
     if options.report.suffix == ".json" and options.report.is_file():
         return _show_own(options.report, options)
-    readings = list(read_tasks(task for report in open_reports(options.report) for task in tasks_of(report)))
-    if not readings:
-        raise UsageError(
-            "{report} has neither predictions nor results nor a summary that can be read; {expected}",
-            options.report,
-            EXPECTED,
-        )
+    readings = readings_of(options.report)
     lines = (line for reading in readings for line in (*lines_of(reading), ""))
     output.show(lines, options.json, lambda: as_json(readings))
     recomputed = any(reading.truth or reading.regraded for reading in readings)
     return ExitStatus.READY if recomputed else ExitStatus.INCONCLUSIVE
+
+
+def readings_of(place: Path) -> list[Reading]:
+    """The tasks of the reports in a zip file or a folder, recomputed.
+
+    Raises:
+        UsageError: it cannot be read, or has no task.
+    """
+    readings = list(read_tasks(task for report in open_reports(place) for task in tasks_of(report)))
+    if not readings:
+        raise UsageError(
+            "{report} has neither predictions nor results nor a summary that can be read; {expected}",
+            place,
+            EXPECTED,
+        )
+    return readings
 
 
 def _show_own(path: Path, options: argparse.Namespace) -> int:
@@ -78,13 +88,13 @@ def lines_of(reading: Reading) -> Iterator[str]:
 
 
 def _table(reading: Reading) -> Iterator[str]:
-    shown = {name: figure for name, figure in _printed(reading).items() if name != "-"}
+    shown = {name: figure for name, figure in reported(reading).items() if name != "-"}
     columns = {
         msg("AISBench printed"): shown,
         msg("AISBench would print"): {} if shown else reading.emulated or {},
-        msg("true"): _column(reading.truth, reading.repeats),
-        msg("answered requests only"): _column(reading.answered, reading.repeats) if reading.unanswered else {},
-        msg("true, regraded"): _column(reading.regraded, reading.repeats),
+        msg("true"): column(reading.truth, reading.repeats),
+        msg("answered requests only"): column(reading.answered, reading.repeats) if reading.unanswered else {},
+        msg("true, regraded"): column(reading.regraded, reading.repeats),
     }
     columns = {title: cells for title, cells in columns.items() if cells}
     names = list(dict.fromkeys(name for cells in columns.values() for name in cells))
@@ -105,12 +115,12 @@ def _table(reading: Reading) -> Iterator[str]:
     yield ""
 
 
-def _printed(reading: Reading) -> dict[str, str]:
+def reported(reading: Reading) -> dict[str, str]:
     """The figures of the report itself; those of the results file if the summary is missing."""
     return {**printed(reading.task.results or {}), **reading.task.printed}
 
 
-def _column(summary: Summary | None, repeats: int) -> dict[str, str]:
+def column(summary: Summary | None, repeats: int) -> dict[str, str]:
     """The service's four rows; with fewer than `repeats` samples, only the averages keep their meaning."""
     if summary is None:
         return {}
@@ -140,7 +150,7 @@ def _task_json(reading: Reading) -> dict[str, object]:
         "answered": len(reading.samples),
         "unanswered": reading.unanswered,
         "problems_implied_by_printed_figures": reading.problems_implied,
-        "printed": _printed(reading),
+        "printed": reported(reading),
         "recomputed_as_aisbench": reading.emulated,
         "true": reading.truth and reading.truth.estimates,
         "answered_only": reading.answered and reading.answered.estimates,
