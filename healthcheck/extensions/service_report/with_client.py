@@ -37,7 +37,7 @@ _OF_THE_PROBE = ("resume", "junit", "sarif")
 
 
 def probe(options: argparse.Namespace) -> int:
-    """Have AISBench ask, print, write JSON; 0 if AISBench came to its end and its figures can be recomputed, else 3."""
+    """Have AISBench ask, print, write JSON; 0 if it came to its end and its figures can be recomputed, else 3."""
     for name in _OF_THE_PROBE:
         if getattr(options, name):
             raise UsageError("--{name} is for the kit's own probe: leave it away, or --client", name)
