@@ -41,6 +41,8 @@ def has_others(asking: int) -> bool:
 def _input(pid: int) -> str:
     try:
         return os.readlink(f"/proc/{pid}/fd/0")
+    except PermissionError:
+        return ""
     except OSError:  # it has ended
         return "pipe:"
 

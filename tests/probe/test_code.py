@@ -100,6 +100,9 @@ def test_what_is_seen_of_a_wrong_answer_is_said() -> None:
     [
         (MBPP, fenced("def sum(a, b):\n    return a + b"), True),
         (MBPP, fenced("def sum(a, b):\n    return a - b"), False),
+        (MBPP, "```python\r\ndef sum(a, b):\r\n    return a + b\r\n```\r\nIt adds the two.", True),
+        ({**APPS, "input_output": {"inputs": ["3"], "outputs": ["0011"]}}, fenced("print('0011')"), True),
+        ({**APPS, "input_output": {"inputs": ["3"], "outputs": ["0011"]}}, fenced("print(11)"), False),
         (MBPP, fenced("def add(a, b):\n    return a + b"), False),
         ({**MBPP, "test_imports": ["import math"], "test_list": ["assert sum(math.pi, 0) == math.pi"]},
          "def sum(a, b): return math.fsum([a, b])", True),

@@ -323,6 +323,12 @@ def test_one_quantity_in_another_unit_is_the_same() -> None:
     [
         ("这首诗的作者是唐代诗人**李白**，他字太白。", "李白", True),
         ("The area that the fence encloses measures **50 m²** in total.", "50 m^2", True),
+        ("**Paris** is not the capital; Lyon is.", "Paris", False),
+        ("Lyon is the capital now.\n\n**Paris** lost that role in 1950.", "Paris", False),
+        ("The correct option is Lyon; many people confuse it with **Paris**.", "Paris", False),
+        ("**Lyon** is the answer (see **Paris** for the old one)", "Paris", False),
+        ("**Paris** was it until 1950. Now Lyon is.", "Paris", False),
+        ("The capital is **Paris** no more.", "Paris", False),
         ("It was written by Du Fu, not by **Li Bai**.", "Li Bai", False),
         ("First I thought of **Paris**. But the capital is Lyon.", "Paris", False),
         ("**Berlin** or **Paris** fits.", "Paris", False),

@@ -24,6 +24,7 @@ echo "$word" | cat /dev/stdin
 cat <<< here
 df -h > sizes
 df "$MODEL_PATH" | grep -q "%"
+df -B 1M | grep -q "%"
 nproc
 """
 

@@ -241,7 +241,8 @@ def _copies(run: ProbeRun) -> Iterator[Finding]:
             "see endpoint/sampling: a pinned seed, an ignored temperature or top_k 1 in generation_config.json "
             "makes pass@n equal avg@n"
         )
-        told = fail if sum(map(len, long)) >= MANY_COPIED_CHARACTERS else warn
+        asked_for = run.settings.request.top_p is not None or run.settings.request.extra_body
+        told = fail if sum(map(len, long)) >= MANY_COPIED_CHARACTERS and not asked_for else warn
         yield told(expected=expected, seen=seen, fix=fix)
 
 

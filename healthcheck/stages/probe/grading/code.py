@@ -26,14 +26,14 @@ from healthcheck.system import files, json_text
 from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import joined
 
-AT_ONCE = os.cpu_count() or 1
+AT_ONCE = len(os.sched_getaffinity(0))
 """How many answers run at the same time."""
 _LIMIT_S, _MOST_S = 10.0, 120.0
 """For the tests or one input, and for all inputs."""
 _LIMITS = Limits(process_cpu_s=12, processes=32, memory_bytes=2**30, disk_bytes=2**26, kept_output_bytes=2**23)
-_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[^\n`]*\n(.*?)(?:^[ \t]*\2[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[^\n`]*\n(.*?)(?:^[ \t]*\2[ \t\r]*$|\Z)", re.MULTILINE | re.DOTALL)
 _CODE_BEGINS = re.compile(r"^(?:import |from \w[\w.]* import |def |async def |class |@)", re.MULTILINE)
-_NUMBER = re.compile(r"[+-]?\d{1,400}(?:\.\d{0,400})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d{0,399})(?:\.\d{0,400})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +138,7 @@ def _recorded(found: Found, wall_s: float, job: dict[str, object]) -> Recording:
         recording = box.run(setting, mode())[1]
         if recording.ended_by is EndedBy.LOST:
             recording = box.run(setting, mode())[1]
-    if recording.ended_by in {EndedBy.SETUP, EndedBy.COPY}:
+    if recording.ended_by in {EndedBy.SETUP, EndedBy.COPY, EndedBy.LOST}:
         raise Blocked("the sandbox for an answer could not be started again: {trouble}", recording.trouble)
     return recording
 

@@ -132,7 +132,9 @@ def _phrase(problem: Problem, answer: str) -> Grade:
         (one for one, expected in zip(found, accepted, strict=False) if one.text == phrases.same(expected)), None
     )
     if right:
-        return Grade(score=1.0, tier=right.tier, strict=right.tier != "last line", extracted=right.text)
+        return Grade(
+            score=1.0, tier=right.tier, strict=right.tier not in {"last line", "bold"}, extracted=right.text
+        )
     return Grade(tier=found[0].tier, extracted=found[0].text[:200]) if found else Grade()
 
 

@@ -23,6 +23,7 @@ _STATES = re.compile(
 _DENIED = re.compile(r"\b(?:not|never|cannot)\b|n['’]t\b|不|并非|没有", re.IGNORECASE)
 _REMARK = re.compile(r"\b(?:let|check|that|this|it|is|was|are|i|we|me|should)\b|[\u3400-\u9fff]{7,}", re.IGNORECASE)
 _SENTENCE = re.compile(r"[\n.!?。！？]")
+_LEADS_TO = re.compile(r"(?:\b(?:is|are|was|were|be|measures|equals)\b|[:：=]|是|为)[^;；,，A-Z\d]{0,20}$")
 _FEW = 4
 _LONGEST_LINE = 2000
 _DENIED_TAIL = re.compile(r"\s*[,，;；]\s*(?:but\s+)?(?:而)?(?:not\b|不是|并非).*$", re.IGNORECASE)
@@ -80,12 +81,14 @@ def said(answer: str, expected: str) -> Found | None:
 
 
 def _in_bold(text: str) -> str:
-    """The last words in bold, unless their sentence denies something or another one turns."""
-    last = next(iter([*BOLD.finditer(text)][::-1]), None)
-    if not last or ENDS_IN_A_QUESTION.search(text) or _TURNING.search(text, last.end()):
+    """The only words in bold, where a verb leads to them and nothing beside or behind them denies or turns."""
+    found = [*BOLD.finditer(text)]
+    if len({each[1] for each in found}) != 1 or ENDS_IN_A_QUESTION.search(text):
         return ""
-    sentence = _SENTENCE.split(text[: last.start()])[-1]
-    return "" if _DENIED.search(sentence) or _TURNING.search(sentence) else same(last[1])
+    last = found[-1]
+    sentence, behind = _SENTENCE.split(text[: last.start()])[-1], text[last.end() :]
+    turned = any(each.search(part) for each in (_DENIED, _TURNING) for part in (sentence, behind))
+    return same(last[1]) if _LEADS_TO.search(sentence) and not turned else ""
 
 
 def _is_name(text: str) -> bool:

@@ -184,8 +184,11 @@ def lacks_network() -> None:
 
 def others_run() -> bool:
     """Whether the script has other processes than the ancestors and the pipeline of this one."""
-    _note("beside", str(os.getpid()))
-    return _answer() == b"+"
+    answer = b"\n"
+    while answer == b"\n":  # the answer to another one, which gets this one's in return
+        _note("beside", str(os.getpid()))
+        answer = _answer()
+    return answer == b"+"
 
 
 def is_offline() -> bool:
