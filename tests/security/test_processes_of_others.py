@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -29,17 +30,20 @@ nproc
 """
 
 
+def ran(setup: Setup, world: Host, packages: dict[bool, tuple[str, Path]], script: str) -> Mapping[str, object]:
+    base = world.folder.parent
+    (base / "repo/deploy.sh").write_text(world.fill(script))
+    shown = attack(setup, *packages[setup.ordinary], base / "repo", base / "weights", base / "temporary")
+    assert shown.told.get("mode") == setup.mode, shown
+    return shown.told
+
+
 @pytest.mark.process
 @pytest.mark.parametrize("setup", SETUPS, ids=lambda setup: setup.name)
 def test_a_script_reads_no_command_line_of_others(
     setup: Setup, world: Host, packages: dict[bool, tuple[str, Path]]
 ) -> None:
-    base = world.folder.parent
-    (base / "repo/deploy.sh").write_text(world.fill(LOOKS))
-    shown = attack(setup, *packages[setup.ordinary], base / "repo", base / "weights", base / "temporary")
-
-    assert shown.told["mode"] == setup.mode, shown
-    seen = str(shown.told["stdout"])
+    seen = str(ran(setup, world, packages, LOOKS)["stdout"])
     assert (OF_COMMAND_LINE in seen) == (setup.mode == "unconfined")
     assert (world.names["TOKEN"] in seen) == (setup.mode == "unconfined"), "a socket's name"
 
@@ -49,9 +53,7 @@ def test_a_script_reads_no_command_line_of_others(
 def test_a_script_reads_what_is_the_machines(
     setup: Setup, world: Host, packages: dict[bool, tuple[str, Path]]
 ) -> None:
-    base = world.folder.parent
-    (base / "repo/deploy.sh").write_text(ORDINARY)
-    shown = attack(setup, *packages[setup.ordinary], base / "repo", base / "weights", base / "temporary")
+    told = ran(setup, world, packages, ORDINARY)
 
-    assert (shown.told["exit_status"], shown.told["mode"]) == (0, setup.mode), shown
-    assert str(shown.told["stdout"]).split()[:2] == ["substituted", "here"]
+    assert told["exit_status"] == 0, told
+    assert str(told["stdout"]).split()[:2] == ["substituted", "here"]

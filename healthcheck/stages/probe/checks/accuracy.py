@@ -9,7 +9,6 @@ from healthcheck import __version__, contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.core.records import UNJUDGED, Stage
 from healthcheck.stages.probe.laboratory import adaptive_k
-from healthcheck.stages.probe.problems import AnswerKind
 from healthcheck.stages.probe.records import THE_KIT, EndedBy, ProbeRun, count_of_problems, count_of_samples
 from healthcheck.stages.probe.results import baselines, export, figures, verdict
 from healthcheck.stages.probe.results.answers import excerpt
@@ -83,7 +82,7 @@ def accuracy(run: ProbeRun) -> Findings:
     tiers = joined("", (msg("; {tier} {correct:.1f} %", *rate) for rate in rates))
     asked = msg("{problems}, {samples}", count_of_problems(summary.problems), count_of_samples(summary.samples))
     yield note(msg("{said}: {asked}{tiers}", _said(reached), asked, tiers))
-    runs_code = any(problem.kind in {AnswerKind.CODE, AnswerKind.PROGRAM} for problem in run.problems)
+    runs_code = any(problem.kind.runs for problem in run.problems)
     yield from map(note, meaning(summary, () if runs_code else figures.votes(run, chosen)))
     if summary.problems < FEW_PROBLEMS:
         few = (FEW_PROBLEMS, 100 * reached.low, 100 * reached.high)
