@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from healthcheck.cli import output
@@ -96,13 +96,9 @@ def _table(reading: Reading) -> Iterator[str]:
         msg("answered requests only"): column(reading.answered, reading.repeats) if reading.unanswered else {},
         msg("true, regraded"): column(reading.regraded, reading.repeats),
     }
-    columns = {title: cells for title, cells in columns.items() if cells}
-    names = list(dict.fromkeys(name for cells in columns.values() for name in cells))
-    if not names:
+    if not any(columns.values()):
         return
-    titles = map(translation_of_the_process().say, columns)
-    rows = [(name, *(cells.get(name, "") for cells in columns.values())) for name in names]
-    yield from aligned([("", *titles), *rows])
+    yield from side_by_side({title: cells for title, cells in columns.items() if cells})
     intervals = reading.truth or reading.regraded
     if intervals:
         kind = (intervals.estimates[0].level, LIKE_THESE)
@@ -113,6 +109,13 @@ def _table(reading: Reading) -> Iterator[str]:
         if again:
             yield msg("{average} for {this_bank}: {percent}", average, THIS_BANK, _percent(again))
     yield ""
+
+
+def side_by_side(columns: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """A table of figures by name, with a column for each origin."""
+    names = dict.fromkeys(name for cells in columns.values() for name in cells)
+    rows = [(name, *(cells.get(name, "") for cells in columns.values())) for name in names]
+    yield from aligned([("", *map(translation_of_the_process().say, columns)), *rows])
 
 
 def reported(reading: Reading) -> dict[str, str]:

@@ -26,7 +26,6 @@ from healthcheck.stages.probe.statistics.summary import accuracy_name
 from healthcheck.system import json_text
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
-from healthcheck.text.tables import aligned
 from healthcheck.verify.run import Run
 
 _DEMO = msg(
@@ -120,15 +119,13 @@ def _lines(reading: Reading, run: ProbeRun | None, trouble: str) -> Iterator[str
 
 def _beside(reading: Reading, theirs: Summary, run: ProbeRun, ours: Summary) -> Iterator[str]:
     """The figures of AISBench and of the probe, and whether the averages agree."""
-    columns = {
+    columns: dict[str, dict[str, str]] = {
         msg("AISBench printed"): read.reported(reading),
         msg("the probe foresaw"): export.client_column(run),
         msg("true, AISBench"): read.column(theirs, reading.repeats),
         msg("true, probe"): read.column(ours, ours.repeats),
     }
-    names = dict.fromkeys(name for cells in columns.values() for name in cells)
-    rows = [(name, *(cells.get(name, "") for cells in columns.values())) for name in names]
-    yield from aligned([("", *map(translation_of_the_process().say, columns)), *rows])
+    yield from read.side_by_side(columns)
     one, other = _average(theirs), _average(ours)
     if one and other and one.low <= other.high and other.low <= one.high:
         yield msg("the averages agree within their intervals for {this_bank}", THIS_BANK)
