@@ -106,8 +106,6 @@ def like(run: ProbeRun) -> ClientTask:
 def _own_problems(asked: ProbeOptions) -> tuple[Problem, ...]:
     if not (asked.dataset or asked.datasets or asked.family):
         return ()
-    if asked.dataset and (folder := Path(asked.dataset)).is_dir():
-        asked = replace(asked, dataset=str(folder / "test.jsonl"))
     return _gradable(bank(settings_of(asked, ProbeSettings(url=""))))
 
 

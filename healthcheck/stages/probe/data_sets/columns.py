@@ -25,16 +25,20 @@ WITHOUT_TIER = "no tier"
 _TIER = ("tier", "category")
 _IMAGE = ("image", "images")
 _UNREAD = ("image_url", "image_path", "picture", "pictures", "img", "video", "audio")
+_OTHERS = {"question": ("Question", "problem", "origin_prompt"), "answer": ("Answer", "gold_answer")}
+"""Of CMMLU and GPQA, MATH-500, and AIME as AISBench has it."""
 _RESERVED = "all"
 """The name of all tiers together, in reports."""
 
 
 def renamed(row: Mapping[str, object], names: Mapping[str, str]) -> Mapping[str, object]:
-    """Rename the columns of a row to the kit's names.
+    """Rename the columns of a row to the kit's names: those that are named, and those of published data sets.
 
     Raises:
         UsageError: a named column is missing.
     """
+    usual = {own: name for own, others in _OTHERS.items() if own not in row for name in others if name in row}
+    names = {**usual, **names}
     for own, theirs in names.items():
         if theirs not in row:
             there = ", ".join(map(str, row)) or msg("nothing")

@@ -6,6 +6,7 @@ mcq:   {"question", "A", "B", …, "answer"} as JSON lines or CSV; the answer a 
        the CSV files of MMLU, which have no header.
 vqa:   {"question", "image", "answers"}: the answers of several persons, as in TextVQA.
 code:  the rows of HumanEval, MBPP and APPS, which `code_rows` reads.
+A folder is read where it has the files of a published data set (`published`).
 qa and mcq are AISBench's custom data sets. Each may have a column `tier` or `category`, and a column `image`. The
 rows of a JSON file are lines, or the elements of one array.
 """
@@ -22,7 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck.errors import UsageError
-from healthcheck.stages.probe.data_sets import code_rows, columns, listed
+from healthcheck.stages.probe.data_sets import code_rows, columns, listed, published
 from healthcheck.stages.probe.data_sets.rows import rows_of
 from healthcheck.stages.probe.grading import code, expressions, golds, grade, judge
 from healthcheck.stages.probe.grading.replies import soft_score
@@ -33,7 +34,6 @@ from healthcheck.system import extras
 from healthcheck.system.files import read_text
 from healthcheck.text.messages import msg
 
-MAX_BYTES = 2**28
 _GOLD = "####"
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _MOST_NAMED = 10
@@ -52,15 +52,16 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
-    """A row of the file: its problem, still without pictures, and the content of its column `image`."""
+    """A row of a file: its problem, still without pictures, and the content of its column `image`."""
 
+    file: Path
     place: int
     problem: Problem
     images: tuple[str, ...]
 
 
 def draw(path: Path, count: int, seed: int, names: Mapping[str, str] | None = None) -> Drawn:
-    """Draw a random sample of `count` different problems of a file; all of them if it has no more.
+    """Draw a random sample of `count` different problems of a file or folder; all of them if it has no more.
 
     Every row is read and checked, and a file sorted by difficulty does not bias the result. `names` maps the kit's
     names of columns to those of the file: {"question": "prompt"}.
@@ -69,31 +70,34 @@ def draw(path: Path, count: int, seed: int, names: Mapping[str, str] | None = No
         UsageError: the file cannot be read or is empty, or a row is not a problem; the message names the row.
         Blocked: answers are to be run, and there is no sandbox.
     """
-    text = read_text(path, MAX_BYTES)
     found: dict[tuple[str, tuple[str, ...]], _Row] = {}
     places = list[int]()
     again = list[tuple[_Row, _Row]]()
-    for place, fields in rows_of(path, text):
-        with _named(path, place):
-            known = columns.renamed(fields, names or {})
-            places += listed.counted(known)
-            row = _row(f"{path.stem}/{place}", place, known)
-        first = found.setdefault((row.problem.question, row.images), row)
-        again += [(first, row)] if first is not row else []
+    left = published.MAX_BYTES
+    for file in published.files_of(path):
+        text = read_text(file, left)
+        left -= len(text)
+        for place, fields in rows_of(file, text):
+            with _named(file, place):
+                known = columns.renamed(fields, names or {})
+                places += listed.counted(known)
+                row = _row(file, place, known)
+            first = found.setdefault((row.problem.question, row.images), row)
+            again += [(first, row)] if first is not row else []
     listed.refuse_counted_from_one(path, places)
     if not found:
         raise UsageError("{path} has no problems", path)
     _refuse_without_judge(path, found.values())
-    _refuse_contradictions(path, again)
+    _refuse_contradictions(again)
     rows = _all_with_tiers(found.values())
     if len(rows) > count:
         chosen = Dice("dataset", seed).shuffled(range(len(rows)))[:count]
         rows = [rows[place] for place in sorted(chosen)]
-    _refuse_failing(path, rows)
-    pictures = columns.Pictures(path.parent)
+    _refuse_failing(rows)
+    pictures = columns.Pictures(path if path.is_dir() else path.parent)
     problems = []
     for row in rows:
-        with _named(path, row.place):
+        with _named(row.file, row.place):
             problems.append(_illustrated(row, pictures))
     return Drawn(problems=tuple(problems), of=len(found))
 
@@ -127,10 +131,10 @@ def _illustrated(row: _Row, pictures: columns.Pictures) -> Problem:
     return replace(row.problem, id=f"{row.problem.id}/{digest}", images=images)
 
 
-def _row(identity: str, place: int, row: Mapping[str, object]) -> _Row:
-    problem = replace(_problem(identity, listed.lettered(row)), tier=columns.tier(row))
+def _row(file: Path, place: int, row: Mapping[str, object]) -> _Row:
+    problem = replace(_problem(f"{file.stem}/{place}", listed.lettered(row)), tier=columns.tier(row))
     _refuse_ungradable(problem)
-    return _Row(place=place, problem=problem, images=columns.images(row))
+    return _Row(file=file, place=place, problem=problem, images=columns.images(row))
 
 
 def _problem(identity: str, row: Mapping[str, object]) -> Problem:
@@ -227,14 +231,14 @@ def _refuse_without_judge(path: Path, rows: Collection[_Row]) -> None:
         )
 
 
-def _refuse_failing(path: Path, rows: Sequence[_Row]) -> None:
+def _refuse_failing(rows: Sequence[_Row]) -> None:
     """Run the solutions of rows of code: a model cannot pass where they do not."""
     runs = [row for row in rows if row.problem.kind.runs and row.problem.worked]
     with ThreadPoolExecutor(code.AT_ONCE) as pool:
         graded = [*pool.map(lambda row: grade(row.problem, row.problem.worked), runs)]
     for row, one in zip(runs, graded, strict=True):
         if not one.correct:
-            told = (path, row.place, one.extracted, sys.base_prefix)
+            told = (row.file, row.place, one.extracted, sys.base_prefix)
             raise UsageError(
                 "{path}:{place}: the row's own solution has to pass its tests, and it does not ({said}): correct "
                 "the row, remove it, or install what it imports for the Python in {python}, which runs it",
@@ -242,12 +246,12 @@ def _refuse_failing(path: Path, rows: Sequence[_Row]) -> None:
             )
 
 
-def _refuse_contradictions(path: Path, again: Iterable[tuple[_Row, _Row]]) -> None:
+def _refuse_contradictions(again: Iterable[tuple[_Row, _Row]]) -> None:
     """Refuse a question that is repeated with another answer: the right one is unknown."""
     for first, second in again:
         before, now = first.problem.answer, second.problem.answer
         if not first.problem.kind.runs and now != before and not grade(first.problem, now).correct:
-            told = (path, second.place, first.place, repr(now[:80]), repr(before[:80]))
+            told = (second.file, second.place, first.place, repr(now[:80]), repr(before[:80]))
             raise UsageError(
                 "{path}:{place}: the question of row {place2} again, but its answer is {now}, and {before} "
                 "there: correct one of them, or remove both rows",

@@ -1,7 +1,8 @@
 """Choices in a list, as in MMLU and ARC, and the letter of the right one.
 
 `choices` or `options` is a list of texts, or a table of the lists `text` and `label`. The answer is the letter or
-label of a choice, its index from 0, or its text. A row is refused if these readings differ: a misread answer makes
+label of a choice, its index from 0, or its text. GPQA has a column for the right choice, and one for each of the
+others; their order is shuffled. A row is refused if these readings differ: a misread answer makes
 every grade of that problem wrong.
 """
 
@@ -12,10 +13,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from healthcheck.errors import UsageError
+from healthcheck.stages.probe.problems.problem import Dice
 from healthcheck.stages.probe.records import LETTERS
 from healthcheck.text.messages import msg
 
 COLUMNS = ("choices", "options")
+_GPQA = ("Correct Answer", "Incorrect Answer 1", "Incorrect Answer 2", "Incorrect Answer 3")
 _PLACE = re.compile(r"\d{1,2}")
 _MANY = 40
 """With four choices, the first is never right in this many rows once in 100,000 files."""
@@ -32,6 +35,10 @@ def lettered(row: Mapping[str, object]) -> Mapping[str, object]:
     Raises:
         UsageError: the choices are not a list of texts, or the answer does not name exactly one of them.
     """
+    if all(map(row.get, _GPQA)):
+        order = Dice("choices", str(row["question"])).shuffled(range(len(_GPQA)))
+        options = {letter: row[_GPQA[place]] for letter, place in zip(LETTERS, order, strict=False)}
+        return {**row, **options, "answer": LETTERS[order.index(0)]}
     name = _column(row)
     if not name:
         return row

@@ -73,7 +73,7 @@ class ProbeOptions:
     """The requested options of a probe; None for those that were not given."""
 
     dataset: Text | None = _problems(
-        msg("problems from a file: GSM8K JSON lines, or qa or mcq as JSON lines or CSV"), metavar="FILE"
+        msg("problems from a file, JSON lines or CSV, or from the folder of a data set"), metavar="FILE"
     )
     datasets: values.DataSets | None = _problems(msg("several files in one run; the name of each is its tier"))
     columns: values.Columns | None = _problems(
