@@ -11,10 +11,8 @@ from healthcheck.stages.probe.grading.statements import ENDS_IN_A_QUESTION, Stat
 
 _LETTER = re.compile(r"(?<![A-Za-z0-9'’])[(\[]?([A-J])[)\]]?(?![A-Za-z0-9'’])")
 _SMALL = re.compile(r"\s*(?:option\s+)?[(\[\"'“]?([a-j])(?:[)\]\"'”.:：]|\s*$)(?!\w)", re.IGNORECASE)
+_MARKED = re.compile(r"^\s*[(\[]?[A-Ja-j][)\].:：]\s*")
 _WHOLE = re.compile(r"(?:(?i:option)\s+)?[(\[]?([A-Ja-j])[)\].:：]?")
-_LETTERS = (
-    r"[(\[]?[A-J][)\]]?(?:\s?(?:[,，、&/]|and\b|or\b|和)\s?(?:(?:and|or)\s)?[(\[]?[A-J][)\]]?(?![A-Za-z])){0,9}"
-)
 _LETTERS = (
     r"(?<![A-Za-z'’])[(\[]?[A-J][)\]]?"
     r"(?:\s?(?:[,，、&/]|and\b|or\b|和)\s?(?:(?:and|or)\s)?[(\[]?[A-J][)\]]?(?![A-Za-z])){0,9}"
@@ -89,8 +87,8 @@ def _stated(statement: Statement, letters: str, options: dict[str, str]) -> str:
 
 def _option(text: str, options: dict[str, str]) -> str:
     """The letter of the option with this text."""
-    said = _plain(text)
-    return next((letter for letter, option in options.items() if said and said == _plain(option)), "")
+    said = _plain(_MARKED.sub("", text))
+    return next((letter for letter, option in options.items() if said and said == _plain(normalise(option))), "")
 
 
 def _named(text: str, letters: str) -> str:
@@ -124,6 +122,9 @@ def _unmarked(text: str, letters: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines or ENDS_IN_A_QUESTION.search(lines[-1]):
         return ""
+    if len({match[1] for line in lines if (match := _LISTED.match(line))}) > 2 and not _CORRECT.search(text):
+        lines = [line for line in lines if not _LISTED.match(line)] or [""]
+        text = "\n".join(lines)
     plain = _DENIED.sub(" ", text)
     opening = (_REASONED.match(plain) if len(lines) == 1 else None) or _LISTED.match(lines[-1])
     if opening and opening[1] in letters:

@@ -6,11 +6,13 @@ math-verify. Brackets are compared here: (3, 14) is not [3, 14].
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
+from unicodedata import normalize
 
 from healthcheck.stages.probe.grading import judge
-from healthcheck.stages.probe.grading.extract import Found
+from healthcheck.stages.probe.grading.extract import BOLD, Found
 from healthcheck.stages.probe.grading.judge import Verdict
 from healthcheck.stages.probe.grading.numbers import POWERS, Number, in_digits, normalise
 from healthcheck.stages.probe.grading.statements import statements
@@ -19,7 +21,7 @@ _SIGNS = {
     "−": "-", "–": "-", "×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "÷": r"\div ", "π": r"\pi ",
     "∞": r"\infty ", "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "∪": r"\cup ", "∩": r"\cap ", "±": r"\pm ",
     "∈": r"\in ", "∅": r"\emptyset ", "（": "(", "）": ")", "，": ",", "。": ".", "：": ":", "°": r"^\circ ",
-    "、": ",", "θ": r"\theta ",
+    "⟨": "(", "⟩": ")", r"\langle": "(", r"\rangle": ")", "、": ",", "θ": r"\theta ", r"\varnothing": r"\emptyset ",
 }  # fmt: skip
 _SPAN = re.compile(r"\$\$(.{1,600}?)\$\$|\$(.{1,600}?)\$|\\\((.{1,600}?)\\\)|\\\[(.{1,600}?)\\\]", re.DOTALL)
 _SPACING = re.compile(r"(?<!\\)\\[,;:! ]|\\(?:left|right|displaystyle|quad|qquad)(?![a-z])|~")
@@ -34,15 +36,23 @@ _MEMBER = re.compile(r"^\s*[A-Za-z]\s*\\in\s*(?![A-Za-z])")
 _TUPLE_NAME = re.compile(
     r"^\s*\(\s*(?:[a-z]|\\(?:rho|theta|phi)\b|[ρφ])(?:\s*,\s*(?:[a-z]|\\(?:rho|theta|phi)\b|[ρφ]))+\s*\)\s*=\s*"
 )
-_VALUE = re.compile(r"\s*([a-z]|\\theta)\s*=\s*([^=]+)")
+_VALUE = re.compile(r"\s*([A-Za-z]|\\theta)\s*=\s*([^=]+)")
+_COLUMN = re.compile(r"\\begin\{pmatrix\}(.*)\\end\{pmatrix\}")
 _ROWS = re.compile(r"\[(\[[^\[\]]*\](?:,\[[^\[\]]*\])*)\]")
 _IN_RADIANS = re.compile(r"\s*(?:\\(?:text|mathrm)\s?\{\s*rad(?:ians?)?\s*\}|\brad(?:ians?)?\b|弧度)")
-_NAMED = re.compile(r"^\s*(?:[A-Za-z](?:_\{?\w\}?)?|[a-z]\([a-z]\))\s*=\s*(?=[^=]+$)")
+_NAMED = re.compile(r"^\s*(?:[A-Za-z](?:_\{?\w\}?)?|[a-z]'?\([a-z]\))\s*=\s*(?=[^=]+$)")
 _UNIT = re.compile(r"(?<=[\d})])\s+(?:cm|mm|km|m|kg|g|s|(?:square\s)?units?|degrees?)(?:\^\{?[23]\}?)?$")
 """Only after a space: in 5m, m may be a variable."""
 _STATES = re.compile(r"(?:\b(?:is|are|be|at|gives?|equals)\b|[:：]|[是为])\s*", re.IGNORECASE)
+_NAMED_LINE = re.compile(r"\s*(?:[-*•]\s+)?\$?[A-Za-z]\s*=[^=]+$")
+_SUBSCRIPT = re.compile("[₀-₉]+")
+_BASE = re.compile(r"(?<=[\dA-F])\s*\((?:in\s+)?base\s+(\d+)\)")
+_IN_BRACKETS = re.compile(r"\s*\((?=[^()]*[A-Za-z]{3})[^()$\\]*\)\s*$")
+_BOUND = re.compile(r"[a-z](<|>|\\le|\\ge)([^<>]+)")
+_BETWEEN = re.compile(r"([^<>]+?)(<|\\le)[a-z](<|\\le)([^<>]+)")
+_OPERATION = re.compile(r"[\w)}]\s*[-+−=^<>≤≥/,²³]")
 _WORD = re.compile(r"[A-Za-z]{3,}|[\u3400-\u9fff]{2,}")
-_KNOWN_WORD = re.compile(r"\\[A-Za-z]+|\b(?:sin|cos|tan|log|sqrt|exp|begin|end|[bpv]?matrix|cases)\b")
+_KNOWN_WORD = re.compile(r"\\[A-Za-z]+|\blog(?![A-Za-z])|\b(?:sin|cos|tan|sqrt|exp|begin|end|[bpv]?matrix|cases)\b")
 _CHAIN = re.compile(r"\0(?:\s*(?:,|，|or|and|或|和)\s*\0)+(?=\W*$)", re.IGNORECASE)
 """Formulas that end a text, separated only by commas and joining words."""
 _MOST_ELEMENTS = 12
@@ -57,7 +67,8 @@ def judged(answer: str, gold: str) -> tuple[Found | None, bool, str]:
     """
     if r"\pi" in latex(gold):
         answer = _IN_RADIANS.sub("", answer)
-    stated = statements(answer)
+    answer = _BASE.sub(r"_{\1}", _SUBSCRIPT.sub(lambda found: f"_{{{normalize('NFKC', found[0])}}}", answer))
+    stated = statements(BOLD.sub(_as_formula, answer))
     for statement in stated.marked:
         if candidate := _candidate(statement.text, gold):
             right, by = equal(candidate, gold)
@@ -69,6 +80,12 @@ def judged(answer: str, gold: str) -> tuple[Found | None, bool, str]:
     return Found(tier="last", text=_key(gold) if right else _key(candidate)), right, by
 
 
+def _as_formula(bold: re.Match[str]) -> str:
+    """An expression in bold as one in dollar signs."""
+    plain = "$" not in bold[1] and "\\(" not in bold[1] and _OPERATION.search(bold[1]) and not _worded(bold[1])
+    return f"${bold[1]}$" if plain else bold[0]
+
+
 def equal(answer: str, gold: str) -> tuple[bool, str]:
     """Whether two expressions are equal, and the judge.
 
@@ -76,6 +93,8 @@ def equal(answer: str, gold: str) -> tuple[bool, str]:
         UsageError: math-verify is needed and not installed.
     """
     gold = latex(gold)
+    if len(named := _values(_split(gold))) > 1:
+        gold = f"({','.join(named)})"
     answer = _in_notation(latex(answer), gold)
     if _key(answer) == _key(gold):
         return True, ""
@@ -122,13 +141,34 @@ def _elements(answers: Sequence[str], golds: Sequence[str], *, unordered: bool) 
 
 
 def _in_notation(answer: str, gold: str) -> str:
-    """Nested lists as the matrix, and named values as the point, that the gold is."""
+    """Nested lists as the matrix, and named values, a row or a column as the point, that the gold is."""
     rows = _ROWS.fullmatch(re.sub(r"\s", "", answer)) if "pmatrix" in gold else None
     if rows:
         lines = rows[1][1:-1].replace("],[", r"\\").replace(",", "&")
         return rf"\begin{{pmatrix}}{lines}\end{{pmatrix}}"
-    values = _values(_split(answer)) if gold.startswith("(") else []
-    return f"({','.join(values)})" if values else answer
+    if r"\infty" in gold and (union := _union(answer)):
+        return union
+    if not gold.startswith("("):
+        return answer
+    column = _COLUMN.fullmatch(re.sub(r"\s", "", answer))
+    parts = re.split(r"\\\\|&", column[1]) if column else _values(_split(answer))
+    return f"({','.join(parts)})" if parts else answer
+
+
+def _union(text: str) -> str:
+    """The intervals of inequalities: x < -3 or x > 3."""
+    intervals = []
+    for part in _split(text):
+        bare = re.sub(r"\s", "", part)
+        if two := _BETWEEN.fullmatch(bare):
+            intervals.append(f"{'(['[two[2] != '<']}{two[1]},{two[4]}{')]'[two[3] != '<']}")
+        elif not (one := _BOUND.fullmatch(bare)):
+            return ""
+        elif one[1] in {"<", r"\le"}:
+            intervals.append(rf"(-\infty ,{one[2]}{')]'[one[1] != '<']}")
+        else:
+            intervals.append(rf"{'(['[one[1] != '>']}{one[2]},\infty )")
+    return r" \cup ".join(intervals)
 
 
 def _values(parts: Sequence[str]) -> list[str]:
@@ -166,11 +206,14 @@ def latex(text: str) -> str:
     text = re.sub(r"√\s*(?:\(([^()]*)\)|(\w+))", lambda found: rf"\sqrt{{{found[1] or found[2]}}}", text)
     text = re.sub(r"(?<![\\A-Za-z])sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text).replace("**", "^")
     text = re.sub(r"\\?log_(?:e|\{e\})(?![A-Za-z])|(?<![\\A-Za-z])ln(?![A-Za-z])", r"\\ln ", text)
+    text = re.sub(r"(?<![\\A-Za-z])log(?![A-Za-z])", r"\\log ", text)
     text = re.sub(r"(?<![\\A-Za-z])(pi|infty)(?![A-Za-z])", r"\\\1", text)
     text = _SPACING.sub("", text.strip().strip("$").strip())
     text = _PLAIN_TEXT.sub(r" \1 ", text)
     text = re.sub(r"begin\{[bpv]matrix\}", r"begin{pmatrix}", re.sub(r"end\{[bpv]matrix\}", r"end{pmatrix}", text))
     text = _TUPLE_NAME.sub("", _MEMBER.sub("", text.strip().rstrip(".。").strip()))
+    if re.fullmatch(r"\\?\{\s*\\?\}", text):
+        return r"\emptyset "
     if re.fullmatch(r"\{[^{}]*,[^{}]*\}", text):
         text = rf"\{text[:-1]}\}}"
     return _UNIT.sub("", text)
@@ -191,7 +234,15 @@ def _split(text: str) -> list[str]:
             parts.append("")
         else:
             parts[-1] += character
-    return [part.strip() for part in parts if part.strip()]
+    return [one for part in parts if part.strip() for one in _either(part.strip())]
+
+
+def _either(part: str) -> tuple[str, ...]:
+    r"""Both values of "x = 1 \pm 2"."""
+    if part.count(r"\pm") != 1:
+        return (part,)
+    first, second = part.replace(r"\pm", "+"), part.replace(r"\pm", "-")
+    return re.sub(r"(^|=)\s*\+", r"\1", first), second
 
 
 def _bracketed(text: str) -> tuple[str, list[str], str] | None:
@@ -223,7 +274,7 @@ def _candidate(text: str, gold: str) -> str:
             first = outside[: chain.start()].count("\0")
             return " , ".join(spans[first : first + chain.group().count("\0")])
         return _ABOUT.sub("", " , ".join(spans[:listed] if opening else spans[-1:]))
-    plain = _ABOUT.sub("", _REMARK.sub("", text)).strip().rstrip("。. ")
+    plain = _ABOUT.sub("", _REMARK.sub("", _IN_BRACKETS.sub("", text))).strip().rstrip("。. ")
     if plain.endswith("$") or plain.startswith("$"):
         plain = plain.strip("$")
     if _worded(plain.replace(gold, " ")):
@@ -257,6 +308,9 @@ def _unmarked(answer: str, gold: str) -> str:
     if len(lines) == 1 and not _worded(lines[0]):
         return _candidate(lines[0], gold)
     spans = [next(filter(None, groups), "") for groups in _SPAN.findall(answer)]
+    listed = [*itertools.takewhile(_NAMED_LINE.match, reversed(lines))]
+    if len(_split(_bare(gold))) == len(listed) > 1:
+        return ", ".join(line.strip(" \t*•-$") for line in listed)
     if spans:
         if _SPAN.search(lines[-1]):
             return _candidate(_SPAN.sub(lambda found: found.group(), lines[-1]), gold)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from healthcheck.stages.probe.grading.numbers import Number, normalise
-from healthcheck.stages.probe.grading.quantities import quantities
+from healthcheck.stages.probe.grading.quantities import quantities, unit_end
 from healthcheck.stages.probe.grading.statements import ENDS_IN_A_QUESTION, Statement, statements
 
 _LEAD = re.compile(
@@ -38,11 +38,11 @@ _DATE = re.compile(
     r"(?i)\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d{1,2}(?:st|nd|rd|th)?,?\s+\d{4}"
 )
 _SENTENCE_END = re.compile(r"\n|[。！？!?]|\.(?=\s)")
-BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
+BOLD = re.compile(r"\*\*([^*\n]{1,120})\*\*")
 _DIGITS = re.compile(r"\d+")
 MOST_NUMBERS = 200
 """From the end of the text, if its last number is wanted: reading each takes time."""
-_BOLD_NUMBER = re.compile(r"\s*[-−$€£¥(]*\s*\d[\d,.]*(?:/\d+)?\s*(?:%|[^\d\s.:：]|\s[^\d.]|$)")
+_BOLD_NUMBER = re.compile(r"(?:(?:[^:：\d]{1,90}\b(?:is|are|was)|[A-Za-z]\s*=)(?=[\s$]*-?\d))?\s*[-−$€£¥(]*\s*\d[\d,.]*(?:/\d+)?\s*(?:%|[^\d\s.:：]|\s[^\d.]|$)")
 _REMARK = re.compile(
     r"[(（](?=[^()（）]*?[A-Za-z\u4e00-\u9fff]{2})[^()（）]*[)）]|\[\d{1,2}\]"
     r"|(?:(?<=[A-Za-z\d%]\s)|(?<=[\u4e00-\u9fff]))\(\s?\$?\d[\d.,]*(?:\s?[-+*/÷]\s?\$?\d[\d.,]*)+\s?\)(?!\s?[-+*/=^])"
@@ -64,6 +64,8 @@ _CONCLUDES = re.compile(
 )
 _VARIABLE = re.compile(r"\s?[a-z]\b(?!['’])(?=\s*[-+*/^=)]|\s*$)")
 
+_GOES_ON = re.compile(r"[\u4e00-\u9fff]*[行走重共是为有得到花卖][\u4e00-\u9fff]*")
+"""From the condition to the result in one clause: 6小时行360千米."""
 _FACTOR = re.compile(r"\s?(?:\\?pi\b|π|[ixyz]\b(?!['’]|\.\w))|:\d")
 _FUNCTION = re.compile(r"\b(?:log|ln|sin|cos|tan)\s*\(?$")
 """The context that makes a number part of a larger expression: 5π, 18x, 5:30, log 5. "18 m" is 18."""
@@ -136,6 +138,9 @@ def _of_clause(clause: str) -> Number | Unclear | None:
         return _alone(clause, after[0])
     lead = _LEAD.match(clause)
     first = found[0]
+    if len(found) > 1 and _GOES_ON.fullmatch(clause, unit_end(clause, first.end), found[1].start):
+        found = found[1:]
+        first = found[0]
     return _alone(clause, first if lead and first.start <= lead.end() else found[-1])
 
 
@@ -177,8 +182,15 @@ def _several(text: str, found: tuple[Number, ...]) -> bool:
 
 def _bold(answer: str) -> Iterator[Number | Unclear | None]:
     for content in reversed(BOLD.findall(answer)):
-        if _BOLD_NUMBER.match(content):
+        if _BOLD_NUMBER.match(content) or _is_spelled(content):
             yield _in_box(content)
+
+
+def _is_spelled(content: str) -> bool:
+    """Whether a text is a number in words, perhaps with its unit: "one third", "eight hours"."""
+    text = normalise(content).strip()
+    found = quantities(text)
+    return len(found) == 1 and found[0].start == 0 and unit_end(text, found[0].end) == len(text)
 
 
 def _without_check(text: str) -> str:
@@ -206,6 +218,9 @@ def _last(answer: str) -> Iterator[Number | Unclear | None]:
     text = text[places[0] :]
     changed = _START.sub(" ", text)
     text = _without_check(changed if changed != text and quantities(changed) else text)
+    closing = _SENTENCE_END.split(text.strip(" \n.。"))[-1]
+    if not _DIGITS.search(closing) and len(told := quantities(closing)) == 1 and told[0].amounts:
+        yield told[0]
     for candidate in dict.fromkeys((_REMARK.sub(" ", text), text)):
         found = quantities(candidate)
         ends = [match.end() for match in _SENTENCE_END.finditer(candidate, 0, found[-1].start)] if found else []

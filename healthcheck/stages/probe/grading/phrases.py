@@ -53,6 +53,10 @@ _TIME = re.compile(
 _PRINTS = re.compile(
     r"(?:\b(?:prints?|outputs?|displays?|returns?)\s|输出|打印|显示)\s*[:：]?\s*(?P<said>.+)$", re.IGNORECASE
 )
+_CLOCK_TIME = re.compile(
+    r"(?<![\d:.])((?:上午|早上|凌晨|下午|晚上)?\s?\d{1,2}:\d{2}(?:\s?[APap]\.?\s?[Mm]\b\.?)?)(?![\d:])"
+)
+_CLOCK = re.compile(r"\d{1,2}:\d{2}")
 _PLACE = re.compile(r"[\u4e00-\u9fff]+")
 _PLACES = "省市县区"
 _RATIO = re.compile(r"(?<=\d)\s*(?:[:：∶]|\bto\b)\s*(?=\d)")
@@ -98,11 +102,15 @@ def _is_name(text: str) -> bool:
 
 def same(text: str) -> str:
     """A canonical spelling: ignores case, quotes, markup and articles, and the notation of dates and ratios."""
+    text = re.sub(r"(?<=[A-Za-z)])_\{?(?!16)(\d{1,2})\}?(?!\d)", r"\1", text.replace("{:}", ":"))
     text = re.sub(r"(?<=\d)(?:_\{(\d{1,2})\}|([₀-₉]{1,2}))", lambda base: f"_{base[1] or base[2]}", text)
     plain = unicodedata.normalize("NFKC", normalise(text)).casefold()
     plain = re.sub(r"\s+", " ", plain).strip(_AROUND)
     plain = re.sub(r"^(?:the|an?)\s+(?=\S)", "", plain)
-    plain = re.sub(r"^(是|对|不是|不对)的$", r"\1", plain)
+    plain = re.sub(r"(?<=[\da-f]) ?\(?(?:in )?base (\d+)\)?$", r"_\1", plain)
+    plain = re.sub(r"^(?:0x)?(?=\d*[a-f])([\da-f]+)(?:_\{?16\}?)?$", r"\1", plain)
+    plain = re.sub(r"^12:00\s?(?:noon|midday)$|^(?:at )?noon$", "12:00", plain)
+    plain = re.sub(r"^(是|对|不是|不对|正确|错误)的$", r"\1", plain)
     plain = _DATE_IN_DIGITS.sub(_date, plain)
     plain = _RATIO.sub(":", plain)
     plain = _TIME.sub(_time, plain)
@@ -119,7 +127,9 @@ def _time(found: re.Match[str]) -> str:
 
 
 def _place(text: str, wanted: str) -> str:
-    """The expected text if this is the same place with or without 市, 省, 县 or 区."""
+    """The expected text if this is the same place with or without 市, 省, 县 or 区, or the same time without a.m."""
+    if _CLOCK.fullmatch(wanted) and text.lstrip("0") == wanted.lstrip("0"):
+        return wanted
     short, long = sorted((text, wanted), key=len)
     alike = len(short) > 1 and long[:-1] == short and long[-1] in _PLACES and short[-1] not in _PLACES
     return wanted if alike and _PLACE.fullmatch(long) else text
@@ -186,6 +196,8 @@ def _sentences(answer: str) -> Iterator[str]:
     last = _DENIED_TAIL.sub("", parts[-1][-_LONGEST_LINE:]) if parts else ""
     if ENDS_IN_A_QUESTION.search(last) or _DENIED.search(last):
         return
+    if len(times := {each[1] for each in _CLOCK_TIME.finditer(last)}) == 1:
+        yield times.pop()
     printed = list(_PRINTS.finditer(answer)) if answer.count("\n") == 0 else []
     if len(printed) == 1 and (match := _PRINTS.search(last)):
         yield match["said"]

@@ -33,7 +33,7 @@ _SECOND_THOUGHT = re.compile(
     _BEFORE
     + r"(?:(?:oh\s*,?\s*)?wait\b|actually\b|no\b(?=\s*[,.!:—]|\s+wait)|(?:i['’]m\s+)?sorry\b|oops\b|correction\b"
     r"|hmm+\b|hold\s+on\b|on\s+second\s+thoughts?\b|scratch\s+that\b|let\s+me\s+(?:correct|re-?(?:check|do|think|calculate)))"
-    r"|不对|等等|等一下|更正|纠正|抱歉",
+    r"|(?:^|(?<=[。！？，,；;：:…\s)—]))(?:这|那|好像)?不对|等等|等一下|更正|纠正|抱歉",
     re.IGNORECASE,
 )
 _TAKEN_BACK = re.compile(
