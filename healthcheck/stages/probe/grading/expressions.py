@@ -43,8 +43,16 @@ _IN_RADIANS = re.compile(r"\s*(?:\\(?:text|mathrm)\s?\{\s*rad(?:ians?)?\s*\}|\br
 _NAMED = re.compile(r"^\s*(?:[A-Za-z](?:_\{?\w\}?)?|[a-z]'?\([a-z]\))\s*=\s*(?=[^=]+$)")
 _UNIT = re.compile(r"(?<=[\d})])\s+(?:cm|mm|km|m|kg|g|s|(?:square\s)?units?|degrees?)(?:\^\{?[23]\}?)?$")
 """Only after a space: in 5m, m may be a variable."""
-_STATES = re.compile(r"(?:\b(?:is|are|be|at|gives?|equals)\b|[:：]|[是为])\s*", re.IGNORECASE)
+_STATES = re.compile(
+    r"(?:\b(?:is|are|be|at|gives?|equals|has\s+length|i\.e\.|that\s+is)(?!\w)|[:：]|[是为])\s*", re.IGNORECASE
+)
 _NAMED_LINE = re.compile(r"\s*(?:[-*•]\s+)?\$?[A-Za-z]\s*=[^=]+$")
+_NO_SOLUTION = re.compile(
+    r"(?:\bno\s+(?:real\s+)?solutions?\b|\bempty(?:\s+set)?\b|无(?:实数)?解|没有实数解|空集)(?![^.。\n]*\$)",
+    re.IGNORECASE,
+)
+_DEGREES = re.compile(r"(\d+)\s?(?:\^\{?\\circ\}?|°|degrees\b)")
+_LEADING = re.compile(r"^\s*(?:so|thus|hence|therefore|then|所以|因此|故|即|∴|⇒)[\s,，:：]*", re.IGNORECASE)
 _SUBSCRIPT = re.compile("[₀-₉]+")
 _BASE = re.compile(r"(?<=[\dA-F])\s*\((?:in\s+)?base\s+(\d+)\)")
 _IN_BRACKETS = re.compile(r"\s*\((?=[^()]*[A-Za-z]{3})[^()$\\]*\)\s*$")
@@ -67,8 +75,15 @@ def judged(answer: str, gold: str) -> tuple[Found | None, bool, str]:
     """
     if r"\pi" in latex(gold):
         answer = _IN_RADIANS.sub("", answer)
+    if _key(gold) == r"\emptyset":
+        answer = _NO_SOLUTION.sub(r"$\\emptyset$", answer)
+    if r"\pi" in latex(gold):
+        answer = _DEGREES.sub(r"\\frac{\1\\pi}{180}", answer)
     answer = _BASE.sub(r"_{\1}", _SUBSCRIPT.sub(lambda found: f"_{{{normalize('NFKC', found[0])}}}", answer))
     stated = statements(BOLD.sub(_as_formula, answer))
+    if listed := _listed(stated.rest, gold):
+        right, by = equal(listed, gold)
+        return Found(tier="last", text=_key(gold) if right else _key(listed)), right, by
     for statement in stated.marked:
         if candidate := _candidate(statement.text, gold):
             right, by = equal(candidate, gold)
@@ -95,7 +110,10 @@ def equal(answer: str, gold: str) -> tuple[bool, str]:
     gold = latex(gold)
     if len(named := _values(_split(gold))) > 1:
         gold = f"({','.join(named)})"
-    answer = _in_notation(latex(answer), gold)
+    answer = latex(answer)
+    if "pmatrix" not in answer and not _ROWS.fullmatch(re.sub(r"\s", "", answer)):
+        gold = _as_point(gold)
+    answer = _in_notation(answer, gold)
     if _key(answer) == _key(gold):
         return True, ""
     of_answer, of_gold = _bracketed(answer), _bracketed(gold)
@@ -150,9 +168,15 @@ def _in_notation(answer: str, gold: str) -> str:
         return union
     if not gold.startswith("("):
         return answer
-    column = _COLUMN.fullmatch(re.sub(r"\s", "", answer))
-    parts = re.split(r"\\\\|&", column[1]) if column else _values(_split(answer))
-    return f"({','.join(parts)})" if parts else answer
+    values = _values(_split(answer))
+    return f"({','.join(values)})" if values else _as_point(answer)
+
+
+def _as_point(text: str) -> str:
+    """A row or a column in parentheses; any other text unchanged."""
+    found = _COLUMN.fullmatch(re.sub(r"\s", "", text))
+    column = None if found and "&" in found[1] and r"\\" in found[1] else found
+    return "(" + ",".join(re.split(r"\\\\|&", column[1])) + ")" if column else text
 
 
 def _union(text: str) -> str:
@@ -202,6 +226,7 @@ def latex(text: str) -> str:
     """An expression in the form for math-verify: signs as commands, without spacing, unit and full stop."""
     for sign, command in _SIGNS.items():
         text = text.replace(sign, command)
+    text = re.sub(r"\+\s*\\infty", r"\\infty", text)
     text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", lambda found: f"^{{{found.group().translate(POWERS)}}}", text)
     text = re.sub(r"√\s*(?:\(([^()]*)\)|(\w+))", lambda found: rf"\sqrt{{{found[1] or found[2]}}}", text)
     text = re.sub(r"(?<![\\A-Za-z])sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text).replace("**", "^")
@@ -290,6 +315,9 @@ def _bare(gold: str) -> str:
 
 def _after_words(text: str) -> str:
     """The text after the last word that introduces a result."""
+    text = _LEADING.sub("", text)
+    if not _worded(text):
+        return text.strip()
     places = [match.end() for match in _STATES.finditer(text)]
     said = text[places[-1] :] if places else ""
     return "" if _worded(said) else said.strip()
@@ -300,19 +328,25 @@ def _worded(text: str) -> bool:
     return bool(_WORD.search(_KNOWN_WORD.sub(" ", _JOINT.sub(" ", _PLAIN_TEXT.sub(" ", text)))))
 
 
+def _listed(answer: str, gold: str) -> str:
+    """Named values on lines of their own, as many as the gold has, that end the answer."""
+    lines = [line for line in answer.strip().splitlines() if line.strip()]
+    listed = [*itertools.takewhile(_NAMED_LINE.match, reversed(lines))]
+    matching = len(_split(_bare(gold))) == len(listed) > 1
+    return ", ".join(line.strip(" \t*•-$") for line in listed) if matching else ""
+
+
 def _unmarked(answer: str, gold: str) -> str:
     """The expression of an answer without a mark: all of it, its last formula, or its last sentence's result."""
     lines = [line for line in answer.strip().splitlines() if line.strip()]
-    if not lines or _DENIED.search(lines[-1]):
+    if not lines or _DENIED.search(re.split(r"(?<=[.。])\s", lines[-1].strip())[-1]):
         return ""
     if len(lines) == 1 and not _worded(lines[0]):
         return _candidate(lines[0], gold)
     spans = [next(filter(None, groups), "") for groups in _SPAN.findall(answer)]
-    listed = [*itertools.takewhile(_NAMED_LINE.match, reversed(lines))]
-    if len(_split(_bare(gold))) == len(listed) > 1:
-        return ", ".join(line.strip(" \t*•-$") for line in listed)
     if spans:
         if _SPAN.search(lines[-1]):
-            return _candidate(_SPAN.sub(lambda found: found.group(), lines[-1]), gold)
-        return spans[-1]
+            return _candidate(lines[-1], gold)
+        said = _after_words(lines[-1].rstrip(". 。"))
+        return said if _OPERATION.search(said) else spans[-1]
     return _after_words(lines[-1].rstrip(". 。"))

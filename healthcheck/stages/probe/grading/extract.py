@@ -9,6 +9,7 @@ import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 from healthcheck.stages.probe.grading.numbers import Number, normalise
 from healthcheck.stages.probe.grading.quantities import quantities, unit_end
@@ -42,7 +43,9 @@ BOLD = re.compile(r"\*\*([^*\n]{1,120})\*\*")
 _DIGITS = re.compile(r"\d+")
 MOST_NUMBERS = 200
 """From the end of the text, if its last number is wanted: reading each takes time."""
-_BOLD_NUMBER = re.compile(r"(?:(?:[^:：\d]{1,90}\b(?:is|are|was)|[A-Za-z]\s*=)(?=[\s$]*-?\d))?\s*[-−$€£¥(]*\s*\d[\d,.]*(?:/\d+)?\s*(?:%|[^\d\s.:：]|\s[^\d.]|$)")
+_BOLD_NUMBER = re.compile(
+    r"(?!\d{1,2}[.)]\s)(?:(?:[^:：\d]{1,90}\b(?:is|are|was)|[A-Za-z]\s*=)(?=[\s$]*-?\d))?\s*[-−$€£¥(]*\s*\d[\d,.]*(?:/\d+)?\s*(?:%|[^\d\s.:：]|\s[^\d.]|$)"
+)
 _REMARK = re.compile(
     r"[(（](?=[^()（）]*?[A-Za-z\u4e00-\u9fff]{2})[^()（）]*[)）]|\[\d{1,2}\]"
     r"|(?:(?<=[A-Za-z\d%]\s)|(?<=[\u4e00-\u9fff]))\(\s?\$?\d[\d.,]*(?:\s?[-+*/÷]\s?\$?\d[\d.,]*)+\s?\)(?!\s?[-+*/=^])"
@@ -51,6 +54,12 @@ _CHECK = re.compile(
     r"(?:\b(?:to|let\s+me|let\s+us|let['’]s|we|now|and)\s+){0,3}\b(?:(?:double|cross)-?)?(?:check(?:ing)?|verif(?:y|ying|ication)|indeed|because|since)\b|验算|检验|验证|因为",
     re.IGNORECASE,
 )
+_CHECKED = re.compile(
+    r"\n\s*(?:check|verification|检验|验算)[^\n]*(?:正确|成立|符合题意|✓|✔|correct|holds)[^\n\d]*$",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r",\s*(?:while|whereas)\b[^\n]*$", re.IGNORECASE)
+_FEW_WORDS, _ONE = 2, Number(start=0, end=0, readings=(Fraction(1),))
 _CHECK_WORDS = re.compile(
     r"(?:check|double|cross|verif|indeed|because|since|this|that|the|and|plus|minus|times|equals?|which|match|correct|right|equation|true|holds?"
     r"|works?|requir|expect|given|original|both|sides?|substitut|back|into|with|get|gives?)[a-z]*"
@@ -119,7 +128,7 @@ def _in_box(content: str) -> Number | Unclear | None:
         return None
     after = text.rfind("=")
     chosen = next((one for one in found if one.start > after), found[0]) if after >= 0 else found[0]
-    return Unclear() if _VARIABLE.match(text, chosen.end) else chosen
+    return Unclear() if not chosen.amounts and _VARIABLE.match(text, chosen.end) else chosen
 
 
 def _of_clause(clause: str) -> Number | Unclear | None:
@@ -154,7 +163,8 @@ def _of_correction(clause: str) -> Number | Unclear | None:
     """The number at the start of a clause: "Oops, 7." but not "Wait, should I count the red one?"."""
     found = _of_clause(clause)
     lead = _LEAD.match(normalise(clause))
-    return found if isinstance(found, Number) and lead and found.start <= lead.end() else None
+    stated = "=" in clause or (lead and isinstance(found, Number) and found.start <= lead.end())
+    return found if isinstance(found, Number) and stated else None
 
 
 def _restated(clause: str) -> bool:
@@ -193,6 +203,12 @@ def _is_spelled(content: str) -> bool:
     return len(found) == 1 and found[0].start == 0 and unit_end(text, found[0].end) == len(text)
 
 
+def _closes(sentence: str, found: Number) -> bool:
+    """Whether a sentence without digits ends with a number in words: an amount, or one that it concludes."""
+    few = len(sentence[found.end :].split()) <= _FEW_WORDS
+    return bool(found.amounts) or (few and not found.equals(_ONE) and bool(_CONCLUDES.search(sentence)))
+
+
 def _without_check(text: str) -> str:
     """The text up to a check of its result: one equation with the result, and no word or number after it."""
     check = _CHECK.search(text)
@@ -217,9 +233,12 @@ def _last(answer: str) -> Iterator[Number | Unclear | None]:
     places = [0, *(digits.start() for digits in _DIGITS.finditer(text))][-MOST_NUMBERS:]
     text = text[places[0] :]
     changed = _START.sub(" ", text)
+    changed = _CHECKED.sub("", changed)
+    aside = _ASIDE.sub("", changed)
+    changed = aside if quantities(aside) else changed
     text = _without_check(changed if changed != text and quantities(changed) else text)
     closing = _SENTENCE_END.split(text.strip(" \n.。"))[-1]
-    if not _DIGITS.search(closing) and len(told := quantities(closing)) == 1 and told[0].amounts:
+    if not _DIGITS.search(closing) and len(told := quantities(closing)) == 1 and _closes(closing, told[0]):
         yield told[0]
     for candidate in dict.fromkeys((_REMARK.sub(" ", text), text)):
         found = quantities(candidate)

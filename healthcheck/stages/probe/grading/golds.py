@@ -24,6 +24,7 @@ _PLACE = re.compile(r"[\u4e00-\u9fff]+(?<![个座])[省市县区]")
 _TEXT_COMMAND = re.compile(r"\\(?:text|textbf|mathrm|mathbf|mbox|textit)\s*\{[^{}]*\}|\\[$%#_& ,;!]")
 _COMMAND = re.compile(r"\\[A-Za-z]{2,}|\\[{}]")
 _FUNCTIONS = re.compile(r"\b(?:sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|pi|max|min|or|and|arcsin|arccos|arctan)\b")
+_PRODUCT = re.compile(r"(?<=\d)[a-z]{2,3}(?![a-z])")
 _LONG_WORD = re.compile(r"[A-Za-z]{2,}|[\u3400-\u9fff]")
 _OPERATION = re.compile(
     r"[\dA-Za-z)}\]]\s*(?:\^|[=+*/<>≤≥∪∩±×÷·−-])\s*[-−√({\[]?\s*[\dA-Za-zπ∞√]|[√π∞²³]|\d\s*[xyzin]\b|[([{].*,.*[)\]}]"
@@ -65,6 +66,6 @@ def _is_expression(gold: str) -> bool:
         return True
     if _NUMBERED.fullmatch(text):
         return bool(_FRACTION.fullmatch(text))
-    if _LONG_WORD.search(_FUNCTIONS.sub(" ", text)) or not re.search(r"[\dπ√∞^=+]", text):
+    if _LONG_WORD.search(_FUNCTIONS.sub(" ", _PRODUCT.sub("x", text))) or not re.search(r"[\dπ√∞^=+]", text):
         return False
     return bool(_OPERATION.search(text))

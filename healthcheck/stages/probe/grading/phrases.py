@@ -53,9 +53,11 @@ _TIME = re.compile(
 _PRINTS = re.compile(
     r"(?:\b(?:prints?|outputs?|displays?|returns?)\s|输出|打印|显示)\s*[:：]?\s*(?P<said>.+)$", re.IGNORECASE
 )
-_CLOCK_TIME = re.compile(
-    r"(?<![\d:.])((?:上午|早上|凌晨|下午|晚上)?\s?\d{1,2}:\d{2}(?:\s?[APap]\.?\s?[Mm]\b\.?)?)(?![\d:])"
+_CONCLUSION = re.compile(
+    r"[,，;；]\s*(?:(?:and\s+)?(?:so|thus|hence|therefore)\b|which\s+means|所以|因此|故)", re.IGNORECASE
 )
+_CLOCK_TIME = re.compile(r"(?<![\d:.])\d{1,2}:\d{2}(?![\d:])")
+_HALF = {"morning": "am", "afternoon": "pm", "evening": "pm"}
 _CLOCK = re.compile(r"\d{1,2}:\d{2}")
 _PLACE = re.compile(r"[\u4e00-\u9fff]+")
 _PLACES = "省市县区"
@@ -109,8 +111,15 @@ def same(text: str) -> str:
     plain = re.sub(r"^(?:the|an?)\s+(?=\S)", "", plain)
     plain = re.sub(r"(?<=[\da-f]) ?\(?(?:in )?base (\d+)\)?$", r"_\1", plain)
     plain = re.sub(r"^(?:0x)?(?=\d*[a-f])([\da-f]+)(?:_\{?16\}?)?$", r"\1", plain)
-    plain = re.sub(r"^12:00\s?(?:noon|midday)$|^(?:at )?noon$", "12:00", plain)
+    plain = re.sub(r"\b12(?::00)?\s?(?:noon|midday)\b|^(?:at )?noon$", "12:00", plain)
     plain = re.sub(r"^(是|对|不是|不对|正确|错误)的$", r"\1", plain)
+    plain = "".join(one for one in unicodedata.normalize("NFD", plain) if not unicodedata.combining(one))
+    plain = re.sub(r"\b(\d{1,2})h(\d{2})\b", r"\1:\2", plain)
+    plain = re.sub(
+        r"\b(\d{1,2})(:\d\d)?(?: o['’]clock)?,? in the (morning|afternoon|evening)\b",
+        lambda found: f"{found[1]}{found[2] or ':00'} {_HALF[found[3]]}",
+        plain,
+    )
     plain = _DATE_IN_DIGITS.sub(_date, plain)
     plain = _RATIO.sub(":", plain)
     plain = _TIME.sub(_time, plain)
@@ -148,8 +157,15 @@ def _stated(statement: Statement, wanted: str) -> str:
     if not same(text):
         return ""
     bracketed = [same(part) for part in re.findall(r"[(（]([^()（）]+)[)）]", text)]
-    candidates = [same(text), *_heads(text), *bracketed]
+    candidates = [same(text), *_heads(text), *bracketed, *_clock(text)]
     return wanted if wanted in (_place(one, wanted) for one in candidates) else candidates[0]
+
+
+def _clock(text: str) -> Iterator[str]:
+    """The time of a text that has one, or ends with one."""
+    times = _CLOCK_TIME.findall(plain := same(text))
+    if len(set(times)) == 1 or (times and plain.endswith(times[-1])):
+        yield times[-1]
 
 
 def _heads(text: str) -> Iterator[str]:
@@ -194,10 +210,10 @@ def _sentences(answer: str) -> Iterator[str]:
     """The result at the end of the last sentence."""
     parts = [part for part in re.split(r"\n|(?<=[。！？])|(?<=[.!?])\s", answer) if part.strip()]
     last = _DENIED_TAIL.sub("", parts[-1][-_LONGEST_LINE:]) if parts else ""
+    last = _CONCLUSION.split(last)[-1]
     if ENDS_IN_A_QUESTION.search(last) or _DENIED.search(last):
         return
-    if len(times := {each[1] for each in _CLOCK_TIME.finditer(last)}) == 1:
-        yield times.pop()
+    yield from _clock(last)
     printed = list(_PRINTS.finditer(answer)) if answer.count("\n") == 0 else []
     if len(printed) == 1 and (match := _PRINTS.search(last)):
         yield match["said"]

@@ -17,7 +17,7 @@ MOST_MARKS = 20
 MAX_CLAUSE_CHARS = 1000
 _CUE = re.compile(
     r"(?<![A-Za-z])answers?\b[\"']?(?:[^.。\n:：=]{0,60}?\b(?:is|are|was|were|equals|be|stays|remains|comes\s+to)\b\s*[:：=]?"
-    r"|[^.。\n:：=]{0,20}?[:：=])"
+    r"|[^.。\n:：=→]{0,20}?[:：=→])"
     r"|<answer>|答案(?:应该|应当|应|就|即|可能)?\s*(?:是|为|选|等于|[:：=])|(?:^|(?<=[\n。，\s]))答\s*[:：]",
     re.IGNORECASE,
 )
@@ -73,6 +73,10 @@ _UNABLE = re.compile(
     r"|(?:无法|不能|没法)(?:解|求|确定|判断|回答|计算|算)|不知道|不会(?:做|解|算)|不(?:太)?(?:确定|清楚)",
     re.IGNORECASE,
 )
+_OFFER = re.compile(
+    r"\n\s*(?:(?:would|do)\s+you\s+(?:like|want)|shall\s+i|(?:please\s+)?let\s+me\s+know|需要我|如果你(?:想|需要))[^\n]*\s*$",
+    re.IGNORECASE,
+)
 _GUESS = re.compile(
     r"\b(?:might|could|may|perhaps|maybe|possibly|guess(?:ing)?|suppose)\b|可能|也许|或许|大概|猜", re.IGNORECASE
 )
@@ -125,6 +129,7 @@ def statements(answer: str) -> Statements:
 
 def _plain(text: str) -> str:
     """The text without emphasis, and without claims that it doubts, withdraws or guesses."""
+    text = _OFFER.sub("", text)
     if unable := _UNABLE.search(text):
         after = _SENTENCE.findall(text[unable.end() :])
         text = text[: unable.end()] + "".join(one for one in after if not _GUESS.search(one))
