@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from healthcheck.core.records import JsonValue
 from healthcheck.report import words
 from healthcheck.report.excerpts import Excerpt, excerpts
 from healthcheck.stages.probe.grading import Grade
-from healthcheck.stages.probe.laboratory import adaptive_k
+from healthcheck.stages.probe.laboratory import adaptive_k, laboratory
 from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import THE_KIT, ProbeRun, Sample, count_of_problems, count_of_samples
-from healthcheck.stages.probe.results import figures
+from healthcheck.stages.probe.results import figures, strata
 from healthcheck.stages.probe.results.export import client_column, client_figures, client_reading
 from healthcheck.stages.probe.run.layout import JOURNAL, PROBLEMS
 from healthcheck.stages.probe.run.request import prompt_of
-from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate
+from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.text.messages import joined, mapped, message, msg
 from healthcheck.text.redact import without_secrets
 
@@ -36,7 +36,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tier:
-    """The accuracy of a tier: `inner` for the same problems again, `outer` for other problems like these."""
+    """A tier, a stratum or a bin: `inner` for the same problems again, `outer` for other problems like these."""
 
     label: str
     inner: Estimate
@@ -50,6 +50,8 @@ class Measured:
 
     Attributes:
         said: the amount of data, and what is missing, one sentence each.
+        strata: further divisions of the problems, by name.
+        reliability: calibration in a sentence, and a row for each bin.
         choices: figures of rules that choose one answer of a problem's samples, and the choice in words.
         legend: each result of a sample that occurs: its name, its words, its count.
         data: the grid and its texts for the page's script.
@@ -59,6 +61,8 @@ class Measured:
     figures: tuple[Figure, ...]
     choices: tuple[tuple[Estimate, str], ...]
     tiers: tuple[Tier, ...]
+    strata: tuple[tuple[str, tuple[Tier, ...]], ...]
+    reliability: tuple[str, tuple[Tier, ...]] | None
     threshold: float | None
     legend: tuple[tuple[str, str, int], ...]
     data: dict[str, JsonValue]
@@ -83,6 +87,8 @@ def measured(run: ProbeRun) -> Measured:
         figures=tuple(_figures(run)),
         choices=figures.choices(run) if figures.grid(run).repeats > 1 else (),
         tiers=tuple(_tiers(run)),
+        strata=tuple((name, tuple(_rows(run, parts))) for name, parts in strata.strata(run).items()),
+        reliability=_reliability(run),
         threshold=run.settings.threshold,
         legend=tuple(entry for entry in legend if entry[2]),
         data=_data(run, outcomes),
@@ -128,11 +134,28 @@ def _figures(run: ProbeRun) -> Iterator[Figure]:
 
 def _tiers(run: ProbeRun) -> Iterator[Tier]:
     """The whole bank, then each tier."""
-    for part in (figures.overall(run), *figures.tiers(run)):
+    return _rows(run, (figures.overall(run), *figures.tiers(run)))
+
+
+def _rows(run: ProbeRun, parts: Iterable[Summary]) -> Iterator[Tier]:
+    for part in parts:
         outer, inner = (part.estimate(f"avg@{part.repeats}", of) for of in (LIKE_THESE, THIS_BANK))
         if outer and inner:
             reference = run.settings.references.get(part.tier)
             yield Tier(label=part.tier, inner=inner, outer=outer, reference=reference)
+
+
+def _reliability(run: ProbeRun) -> tuple[str, tuple[Tier, ...]] | None:
+    lab = laboratory()
+    found = lab.reliability(run, figures.grid(run)) if lab else None
+    if found is None:
+        return None
+    said, bins = found
+    rows = (
+        Tier(label=f"{confidence:.2f}", inner=share, outer=share, reference=confidence)
+        for confidence, share in bins
+    )
+    return said, tuple(rows)
 
 
 def _data(run: ProbeRun, outcomes: Sequence[str]) -> dict[str, JsonValue]:

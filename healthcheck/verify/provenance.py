@@ -6,6 +6,7 @@ import datetime as dt
 import hashlib
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Iterable
@@ -48,6 +49,8 @@ def kit() -> dict[str, JsonValue]:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "cores": os.cpu_count(),
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
+        "npu_devices": len([name for name in os.listdir("/dev") if re.fullmatch(r"davinci\d+", name)]),
         "command": list[JsonValue](redacted(["npu-adapter", *sys.argv[1:]], without_secrets)),
         **_service(contract.service()),
         "at": dt.datetime.now(tz=dt.timezone.utc).isoformat(timespec="seconds"),

@@ -6,7 +6,7 @@ import pytest
 
 from healthcheck.stages.probe.grading import golds, grade
 from healthcheck.stages.probe.problems import AnswerKind
-from tests.support.answers import Labelled, labelled
+from tests.support.answers import Labelled, fresh, labelled
 from tests.support.rows import rows
 
 KINDS = {
@@ -43,6 +43,14 @@ def test_answers_are_graded_as_they_are_labelled(kind: str) -> None:
     accepted = [answer for answer in answers if answer.label != "right" and graded_right(answer)]
     assert refused == KNOWN_ERRORS & {answer.text for answer in answers}
     assert not accepted
+
+
+@pytest.mark.process
+def test_answers_that_were_new_to_the_grader_are_seldom_refused_and_none_is_accepted() -> None:
+    answers = fresh()
+    right = [answer for answer in answers if answer.label == "right"]
+    assert sum(not graded_right(answer) for answer in right) <= 0.04 * len(right)
+    assert not [answer for answer in answers if answer.label == "wrong" and graded_right(answer)]
 
 
 @rows("answer", {(one.kind, one.gold) for one in labelled() if one.kind != "choice"})

@@ -1,10 +1,11 @@
-"""The figures of a run by tier."""
+"""The figures of a run by tier, by operation and by length."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from healthcheck.stages.probe.results import figures
+from healthcheck.report.measured import measured
+from healthcheck.stages.probe.results import figures, strata
 from healthcheck.stages.probe.run.folder import load
 from tests.probe.conftest import recorded
 
@@ -14,3 +15,17 @@ def test_tiers_keep_their_order_and_their_problems(tmp_path: Path) -> None:
     found = [(each.tier, each.problems, each.correct) for each in figures.tiers(run)]
     assert found == [("easy", 20, 100), ("medium", 20, 0), ("hard", 20, 100)]
     assert figures.overall(run).correct == 200
+
+
+def test_strata_divide_the_problems_and_reach_the_page(tmp_path: Path) -> None:
+    run = load(recorded(tmp_path / "run", {"easy": 1.0, "medium": 1.0, "hard": 0.0}))
+    found = strata.strata(run)
+    assert list(found) == ["operation", "length of the question"]
+    lengths = found["length of the question"]
+    assert [each.tier for each in lengths] == ["short", "medium", "long"]
+    assert sum(each.problems for each in lengths) == 60
+    assert lengths[2].correct < lengths[0].correct  # the hard questions are the long ones
+    with_times = [each for each in found["operation"] if "*" in each.tier]
+    assert with_times
+    assert all(each.correct == 0 for each in with_times)
+    assert [name for name, _ in measured(run).strata] == list(found)

@@ -1,10 +1,12 @@
-"""The labelled answers of tests/probe/data/answers.toml."""
+"""The labelled answers of tests/probe/data: those that the grader was made with, and those that were new to it."""
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from healthcheck.stages.probe.grading import golds
 from healthcheck.stages.probe.problems import AnswerKind, Problem
@@ -15,6 +17,7 @@ else:
     import tomli as tomllib
 
 FILE = Path(__file__).parents[1] / "probe" / "data" / "answers.toml"
+FRESH = FILE.with_name("fresh.jsonl")
 LABELS = ("right", "wrong", "none")
 
 
@@ -49,4 +52,18 @@ def labelled() -> tuple[Labelled, ...]:
         for group in groups
         for label in LABELS
         for text in group.get(label, ())
+    )  # fmt: skip
+
+
+def fresh() -> tuple[Labelled, ...]:
+    """Five sets of 300 answers, each written apart, labelled before the grader saw them."""
+    return tuple(_fresh(json.loads(line)) for line in FRESH.read_text("utf-8").splitlines())
+
+
+def _fresh(row: dict[str, Any]) -> Labelled:
+    options = dict(zip("ABCDEFGHIJ", row.get("choices", ()), strict=False))
+    question = "\n".join((row["question"], *(f"{letter}. {option}" for letter, option in options.items())))
+    return Labelled(
+        kind=row["kind"], about=row["set"], gold=row["gold"], text=row["text"], cut=False, question=question,
+        label="right" if row["right"] else "wrong", letters="".join(options),
     )  # fmt: skip

@@ -8,6 +8,7 @@ from healthcheck.cli import number_types, output
 from healthcheck.cli.parsing import begin_help, exit_statuses
 from healthcheck.cli.places import place
 from healthcheck.core.extensions import Command, Group
+from healthcheck.extensions.lab.combining import Combine
 from healthcheck.text.messages import msg
 
 TIMEOUT_S = 600.0
@@ -22,7 +23,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         "repeat (as in logs/samples.jsonl) and score")  # fmt: skip
     source.add_argument("--command", metavar="COMMAND", help="reads samples as JSON lines, prints one score a "
                         "line; runs with your rights, in no sandbox")  # fmt: skip
-    parser.add_argument("--column", default="score", metavar="NAME", help="column of the scores (default: score)")
+    parser.add_argument("--column", action="append", metavar="NAME[:WEIGHT]",
+                        help="column of the scores (default: score); may be repeated")  # fmt: skip
+    parser.add_argument("--combine", choices=[each.value for each in Combine], default=Combine.WEIGHTS.value,
+                        help="several columns: their weighted sum (default), the first before the next, or by how "
+                        "many samples of the problem are better in every column")  # fmt: skip
     timeout = msg("seconds that the command may take (default: {timeout_s:.0f})", TIMEOUT_S)
     seconds = number_types.number(1)
     parser.add_argument("--timeout", type=seconds, default=TIMEOUT_S, metavar="S", help=timeout)

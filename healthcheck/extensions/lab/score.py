@@ -9,6 +9,7 @@ from healthcheck.cli import output
 from healthcheck.core.records import SCHEMA
 from healthcheck.errors import UsageError
 from healthcheck.extensions.lab import user_scores
+from healthcheck.extensions.lab.combining import Combine
 from healthcheck.extensions.lab.user_scores import UserScores
 from healthcheck.report.words import plain
 from healthcheck.stages.probe.records import ProbeRun
@@ -28,7 +29,9 @@ def run(options: argparse.Namespace) -> int:
     if options.command is not None:
         scores = user_scores.from_command(probed, options.command, options.timeout)
     else:
-        scores = user_scores.from_file(probed, options.scores, options.column)
+        scores = user_scores.from_file(
+            probed, options.scores, options.column or ["score"], Combine(options.combine)
+        )
     user_scores.keep(options.run_folder, scores)
     write_metrics(probed, compute_metrics(probed))
     output.show(lines_of(probed, scores), options.json, lambda: as_json(probed, scores))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from healthcheck.errors import UsageError, reason_of
+from healthcheck.extensions.lab.combining import Combine, combined
 from healthcheck.stages.probe.data_sets.rows import rows_of
 from healthcheck.stages.probe.records import Grid, ProbeRun
 from healthcheck.system import json_text, processes, programs
@@ -72,39 +73,48 @@ def of_grid(run: ProbeRun, chosen: Grid) -> list[list[float]]:
     return [[known.get((s.problem, s.repeat), -math.inf) for s in row] for row in rows]
 
 
-def from_file(run: ProbeRun, path: Path, column: str) -> UserScores:
-    """Scores from JSON lines or CSV: a column, plus `problem` and `repeat` as in logs/samples.jsonl.
+def from_file(run: ProbeRun, path: Path, columns: Sequence[str], combine: Combine) -> UserScores:
+    """Scores from JSON lines or CSV: columns, plus `problem` and `repeat` as in logs/samples.jsonl.
+
+    A column is NAME or NAME:WEIGHT; several make one score as `combine` says.
 
     Raises:
         UsageError: the file cannot be read, a row is not a score, or an answered sample has none.
     """
     answered = {(sample.problem, sample.repeat) for sample in run.samples if not sample.error}
     asked = {(sample.problem, sample.repeat) for sample in run.samples}
-    values: dict[tuple[int, int], float] = {}
+    weighted = tuple(map(_weighted, columns))
+    values: dict[tuple[int, int], tuple[float, ...]] = {}
     for line, row in rows_of(path, read_text(path, MAX_FILE_BYTES)):
         where = f"{path}:{line}"
-        if column not in row:
-            columns = (repr(column), ", ".join(row))
-            raise UsageError(
-                "{where} has no column {column} (--column names another); it has {row}", where, *columns
-            )
+        for column in (column for column, _ in weighted if column not in row):
+            told = (repr(column), ", ".join(row))
+            raise UsageError("{where} has no column {column} (--column names another); it has {row}", where, *told)
         key = _whole(row.get("problem"), where, msg("problem")), _whole(row.get("repeat"), where, "repeat")
         if key not in asked:
             raise UsageError("{where}: the run has no sample of problem {key}, repeat {key2}", where, *key)
         if key in values:
             raise UsageError("{where}: problem {key}, repeat {key2} has a score already", where, key[0], key[1])
         if key in answered:
-            values[key] = _number(row[column], where)
+            values[key] = tuple(_number(row[column], where) for column, _ in weighted)
     missing = sorted(answered - values.keys())
     if missing:
-        told = (path, len(missing), len(answered), *missing[0])
+        lacking = (path, len(missing), len(answered), *missing[0])
         raise UsageError(
             "{path} has no score for {missing} of {answered} answers; the first is problem {problem}, "
             "repeat {repeat}",
-            *told,
+            *lacking,
         )
-    scores = tuple((*key, values[key]) for key in sorted(values))
-    return UserScores(source=f"column {column} of {path.name}", scores=scores)
+    one = combined(values, combine, [weight for _, weight in weighted])
+    named = ", ".join(columns) + (f" by {combine.value}" if len(columns) > 1 else "")
+    scores = tuple((*key, one[key]) for key in sorted(one))
+    return UserScores(source=f"column {named} of {path.name}", scores=scores)
+
+
+def _weighted(text: str) -> tuple[str, float]:
+    """A column and its weight."""
+    name, colon, weight = text.rpartition(":")
+    return (name, _number(weight, f"--column {text}")) if colon else (text, 1.0)
 
 
 def from_command(run: ProbeRun, command: str, timeout_s: float) -> UserScores:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from healthcheck.core.progress import Progress
 from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe.data_sets.dataset import Drawn
-from healthcheck.stages.probe.grading import Grade, grade
+from healthcheck.stages.probe.grading import Grade, grade, judge
 from healthcheck.stages.probe.grading.code import AT_ONCE
 from healthcheck.stages.probe.laboratory import Majorities, adaptive_k
 from healthcheck.stages.probe.problems import AnswerKind, Problem
@@ -41,6 +42,7 @@ _TEMPLATE_MOST_TOKENS = 2048
 """If the context has this much room beside prompt and max_tokens, the server is not queried."""
 _MEASURED_SPARE = 1.25
 """The longest prompt in bytes need not be the longest in tokens."""
+_LIBRARIES = ("requests", "httptools", "msgspec", judge.PACKAGE)
 _SOURCE = ("datasets", "columns", "few_shot", "few_shot_file")
 _IDENTITY = (
     "model",
@@ -129,6 +131,7 @@ def provenance(run: ProbeRun) -> dict[str, JsonValue]:
             "request": sent(run.settings.request),
             "problems_sha256": fingerprint(run.problems),
             "drawn_from": run.drawn_from,
+            "libraries": {name: found.version for name in _LIBRARIES for found in distributions(name=name)},
             "server": {**run.server},
             "seconds": run.seconds,
             "stopped": run.stopped,

@@ -177,3 +177,33 @@ def test_the_report_of_the_run_stays_as_it_was(run: Path, oracle: str) -> None:
     before = {name: (run / name).read_bytes() for name in ("report.json", "report.html")}
     assert main(["score", str(run), "--command", oracle]) == 0
     assert {name: (run / name).read_bytes() for name in before} == before
+
+
+@pytest.mark.parametrize(
+    ("combine", "best"),
+    [
+        ("weights", 1),  # 0.7 * 5 + 0.3 * 0
+        ("priority", 1),
+        ("pareto", (1, 2)),  # each is the best in one column; 0 and 3 are below both
+    ],
+)
+def test_several_columns_make_one_score(
+    run: Path, tmp_path: Path, combine: str, best: int | tuple[int, ...]
+) -> None:
+    helpful, safe = (1, 5, 2, 0), (0, 0, 4, 0)
+    rows = [f"{problem},{repeat},{helpful[repeat]},{safe[repeat]}" for problem in range(12) for repeat in range(4)]
+    table = tmp_path / "scored.csv"
+    table.write_text("\n".join(["problem,repeat,helpful,safe", *rows]) + "\n")
+    columns = ["--column", "helpful:0.7", "--column", "safe:0.3", "--combine", combine]
+    assert main(["score", str(run), "--scores", str(table), *columns]) == 0
+    chosen = (best,) if isinstance(best, int) else best
+    right = [g.correct for s, g in zip(load(run).samples, load(run).grades, strict=True) if s.repeat in chosen]
+    assert value(run, "best@4 (score)") == pytest.approx(sum(right) / len(right))
+
+
+def test_a_weight_that_is_no_number_is_refused(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "scored.csv").write_text("problem,repeat,helpful\n0,0,1\n")
+    assert main(["score", str(run), "--scores", str(tmp_path / "scored.csv"), "--column", "helpful:much"]) == 2
+    assert "--column helpful:much: a score is a number" in capsys.readouterr().err

@@ -32,9 +32,11 @@ def test_a_run_has_its_figures(tmp_path: Path) -> None:
     run = load(recorded(tmp_path / "run", 0.8))
     assert compute_metrics(run)["accuracy (5 runs average)"]
     assert [said for _, said in figures.choices(run)] == [
-        "any sample", "the most frequent answer", "a right sample, where there is one",
+        "any sample", "the most frequent answer", "the most frequent answer, of several the first",
+        "a right sample, where there is one",
     ]  # fmt: skip
-    assert len(measured(run).choices) == 3
+    assert len(measured(run).choices) == 4
+    assert measured(run).reliability is None
 
 
 @pytest.mark.usefixtures("without")

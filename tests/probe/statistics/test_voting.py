@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from healthcheck.stages.probe.statistics.counting import cons_at_k, pass_at_k
 from healthcheck.stages.probe.statistics.summary import summarize_votes
-from healthcheck.stages.probe.statistics.voting import agreement, maj_at_n, wrong_consensus
+from healthcheck.stages.probe.statistics.voting import agreement, first_of_most, maj_at_n, wrong_consensus
 
 GOLD = "42"
 answers = st.lists(st.sampled_from(["42", "43", "7", None]), min_size=1, max_size=7)
@@ -72,10 +72,16 @@ def test_majority_is_between_strict_majority_and_pass(said: list[str | None]) ->
     assert cons_at_k(n, c, n) <= maj_at_n(said, graded(said)) <= pass_at_k(n, c, n)
 
 
+def test_of_several_most_frequent_answers_the_first_can_count() -> None:
+    assert first_of_most(["7", "42", "7", "42"], [0, 1, 0, 1]) == 0
+    assert first_of_most([None, "42", "7"], [0, 1, 0]) == 1
+    assert first_of_most([None, None], [0, 0]) == 0
+
+
 def test_votes_come_with_intervals() -> None:
     said = [["42", "42", "1"], ["7", "7", "7"]]
     found = {estimate.name: estimate for estimate in summarize_votes([graded(row) for row in said], said)}
-    assert list(found) == ["maj@3", "agreement@3", "wrong consensus"]
+    assert list(found) == ["maj@3", "maj@3 (first)", "agreement@3", "wrong consensus"]
     assert found["maj@3"].value == 0.5
     assert found["agreement@3"].value == pytest.approx(5 / 6)
     assert found["wrong consensus"].value == 0.5

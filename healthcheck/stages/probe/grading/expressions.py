@@ -60,7 +60,9 @@ _BOUND = re.compile(r"[a-z](<|>|\\le|\\ge)([^<>]+)")
 _BETWEEN = re.compile(r"([^<>]+?)(<|\\le)[a-z](<|\\le)([^<>]+)")
 _OPERATION = re.compile(r"[\w)}]\s*[-+−=^<>≤≥/,²³]")
 _WORD = re.compile(r"[A-Za-z]{3,}|[\u3400-\u9fff]{2,}")
-_KNOWN_WORD = re.compile(r"\\[A-Za-z]+|\blog(?![A-Za-z])|\b(?:sin|cos|tan|sqrt|exp|begin|end|[bpv]?matrix|cases)\b")
+_KNOWN_WORD = re.compile(
+    r"\\[A-Za-z]+|\blog(?![A-Za-z])|(?<![A-Za-z])(?:sin|cos|tan|sqrt|exp|begin|end|[bpv]?matrix|cases)\b"
+)
 _CHAIN = re.compile(r"\0(?:\s*(?:,|，|or|and|或|和)\s*\0)+(?=\W*$)", re.IGNORECASE)
 """Formulas that end a text, separated only by commas and joining words."""
 _MOST_ELEMENTS = 12
@@ -110,8 +112,8 @@ def equal(answer: str, gold: str) -> tuple[bool, str]:
     gold = latex(gold)
     if len(named := _values(_split(gold))) > 1:
         gold = f"({','.join(named)})"
-    answer = latex(answer)
-    if "pmatrix" not in answer and not _ROWS.fullmatch(re.sub(r"\s", "", answer)):
+    gold, answer = _as_matrix(gold), _as_matrix(latex(answer))
+    if "pmatrix" not in answer:
         gold = _as_point(gold)
     answer = _in_notation(answer, gold)
     if _key(answer) == _key(gold):
@@ -159,17 +161,20 @@ def _elements(answers: Sequence[str], golds: Sequence[str], *, unordered: bool) 
 
 
 def _in_notation(answer: str, gold: str) -> str:
-    """Nested lists as the matrix, and named values, a row or a column as the point, that the gold is."""
-    rows = _ROWS.fullmatch(re.sub(r"\s", "", answer)) if "pmatrix" in gold else None
-    if rows:
-        lines = rows[1][1:-1].replace("],[", r"\\").replace(",", "&")
-        return rf"\begin{{pmatrix}}{lines}\end{{pmatrix}}"
+    """Inequalities as the intervals, and named values, a row or a column as the point, that the gold is."""
     if r"\infty" in gold and (union := _union(answer)):
         return union
     if not gold.startswith("("):
         return answer
     values = _values(_split(answer))
     return f"({','.join(values)})" if values else _as_point(answer)
+
+
+def _as_matrix(text: str) -> str:
+    """Nested lists as a matrix; any other text unchanged."""
+    rows = _ROWS.fullmatch(re.sub(r"\s", "", text))
+    lines = rows[1][1:-1].replace("],[", r"\\").replace(",", "&") if rows else ""
+    return rf"\begin{{pmatrix}}{lines}\end{{pmatrix}}" if lines else text
 
 
 def _as_point(text: str) -> str:

@@ -54,11 +54,8 @@ _CHECK = re.compile(
     r"(?:\b(?:to|let\s+me|let\s+us|let['’]s|we|now|and)\s+){0,3}\b(?:(?:double|cross)-?)?(?:check(?:ing)?|verif(?:y|ying|ication)|indeed|because|since)\b|验算|检验|验证|因为",
     re.IGNORECASE,
 )
-_CHECKED = re.compile(
-    r"\n\s*(?:check|verification|检验|验算)[^\n]*(?:正确|成立|符合题意|✓|✔|correct|holds)[^\n\d]*$",
-    re.IGNORECASE,
-)
-_ASIDE = re.compile(r",\s*(?:while|whereas)\b[^\n]*$", re.IGNORECASE)
+_ASIDE = re.compile(r"(?:,\s*(?:while|whereas)\b|(?<=[。.])\s*(?:如果|if\b))[^\n]*$", re.IGNORECASE)
+_OPEN_ENDS = ("=", "≈")
 _FEW_WORDS, _ONE = 2, Number(start=0, end=0, readings=(Fraction(1),))
 _CHECK_WORDS = re.compile(
     r"(?:check|double|cross|verif|indeed|because|since|this|that|the|and|plus|minus|times|equals?|which|match|correct|right|equation|true|holds?"
@@ -232,8 +229,9 @@ def _last(answer: str) -> Iterator[Number | Unclear | None]:
     text = _DENIED.sub(" ", normalise(answer))
     places = [0, *(digits.start() for digits in _DIGITS.finditer(text))][-MOST_NUMBERS:]
     text = text[places[0] :]
+    if text.rstrip().endswith(_OPEN_ENDS):
+        yield Unclear()
     changed = _START.sub(" ", text)
-    changed = _CHECKED.sub("", changed)
     aside = _ASIDE.sub("", changed)
     changed = aside if quantities(aside) else changed
     text = _without_check(changed if changed != text and quantities(changed) else text)

@@ -23,11 +23,13 @@ _PLACE = re.compile(r"[\u4e00-\u9fff]+(?<![个座])[省市县区]")
 """四川省 is a name, and 四个省 is a number."""
 _TEXT_COMMAND = re.compile(r"\\(?:text|textbf|mathrm|mathbf|mbox|textit)\s*\{[^{}]*\}|\\[$%#_& ,;!]")
 _COMMAND = re.compile(r"\\[A-Za-z]{2,}|\\[{}]")
-_FUNCTIONS = re.compile(r"\b(?:sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|pi|max|min|or|and|arcsin|arccos|arctan)\b")
+_FUNCTIONS = re.compile(
+    r"(?<![A-Za-z])(?:sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|pi|max|min|or|and|arcsin|arccos|arctan)\b"
+)
 _PRODUCT = re.compile(r"(?<=\d)[a-z]{2,3}(?![a-z])")
 _LONG_WORD = re.compile(r"[A-Za-z]{2,}|[\u3400-\u9fff]")
 _OPERATION = re.compile(
-    r"[\dA-Za-z)}\]]\s*(?:\^|[=+*/<>≤≥∪∩±×÷·−-])\s*[-−√({\[]?\s*[\dA-Za-zπ∞√]|[√π∞²³]|\d\s*[xyzin]\b|[([{].*,.*[)\]}]"
+    r"[\dA-Za-z)}\]]\s*(?:\^|[=+*/<>≤≥≠∪∩±×÷·−-])\s*[-−±√({\[]?\s*[\dA-Za-zπ∞√]|[√π∞²³]|\d\s*[xyzin]\b|[([{].*,.*[)\]}]"
     r"|-?\d[\d./]*\s*,\s*-?\d"
 )
 

@@ -43,8 +43,8 @@ _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
 )  # fmt: skip
-_DATE = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({'|'.join(_MONTHS)}),?\s+(\d{{4}})\b")
-_ORDINAL = re.compile(rf"\b({'|'.join(_MONTHS)})\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b")
+_DATE = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({'|'.join(_MONTHS)})\b(?:,?\s+(\d{{4}})\b)?")
+_ORDINAL = re.compile(rf"\b({'|'.join(_MONTHS)})\s+(\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(\d{{4}})\b)?")
 _DATE_IN_DIGITS = re.compile(r"(?<!\d)(\d{4})(?:-(\d{2})-(\d{2})(?!\d)|年(\d{1,2})月(\d{1,2})日)")
 _TIME = re.compile(
     r"(?<![\d:.])(?P<part>上午|早上|凌晨|下午|晚上)?\s?(?P<hour>[01]?\d|2[0-3])(?:[:点时]\s?(?P<minute>[0-5]\d)分?)?"
@@ -57,6 +57,7 @@ _CONCLUSION = re.compile(
     r"[,，;；]\s*(?:(?:and\s+)?(?:so|thus|hence|therefore)\b|which\s+means|所以|因此|故)", re.IGNORECASE
 )
 _CLOCK_TIME = re.compile(r"(?<![\d:.])\d{1,2}:\d{2}(?![\d:])")
+_SYNONYMS = {"对": "正确", "错": "错误"}
 _HALF = {"morning": "am", "afternoon": "pm", "evening": "pm"}
 _CLOCK = re.compile(r"\d{1,2}:\d{2}")
 _PLACE = re.compile(r"[\u4e00-\u9fff]+")
@@ -112,7 +113,8 @@ def same(text: str) -> str:
     plain = re.sub(r"(?<=[\da-f]) ?\(?(?:in )?base (\d+)\)?$", r"_\1", plain)
     plain = re.sub(r"^(?:0x)?(?=\d*[a-f])([\da-f]+)(?:_\{?16\}?)?$", r"\1", plain)
     plain = re.sub(r"\b12(?::00)?\s?(?:noon|midday)\b|^(?:at )?noon$", "12:00", plain)
-    plain = re.sub(r"^(是|对|不是|不对|正确|错误)的$", r"\1", plain)
+    plain = re.sub(r"^(是|对|不是|不对|正确|错误?)的$", r"\1", plain)
+    plain = _SYNONYMS.get(plain, plain)
     plain = "".join(one for one in unicodedata.normalize("NFD", plain) if not unicodedata.combining(one))
     plain = re.sub(r"\b(\d{1,2})h(\d{2})\b", r"\1:\2", plain)
     plain = re.sub(
@@ -123,8 +125,8 @@ def same(text: str) -> str:
     plain = _DATE_IN_DIGITS.sub(_date, plain)
     plain = _RATIO.sub(":", plain)
     plain = _TIME.sub(_time, plain)
-    plain = _DATE.sub(lambda found: f"{found[2]} {int(found[1])} {found[3]}", plain)
-    return _ORDINAL.sub(lambda found: f"{found[1]} {int(found[2])} {found[3]}", plain)
+    plain = _DATE.sub(lambda found: f"{found[2]} {int(found[1])} {found[3] or ''}".rstrip(), plain)
+    return _ORDINAL.sub(lambda found: f"{found[1]} {int(found[2])} {found[3] or ''}".rstrip(), plain)
 
 
 def _time(found: re.Match[str]) -> str:
@@ -136,7 +138,7 @@ def _time(found: re.Match[str]) -> str:
 
 
 def _place(text: str, wanted: str) -> str:
-    """The expected text if this is the same place with or without 市, 省, 县 or 区, or the same time without a.m."""
+    """The expected text if this is the same place with or without 市, 省, 县 or 区, or the same time of day."""
     if _CLOCK.fullmatch(wanted) and text.lstrip("0") == wanted.lstrip("0"):
         return wanted
     short, long = sorted((text, wanted), key=len)
@@ -210,6 +212,7 @@ def _sentences(answer: str) -> Iterator[str]:
     """The result at the end of the last sentence."""
     parts = [part for part in re.split(r"\n|(?<=[。！？])|(?<=[.!?])\s", answer) if part.strip()]
     last = _DENIED_TAIL.sub("", parts[-1][-_LONGEST_LINE:]) if parts else ""
+    yield from _opening(last)
     last = _CONCLUSION.split(last)[-1]
     if ENDS_IN_A_QUESTION.search(last) or _DENIED.search(last):
         return

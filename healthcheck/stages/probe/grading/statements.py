@@ -77,6 +77,11 @@ _OFFER = re.compile(
     r"\n\s*(?:(?:would|do)\s+you\s+(?:like|want)|shall\s+i|(?:please\s+)?let\s+me\s+know|需要我|如果你(?:想|需要))[^\n]*\s*$",
     re.IGNORECASE,
 )
+_CHECKED = re.compile(
+    r"\n\s*(?:\*\*)?(?:check|verification|检验|验算)[^\n]*(?:正确|成立|符合题意|✓|✔|correct|holds)[^\n\d]*$",
+    re.IGNORECASE,
+)
+"""A check with its approval, behind the answer."""
 _GUESS = re.compile(
     r"\b(?:might|could|may|perhaps|maybe|possibly|guess(?:ing)?|suppose)\b|可能|也许|或许|大概|猜", re.IGNORECASE
 )
@@ -129,7 +134,7 @@ def statements(answer: str) -> Statements:
 
 def _plain(text: str) -> str:
     """The text without emphasis, and without claims that it doubts, withdraws or guesses."""
-    text = _OFFER.sub("", text)
+    text = _CHECKED.sub("", _OFFER.sub("", text))
     if unable := _UNABLE.search(text):
         after = _SENTENCE.findall(text[unable.end() :])
         text = text[: unable.end()] + "".join(one for one in after if not _GUESS.search(one))

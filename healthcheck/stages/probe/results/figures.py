@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from healthcheck.stages.probe.laboratory import adaptive_k, laboratory
 from healthcheck.stages.probe.records import Grid, ProbeRun
 from healthcheck.stages.probe.statistics.estimates import Estimate, Summary
@@ -29,17 +31,18 @@ def grid(run: ProbeRun) -> Grid:
 
 def overall(run: ProbeRun) -> Summary:
     """The summary over all problems of the grid; empty if there is no sample."""
-    return _summary(run, grid(run), ALL)
+    return summary(run, grid(run), ALL)
 
 
 def tiers(run: ProbeRun) -> tuple[Summary, ...]:
     """One summary for each tier; empty if the problems have no tiers."""
     chosen = grid(run)
     names = dict.fromkeys(run.problems[problem].tier for problem in chosen.problems)
-    return tuple(_summary(run, of_tier(run, chosen, name), name) for name in names) if any(names) else ()
+    return tuple(summary(run, of_tier(run, chosen, name), name) for name in names) if any(names) else ()
 
 
-def _summary(run: ProbeRun, chosen: Grid, tier: str) -> Summary:
+def summary(run: ProbeRun, chosen: Grid, tier: str) -> Summary:
+    """The summary over a part of the grid, with the name of that part."""
     return summarize(matrix(run, chosen), scores=scores(run, chosen), tier=tier, tiers=tiers_of(run, chosen))
 
 
@@ -50,17 +53,18 @@ def tiers_of(run: ProbeRun, chosen: Grid) -> list[str]:
 
 def accuracies(run: ProbeRun) -> dict[str, float]:
     """The accuracy by tier, "all" for the whole bank; another run can use them as its reference."""
-    return {
-        summary.tier: summary.correct / summary.samples
-        for summary in (overall(run), *tiers(run))
-        if summary.samples
-    }
+    return {each.tier: each.correct / each.samples for each in (overall(run), *tiers(run)) if each.samples}
 
 
 def of_tier(run: ProbeRun, chosen: Grid, tier: str) -> Grid:
     """The part of a grid with the problems of one tier."""
+    return part(chosen, {problem for problem in chosen.problems if run.problems[problem].tier == tier})
+
+
+def part(chosen: Grid, problems: Collection[int]) -> Grid:
+    """The part of a grid with these problems."""
     pairs = zip(chosen.problems, chosen.rows, strict=True)
-    kept = [(problem, row) for problem, row in pairs if run.problems[problem].tier == tier]
+    kept = [(problem, row) for problem, row in pairs if problem in problems]
     return Grid(problems=tuple(problem for problem, _ in kept), rows=tuple(row for _, row in kept))
 
 
@@ -73,14 +77,15 @@ def votes(run: ProbeRun, chosen: Grid) -> tuple[Estimate, ...]:
 
 def choices(run: ProbeRun) -> tuple[tuple[Estimate, str], ...]:
     """Figures that choose one of n samples, and their choices; the first and last are the bounds of the others."""
-    chosen, summary, lab = grid(run), overall(run), laboratory()
+    chosen, whole, lab = grid(run), overall(run), laboratory()
     n = chosen.repeats
-    majority = next((estimate for estimate in votes(run, chosen) if estimate.name == f"maj@{n}"), None)
+    voted = {estimate.name: estimate for estimate in votes(run, chosen)}
     found = (
-        (summary.estimate(f"avg@{n}"), msg("any sample")),
-        (majority, msg("the most frequent answer")),
+        (whole.estimate(f"avg@{n}"), msg("any sample")),
+        (voted.get(f"maj@{n}"), msg("the most frequent answer")),
+        (voted.get(f"maj@{n} (first)"), msg("the most frequent answer, of several the first")),
         *(lab.choices(run, chosen) if lab else ()),
-        (summary.estimate(f"pass@{n}"), msg("a right sample, where there is one")),
+        (whole.estimate(f"pass@{n}"), msg("a right sample, where there is one")),
     )
     return tuple((estimate, said) for estimate, said in found if estimate)
 

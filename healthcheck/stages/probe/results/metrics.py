@@ -8,7 +8,7 @@ from dataclasses import fields
 from healthcheck.core.records import SOFT_SCORES, JsonValue
 from healthcheck.stages.probe.laboratory import laboratory
 from healthcheck.stages.probe.records import CLIENT, THE_KIT, Grid, ProbeRun
-from healthcheck.stages.probe.results import baselines, export, figures, verdict
+from healthcheck.stages.probe.results import baselines, export, figures, strata, verdict
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.stages.probe.statistics.intervals import by_problem, wilson
 from healthcheck.stages.probe.statistics.summary import ALL, accuracy_name, per_problem
@@ -41,6 +41,10 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
         "tiers": {
             tier.tier: _summary(tier, figures.votes(run, figures.of_tier(run, chosen, tier.tier)))
             for tier in figures.tiers(run)
+        },
+        "strata": {
+            name: {each.tier: _summary(each, ()) for each in summaries}
+            for name, summaries in strata.strata(run).items()
         },
         "baselines": {**baselines.accuracies([run.problems[problem] for problem in chosen.problems])},
         "graders": {**_counted([run.grades[place].by or THE_KIT for place in chosen.flat])},

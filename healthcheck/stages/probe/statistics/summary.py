@@ -9,7 +9,13 @@ from dataclasses import replace
 from healthcheck.stages.probe.statistics.counting import Matrix, cons_at_k, hard, pass_at_k
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.stages.probe.statistics.intervals import Interval, by_problem, wilson
-from healthcheck.stages.probe.statistics.voting import Answers, agreement, maj_at_n, wrong_consensus
+from healthcheck.stages.probe.statistics.voting import (
+    Answers,
+    agreement,
+    first_of_most,
+    maj_at_n,
+    wrong_consensus,
+)
 from healthcheck.text.messages import msg
 
 ALL = "all"
@@ -84,6 +90,7 @@ def summarize_votes(matrix: Matrix, answers: Sequence[Answers], tiers: Sequence[
     n, pairs = len(matrix[0]), list(zip(answers, matrix, strict=True))
     figures = (
         (f"maj@{n}", [maj_at_n(said, right) for said, right in pairs]),
+        (f"maj@{n} (first)", [first_of_most(said, right) for said, right in pairs]),
         (f"agreement@{n}", [agreement(said) for said, _ in pairs]),
         (msg("wrong consensus"), [float(wrong_consensus(said, right)) for said, right in pairs]),
     )

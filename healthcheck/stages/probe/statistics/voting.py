@@ -25,6 +25,15 @@ def maj_at_n(answers: Answers, correct: Sequence[int]) -> float:
     return sum(modes) / len(modes) if modes else 0.0
 
 
+def first_of_most(answers: Answers, correct: Sequence[int]) -> float:
+    """The share of right samples of the most frequent answer, of several the one that came first."""
+    said = Counter(answer for answer in answers if answer is not None)
+    if not said:
+        return 0.0
+    most = said.most_common(1)[0][0]  # of equal counts the first that was met
+    return sum(right for answer, right in zip(answers, correct, strict=True) if answer == most) / said[most]
+
+
 def agreement(answers: Answers) -> float:
     """The share of the most frequent answer, right or wrong."""
     return max(Counter(answer for answer in answers if answer is not None).values(), default=0) / len(answers)
