@@ -198,6 +198,7 @@ def test_help_of_an_own_extension_imports_nothing_but_its_command() -> None:
     assert of_stages(loaded) == []
     in_folders = {name for name in loaded if name.startswith("healthcheck.extensions.") and name.count(".") > 2}
     assert in_folders - {*commands.values()} <= {
+        "healthcheck.extensions.lab.combining",
         "healthcheck.extensions.numerics.records",
         "healthcheck.extensions.runner.asked",
     }

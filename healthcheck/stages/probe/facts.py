@@ -131,7 +131,7 @@ def provenance(run: ProbeRun) -> dict[str, JsonValue]:
             "request": sent(run.settings.request),
             "problems_sha256": fingerprint(run.problems),
             "drawn_from": run.drawn_from,
-            "libraries": {name: found.version for name in _LIBRARIES for found in distributions(name=name)},
+            "libraries": [f"{name} {found.version}" for name in _LIBRARIES for found in distributions(name=name)],
             "server": {**run.server},
             "seconds": run.seconds,
             "stopped": run.stopped,

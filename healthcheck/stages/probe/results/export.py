@@ -46,10 +46,10 @@ def misread(run: ProbeRun) -> tuple[Misread, ...]:
 def client_figures(run: ProbeRun) -> dict[str, float]:
     """The figures that the client would write: its grader, its grouping; percent.
 
-    Empty if no request was answered, or if its grader for such problems is not emulated. The client moves the
-    failed requests of a problem to the end.
+    Empty if no request was answered, if the run ended early, as the client's does not, or if its grader for such
+    problems is not emulated. The client moves the failed requests of a problem to the end.
     """
-    if not _any_answered(run) or not all(map(emulated, run.problems)):
+    if not _comparable(run) or not all(map(emulated, run.problems)):
         return {}
     samples = ([run.samples[place] for place in row] for row in figures.grid(run).rows)
     ordered = (sorted(row, key=lambda sample: bool(sample.error)) for row in samples)
@@ -57,8 +57,8 @@ def client_figures(run: ProbeRun) -> dict[str, float]:
 
 
 def client_column(run: ProbeRun) -> dict[str, str]:
-    """The name of each of the client's figures with its text; empty if no request was answered."""
-    if not _any_answered(run):
+    """The name of each of the client's figures with its text; empty if the client would have other samples."""
+    if not _comparable(run):
         return {}
     names = client_results([[0] * figures.grid(run).repeats])
     return printed(client_figures(run)) or dict.fromkeys(names, NOT_EMULATED)
@@ -73,8 +73,8 @@ def emulated(problem: Problem) -> bool:
     return number and bool(_DIGITS.fullmatch(client_gold(gold(problem)).strip()))
 
 
-def _any_answered(run: ProbeRun) -> bool:
-    return any(not run.samples[place].error for place in figures.grid(run).flat)
+def _comparable(run: ProbeRun) -> bool:
+    return not run.stopped and any(not run.samples[place].error for place in figures.grid(run).flat)
 
 
 def _client_grade(run: ProbeRun, sample: Sample) -> int:
