@@ -40,7 +40,7 @@ LABELS: Mapping[str, str] = {
     "host memory in bytes": msg("host memory in bytes"),
     "kit": "npu-adapter-kit",
     "launch": msg("launch of deploy.sh"),
-    "libraries": msg("libraries"),
+    "libraries": msg("libraries of the kit"),
     "log": msg("log file"),
     "log-probabilities a token": msg("log-probabilities a token"),
     "logprobs": msg("log-probabilities asked for"),
