@@ -31,9 +31,6 @@ STDOUT = Path("-")
 def arguments(group: argparse._ActionsContainer) -> None:
     json_argument(group, msg("the report"))
     group.add_argument("--junit", type=new_place, metavar="FILE", help="write the report as JUnit XML")
-    group.add_argument(
-        "--sarif", type=new_place, metavar="FILE", help="write the findings as SARIF, for code scanning"
-    )
     loudness = group.add_mutually_exclusive_group()
     loudness.add_argument(
         "--quiet", action="store_true", help="no progress; a line for each problem, and the verdict"
@@ -200,7 +197,7 @@ def publish(
 
     A file that cannot be written is kept elsewhere, with a message: a full disk does not lose a run of hours.
     """
-    from healthcheck.report import folder, github, junit, lines, machine, sarif, terminal  # noqa: PLC0415
+    from healthcheck.report import folder, github, junit, lines, machine, terminal  # noqa: PLC0415
     from healthcheck.text.redact import redacted, redactor  # noqa: PLC0415 - see progress()
 
     report = redacted(report, redactor(os.environ))
@@ -220,8 +217,6 @@ def publish(
         kept.append(_keep(options.json, lambda path: folder.save(path, text)))
     if options.junit:
         kept.append(_keep(options.junit, lambda path: folder.save(path, junit.render(report, translation))))
-    if options.sarif:
-        kept.append(_keep(options.sarif, lambda path: folder.save(path, sarif.render(report, translation))))
     written = out if out and _keep(out, lambda path: folder.write(path, report, run, translation)) else None
     kept.append(written == out)
     if os.environ.get("GITHUB_ACTIONS") == "true":

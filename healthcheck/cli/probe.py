@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(msg("--resume names the folder already: leave --out away"))
     asked = sampling.asked(options)
     folder: Path = options.resume or options.out or new_report("probe")
-    output.refuse_unwritable(options.json, options.junit, options.sarif, out=folder)
+    output.refuse_unwritable(options.json, options.junit, out=folder)
     output.end_with_a_report()
     progress = output.progress(options)
     try:

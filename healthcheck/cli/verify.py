@@ -84,7 +84,7 @@ def _verify(options: argparse.Namespace, request: Request) -> int:
         raise UsageError("--weights {weights} is not a directory: pass the folder of the weights", options.weights)
     launches = STAGES.index(options.until) >= STAGES.index(Stage.SERVICE.value)
     out = request.out if options.out or launches else None
-    output.refuse_unwritable(options.json, options.junit, options.sarif, out=out)
+    output.refuse_unwritable(options.json, options.junit, out=out)
     if request.until is Stage.PROBE:
         refuse_used(request.out)
         _refuse_problems(request.probe)

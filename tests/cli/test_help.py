@@ -42,7 +42,7 @@ def test_the_short_help_has_fifteen_options_and_the_other_one_all(command: str) 
     short, whole = (options(ran(command, option).stdout) for option in ("--help", "--help-all"))
     assert sorted(short) == sorted(["--help", "--help-all", *EVERYDAY[command]])
     assert len(EVERYDAY[command]) == 15
-    assert {*whole} > {*EVERYDAY[command], "--service", "--lang", "--seed", "--gate", "--sarif"}
+    assert {*whole} > {*EVERYDAY[command], "--service", "--lang", "--seed", "--gate", "--junit"}
     usage = ran(command, "--help").stdout.partition("usage:")[2].partition("\n\n")[0]
     assert "--weights DIR" in usage or command == "probe"
     assert "--gate" not in usage

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from healthcheck.cli import main
 from healthcheck.core.check import fail
 from healthcheck.core.records import CheckResult, Finding, Outcome, Report, Verdict
-from healthcheck.report import github, junit, lines, machine, page, sarif, summary, terminal
+from healthcheck.report import github, junit, lines, machine, page, summary, terminal
 from healthcheck.sandbox.job import EndedBy
 from healthcheck.stages.endpoint.answers import response_of
 from healthcheck.stages.plan.checks.port import port
@@ -153,7 +153,6 @@ FORMS: dict[str, Callable[[Report, Translation], str]] = {
     "page": lambda report, chosen: html.unescape(page.render(report, translation=chosen).decode()),
     "annotations": lambda report, chosen: "\n".join(github.commands(report, chosen)).replace("%25", "%"),
     "junit": lambda report, chosen: html.unescape(junit.render(report, chosen).decode()),
-    "sarif": lambda report, chosen: sarif.render(report, chosen).decode(),
     "json": lambda report, _: machine.render(report).decode(),
 }
 

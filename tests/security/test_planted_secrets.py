@@ -110,9 +110,7 @@ def published(report: Report, place: Path, run: object = None) -> dict[str, str]
         for name, quiet, target in (
             ("terminal", False, place / "a.json"), ("brief", True, None), ("standard output", False, Path("-")),
         ):  # fmt: skip
-            options = argparse.Namespace(
-                json=target, junit=place / "junit.xml", sarif=None, quiet=quiet, verbose=False
-            )
+            options = argparse.Namespace(json=target, junit=place / "junit.xml", quiet=quiet, verbose=False)
             out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 output.publish(options, report, place / "out", run)  # type: ignore[arg-type]

@@ -1,1 +1,1 @@
-"""Two runs of the probe side by side: the command `compare`, its page, and whether the second run is worse."""
+"""The command `compare`: whether the second of two runs of the probe is worse."""

@@ -6,7 +6,7 @@ import argparse
 
 from healthcheck.cli import number_types, output
 from healthcheck.cli.parsing import begin_help, exit_statuses
-from healthcheck.cli.places import new_place, place
+from healthcheck.cli.places import place
 from healthcheck.core.extensions import Command, Group
 from healthcheck.text.messages import msg
 
@@ -25,7 +25,7 @@ def margin_of(text: str) -> float:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    begin_help(parser, "gpu-run npu-run", "gpu-run npu-run --margin 2 --html compared.html")
+    begin_help(parser, "gpu-run npu-run", "gpu-run npu-run --margin 2 --json compared.json")
     parser.add_argument("first", type=place, metavar="RUN_A", help="run folder of the reference, such as the GPU")
     parser.add_argument("second", type=place, metavar="RUN_B", help="run folder to compare with it")
     parser.epilog = exit_statuses(
@@ -42,7 +42,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--margin", type=margin_of, default=MARGIN, metavar="POINTS", help=margin)
     output.json_argument(parser, msg("everything"))
-    parser.add_argument("--html", type=new_place, metavar="FILE", help="write a page with both runs side by side")
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from healthcheck.cli import output
 from healthcheck.core.records import SCHEMA
@@ -13,10 +12,8 @@ from healthcheck.errors import ExitStatus
 from healthcheck.extensions.compare.comparison import LOSS_ERROR, Comparison, Shift
 from healthcheck.extensions.compare.two_runs import Flip, TwoRuns, compare_runs
 from healthcheck.report.words import plain
-from healthcheck.stages.probe.records import ProbeRun
 from healthcheck.stages.probe.run.folder import load
 from healthcheck.stages.probe.statistics.changes import LEAST_PROBLEMS
-from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
 
 _STATUS = {
@@ -33,43 +30,10 @@ _STORED_CHARS = 4000
 
 def run(options: argparse.Namespace) -> int:
     """Compare and print; returns 0 if no worse than the margin, 1 if worse, 3 if undecided."""
-    output.refuse_unwritable(options.json, options.html)
-    runs = (load(options.first), load(options.second))
-    result = compare_runs(*runs, margin=options.margin)
+    output.refuse_unwritable(options.json)
+    result = compare_runs(load(options.first), load(options.second), margin=options.margin)
     output.show(lines_of(result), options.json, lambda: as_json(result))
-    if options.html:
-        _write_page(options.html, result, runs)
     return _STATUS[result.comparisons[0].shift]
-
-
-def _write_page(file: Path, result: TwoRuns, runs: tuple[ProbeRun, ProbeRun]) -> None:
-    """Write the HTML page.
-
-    Raises:
-        KitFailure: the page cannot be written.
-    """
-    from healthcheck.extensions.compare import side_by_side  # noqa: PLC0415 - only a page needs jinja2
-    from healthcheck.report import folder  # noqa: PLC0415
-
-    rows = [_HEADING, *(_cells(part) for part in result.comparisons)]
-    verdict = _verdict(result.comparisons[0])
-    folder.save(file, side_by_side.render(result, runs, verdict, rows, translation_of_the_process()))
-
-
-_HEADING = (msg("tier"), msg("problems"), "A, %", "B, %", msg("B - A, points"), msg("95 % interval"), "p")
-
-
-def _cells(part: Comparison) -> tuple[str, ...]:
-    difference = part.difference if not part.too_few else None
-    return (
-        plain(part.tier),
-        str(part.problems),
-        f"{100 * part.first:.2f}",
-        f"{100 * part.second:.2f}",
-        points(difference.value) if difference else msg("too few problems"),
-        msg("{points} to {points2}", points(difference.low), points(difference.high)) if difference else "",
-        _p(part.changed_p),
-    )
 
 
 def as_json(result: TwoRuns) -> dict[str, object]:

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         seed=options.seed,
     )
     folder: Path = options.out or new_report("numerics")
-    output.refuse_unwritable(options.json, options.junit, options.sarif, out=folder)
+    output.refuse_unwritable(options.json, options.junit, out=folder)
     output.end_with_a_report()
     progress = output.progress(options)
     try:

@@ -33,7 +33,7 @@ MAX_SOAK_MINUTES = 7 * 24 * 60
 def run(options: argparse.Namespace) -> int:
     """Examine the machine, judge and print; returns 0 if ready, 1 if not ready, 3 if inconclusive."""
     wanted = _wanted(options)
-    output.refuse_unwritable(options.json, options.junit, options.sarif, options.save, out=options.out)
+    output.refuse_unwritable(options.json, options.junit, options.save, out=options.out)
     source: WholeMachine = RecordedMachine(load(options.replay)) if options.replay else RealWholeMachine()
     recorder = Recorder(source) if options.save else None
     output.end_with_a_report()

@@ -32,7 +32,7 @@ _DEMO = msg(
     ". Its demo set needs train.jsonl and test.jsonl of GSM8K in FOLDER/ais_bench/datasets/gsm8k, and "
     "AIS_BENCH_DATASETS_CACHE=FOLDER; --family arithmetic needs no download"
 )
-_OF_THE_PROBE = ("resume", "junit", "sarif")
+_OF_THE_PROBE = ("resume", "junit")
 
 
 def probe(options: argparse.Namespace) -> int:

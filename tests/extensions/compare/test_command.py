@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import html
 import json
 import os
 import re
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.extensions.compare import compare, side_by_side
+from healthcheck.extensions.compare import compare
 from healthcheck.extensions.compare.command import margin_of
 from healthcheck.extensions.compare.two_runs import compare_runs
 from healthcheck.simulator.server import Simulator
@@ -160,7 +159,5 @@ def test_a_comparison_quotes_answers_as_they_are(
     for line in QUOTED:
         runs = right, rewritten(wrong, lambda sample, line=line: replace(sample, text=line))
         result = compare_runs(*runs, margin=0.05)
-        shown = html.unescape(side_by_side.render(result, runs, "", [("a",)], translation(language)).decode())
         said = [translation(language).say(text) for text in compare.lines_of(result)]
-        assert line in shown
         assert any(text.endswith(line) for text in said)

@@ -192,34 +192,3 @@ def test_what_is_no_run_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureF
     first = recorded(tmp_path / "a", 0.9)
     assert main(["compare", str(first), str(tmp_path / "empty")]) == 2
     assert "empty" in capsys.readouterr().err
-
-
-def test_the_page_shows_both_runs_with_the_environment_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first, second = recorded(tmp_path / "a", 1.0), recorded(tmp_path / "b", 0.5)
-    for run, vllm in ((first, "0.18.0"), (second, "<script>0.23.0")):
-        told = {
-            "provenance": {"versions": {"vllm": vllm, "torch": "2.9.0"}, "server_command": {"arguments": ["/w"]}}
-        }
-        (run / "report.json").write_text(json.dumps(told))
-    page = tmp_path / "c.html"
-    assert main(["compare", str(first), str(second), "--html", str(page)]) == 1
-    html = page.read_text()
-    assert "<script>" not in html
-    assert html.index("installed versions · vLLM") < html.index("0.18.0") < html.index("&lt;script&gt;0.23.0")
-    assert html.index("What differs in the environment") < html.index("Every problem, A above B")
-    assert "versions · torch<" not in html
-    assert html.count('class="strip"') == 2 * 60
-    assert html.count('<span class="cell right"></span>') >= 300
-    assert "The answer is -1" in html
-    capsys.readouterr()
-    assert main(["compare", str(first), str(second), "--html", str(tmp_path / "no" / "c.html")]) == 2
-    assert "there is no folder" in capsys.readouterr().err
-
-
-def test_runs_without_a_report_have_their_settings_on_the_page(tmp_path: Path) -> None:
-    first, second = recorded(tmp_path / "a", 0.9), recorded(tmp_path / "b", 0.9)
-    page = tmp_path / "c.html"
-    main(["compare", str(first), str(second), "--html", str(page)])
-    assert "Nothing that both runs recorded." in page.read_text()
