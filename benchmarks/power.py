@@ -1,8 +1,8 @@
 """The power of `compare` beside the exact permutation of the samples within each problem.
 
-The permutation is the most powerful of the usual tests where the samples of a problem are independent, and not valid
-where they depend on each other. `compare` permutes whole problems: it chooses the signs of their differences, which
-is valid for copies, too.
+The permutation is the most powerful of the usual tests where the samples of a problem are independent, and not
+valid where they depend on each other. `compare` permutes whole problems: it chooses the signs of their differences,
+which is valid for copies, too.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def power() -> Section:
                 rows.append([str(problems), f"{correlation:g}", f"{100 * loss:.0f}", *cells])
     return Section(
         title="Power",
-        about=f"Losses on all problems alike that a one-sided test at {100 * ERROR:.0f} % shows, in % of {RUNS} runs "
-        f"of {REPEATS} samples; the chances of the problems differ by tier, and within it where correlated. Given "
+        about=f"Losses on all problems alike that a one-sided test at {100 * ERROR:.0f} % shows, in % of {RUNS} "
+        f"runs of {REPEATS} samples; the chances of the problems differ by tier, and within it where correlated. Given "
         "its chance the samples of a problem are independent here.",
         header=("problems", "correlation", "loss in points", "`compare`", "permutation of samples"),
         rows=rows,

@@ -94,6 +94,8 @@ _ALL = (
     _fault("unsteady", "sampling", "answers differ at temperature 0", warns=True,
            on_request=inputs.sets(temperature=1)),
     _fault("garbage", "degenerate", "every answer is !!!!!!!!", on_generation=outputs.exclaims),
+    _fault("token-markers", "degenerate", "spaces stay the markers of the tokenizer, as in The▁answer",
+           on_generation=outputs.undecoded),
     _fault("falls-into-a-loop", "degenerate", "after some tens of tokens one phrase is repeated",
            on_generation=outputs.loops),
     _fault("strict-fields", "extra-fields", "422 to the evaluation client's extra fields",

@@ -51,6 +51,10 @@ def less_the_prompt(generation: Generation, request: Request) -> Generation:
     return replace(truncated(generation, room, "stop"), counted=generation.length)
 
 
+def undecoded(generation: Generation, _: Request) -> Generation:
+    return replace(generation, tokens=tuple(token.replace(" ", "▁") for token in generation.tokens))
+
+
 def exclaims(generation: Generation, request: Request) -> Generation:
     """The result of NaN logits: token 0, repeated without end."""
     tokens = ("!",) * (request.limit + 1)

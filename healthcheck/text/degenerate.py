@@ -17,8 +17,15 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
+from healthcheck.text.messages import msg
 from healthcheck.text.reasoning import final_text
 
+UNDECODED = "undecoded"
+DECODE = msg(
+    "decode with the tokenizer of the weights: look at --tokenizer, at tokenizer_class and the release of "
+    "transformers, and for a front that encodes the text again"
+)
+"""The repair of texts that nobody decoded."""
 CONSTANT_LEAST_CHARS = 16
 DRAWN_LEAST_CHARS = 400
 """The shortest run of a drawing character: rules, tables, rows of emoji, matrices of zeros and ones."""
@@ -65,6 +72,13 @@ _CHINESE = frozenset(
 _BLANK_LINES = re.compile(r"\n\s*\n")
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _WORD = re.compile(r"[(\"'“‘*_]*([^\W\d_]+(?:['’-][^\W\d_]+)*)[.,;:!?…)\"'”’*_]*")
+_TOKEN_MARK = re.compile(
+    r"(?<=[^\W_])\u2581(?=\w)|(?<=[a-z\d.,;:!?\u4e00-\u9fff])[\u0120\u010a](?=\S|$)|<0x[0-9A-F]{2}>|(?:\\u[0-9a-f]{4}){2}"
+)
+"""Space and line feed as SentencePiece and byte-level BPE write them in tokens; a byte token; JSON escapes."""
+_ONE_BYTE = re.compile(r"(?:(?<![A-Za-z])|(?=[\xc2\xc3]))[^\x00-\x7f\u0370-\u1fff\u2200-\uffff]{2,}")
+"""Neighbours that may be bytes in Latin-1 or Windows-1252; in « thé », é, a space and » would be one, too."""
+_MOJIBAKE_LEAST_CHARS = 4
 _DRAWN_RUN = re.compile(r"((?:[^\w\s!?]|[\d_]))\1{3,199}(?!\1)")
 """A run of one drawing character, no longer than in rules, tables and rows of emoji."""
 _SHOUTED = "!?\ufffd"
@@ -147,6 +161,27 @@ def bad_codepoints(text: str) -> bool:
     return bad >= BAD_LEAST and bad > BAD_SHARE * len(whole)
 
 
+def undecoded(text: str) -> bool:
+    """Whether the text has token markers, escapes or mojibake in place of what they stand for."""
+    return bool(_TOKEN_MARK.search(text)) or mojibake(text)
+
+
+def mojibake(text: str) -> bool:
+    """Whether most of what is not ASCII is UTF-8 that was read as Latin-1 or Windows-1252."""
+    misread = sum(
+        len(run) for run in _ONE_BYTE.findall(text) if _is_utf8(run, "cp1252") or _is_utf8(run, "latin-1")
+    )
+    return misread >= _MOJIBAKE_LEAST_CHARS and 2 * misread > sum(not sign.isascii() for sign in text)
+
+
+def _is_utf8(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding).decode()
+    except UnicodeError:
+        return False
+    return True
+
+
 def mixed_scripts(text: str) -> bool:
     """Whether letters of four or more scripts follow each other, with at most a space between: random tokens.
 
@@ -209,6 +244,7 @@ DETECTORS: dict[str, Callable[[str], bool]] = {
     "empty": empty,
     "compressible": compressible,
     "bad_codepoints": bad_codepoints,
+    UNDECODED: undecoded,
     "mixed_scripts": mixed_scripts,
     "implausible_words": implausible_words,
 }

@@ -98,6 +98,7 @@ GARBAGE: dict[str, Callable[[Sample], str]] = {
     "loops after a while": lambda each: " ".join(DICE.sample(WORDS, 12)) + " the total of it" * 20,
     "bytes": _noise,
     "digits": lambda _: "0" * 500,
+    "markers": lambda each: each.text.replace(" ", "▁"),
     "many scripts": lambda _: " ".join(
         "".join(chr(DICE.randint(*span)) for _ in range(5))
         for span in DICE.choices([(0x61, 0x7A), (0x430, 0x44F), (0x4E00, 0x9FA5), (0x5D0, 0x5EA), (0x905, 0x939)], k=30)
@@ -122,7 +123,25 @@ def test_garbage_of_many_kinds_is_garbage(run: ProbeRun) -> None:
     assert judged(broken, "degenerate").outcome is Outcome.FAIL
 
 
-@pytest.mark.parametrize("kind", ["token 0", "bytes", "many scripts"])
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_answers_that_got_to_another_problem_fail(run: ProbeRun, share: float) -> None:
+    right = [each.text for each, grade in zip(run.samples, run.grades, strict=True) if grade.correct]
+    change = some(share, lambda each: replace(each, text=right[each.order * 7 % len(right)]), 40)
+    assert judged(rewritten(run, change), "degenerate").outcome is (Outcome.FAIL if share else Outcome.PASS)
+
+
+def test_short_wrong_answers_that_are_right_elsewhere_are_a_weak_models(run: ProbeRun) -> None:
+    golds = [problem.answer for problem in run.problems]
+    guess = rewritten(
+        run,
+        lambda each: replace(
+            each, text=f"The final answer is surely {golds[(each.problem + each.repeat) % len(golds)]}."
+        ),
+    )
+    assert judged(guess, "degenerate").outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize("kind", ["token 0", "bytes", "many scripts", "markers"])
 def test_what_no_model_says_by_itself_fails_where_it_is_rare(run: ProbeRun, kind: str) -> None:
     change = some(0.2, lambda each: replace(each, text=GARBAGE[kind](each), finish_reason="length"), 40)
     assert judged(rewritten(run, change), "degenerate").outcome is Outcome.FAIL

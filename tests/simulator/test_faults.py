@@ -171,6 +171,13 @@ def test_a_loop_begins_after_a_sound_start_and_lasts_until_the_limit(temperature
     assert len(set(looping[:19])) > 10
 
 
+def test_markers_stay_in_place_of_spaces(ask: Ask) -> None:
+    with faulty("token-markers") as simulator:
+        told = ask(simulator, "Tell a story.", max_tokens=40).text
+    assert told.count("▁") > 10
+    assert " " not in told
+
+
 LONG = "".join(f"w{n} " for n in range(6000))
 
 

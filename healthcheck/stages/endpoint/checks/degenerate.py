@@ -9,7 +9,7 @@ from healthcheck.text import degenerate as signs
 from healthcheck.text.messages import msg
 from healthcheck.wire.client import Exchange
 
-_SIGNS = ("constant", "bad_codepoints", "mixed_scripts", "tail_loop", "compressible")
+_SIGNS = ("constant", "bad_codepoints", signs.UNDECODED, "mixed_scripts", "tail_loop", "compressible")
 _TELLING_CHARACTERS = 16
 _FEWEST = 3
 _FIX = msg(
@@ -26,7 +26,8 @@ _FIX = msg(
 )
 def degenerate(interview: Interview) -> Findings:
     """Searches the complete answers at temperature 1 for signs that a weak model does not explain: one repeated
-    character, a repeated passage, bytes that are not text, letters of four scripts. The check fails only if both a
+    character, a repeated passage, bytes that are not text, token markers (▁, Ġ, <0x0A>) or mojibake in place of
+    text, letters of four scripts. The check fails only if both a
     long story and a small problem show a sign, because a model made for one kind of prompt may loop on another.
 
     Answers at temperature 0 and beyond their end (ignore_eos) do not count: small healthy models loop there. Words
@@ -35,7 +36,7 @@ def degenerate(interview: Interview) -> Findings:
 
     Repair: try in this order, and keep the first that helps: --dtype bfloat16, no quantisation, --enforce-eager,
     --tensor-parallel-size 1.
-    Simulated by: npu-adapter simulate --fault garbage (falls-into-a-loop)
+    Simulated by: npu-adapter simulate --fault garbage (falls-into-a-loop, token-markers)
 
     Example:
     ```text answer to “Write a story.”
@@ -55,8 +56,8 @@ def degenerate(interview: Interview) -> Findings:
     spoilt = [exchange for exchange in long if _signs(exchange)]
     if not spoilt:
         return
-    signs = sorted({sign for exchange in spoilt for sign in _signs(exchange)})
-    of_all = (", ".join(signs), len(spoilt), len(interview.stories))
+    found = sorted({sign for exchange in spoilt for sign in _signs(exchange)})
+    of_all = (", ".join(found), len(spoilt), len(interview.stories))
     seen = msg("{signs} in {spoilt} of {stories} long answers", *of_all)
     last = shown(said(spoilt[0])[-160:])
     if len(spoilt) < len(interview.stories):
@@ -64,7 +65,8 @@ def degenerate(interview: Interview) -> Findings:
         return
     as_well = sum(bool(_signs(each)) for each in short)
     seen = msg("{seen} and {bool} of {short} short ones: {last}", seen, as_well, len(short), last)
-    yield about(spoilt[0]).fail(expected=msg("answers that are text"), seen=seen, fix=_FIX)
+    fix = signs.DECODE if signs.UNDECODED in _signs(spoilt[0]) else _FIX
+    yield about(spoilt[0]).fail(expected=msg("answers that are text"), seen=seen, fix=fix)
 
 
 def _telling(exchange: Exchange) -> bool:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from healthcheck.core.check import Findings, NotApplicable
 from healthcheck.stages.endpoint.answers import about, answer, answered, plain_answer, plain_texts, said, shown
 from healthcheck.stages.endpoint.likeness import loses
-from healthcheck.stages.endpoint.prompts import FOREIGN_CHARACTERS
 from healthcheck.stages.endpoint.records import Foreign, Interview, check
+from healthcheck.text.degenerate import mojibake
 from healthcheck.text.messages import msg
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -69,7 +68,7 @@ def unicode(interview: Interview) -> Findings:
         raise NotApplicable(msg("the prompt with Chinese characters was not answered (endpoint/stream-finish)"))
     text = said(stream)
     whole = "".join(reversed(plain_texts(foreign.plains[0])))
-    if any(wrong in text for wrong in _mojibake()):
+    if mojibake(text):
         expected = msg("你好 as 你好")
         seen = msg("UTF-8 that was taken for Latin-1: {text}", shown(text))
         yield about(stream).fail(expected=expected, seen=seen, fix=msg("decode and encode as UTF-8 all the way"))
@@ -112,16 +111,6 @@ def _lacks(text: str, whole: str) -> str:
 
 def _without_space(text: str) -> str:
     return "".join(text.split())
-
-
-def _mojibake() -> Iterator[str]:
-    """Each character of the prompt with its bytes decoded as Latin-1 or Windows-1252."""
-    for char in FOREIGN_CHARACTERS:
-        yield char.encode().decode("latin-1")
-        try:
-            yield char.encode().decode("cp1252")
-        except UnicodeDecodeError:
-            continue
 
 
 def _fits(text: str, whole: str) -> bool:

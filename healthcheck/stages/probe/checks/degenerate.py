@@ -14,7 +14,7 @@ from healthcheck.stages.probe.records import ProbeRun, Sample
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.results.answers import excerpt, surely
 from healthcheck.stages.probe.statistics.intervals import clopper_pearson, wilson
-from healthcheck.text.degenerate import breaks_off, dominant_script, flags
+from healthcheck.text.degenerate import DECODE, UNDECODED, breaks_off, dominant_script, flags
 from healthcheck.text.messages import joined, msg
 from healthcheck.text.reasoning import final_text
 
@@ -36,6 +36,8 @@ NO_PREFIX_CHARACTERS = 16
 """Different rounding in batches usually makes answers diverge late; temperature and races do so at once."""
 _LONG_CHARACTERS = 40
 """A shorter text may be right for many problems, or be the only way to say it."""
+_OWN_NUMBERS, _OWN_CHARACTERS = 3, 120
+"""An answer of fewer numbers, such as "The answer is 12.", and fewer characters may be right for many problems."""
 _STYLE = frozenset({"constant", "tail_loop", "compressible", "implausible_words"})
 """In a right answer these come from rulers of dashes, tables and round numbers."""
 _MODELS_OWN = frozenset({"tail_loop", "compressible", "empty"})
@@ -62,17 +64,19 @@ _ALL_REASONING = msg(
     requires=("endpoint/stream",),
 )
 def degenerate(run: ProbeRun) -> Findings:
-    """Searches every answer for signs of a broken deployment.
+    r"""Searches every answer for signs of a broken deployment.
 
     empty: nothing after the reasoning. constant: one repeated character (token 0 from NaN logits looks like
-    "!!!!"). tail_loop, compressible: a repeated passage. bad_codepoints: bytes that are not text. mixed_scripts:
-    random tokens of a multilingual vocabulary. implausible_words: no short words in a long text. Also: the same
-    text for most problems; answers in another script than the question; identical samples of every problem at a
-    high temperature; different final answers to a problem at temperature 0; answers that break off in a sentence
-    although finish_reason is "stop".
+    "!!!!"). tail_loop, compressible: a repeated passage. bad_codepoints: bytes that are not text. undecoded: token
+    markers (▁, Ġ, <0x0A>), \u escapes or mojibake in place of text. mixed_scripts: random tokens of a multilingual
+    vocabulary. implausible_words: no short words in a long text. Also: the same text for most problems; wrong
+    answers that are right ones to other problems; answers in another script than the question; identical samples of
+    every problem at a high temperature; different final answers to a problem at temperature 0; answers that break
+    off in a sentence although finish_reason is "stop".
 
     Expected: no sign in more answers than a healthy server shows, judged by the lower end of the 95 % interval.
-    Above 2 %, broken bytes, mixed scripts and one repeated character fail, because models do not produce them.
+    Above 2 %, broken bytes, token markers, mixed scripts and one repeated character fail, because models do not
+    produce them. Above 5 %, so do wrong answers with the very text of a right answer to another problem.
     Loops and empty answers also occur with weak models: they warn up to 25 %, are inconclusive up to 50 %, and fail
     above; where most answers without a sign are right, they are inconclusive above 5 % and fail above 25 %. If most
     answers have some sign, the check fails. Right answers and refusals do not count. At temperature 0 the batch of
@@ -113,6 +117,7 @@ def degenerate(run: ProbeRun) -> Findings:
     yield from _signs(run, seen, [sample for sample, _ in answered])
     yield from _cut_short(run)
     yield from _deaf(run)
+    yield from _swapped(run)
     yield from _languages(run)
     yield from _copies(run)
     yield from _flips(run)
@@ -151,7 +156,8 @@ def _sign(name: str, samples: list[Sample], answered: Sequence[Sample], limits: 
         told = fail if low > limits[1] else unsettled if low > limits[0] else warn
     said = (name, len(samples), len(answered), excerpt(samples[0].text))
     seen = msg("{name}: {samples} of {answered} answers, such as {text}", *said)
-    return told(expected=_TEXT, seen=seen, fix=_ALL_REASONING if all_reasoning else _GARBAGE)
+    repair = DECODE if name == UNDECODED else _GARBAGE
+    return told(expected=_TEXT, seen=seen, fix=_ALL_REASONING if all_reasoning else repair)
 
 
 def _client_reads(sample: Sample) -> bool:
@@ -206,6 +212,35 @@ def _deaf(run: ProbeRun) -> Iterator[Finding]:
         seen = msg("{same} problems got the same text: {text}", len(same), excerpt(text))
         fix = msg("look whether the prompt reaches the model: chat template, tokenizer, a cache or a stub in front")
         yield told(expected=expected, seen=seen, fix=fix)
+
+
+def _swapped(run: ProbeRun) -> Iterator[Finding]:
+    """Wrong answers whose text is a right answer to another problem: streams or prompts that were mixed up."""
+    graded = [pair for pair in zip(run.samples, run.grades, strict=True) if not pair[0].error]
+    right: dict[str, set[int]] = {}
+    for sample, grade in graded:
+        if grade.correct and _is_of_its_own(sample.text):
+            right.setdefault(sample.text, set()).add(sample.problem)
+    answered = [sample for sample, _ in graded]
+    swapped = [sample for sample, grade in graded if not grade.correct and sample.text in right]
+    if surely(swapped, answered) > TOLERATED:
+        other = run.problems[min(right[swapped[0].text])].id
+        told = (len(swapped), len(answered), run.problems[swapped[0].problem].id, other, excerpt(swapped[0].text))
+        seen = msg(
+            "{swapped} of {answered} are word for word right answers to other problems; {id} got that of {other}: "
+            "{text}",
+            *told,
+        )
+        fix = msg(
+            "look for what mixes requests up where several run: a shared buffer or cache in front of the engine or "
+            "in it; try --max-num-seqs 1, then without prefix caching"
+        )
+        yield fail(expected=msg("answers to the problem that was asked"), seen=seen, fix=fix)
+
+
+def _is_of_its_own(text: str) -> bool:
+    """Whether a text fits one problem alone."""
+    return len(set(re.findall(r"\d+", text))) >= _OWN_NUMBERS or len(text) >= _OWN_CHARACTERS
 
 
 def _languages(run: ProbeRun) -> Iterator[Finding]:
