@@ -72,8 +72,8 @@ def power() -> Section:
     return Section(
         title="Power",
         about=f"Losses on all problems alike that a one-sided test at {100 * ERROR:.0f} % shows, in % of {RUNS} "
-        f"runs of {REPEATS} samples; the chances of the problems differ by tier, and within it where correlated. Given "
-        "its chance the samples of a problem are independent here.",
+        f"runs of {REPEATS} samples; the chances of the problems differ by tier, and within it where correlated. "
+        "Given its chance the samples of a problem are independent here.",
         header=("problems", "correlation", "loss in points", "`compare`", "permutation of samples"),
         rows=rows,
         bounds=[
