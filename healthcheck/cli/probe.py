@@ -68,7 +68,8 @@ def _unprinted(probed: ProbeRun | None) -> str:
     """Why the client's figures are not known."""
     if probed and client_column(probed):
         return msg("- ({value})", msg("its grader for such problems is not emulated"))
-    return msg("- ({value})", msg("no request was answered"))
+    early = bool(probed and probed.stopped)
+    return msg("- ({value})", msg("its own run has no early end") if early else msg("no request was answered"))
 
 
 def _report(

@@ -302,6 +302,29 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
     "experts in parallel on a dense model": (
         model, {"plan": plan(enable_expert_parallel="")}, {"plan/options-suit-weights": FAIL},
     ),
+    "greedy by generation_config.json": (
+        lambda f: text(model(f), "generation_config.json", '{"top_k": 1}'), {}, {"weights/sampling-defaults": WARN},
+    ),
+    "greedy by generation_config.json, which is not read": (
+        lambda f: text(model(f), "generation_config.json", '{"top_k": 1}'), {"plan": plan(generation_config="vllm")}, SOUND,
+    ),
+    "greedy by an option": (
+        model, {"plan": plan(override_generation_config='{"top_k": 1}')}, {"weights/sampling-defaults": WARN},
+    ),
+    "greedy by a dotted option": (
+        model, {"plan": plan(**{"override_generation_config.top_k": "1"})}, {"weights/sampling-defaults": WARN},
+    ),
+    "greedy defaults that an option corrects": (
+        lambda f: text(model(f), "generation_config.json", '{"top_k": 1, "repetition_penalty": 1.1}'),
+        {"plan": plan(override_generation_config='{"top_k": 20}')}, SOUND,
+    ),
+    "a strong penalty": (
+        lambda f: text(model(f), "generation_config.json", '{"repetition_penalty": 1.5}'),
+        {}, {"weights/sampling-defaults": WARN},
+    ),
+    "defaults of odd types": (
+        lambda f: text(model(f), "generation_config.json", '{"top_k": [1], "repetition_penalty": null}'), {}, SOUND,
+    ),
     "AWQ for plain weights": (model, {"plan": plan(quantization="awq")}, {"plan/fits-hardware": FAIL}),
     "AWQ": (lambda f: model(f, {**QWEN3, "quantization_config": {"quant_method": "awq"}}), {}, {"plan/fits-hardware": WARN}),
 }  # fmt: skip

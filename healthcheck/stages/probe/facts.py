@@ -42,6 +42,7 @@ _TEMPLATE_MOST_TOKENS = 2048
 """If the context has this much room beside prompt and max_tokens, the server is not queried."""
 _MEASURED_SPARE = 1.25
 """The longest prompt in bytes need not be the longest in tokens."""
+MANY_CUT = 64
 _LIBRARIES = ("requests", "httptools", "msgspec", judge.PACKAGE)
 _SOURCE = ("datasets", "columns", "few_shot", "few_shot_file")
 _IDENTITY = (
@@ -216,6 +217,8 @@ class _Keeper:
     majorities: Majorities | None
     full: bool
     decided: bool = False
+    answered: int = 0
+    ended: int = 0
     grades: dict[int, Grade] = field(default_factory=dict)
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
@@ -234,7 +237,12 @@ class _Keeper:
     @property
     def enough(self) -> bool:
         """Whether the samples so far suffice to end the run."""
-        return self.decided and not self.full
+        return (self.decided or self.never_ends) and not self.full
+
+    @property
+    def never_ends(self) -> bool:
+        """Whether all of many answers were cut: the others would cost max_tokens each and say the same."""
+        return self.answered >= MANY_CUT and not self.ended
 
     def wanted(self, slots: Sequence[Slot]) -> Iterator[Slot]:
         """The slots whose problems are not yet settled at their turn."""
@@ -251,6 +259,8 @@ class _Keeper:
     def take(self, sample: Sample, graded: Grade) -> None:
         """Count a sample."""
         self.grades[sample.order] = graded
+        self.answered += not sample.error
+        self.ended += not sample.error and sample.finish_reason != "length"
         self.meter.take(sample, graded)
         if self.majorities:
             self.majorities.take(sample, graded)
@@ -274,7 +284,8 @@ def _collect(
     try:
         if not keeper.enough:
             asyncio.run(_send(sampler, settings, keeper, slots))
-        stopped = sampler.gave_up or (EndedBy.EVIDENCE.value if keeper.enough else "")
+        by = EndedBy.CUT if keeper.never_ends else EndedBy.EVIDENCE
+        stopped = sampler.gave_up or (by.value if keeper.enough else "")
     except KeyboardInterrupt:
         stopped = EndedBy.INTERRUPT.value
     finally:

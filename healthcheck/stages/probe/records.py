@@ -233,6 +233,7 @@ class EndedBy(enum.Enum):
 
     EVIDENCE = msg("the evidence is clear")
     FAILURES = msg("requests failed")
+    CUT = msg("every answer was cut at max_tokens")
     INTERRUPT = msg("interrupted")
     KILL = msg("the run was killed")
 

@@ -23,6 +23,7 @@ from healthcheck.stages.weights.nature import Family, Nature, architecture_natur
 from healthcheck.stages.weights.pickles import Pickled, inspect
 from healthcheck.stages.weights.registry import Release
 from healthcheck.stages.weights.tokenizer import Tokenizer, read_tokenizer
+from healthcheck.system import json_text
 from healthcheck.text.messages import msg
 
 check = functools.partial(declaring.check, stage=Stage.WEIGHTS)
@@ -270,6 +271,15 @@ class WeightsFacts:
         server = self.server
         values = (server.option(name) for name in names) if server else ()
         return next((value for value in values if value is not None), None)
+
+    def table(self, name: str, *keys: str) -> JsonObject:
+        """The JSON object of an option with its dotted keys as texts; empty if absent or not JSON."""
+        try:
+            value = json_text.load((self.option(name) or "{}").encode())
+        except json_text.JsonError:
+            value = {}
+        dotted = {key: text for key in keys if (text := self.option(f"{name}.{key}")) is not None}
+        return {**(value if isinstance(value, dict) else {}), **dotted}
 
     def releases(self) -> tuple[Release, ...]:
         """The vLLM releases to look models up in: the assumed one, then the catalogued ones from newest to oldest.

@@ -85,9 +85,11 @@ def accuracy(run: ProbeRun) -> Findings:
     runs_code = any(problem.kind.runs for problem in run.problems)
     yield from map(note, meaning(summary, () if runs_code else figures.votes(run, chosen)))
     if summary.problems < FEW_PROBLEMS:
-        few = (FEW_PROBLEMS, 100 * reached.low, 100 * reached.high)
-        yield note(
-            msg("fewer than {few} problems say little: the accuracy is between {low:.0f} and {high:.0f} %", *few)
+        little = (count_of_problems(summary.problems), 100 * reached.low, 100 * reached.high)
+        seen = msg("{problems}: the accuracy is between {low:.0f} and {high:.0f} %", *little)
+        few = note(seen) if run.stopped else None
+        yield few or warn(
+            expected=msg("at least {few} problems", FEW_PROBLEMS), seen=seen, fix=msg("ask more: --problems 120")
         )
     if run.settings.dataset and run.drawn_from and run.drawn_from > len(run.problems):
         told = (run.drawn_from, run.settings.dataset, run.settings.seed)
@@ -120,7 +122,7 @@ def accuracy(run: ProbeRun) -> Findings:
 def _leaning(ended_by: EndedBy | None) -> str:
     """How the end of a run biases its figures: they are biased if the answers decided the end."""
     match ended_by:
-        case EndedBy.EVIDENCE:
+        case EndedBy.EVIDENCE | EndedBy.CUT:
             return msg("its figures lean to what ended it; --full takes every sample")
         case EndedBy.FAILURES:
             return msg("its figures lean to what ended it")

@@ -54,7 +54,7 @@ def completes(run: ProbeRun) -> Findings:
         seen = msg("{failed} failed: {counted}", len(failed), counted(sample.error for sample in failed))
         fix = msg("find the failure in the server's log; the first failed request is in logs/samples.jsonl")
         yield fail(expected=expected, seen=seen, fix=fix)
-    told = run.ended_by is EndedBy.EVIDENCE or (failed and run.ended_by is EndedBy.FAILURES)
+    told = run.ended_by in {EndedBy.EVIDENCE, EndedBy.CUT} or (failed and run.ended_by is EndedBy.FAILURES)
     if run.stopped and not told:
         expected = msg("{planned} samples", run.planned)
         seen = msg("{samples} were taken: {stopped}", len(run.samples), message(run.stopped))

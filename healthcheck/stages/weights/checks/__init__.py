@@ -15,6 +15,7 @@ from healthcheck.stages.weights.checks.processor import processor
 from healthcheck.stages.weights.checks.quantization_scheme import quantization_scheme
 from healthcheck.stages.weights.checks.remote_code import remote_code
 from healthcheck.stages.weights.checks.safetensors import safetensors
+from healthcheck.stages.weights.checks.sampling_defaults import sampling_defaults
 from healthcheck.stages.weights.checks.size_limit import size_limit
 from healthcheck.stages.weights.checks.task_matches_weights import task_matches_weights
 from healthcheck.stages.weights.checks.task_supported import task_supported
@@ -40,6 +41,7 @@ CHECKS: tuple[Check[WeightsFacts], ...] = (
     matches_config,
     processor,
     tokenizer,
+    sampling_defaults,
     pickle,
     remote_code,
     quantization_scheme,

@@ -6,14 +6,12 @@ import re
 
 from healthcheck.ascend import stacks
 from healthcheck.core.check import At, Findings, NotApplicable, fail, warn
-from healthcheck.errors import KitError
 from healthcheck.stages.weights.documents import JsonObject, integer, text_of, words
 from healthcheck.stages.weights.experts import is_dense
 from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.known_models import known_models
 from healthcheck.stages.weights.settings import in_settings
-from healthcheck.system import json_text
 from healthcheck.text.messages import msg
 
 EXPERTS, FORMAT, LOAD, TOKENIZER = "enable-expert-parallel", "config-format", "load-format", "tokenizer-mode"
@@ -115,7 +113,7 @@ def _tokenizer(facts: WeightsFacts) -> Findings:
 
 
 def _mtp(facts: WeightsFacts) -> Findings:
-    config = _speculative(facts)
+    config = facts.table(OPTION, "method", "model")
     weights, names = facts.weights, _names_of(facts.weights)
     if not weights.config.good or not _drafts_for_itself(facts, config):
         return
@@ -142,20 +140,6 @@ def _mtp(facts: WeightsFacts) -> Findings:
 def _model(facts: WeightsFacts) -> str:
     kind = shown(str(facts.weights.config.value.get("model_type")), 60)
     return msg('"model_type": "{kind}" in config.json', kind)
-
-
-def _speculative(facts: WeightsFacts) -> JsonObject:
-    """--speculative-config with its dotted keys; empty if absent or not JSON."""
-    try:
-        value = json_text.load((facts.option(OPTION) or "{}").encode())
-    except KitError:
-        value = {}
-    config: JsonObject = {**value} if isinstance(value, dict) else {}
-    for key in ("method", "model"):
-        dotted = facts.option(f"{OPTION}.{key}")
-        if dotted is not None:
-            config[key] = dotted
-    return config
 
 
 def _drafts_for_itself(facts: WeightsFacts, config: JsonObject) -> bool:
