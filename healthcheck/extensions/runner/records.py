@@ -10,8 +10,7 @@ from healthcheck.ascend.hardware import Npu, find
 from healthcheck.ascend.stacks import Row
 from healthcheck.core.check import fail, unsettled, warn
 from healthcheck.core.records import Finding
-from healthcheck.extensions.runner.asked import Depth, Scene
-from healthcheck.extensions.runner.dmi import Diagnosis
+from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.ecc import Ecc
 from healthcheck.extensions.runner.engines import Engine
 from healthcheck.extensions.runner.links import Links
@@ -46,7 +45,6 @@ class Wanted:
         allow_none: whether a machine without devices is acceptable.
         stack: the vllm-ascend release whose row is compared with, "" for the nearest.
         soak_s: how long all devices compute at the deepest level.
-        scenes: the scenes of ascend-dmi to run, None for those of the level.
         earlier: the record of an earlier run.
     """
 
@@ -55,7 +53,6 @@ class Wanted:
     stack: str = ""
     depth: Depth = Depth.MINUTES
     soak_s: float = 1200.0
-    scenes: tuple[Scene, ...] | None = None
     earlier: Snapshot | None = None
 
 
@@ -135,18 +132,6 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosed:
-    """The output of ascend-dmi, or why it was not run.
-
-    Attributes:
-        trouble: "" if it ran.
-    """
-
-    trouble: str = ""
-    scenes: tuple[Diagnosis, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerFacts:
     """All facts for the checks. The facts of deeper levels have defaults.
 
@@ -178,7 +163,6 @@ class RunnerFacts:
     pairs: Pairs | None = None
     operators: Operators | None = None
     transfers: Transfers | None = None
-    diagnosed: Diagnosed | None = None
     soak: Soak | None = None
     ecc_after: tuple[Ecc, ...] = ()
 

@@ -13,7 +13,6 @@ from healthcheck.extensions.runner.trials import PRODUCT_SIZE
 from tests.extensions.runner.replaying import Machine, plain
 
 SOAK = f"soak_probe 1200 8 {PRODUCT_SIZE} npu-smi"
-DIAGNOSIS = "ascend-dmi --dg --se {} --fmt json -q"
 COUNTERS = (
     "HBM Single Bit Error Count",
     "HBM Double Bit Error Count",
@@ -24,11 +23,6 @@ COUNTERS = (
     "HBM Single Bit Next-Isolated Pages Count",
     "HBM Double Bit Next-Isolated Pages Count",
 )
-ITEMS = {
-    "healthCheck": {"driver": "HEALTH", "cann": "PASS", "device": "HEALTH", "network": "PASS", "hbm": "PASS"},
-    "performanceCheck": {"bandwidth": "PASS", "aiflops": "PASS", "nic": "SKIP"},
-    "stressTest": {"aicore": "PASS", "hbmStress": "PASS", "bandwidthStress": "PASS", "edp": "PASS", "tdp": "PASS"},
-}
 NEAR = ("144-167", "144-167", "96-119", "96-119", "0-23", "0-23", "48-71", "48-71")
 GOVERNORS = "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"
 PROBES = ("operators_probe", "pairs_probe 8", "transfers_probe 8", SOAK)
@@ -59,12 +53,6 @@ def topology() -> dict[str, Any]:
     return said("\t" + "  ".join(names) + "  CPU Affinity", *rows, "", "Legend:", "", "  X    = Self")
 
 
-def diagnosis(**results: str) -> dict[str, Any]:
-    """The JSON of ascend-dmi as a public test suite has it."""
-    items = [{"item_name": name, "item_result": result, "item_info": []} for name, result in results.items()]
-    return said(*json.dumps({"DiagnosisItems": [{"sub_items": items}]}, indent=1).splitlines())
-
-
 def soak(
     *, wrong: int = 0, slow: float = 1.0, late: float = 1.0, celsius: int = 62, part_s: float = 100.0
 ) -> dict[str, Any]:
@@ -90,8 +78,7 @@ def complete(name: str = "healthy-910b3-x8") -> Machine:
     commands |= {f"npu-smi info -i {npu} -t ecc": counters(npu) for npu in range(8)}
     commands |= {f"hccn_tool -i {npu} -link -g": said("link status: UP") for npu in range(8)}
     commands |= {f"hccn_tool -i {npu} -net_health -g": said("net health status: Success") for npu in range(8)}
-    commands |= {DIAGNOSIS.format(scene): diagnosis(**items) for scene, items in ITEMS.items()}
-    commands |= {"npu-smi info -t topo": topology(), "ascend-dmi -v": said("ascend-dmi version: 7.3.0")}
+    commands["npu-smi info -t topo"] = topology()
     commands["uname -m"] = said("aarch64")
     children["operators_probe"] = said(step("operators", module="vllm_ascend.vllm_ascend_C", count=41), step("end"))
     pairs = [(left, right) for left in range(8) for right in range(left + 1, 8)]

@@ -9,7 +9,7 @@ import pytest
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import Outcome
 from healthcheck.extensions.runner import children
-from healthcheck.extensions.runner.asked import Depth, Scene
+from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.checks import CHECKS
 from healthcheck.extensions.runner.examining import judge
 from healthcheck.extensions.runner.recording import RecordedMachine, Recording
@@ -17,13 +17,11 @@ from healthcheck.extensions.runner.records import Wanted
 from healthcheck.extensions.runner.snapshot import Snapshot
 from healthcheck.system import json_text
 from tests.extensions.runner import answers
-from tests.extensions.runner.answers import DIAGNOSIS, GOVERNORS, SOAK, complete, counters, diagnosis, said, step
+from tests.extensions.runner.answers import GOVERNORS, SOAK, complete, counters, said, step
 from tests.extensions.runner.replaying import edit, report, results, seen
-from tests.machine.tables import Row, info
 from tests.support.rows import rows
 
 FAIL, WARN, PASS, SKIP = Outcome.FAIL, Outcome.WARN, Outcome.PASS, Outcome.SKIP
-HEALTH = DIAGNOSIS.format("healthCheck")
 RECORDED = Snapshot(
     at="2026-11-01", facts={"driver": "25.5.1"}, counters={"HBM Double Bit Error Count of NPU 0 chip 0": 0}
 )
@@ -63,23 +61,12 @@ def replaced(place, old, new):
     return lambda machine: edit(machine, place, old, new)
 
 
-def table(*rows):
-    return at("commands|npu-smi info|stdout", info("910B", list(rows)).split("\n"))
-
-
-def ascend_dmi(**results):
-    return at(f"commands|{HEALTH}", diagnosis(**results))
-
-
 def links(text):
     return lambda machine: [
         machine["commands"].update({f"hccn_tool -i {npu} -link -g": said(text)}) for npu in range(8)
     ]
 
 
-PLAIN_TEXT = said(
-    "Hardware:", "    device:", "        EMERGENCY_WARN", "        *** Device 3: a timeout error occurred."
-)
 CASES = [
     # error counters
     (at("commands|npu-smi info -t ecc -i 3", counters(3, HBM_Double_Bit_Error_Count=2)), "ecc", WARN, "NPU 3 chip 0: HBM Double Bit Error Count 2"),
@@ -147,20 +134,6 @@ CASES = [
     (at("children|pairs_probe 8", said(step("error", at="rank 3 with 3 and 5", during="all-reduce", device=3, text="EI0006: socket times out"), status=1)), "hccl-pairs", FAIL, "EI0006"),
     (at("children|pairs_probe 8", {"trouble": "no end within 420 s"}), "hccl-pairs", SKIP, "no end within 420 s"),
     (without("children|pairs_probe 8"), "hccl-pairs", SKIP, "not in the recording"),
-    # Huawei's diagnosis
-    (ascend_dmi(device="EMERGENCY_WARN"), "ascend-dmi", FAIL, "device: EMERGENCY_WARN"),
-    (ascend_dmi(hbm="FAIL"), "ascend-dmi", FAIL, "hbm: FAIL"),
-    (ascend_dmi(driver="FAIL"), "ascend-dmi", WARN, "driver: FAIL"),
-    (both(ascend_dmi(driver="FAIL"), replaced("children|torch_probe|stdout", '"wrong": 0', '"wrong": 7')), "ascend-dmi", FAIL, "driver: FAIL"),
-    (ascend_dmi(device="IMPORTANT_WARN"), "ascend-dmi", WARN, "IMPORTANT_WARN"),
-    (ascend_dmi(network="FAIL"), "ascend-dmi", WARN, "network: FAIL"),
-    (ascend_dmi(hbm="A_NEW_WORD"), "ascend-dmi", WARN, "A_NEW_WORD"),
-    (ascend_dmi(network="SKIP"), "ascend-dmi", PASS, "not judged by ascend-dmi: network: SKIP"),
-    (at(f"commands|{HEALTH}", said('{"item_name": "aicore", "item_result": "FAIL", "item_info": "Read AI flops threshold failed from configuration file!"}')), "ascend-dmi", PASS, "not judged"),
-    (at(f"commands|{HEALTH}", PLAIN_TEXT), "ascend-dmi", FAIL, "Device 3: a timeout error occurred"),
-    (at(f"commands|{HEALTH}", said("[ERROR] another ascend-dmi is running", status=1)), "ascend-dmi", PASS, "healthCheck gave no result: exit status 1"),
-    (at("commands|ascend-dmi -v", {"trouble": "no such program"}), "ascend-dmi", SKIP, "not installed"),
-    (at("commands|npu-smi info|stdout", info("910B", [Row(used=60000)], [(0, 0, 77, "w", 55000)]).split("\n")), "ascend-dmi", SKIP, "a process holds a device"),
     # the soak
     (at(f"children|{SOAK}", answers.soak(wrong=12)), "soak", FAIL, "device 3: 12 elements differ in 6000000 products, the first within 500 s"),
     (at(f"children|{SOAK}", answers.soak(slow=0.7)), "soak", WARN, "device 3: "),
@@ -212,22 +185,6 @@ def test_the_first_level_leaves_open_what_a_computation_would_settle():
     assert second.outcome is WARN
 
 
-@pytest.mark.parametrize(
-    ("scenes", "depth", "asked"),
-    [
-        (None, Depth.SECONDS, []),
-        (None, Depth.MINUTES, ["healthCheck"]),
-        (None, Depth.SOAK, ["healthCheck", "performanceCheck", "stressTest"]),
-        ((Scene.STRESS,), Depth.SOAK, ["stressTest"]),
-        ((), Depth.SOAK, []),
-    ],
-)
-def test_the_scenes_of_ascend_dmi(scenes, depth, asked):
-    result = results(complete(), depth=depth, scenes=scenes)["runner/ascend-dmi"]
-    assert [scene.value for scene in Scene if f"{scene.value}: " in seen(result)] == asked
-    assert result.outcome is (PASS if asked else SKIP)
-
-
 @pytest.mark.parametrize(("part_s", "outcome"), [(0.5, PASS), (1.0, WARN)])
 def test_a_soak_of_less_than_ten_seconds_compares_no_speeds(part_s, outcome):
     machine = complete()
@@ -256,9 +213,9 @@ class Interrupted(RecordedMachine):
         (
             children.PAIRS,
             {"npu-smi", "torch-npu", "compute", "hccl"},
-            {"hccl-pairs", "bandwidth", "ascend-dmi", "soak"},
+            {"hccl-pairs", "bandwidth", "soak"},
         ),
-        (children.SOAK, {"compute", "hccl-pairs", "bandwidth", "ascend-dmi"}, {"soak"}),
+        (children.SOAK, {"compute", "hccl-pairs", "bandwidth"}, {"soak"}),
     ],
 )
 def test_ctrl_c_keeps_what_was_tried_before_it(child, known, lost):

@@ -16,7 +16,7 @@ from healthcheck.core.records import Outcome
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.snapshot import Snapshot
 from healthcheck.verify import catalogue
-from tests.extensions.runner.answers import DIAGNOSIS, SOAK, complete, said, soak, step
+from tests.extensions.runner.answers import SOAK, complete, said, soak, step
 from tests.extensions.runner.replaying import edit, plain, results
 from tests.machine.tables import Row, info
 from tests.support.page_examples import example, pages
@@ -205,10 +205,6 @@ def copied(machine: Machine, text: str) -> None:
     without_device_3(machine, "transfers_probe 8", re.findall(r"tensor\(False\)", text) and "wrong")
 
 
-def diagnosed(machine: Machine, text: str) -> None:
-    machine["commands"][DIAGNOSIS.format("healthCheck")] = said(*text.splitlines()[1:])
-
-
 def soaked(machine: Machine, text: str) -> None:
     """Without device 3 another eight are counted, all of them right."""
     if "--soak" in text:
@@ -275,7 +271,6 @@ SHOWN: dict[str, tuple[str, Callable[[Machine, str], None]]] = {
     "runner/stray-triton": (COMPLETE, triton),
     "runner/custom-ops": (COMPLETE, operators),
     "runner/bandwidth": (COMPLETE, copied),
-    "runner/ascend-dmi": (COMPLETE, diagnosed),
     "runner/soak": (COMPLETE, soaked),
     "runner/affinity": (COMPLETE, near),
     "runner/host-memory": (COMPLETE, first_file),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from healthcheck.core.check import Check
 from healthcheck.extensions.runner.checks.affinity import affinity
-from healthcheck.extensions.runner.checks.ascend_dmi import ascend_dmi
 from healthcheck.extensions.runner.checks.bandwidth import bandwidth
 from healthcheck.extensions.runner.checks.baseline import baseline
 from healthcheck.extensions.runner.checks.busy import busy
@@ -48,7 +47,7 @@ from healthcheck.extensions.runner.records import RunnerFacts
 
 _DEVICES = (device_nodes, npu_smi, health, ecc, temperature, links, driver, supported)
 _SOFTWARE = (cann, python, stack, stray_triton, torch_npu, custom_ops)
-_TRIALS = (compute, memory, busy, hccl, hccl_pairs, bandwidth, ascend_dmi, soak)
+_TRIALS = (compute, memory, busy, hccl, hccl_pairs, bandwidth, soak)
 _HOST = (affinity, host_memory, disk, weights_mount, shm, locked_memory, port, open_files, governor)
 _SURROUNDINGS = (visible_devices, proxy, container, container_runtime)
 CHECKS: tuple[Check[RunnerFacts], ...] = (*_DEVICES, *_SOFTWARE, *_TRIALS, *_HOST, *_SURROUNDINGS, baseline)
