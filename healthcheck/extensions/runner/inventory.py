@@ -44,7 +44,6 @@ def _named(facts: RunnerFacts) -> dict[str, str]:
         "host memory in bytes": _text(around.memory.total_bytes),
         "memory limit in bytes": _text(around.memory.limit_bytes),
         "processors": _text(len(around.processors.allowed) or None),
-        "governors": ", ".join(f"{name} {count}" for name, count in around.processors.governors),
         "shared memory in bytes": _text(facts.host.shm.total_bytes if facts.host.shm else None),
     }
     for name, version in facts.software.packages.items():

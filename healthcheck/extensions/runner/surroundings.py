@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import re
-from collections import Counter
 from dataclasses import dataclass
 
 from healthcheck.machine.interface import Machine
@@ -45,12 +44,10 @@ class Processors:
 
     Attributes:
         allowed: the processors that this process may use; empty if unknown.
-        governors: the number of processors for each frequency governor.
         machine: the instruction set according to uname ("aarch64").
     """
 
     allowed: frozenset[int] = frozenset()
-    governors: tuple[tuple[str, int], ...] = ()
     machine: str = ""
 
 
@@ -111,15 +108,8 @@ def processors(machine: Machine) -> Processors:
     """The processors of the machine and of this process."""
     return Processors(
         allowed=numbers(value_after(machine.read("/proc/self/status") or "", "Cpus_allowed_list:")),
-        governors=_governors(machine),
         machine=machine.run("uname", "-m").stdout.strip()[:40],
     )
-
-
-def _governors(machine: Machine) -> tuple[tuple[str, int], ...]:
-    files = machine.paths("/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
-    words = ((machine.read(file.path) or "").strip()[:40] for file in files)
-    return tuple(sorted(Counter(filter(None, words)).items()))
 
 
 def locked_bytes(machine: Machine) -> int | None:

@@ -24,7 +24,6 @@ COUNTERS = (
     "HBM Double Bit Next-Isolated Pages Count",
 )
 NEAR = ("144-167", "144-167", "96-119", "96-119", "0-23", "0-23", "48-71", "48-71")
-GOVERNORS = "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"
 PROBES = ("operators_probe", "pairs_probe 8", "transfers_probe 8", SOAK)
 
 
@@ -102,8 +101,6 @@ def complete(name: str = "healthy-910b3-x8") -> Machine:
         "/proc/self/mounts": ["/dev/nvme0n1 / ext4 rw 0 0", "filer:/models /models nfs4 ro,vers=4.2 0 0"],
         "/etc/docker/daemon.json": ['{"runtimes": {"ascend": {"path": "/opt/ascend-docker-runtime"}}}'],
     }
-    files |= {f"/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor": ["performance"] for cpu in (0, 1)}
-    paths[GOVERNORS] = [{"path": f"/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"} for cpu in (0, 1)]
     for path in ("/var/run/docker.sock", "/opt/ascend-docker-runtime", "/etc/ascend-docker-runtime.d/base.list"):
         paths[path] = [{"path": path}]
     machine["variables"]["MODEL_PATH"] = "/models/Qwen3-8B"

@@ -17,7 +17,7 @@ from healthcheck.extensions.runner.records import Wanted
 from healthcheck.extensions.runner.snapshot import Snapshot
 from healthcheck.system import json_text
 from tests.extensions.runner import answers
-from tests.extensions.runner.answers import GOVERNORS, SOAK, complete, counters, said, step
+from tests.extensions.runner.answers import SOAK, complete, counters, said, step
 from tests.extensions.runner.replaying import edit, report, results, seen
 from tests.support.rows import rows
 
@@ -99,9 +99,6 @@ CASES = [
     # locked memory
     (replaced("files|/proc/self/limits", "unlimited            unlimited            bytes", "65536    65536     bytes"), "locked-memory", WARN, "64 KiB"),
     (both(replaced("files|/proc/self/limits", "unlimited            unlimited            bytes", "65536    65536     bytes"), at("files|/proc/self/status", ["CapEff:\t0000003fffffffff"])), "locked-memory", PASS, ""),
-    # the governor
-    (at("files|/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", ["powersave"]), "governor", WARN, "powersave on 1 processors"),
-    (at(f"paths|{GOVERNORS}", []), "governor", SKIP, "no frequency governor"),
     # packages
     (replaced("children|versions|stdout", '"numpy"', '"triton": "3.2.0", "numpy"'), "stray-triton", WARN, "pip uninstall -y triton; pip install --force-reinstall --no-deps triton-ascend==3.2.0"),
     (replaced("children|versions|stdout", '"triton_ascend"', '"triton"'), "stray-triton", WARN, "triton 3.2.0 → pip uninstall -y triton"),

@@ -274,7 +274,6 @@ SHOWN: dict[str, tuple[str, Callable[[Machine, str], None]]] = {
     "runner/soak": (COMPLETE, soaked),
     "runner/affinity": (COMPLETE, near),
     "runner/host-memory": (COMPLETE, first_file),
-    "runner/governor": (COMPLETE, first_file),
     "runner/weights-mount": (COMPLETE, mounted_weights),
     "runner/locked-memory": (COMPLETE, locked),
     "runner/container-runtime": (COMPLETE, docker),
