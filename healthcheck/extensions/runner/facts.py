@@ -16,7 +16,6 @@ from healthcheck.extensions.runner import (
     links,
     npu_smi_queries,
     surroundings,
-    topology,
     trials,
 )
 from healthcheck.extensions.runner.asked import Depth
@@ -68,7 +67,7 @@ def _seconds(machine: WholeMachine, wanted: Wanted, progress: Progress) -> Runne
     progress.update("versions")
     software = installed.software(machine)
     host = _host(machine, measured=bool(nodes or smi.chips), progress=progress)
-    progress.update(msg("error counters, links, processors"))
+    progress.update(msg("error counters, links"))
     return RunnerFacts(
         wanted=wanted,
         nodes=nodes,
@@ -81,7 +80,6 @@ def _seconds(machine: WholeMachine, wanted: Wanted, progress: Progress) -> Runne
         row=asked or stacks.nearest(versions(software, cann)),
         ecc=ecc.before(machine, smi.command, smi.cards),
         links=_links(machine, smi, nodes),
-        neighbours=topology.parse(machine.run(smi.command, "info", "-t", "topo").stdout) if smi.chips else (),
         engine=engines.look(machine),
     )
 

@@ -43,15 +43,13 @@ def _named(facts: RunnerFacts) -> dict[str, str]:
         "device memory in MB": ", ".join(sorted({str(chip.total_mib) for chip in chips})),
         "host memory in bytes": _text(around.memory.total_bytes),
         "memory limit in bytes": _text(around.memory.limit_bytes),
-        "processors": _text(len(around.processors.allowed) or None),
+        "processors": _text(around.processors),
         "shared memory in bytes": _text(facts.host.shm.total_bytes if facts.host.shm else None),
     }
     for name, version in facts.software.packages.items():
         found[f"package {name}"] = version
     for npu, board in facts.smi.boards.items():
         found[f"firmware of NPU {npu}"] = board.whole.get("Firmware Version", "")
-    for each in facts.neighbours:
-        found[f"links of {each.name}"] = " ".join(each.links)
     for port in facts.links.ports:
         found[f"link of device {port.device}"] = port.link
     return {name: value for name, value in found.items() if value}

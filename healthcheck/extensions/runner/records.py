@@ -16,8 +16,7 @@ from healthcheck.extensions.runner.engines import Engine
 from healthcheck.extensions.runner.links import Links
 from healthcheck.extensions.runner.npu_smi_queries import Fields, Mapped
 from healthcheck.extensions.runner.snapshot import Snapshot
-from healthcheck.extensions.runner.surroundings import HostMemory, Mount, Processors
-from healthcheck.extensions.runner.topology import Neighbours
+from healthcheck.extensions.runner.surroundings import HostMemory, Mount
 from healthcheck.extensions.runner.trial_records import Hccl, Operators, Pairs, Soak, Torch, Transfers
 from healthcheck.extensions.runner.whole_machine import ReadSpeed, Space
 from healthcheck.machine.installed import Cann, Driver, Software
@@ -106,6 +105,7 @@ class Host:
         variables: the relevant variables that are set.
         accelerators: Ascend NPUs on the PCI bus, as "vendor:device".
         gpus: device nodes of other makers' GPUs.
+        processors: the number that this process may use; None if unknown.
         locked_bytes: the limit of locked memory; None if there is none.
         mount: the mount of the weights; None without a folder of weights.
         weights_bytes: the total size of the files in the folder of the weights; None without it.
@@ -125,7 +125,7 @@ class Host:
     accelerators: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
     memory: HostMemory
-    processors: Processors
+    processors: int | None = None
     locked_bytes: int | None = None
     mount: Mount | None = None
     weights_bytes: int | None = None
@@ -139,7 +139,6 @@ class RunnerFacts:
         reached: the completed level; below the wanted one only if `stopped` says why.
         nodes: /dev/davinciN; `control` the driver's other device nodes.
         row: the row of the version matrix to compare with, and whether `--stack` selected it.
-        neighbours: the devices as `npu-smi info -t topo` shows them.
         ecc_after: the counters after the soak.
     """
 
@@ -156,7 +155,6 @@ class RunnerFacts:
     row: Row
     ecc: tuple[Ecc, ...] = ()
     links: Links
-    neighbours: tuple[Neighbours, ...] = ()
     engine: Engine
     torch: Torch = field(default_factory=Torch)
     hccl: Hccl | None = None

@@ -1,6 +1,6 @@
 """Adds to a recorded machine what the checks of the deeper levels ask for: hand-written answers in documented forms.
 
-None of them was recorded on an NPU. Counters, links and the topology have the form of public outputs; the lines of the
+None of them was recorded on an NPU. Counters and links have the form of public outputs; the lines of the
 programs in `children` have the form that tests/extensions/runner/test_trials.py gets from the programs themselves.
 """
 
@@ -23,8 +23,6 @@ COUNTERS = (
     "HBM Single Bit Next-Isolated Pages Count",
     "HBM Double Bit Next-Isolated Pages Count",
 )
-NEAR = ("144-167", "144-167", "96-119", "96-119", "0-23", "0-23", "48-71", "48-71")
-PROBES = ("operators_probe", "pairs_probe 8", "transfers_probe 8", SOAK)
 
 
 def said(*lines: str, status: int = 0) -> dict[str, Any]:
@@ -41,15 +39,6 @@ def counters(npu: int, **counts: int) -> dict[str, Any]:
     rows = [f"        {name:<40} : {given.get(name, 0)}" for name in COUNTERS]
     head = [f"        NPU ID                                   : {npu}", "        Chip Count : 1", ""]
     return said(*head, *rows, "        Chip ID                                  : 0")
-
-
-def topology() -> dict[str, Any]:
-    names = [f"NPU{npu}" for npu in range(8)]
-    rows = [
-        "  ".join([name, *("X" if name == other else "HCCS" for other in names), near])
-        for name, near in zip(names, NEAR, strict=True)
-    ]
-    return said("\t" + "  ".join(names) + "  CPU Affinity", *rows, "", "Legend:", "", "  X    = Self")
 
 
 def soak(
@@ -77,8 +66,6 @@ def complete(name: str = "healthy-910b3-x8") -> Machine:
     commands |= {f"npu-smi info -i {npu} -t ecc": counters(npu) for npu in range(8)}
     commands |= {f"hccn_tool -i {npu} -link -g": said("link status: UP") for npu in range(8)}
     commands |= {f"hccn_tool -i {npu} -net_health -g": said("net health status: Success") for npu in range(8)}
-    commands["npu-smi info -t topo"] = topology()
-    commands["uname -m"] = said("aarch64")
     children["operators_probe"] = said(step("operators", module="vllm_ascend.vllm_ascend_C", count=41), step("end"))
     pairs = [(left, right) for left in range(8) for right in range(left + 1, 8)]
     children["pairs_probe 8"] = said(*(

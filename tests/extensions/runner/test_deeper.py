@@ -23,7 +23,9 @@ from tests.support.rows import rows
 
 FAIL, WARN, PASS, SKIP = Outcome.FAIL, Outcome.WARN, Outcome.PASS, Outcome.SKIP
 RECORDED = Snapshot(
-    at="2026-11-01", facts={"driver": "25.5.1"}, counters={"HBM Double Bit Error Count of NPU 0 chip 0": 0}
+    at="2026-11-01",
+    facts={"driver": "25.5.1", "processors": "192"},
+    counters={"HBM Double Bit Error Count of NPU 0 chip 0": 0},
 )
 
 
@@ -90,12 +92,6 @@ CASES = [
     (at("files|/sys/fs/cgroup/memory/memory.limit_in_bytes", ["9223372036854771712"]), "host-memory", PASS, "2016 GiB"),
     (at("files|/proc/meminfo", ["MemTotal:       33554432 kB"]), "host-memory", WARN, "32.0 GiB in the machine"),
     (at("files|/proc/meminfo", ["MemTotal: many"]), "host-memory", SKIP, "not known"),
-    # processors
-    (at("files|/proc/self/status", ["Cpus_allowed_list:\t0-63"]), "affinity", WARN, "none for NPU0, NPU1, NPU2, NPU3"),
-    (at("files|/proc/self/status", ["Cpus_allowed_list:\t0,48,96,144"]), "affinity", WARN, "4 processors for 8 devices"),
-    (both(at("files|/proc/self/status", ["Cpus_allowed_list:\t0-63"]), at("commands|uname -m", said("x86_64"))), "affinity", PASS, "binds on ARM alone"),
-    (at("commands|npu-smi info -t topo", said("Error parameter of -t", status=1)), "affinity", PASS, "nothing is compared"),
-    (at("files|/proc/self/status", ["Cpus_allowed_list:\t5-1"]), "affinity", SKIP, "not known"),
     # locked memory
     (replaced("files|/proc/self/limits", "unlimited            unlimited            bytes", "65536    65536     bytes"), "locked-memory", WARN, "64 KiB"),
     (both(replaced("files|/proc/self/limits", "unlimited            unlimited            bytes", "65536    65536     bytes"), at("files|/proc/self/status", ["CapEff:\t0000003fffffffff"])), "locked-memory", PASS, ""),
@@ -145,6 +141,8 @@ CASES = [
     (replaced("commands|npu-smi info|stdout", "Version: 25.5.1", "Version: 25.5.2"), "baseline", PASS, "values compared with the record of 2026-11-01"),
     (both(replaced("files|/usr/local/Ascend/driver/version.info", "Version=25.5.1", "Version=25.5.0")), "baseline", WARN, "25.5.0"),
     (at("commands|npu-smi info -i 0 -t ecc", counters(0, HBM_Double_Bit_Error_Count=1)), "baseline", WARN, "1 → undo"),
+    (at("files|/proc/self/status", ["Cpus_allowed_list:\t0-23,48-71"]), "baseline", WARN, "48 → undo"),
+    (at("files|/proc/self/status", ["Cpus_allowed_list:\t5-1"]), "baseline", PASS, "2 values compared"),
 ]  # fmt: skip
 
 

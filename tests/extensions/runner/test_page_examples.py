@@ -211,12 +211,6 @@ def soaked(machine: Machine, text: str) -> None:
         machine["children"][SOAK] = soak(wrong=12)
 
 
-def near(machine: Machine, text: str) -> None:
-    _, row, _, status = text.splitlines()
-    machine["commands"]["npu-smi info -t topo"] = said("\tNPU0       NPU1       CPU Affinity", row)
-    machine["files"]["/proc/self/status"] = [status]
-
-
 def first_file(machine: Machine, text: str) -> None:
     """`cat FILE` and its content; the group of the process is that of the file."""
     path, content = re.findall(r"^\$ cat (\S+)\n(.*)$", text.strip())[0]
@@ -272,7 +266,6 @@ SHOWN: dict[str, tuple[str, Callable[[Machine, str], None]]] = {
     "runner/custom-ops": (COMPLETE, operators),
     "runner/bandwidth": (COMPLETE, copied),
     "runner/soak": (COMPLETE, soaked),
-    "runner/affinity": (COMPLETE, near),
     "runner/host-memory": (COMPLETE, first_file),
     "runner/weights-mount": (COMPLETE, mounted_weights),
     "runner/locked-memory": (COMPLETE, locked),

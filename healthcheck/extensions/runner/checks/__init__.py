@@ -8,7 +8,6 @@ are skipped.
 from __future__ import annotations
 
 from healthcheck.core.check import Check
-from healthcheck.extensions.runner.checks.affinity import affinity
 from healthcheck.extensions.runner.checks.bandwidth import bandwidth
 from healthcheck.extensions.runner.checks.baseline import baseline
 from healthcheck.extensions.runner.checks.busy import busy
@@ -47,6 +46,6 @@ from healthcheck.extensions.runner.records import RunnerFacts
 _DEVICES = (device_nodes, npu_smi, health, ecc, temperature, links, driver, supported)
 _SOFTWARE = (cann, python, stack, stray_triton, torch_npu, custom_ops)
 _TRIALS = (compute, memory, busy, hccl, hccl_pairs, bandwidth, soak)
-_HOST = (affinity, host_memory, disk, weights_mount, shm, locked_memory, port, open_files)
+_HOST = (host_memory, disk, weights_mount, shm, locked_memory, port, open_files)
 _SURROUNDINGS = (visible_devices, proxy, container, container_runtime)
 CHECKS: tuple[Check[RunnerFacts], ...] = (*_DEVICES, *_SOFTWARE, *_TRIALS, *_HOST, *_SURROUNDINGS, baseline)
