@@ -50,8 +50,6 @@ def _named(facts: RunnerFacts) -> dict[str, str]:
         found[f"package {name}"] = version
     for npu, board in facts.smi.boards.items():
         found[f"firmware of NPU {npu}"] = board.whole.get("Firmware Version", "")
-    for port in facts.links.ports:
-        found[f"link of device {port.device}"] = port.link
     return {name: value for name, value in found.items() if value}
 
 

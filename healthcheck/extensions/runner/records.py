@@ -13,7 +13,6 @@ from healthcheck.core.records import Finding
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.ecc import Ecc
 from healthcheck.extensions.runner.engines import Engine
-from healthcheck.extensions.runner.links import Links
 from healthcheck.extensions.runner.npu_smi_queries import Fields, Mapped
 from healthcheck.extensions.runner.snapshot import Snapshot
 from healthcheck.extensions.runner.surroundings import HostMemory, Mount
@@ -154,7 +153,6 @@ class RunnerFacts:
     host: Host
     row: Row
     ecc: tuple[Ecc, ...] = ()
-    links: Links
     engine: Engine
     torch: Torch = field(default_factory=Torch)
     hccl: Hccl | None = None

@@ -1,6 +1,6 @@
 """Adds to a recorded machine what the checks of the deeper levels ask for: hand-written answers in documented forms.
 
-None of them was recorded on an NPU. Counters and links have the form of public outputs; the lines of the
+None of them was recorded on an NPU. Counters have the form of public outputs; the lines of the
 programs in `children` have the form that tests/extensions/runner/test_trials.py gets from the programs themselves.
 """
 
@@ -64,8 +64,6 @@ def complete(name: str = "healthy-910b3-x8") -> Machine:
     commands, children, files, paths = (machine[part] for part in ("commands", "children", "files", "paths"))
     commands |= {f"npu-smi info -t ecc -i {npu}": counters(npu) for npu in range(8)}
     commands |= {f"npu-smi info -i {npu} -t ecc": counters(npu) for npu in range(8)}
-    commands |= {f"hccn_tool -i {npu} -link -g": said("link status: UP") for npu in range(8)}
-    commands |= {f"hccn_tool -i {npu} -net_health -g": said("net health status: Success") for npu in range(8)}
     children["operators_probe"] = said(step("operators", module="vllm_ascend.vllm_ascend_C", count=41), step("end"))
     pairs = [(left, right) for left in range(8) for right in range(left + 1, 8)]
     children["pairs_probe 8"] = said(*(

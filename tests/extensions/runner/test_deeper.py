@@ -63,12 +63,6 @@ def replaced(place, old, new):
     return lambda machine: edit(machine, place, old, new)
 
 
-def links(text):
-    return lambda machine: [
-        machine["commands"].update({f"hccn_tool -i {npu} -link -g": said(text)}) for npu in range(8)
-    ]
-
-
 CASES = [
     # error counters
     (at("commands|npu-smi info -t ecc -i 3", counters(3, HBM_Double_Bit_Error_Count=2)), "ecc", WARN, "NPU 3 chip 0: HBM Double Bit Error Count 2"),
@@ -79,13 +73,6 @@ CASES = [
     (replaced("commands|npu-smi info|stdout", "| 93.1        41 ", "| 93.1        86 "), "temperature", WARN, "86 °C"),
     (lambda m: m["commands"]["npu-smi info"].update(stdout=[line.replace(" 41 ", " 70 ") if line.startswith("| 5 ") else line for line in m["commands"]["npu-smi info"]["stdout"]]), "temperature", WARN, "NPU 5 chip 0: 70 °C; the median is 41 °C"),
     (replaced("commands|npu-smi info|stdout", "| 93.1        41 ", "| -           -- "), "temperature", SKIP, "no temperature"),
-    # links
-    (at("commands|hccn_tool -i 3 -link -g", said("link status: DOWN")), "links", WARN, "device 3: DOWN"),
-    (links("link status: DOWN"), "links", PASS, "one machine alone does not need them"),
-    (at("commands|hccn_tool -i 3 -net_health -g", said("net health status: Receive timeout")), "links", WARN, "Receive timeout"),
-    (at("commands|hccn_tool -i 3 -net_health -g", said("net health status: Init")), "links", PASS, "device 3"),
-    (at("commands|hccn_tool -i 0 -link -g", {"trouble": "no such program"}), "links", SKIP, "not installed"),
-    (both(links("[ERROR] permission denied"), lambda m: [m["commands"].pop(f"hccn_tool -i {n} -net_health -g") for n in range(8)]), "links", SKIP, "permission denied"),
     # memory of the host
     (at("files|/sys/fs/cgroup/user.slice/memory.max", ["34359738368"]), "host-memory", WARN, "32.0 GiB, the limit of the control group"),
     (at("files|/sys/fs/cgroup/memory/memory.limit_in_bytes", ["34359738368"]), "host-memory", WARN, "32.0 GiB"),
@@ -219,8 +206,3 @@ def test_ctrl_c_keeps_what_was_tried_before_it(child, known, lost):
     assert {by_id[name].outcome for name in known} == {PASS}
     assert {by_id[name].because for name in lost} == {"interrupted"}
     assert (found.verdict.value, found.stopped) == ("inconclusive", "interrupted")
-
-
-def test_a_310p_has_no_port_to_ask_about():
-    machine = complete("310p-duo")
-    assert "no network port" in results(machine)["runner/links"].because

@@ -1,4 +1,4 @@
-"""The levels of the command with small programs in the place of npu-smi and hccn_tool, run as a user runs it."""
+"""The levels of the command with a small program in the place of npu-smi, run as a user runs it."""
 
 from __future__ import annotations
 
@@ -32,17 +32,11 @@ case "$*" in
   *) echo "Error parameter of -t"; exit 1 ;;
 esac
 """
-HCCN_TOOL = """#!/bin/sh
-case "$*" in
-  *-link*) echo "link status: UP" ;;
-  *) echo "net health status: Success" ;;
-esac
-"""
 
 
 @pytest.fixture
 def machine(tmp_path):
-    """Two devices of stubs, and the tools of a host; returns the environment of the command."""
+    """Two devices of stubs, and the tool of a host; returns the environment of the command."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "python3").symlink_to(sys.executable)
@@ -50,7 +44,6 @@ def machine(tmp_path):
     (tmp_path / "ecc").write_text(ECC)
     (tmp_path / "meeting").mkdir()
     tool(folder, "npu-smi", NPU_SMI.format(folder=tmp_path))
-    tool(folder, "hccn_tool", HCCN_TOOL)
     return {
         "PATH": f"{folder}:/usr/bin:/bin",
         "PYTHONPATH": f"{torch_stubs.write(tmp_path / 'site')}:{os.getcwd()}",

@@ -173,11 +173,6 @@ def heat(machine: Machine, text: str) -> None:
     edit(machine, "commands|npu-smi info|stdout", "| 93.1        41 ", f"| 93.1        {degrees} ")
 
 
-def port(machine: Machine, text: str) -> None:
-    command, answer = text.splitlines()
-    machine["commands"][command.removeprefix("$ ")] = said(answer)
-
-
 def triton(machine: Machine, text: str) -> None:
     if re.search(r"(?m)^triton ", text):
         edit(machine, "children|versions|stdout", '"numpy"', '"triton": "3.2.0", "numpy"')
@@ -261,7 +256,6 @@ SHOWN: dict[str, tuple[str, Callable[[Machine, str], None]]] = {
     "runner/container": (CONTAINER, mounts),
     "runner/ecc": (COMPLETE, counted),
     "runner/temperature": (COMPLETE, heat),
-    "runner/links": (COMPLETE, port),
     "runner/stray-triton": (COMPLETE, triton),
     "runner/custom-ops": (COMPLETE, operators),
     "runner/bandwidth": (COMPLETE, copied),

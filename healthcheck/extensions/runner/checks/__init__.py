@@ -24,7 +24,6 @@ from healthcheck.extensions.runner.checks.hccl import hccl
 from healthcheck.extensions.runner.checks.hccl_pairs import hccl_pairs
 from healthcheck.extensions.runner.checks.health import health
 from healthcheck.extensions.runner.checks.host_memory import host_memory
-from healthcheck.extensions.runner.checks.links import links
 from healthcheck.extensions.runner.checks.locked_memory import locked_memory
 from healthcheck.extensions.runner.checks.memory import memory
 from healthcheck.extensions.runner.checks.npu_smi import npu_smi
@@ -43,7 +42,7 @@ from healthcheck.extensions.runner.checks.visible_devices import visible_devices
 from healthcheck.extensions.runner.checks.weights_mount import weights_mount
 from healthcheck.extensions.runner.records import RunnerFacts
 
-_DEVICES = (device_nodes, npu_smi, health, ecc, temperature, links, driver, supported)
+_DEVICES = (device_nodes, npu_smi, health, ecc, temperature, driver, supported)
 _SOFTWARE = (cann, python, stack, stray_triton, torch_npu, custom_ops)
 _TRIALS = (compute, memory, busy, hccl, hccl_pairs, bandwidth, soak)
 _HOST = (host_memory, disk, weights_mount, shm, locked_memory, port, open_files)
