@@ -62,14 +62,10 @@ def _counters(facts: RunnerFacts) -> dict[str, int]:
 
 
 def _rates(facts: RunnerFacts) -> dict[str, tuple[float, ...]]:
-    rates = {
+    return {
         f"copies {each.way}, device {each.index}": each.rates
         for each in (facts.transfers.each if facts.transfers else ())
     }
-    for pair in facts.pairs.each if facts.pairs else ():
-        if pair.rates:
-            rates[f"all-reduce over devices {pair.devices[0]} and {pair.devices[1]}"] = pair.rates
-    return rates
 
 
 def _text(number: int | None) -> str:

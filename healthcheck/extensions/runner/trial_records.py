@@ -145,23 +145,6 @@ class Transfers(Trial):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair(Moves):
-    """An all-reduce over two devices, as each of them saw it."""
-
-    devices: tuple[int, int]
-    right: tuple[int, ...]
-    wrong: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pairs(Trial):
-    """The tried pairs, of `world` devices."""
-
-    world: int
-    each: tuple[Pair, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """A device's products in a part of the soak, which ended `at_s` after its begin."""
 

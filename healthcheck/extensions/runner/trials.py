@@ -15,7 +15,6 @@ from healthcheck.text.messages import msg
 TORCH_S = 300.0
 """For the import of torch_npu and the first operator of every device, compiled on a cold cache."""
 HCCL_S = 240.0
-PAIRS_S = 420.0
 TRANSFERS_S = 300.0
 BEFORE_SOAK_S = 400.0
 """For imports, the expected product on the CPU, and the first product on every device."""
@@ -39,10 +38,6 @@ def minutes(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerF
             progress.update(msg("an all-reduce over {world} devices", world))
             output = tried(children.HCCL, str(world), timeout_s=HCCL_S)
             facts = replace(facts, hccl=probes.hccl(output, world))
-        if world > 2 and facts.hccl and len(facts.hccl.right) == world:  # two devices were the only pair
-            progress.update(msg("an all-reduce over each pair of {world} devices", world))
-            output = tried(children.PAIRS, str(world), timeout_s=PAIRS_S)
-            facts = replace(facts, pairs=probes.pairs(output, world))
         if facts.torch.imported and packages.get("vllm_ascend"):
             progress.update(msg("the operators of vllm-ascend"))
             facts = replace(facts, operators=probes.operators(tried(children.OPERATORS, timeout_s=TORCH_S)))

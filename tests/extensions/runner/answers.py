@@ -65,11 +65,6 @@ def complete(name: str = "healthy-910b3-x8") -> Machine:
     commands |= {f"npu-smi info -t ecc -i {npu}": counters(npu) for npu in range(8)}
     commands |= {f"npu-smi info -i {npu} -t ecc": counters(npu) for npu in range(8)}
     children["operators_probe"] = said(step("operators", module="vllm_ascend.vllm_ascend_C", count=41), step("end"))
-    pairs = [(left, right) for left in range(8) for right in range(left + 1, 8)]
-    children["pairs_probe 8"] = said(*(
-        step("pair", rank=rank, left=pair[0], right=pair[1], same=True, bytes=2**24, seconds=[0.001, 0.0011, 0.0009])
-        for pair in pairs for rank in pair
-    ), step("end"))  # fmt: skip
     children["transfers_probe 8"] = said(*(
         step("transfer", index=npu, way=way, bytes=2**28, seconds=[0.010, 0.011, 0.0101, 0.0102, 0.0105], wrong=0)
         for npu in range(8) for way in ("to the device", "from the device", "on the device")

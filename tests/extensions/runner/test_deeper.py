@@ -108,12 +108,6 @@ CASES = [
     (at("children|transfers_probe 8", said(step("error", at="copies of device 1", during="transfer", device=1, text="EL0004 out of memory"), step("end"))), "bandwidth", FAIL, "EL0004"),
     (at("children|transfers_probe 8", {"trouble": "no end within 300 s"}), "bandwidth", SKIP, "no end within 300 s"),
     (without("children|transfers_probe 8"), "bandwidth", SKIP, "not in the recording"),
-    # pairs
-    (lambda m: m["children"]["pairs_probe 8"].update(stdout=[line.replace("true", "false") if '"rank": 3, "left": 3, "right": 5' in line else line for line in m["children"]["pairs_probe 8"]["stdout"]]), "hccl-pairs", FAIL, "devices 3 and 5: device 3 got another"),
-    (lambda m: m["children"]["pairs_probe 8"].update(stdout=[line.replace("0.00", "0.01") if '"left": 3, "right": 5' in line else line for line in m["children"]["pairs_probe 8"]["stdout"]]), "hccl-pairs", WARN, "devices 3 and 5: "),
-    (at("children|pairs_probe 8", said(step("error", at="rank 3 with 3 and 5", during="all-reduce", device=3, text="EI0006: socket times out"), status=1)), "hccl-pairs", FAIL, "EI0006"),
-    (at("children|pairs_probe 8", {"trouble": "no end within 420 s"}), "hccl-pairs", SKIP, "no end within 420 s"),
-    (without("children|pairs_probe 8"), "hccl-pairs", SKIP, "not in the recording"),
     # the soak
     (at(f"children|{SOAK}", answers.soak(wrong=12)), "soak", FAIL, "device 3: 12 elements differ in 6000000 products, the first within 500 s"),
     (at(f"children|{SOAK}", answers.soak(slow=0.7)), "soak", WARN, "device 3: "),
@@ -192,12 +186,8 @@ class Interrupted(RecordedMachine):
     ("child", "known", "lost"),
     [
         (children.TORCH, {"npu-smi", "ecc"}, {"torch-npu", "compute", "hccl", "bandwidth", "soak"}),
-        (
-            children.PAIRS,
-            {"npu-smi", "torch-npu", "compute", "hccl"},
-            {"hccl-pairs", "bandwidth", "soak"},
-        ),
-        (children.SOAK, {"compute", "hccl-pairs", "bandwidth"}, {"soak"}),
+        (children.OPERATORS, {"npu-smi", "torch-npu", "compute", "hccl"}, {"custom-ops", "bandwidth", "soak"}),
+        (children.SOAK, {"compute", "hccl", "bandwidth"}, {"soak"}),
     ],
 )
 def test_ctrl_c_keeps_what_was_tried_before_it(child, known, lost):

@@ -21,10 +21,7 @@ from tests.extensions.runner.replaying import edit, plain, results
 from tests.machine.tables import Row, info
 from tests.support.page_examples import example, pages
 
-NOT_RUN = {
-    "runner/hccl": "its cause is on another machine",
-    "runner/hccl-pairs": "its cause is on another machine",
-}
+NOT_RUN = {"runner/hccl": "its cause is on another machine"}
 PAGES = [page for page in pages("runner") if page.id not in NOT_RUN]
 HOST, CONTAINER, COMPLETE = "healthy-910b3-x8", "one-910b4-in-a-container", "answers of every level"
 Machine = dict[str, Any]

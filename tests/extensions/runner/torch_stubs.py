@@ -62,9 +62,6 @@ def tensor(rows):
 def arange(count, dtype):
     return Tensor(list(range(min(count, MOST))))
 
-def full(shape, value):
-    return Tensor([value] * min(shape[0], MOST))
-
 def randint(low, high, shape):
     return Tensor([[(3 * i + 5 * j) % (high - low) + low for j in range(min(shape[1], MOST))] for i in range(min(shape[0], MOST))])
 
@@ -98,8 +95,8 @@ if "import_exit" in torch.TOLD:
 """
 DISTRIBUTED = """
 import os, time
-from torch import TOLD, Tensor
-_group, _meetings = {}, {}
+from torch import TOLD
+_group = {}
 
 def init_process_group(backend, init_method, rank, world_size, timeout):
     assert backend == "hccl" and init_method.startswith("tcp://")
@@ -107,32 +104,19 @@ def init_process_group(backend, init_method, rank, world_size, timeout):
         raise RuntimeError("EI0006: getting socket times out")
     _group.update(rank=rank, world=world_size, port=init_method.rpartition(":")[2])
 
-def new_group(ranks):
-    return tuple(ranks)
-
-def _meet(mine, group):
-    at = _meetings[group] = _meetings.get(group, 0) + 1
+def all_reduce(values):
     def place(rank):
-        return os.path.join(TOLD["meeting"], f"{_group['port']}.{'-'.join(map(str, group))}.{at}.{rank}")
-    with open(place(_group["rank"]) + ".new", "w") as file:
-        file.write(str(mine))
-    os.rename(place(_group["rank"]) + ".new", place(_group["rank"]))
-    given = []
-    for rank in group:
+        return os.path.join(TOLD["meeting"], f"{_group['port']}.{rank}")
+    mine = place(_group["rank"])
+    with open(mine + ".new", "w") as file:
+        file.write(str(values.rows[0]))
+    os.rename(mine + ".new", mine)
+    total = 1.0 if TOLD.get("wrong_rank") in (_group["rank"], "any") else 0.0
+    for rank in range(_group["world"]):
         while not os.path.exists(place(rank)):
             time.sleep(0.01)
-        given.append(float(open(place(rank)).read()))
-    return given
-
-def all_reduce(values, group=None):
-    members = group or tuple(range(_group["world"]))
-    if list(members) == TOLD.get("broken_pair"):
-        raise RuntimeError("EI0006: getting socket times out")
-    total = sum(_meet(values.rows[0], members)) + (1 if TOLD.get("wrong_rank") in (_group["rank"], "any") else 0)
+        total += float(open(place(rank)).read())
     values.rows = [total] * len(values.rows)
-
-def barrier():
-    _meet(0, tuple(range(_group["world"])))
 
 def destroy_process_group():
     pass

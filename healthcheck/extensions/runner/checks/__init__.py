@@ -21,7 +21,6 @@ from healthcheck.extensions.runner.checks.disk import disk
 from healthcheck.extensions.runner.checks.driver import driver
 from healthcheck.extensions.runner.checks.ecc import ecc
 from healthcheck.extensions.runner.checks.hccl import hccl
-from healthcheck.extensions.runner.checks.hccl_pairs import hccl_pairs
 from healthcheck.extensions.runner.checks.health import health
 from healthcheck.extensions.runner.checks.host_memory import host_memory
 from healthcheck.extensions.runner.checks.locked_memory import locked_memory
@@ -44,7 +43,7 @@ from healthcheck.extensions.runner.records import RunnerFacts
 
 _DEVICES = (device_nodes, npu_smi, health, ecc, temperature, driver, supported)
 _SOFTWARE = (cann, python, stack, stray_triton, torch_npu, custom_ops)
-_TRIALS = (compute, memory, busy, hccl, hccl_pairs, bandwidth, soak)
+_TRIALS = (compute, memory, busy, hccl, bandwidth, soak)
 _HOST = (host_memory, disk, weights_mount, shm, locked_memory, port, open_files)
 _SURROUNDINGS = (visible_devices, proxy, container, container_runtime)
 CHECKS: tuple[Check[RunnerFacts], ...] = (*_DEVICES, *_SOFTWARE, *_TRIALS, *_HOST, *_SURROUNDINGS, baseline)
