@@ -12,7 +12,7 @@ MAX_DEVICES = 64
 
 def inventory(facts: RunnerFacts) -> Snapshot:
     """The record of the machine in these facts."""
-    return Snapshot(facts=_named(facts), counters=_counters(facts), rates=_rates(facts))
+    return Snapshot(facts=_named(facts), counters=_counters(facts))
 
 
 def soak(seen: Soak) -> dict[str, JsonValue]:
@@ -58,13 +58,6 @@ def _counters(facts: RunnerFacts) -> dict[str, int]:
         f"{name} of NPU {ecc.npu} chip {ecc.chip}": count
         for ecc in facts.ecc_after or facts.ecc
         for name, count in ecc.counts.items()
-    }
-
-
-def _rates(facts: RunnerFacts) -> dict[str, tuple[float, ...]]:
-    return {
-        f"copies {each.way}, device {each.index}": each.rates
-        for each in (facts.transfers.each if facts.transfers else ())
     }
 
 

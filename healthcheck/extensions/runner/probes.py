@@ -14,8 +14,6 @@ from healthcheck.extensions.runner.trial_records import (
     Reading,
     Soak,
     Torch,
-    Transfer,
-    Transfers,
     TrialError,
     Window,
 )
@@ -111,13 +109,6 @@ def operators(output: Output) -> Operators:
     said = parse(output)
     found, *_ = named(said, "operators", _Place) or (_Place(),)
     return Operators(output=output, imported=found.module, count=found.count, errors=_errors(said))
-
-
-def transfers(output: Output) -> Transfers:
-    """The result of `children/transfers_probe.py`."""
-    said = parse(output)
-    each = tuple(transfer for transfer in named(said, "transfer", Transfer) if transfer.seconds)
-    return Transfers(output=output, at_end=_at_end(said), each=each, errors=_errors(said))
 
 
 def soak(output: Output, *, asked_s: float, count: int) -> Soak:

@@ -16,7 +16,7 @@ from healthcheck.extensions.runner.engines import Engine
 from healthcheck.extensions.runner.npu_smi_queries import Fields, Mapped
 from healthcheck.extensions.runner.snapshot import Snapshot
 from healthcheck.extensions.runner.surroundings import HostMemory, Mount
-from healthcheck.extensions.runner.trial_records import Hccl, Operators, Soak, Torch, Transfers
+from healthcheck.extensions.runner.trial_records import Hccl, Operators, Soak, Torch
 from healthcheck.extensions.runner.whole_machine import ReadSpeed, Space
 from healthcheck.machine.installed import Cann, Driver, Software
 from healthcheck.machine.interface import Entry, Output
@@ -157,7 +157,6 @@ class RunnerFacts:
     torch: Torch = field(default_factory=Torch)
     hccl: Hccl | None = None
     operators: Operators | None = None
-    transfers: Transfers | None = None
     soak: Soak | None = None
     ecc_after: tuple[Ecc, ...] = ()
 

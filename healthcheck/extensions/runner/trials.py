@@ -15,14 +15,13 @@ from healthcheck.text.messages import msg
 TORCH_S = 300.0
 """For the import of torch_npu and the first operator of every device, compiled on a cold cache."""
 HCCL_S = 240.0
-TRANSFERS_S = 300.0
 BEFORE_SOAK_S = 400.0
 """For imports, the expected product on the CPU, and the first product on every device."""
 PRODUCT_SIZE = 8192
 
 
 def minutes(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFacts:
-    """Try torch_npu, collectives and copies. After torch_npu, Ctrl-C keeps the results so far.
+    """Try torch_npu, collectives and operators. After torch_npu, Ctrl-C keeps the results so far.
 
     The programs run as deploy.sh would run them: with CANN's environment scripts sourced.
     """
@@ -41,10 +40,6 @@ def minutes(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerF
         if facts.torch.imported and packages.get("vllm_ascend"):
             progress.update(msg("the operators of vllm-ascend"))
             facts = replace(facts, operators=probes.operators(tried(children.OPERATORS, timeout_s=TORCH_S)))
-        if world:
-            progress.update(msg("copies to, from and on every device"))
-            output = tried(children.TRANSFERS, str(world), timeout_s=TRANSFERS_S)
-            facts = replace(facts, transfers=probes.transfers(output))
     except KeyboardInterrupt:
         facts = replace(facts, stopped="interrupted")
     return facts

@@ -65,10 +65,6 @@ def complete(name: str = "healthy-910b3-x8") -> Machine:
     commands |= {f"npu-smi info -t ecc -i {npu}": counters(npu) for npu in range(8)}
     commands |= {f"npu-smi info -i {npu} -t ecc": counters(npu) for npu in range(8)}
     children["operators_probe"] = said(step("operators", module="vllm_ascend.vllm_ascend_C", count=41), step("end"))
-    children["transfers_probe 8"] = said(*(
-        step("transfer", index=npu, way=way, bytes=2**28, seconds=[0.010, 0.011, 0.0101, 0.0102, 0.0105], wrong=0)
-        for npu in range(8) for way in ("to the device", "from the device", "on the device")
-    ), step("end"))  # fmt: skip
     children[SOAK] = soak()
     files["/proc/self/limits"].append(
         "Max locked memory         unlimited            unlimited            bytes     "

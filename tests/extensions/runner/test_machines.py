@@ -14,7 +14,7 @@ NPU_CHECKS = {
 }  # fmt: skip
 NOTHING = {}
 LATER = {
-    "ecc", "temperature", "stray-triton", "custom-ops", "bandwidth", "soak",
+    "ecc", "temperature", "stray-triton", "custom-ops", "soak",
     "host-memory", "weights-mount", "locked-memory", "container-runtime", "baseline",
 }  # fmt: skip
 """Checks that are younger than these recordings, which have no answers for most of them: see test_deeper.py."""

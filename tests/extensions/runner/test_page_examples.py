@@ -182,21 +182,6 @@ def operators(machine: Machine, text: str) -> None:
         machine["children"]["operators_probe"] = said(error)
 
 
-def without_device_3(machine: Machine, probe: str, wrong: str) -> None:
-    """What the probe prints where device 3 is wrong, and where it is not used."""
-    lines = machine["children"][probe]["stdout"]
-    own = '"index": 3'
-    machine["children"][probe]["stdout"] = [
-        line.replace('"wrong": 0', '"wrong": 7') if own in line else line
-        for line in lines
-        if wrong or own not in line
-    ]
-
-
-def copied(machine: Machine, text: str) -> None:
-    without_device_3(machine, "transfers_probe 8", re.findall(r"tensor\(False\)", text) and "wrong")
-
-
 def soaked(machine: Machine, text: str) -> None:
     """Without device 3 another eight are counted, all of them right."""
     if "--soak" in text:
@@ -255,7 +240,6 @@ SHOWN: dict[str, tuple[str, Callable[[Machine, str], None]]] = {
     "runner/temperature": (COMPLETE, heat),
     "runner/stray-triton": (COMPLETE, triton),
     "runner/custom-ops": (COMPLETE, operators),
-    "runner/bandwidth": (COMPLETE, copied),
     "runner/soak": (COMPLETE, soaked),
     "runner/host-memory": (COMPLETE, first_file),
     "runner/weights-mount": (COMPLETE, mounted_weights),

@@ -51,26 +51,6 @@ def test_operators_that_cannot(told):
     assert found.errors[0].at == "import vllm_ascend.vllm_ascend_C"
 
 
-def transfers(world):
-    return probes.transfers(RealMachine().python(children.TRANSFERS, str(world), timeout_s=60))
-
-
-@pytest.mark.parametrize("behaviour", [{}, {"no_pinning": "207001"}])
-def test_copies_of_two_devices(told, behaviour):
-    told(**behaviour)
-    found = transfers(2)
-    assert found.at_end
-    assert {(each.index, each.way, each.wrong) for each in found.each} == {
-        (device, way, 0) for device in (0, 1) for way in ("to the device", "from the device", "on the device")
-    }
-    assert all(len(each.rates) == 5 and each.bytes == 256 * 2**20 for each in found.each)
-
-
-def test_a_copy_that_changes_a_value(told):
-    told(copies_wrong_on="npu:1")
-    assert {each.index for each in transfers(2).each if each.wrong} == {1}
-
-
 def soak(tool, *, seconds=2.5, count=2) -> Soak:
     words = (f"{seconds:g}", str(count), "16", str(tool))
     output = RealMachine().python(children.SOAK, *words, timeout_s=90)

@@ -13,8 +13,7 @@ TOLD = json.loads(os.environ.get("TORCH_STUBS", "{}"))
 __version__ = "2.9.0"
 float16, bfloat16, float32 = "float16", "bfloat16", "float32"
 
-MOST = 8  # elements in a row: products and copies of a real size take minutes on lists
-int32 = "int32"
+MOST = 8  # elements in a row: products of a real size take minutes on lists
 
 class Tensor:
     def __init__(self, rows, place="cpu"):
@@ -24,25 +23,13 @@ class Tensor:
     def float(self):
         return self
     def cpu(self):
-        rows = self.rows
-        if self.place == TOLD.get("copies_wrong_on"):
-            rows = [rows[0] + 1, *rows[1:]]
-        return Tensor(rows)
-    def clone(self):
-        return Tensor(list(self.rows), self.place)
-    def pin_memory(self):
-        if "no_pinning" in TOLD:
-            raise RuntimeError(TOLD["no_pinning"])
-        return self
+        return Tensor(self.rows)
     def tolist(self):
         return self.rows
     def sum(self):
-        flat = [value for row in self.rows for value in (row if isinstance(row, list) else [row])]
-        return sum(flat)
+        return sum(value for row in self.rows for value in row)
     def __ne__(self, other):
-        def differ(a, b):
-            return [differ(x, b[i] if isinstance(b, list) else b) for i, x in enumerate(a)] if isinstance(a, list) else int(a != b)
-        return Tensor(differ(self.rows, other.rows if isinstance(other, Tensor) else other))
+        return Tensor([[int(a != b) for a, b in zip(*rows)] for rows in zip(self.rows, other.rows)])
     def __matmul__(self, other):
         if self.place == TOLD.get("hangs_on"):
             time.sleep(60)
@@ -58,9 +45,6 @@ class Tensor:
 
 def tensor(rows):
     return Tensor(rows)
-
-def arange(count, dtype):
-    return Tensor(list(range(min(count, MOST))))
 
 def randint(low, high, shape):
     return Tensor([[(3 * i + 5 * j) % (high - low) + low for j in range(min(shape[1], MOST))] for i in range(min(shape[0], MOST))])
@@ -82,7 +66,6 @@ npu = types.SimpleNamespace(
     mem_get_info=lambda index: (60 * 2**30, 61 * 2**30),
     get_device_name=lambda index: "Ascend910B3",
     is_bf16_supported=lambda: TOLD.get("bfloat16", True),
-    synchronize=lambda index: None,
 )
 """
 TORCH_NPU = """

@@ -8,7 +8,6 @@ are skipped.
 from __future__ import annotations
 
 from healthcheck.core.check import Check
-from healthcheck.extensions.runner.checks.bandwidth import bandwidth
 from healthcheck.extensions.runner.checks.baseline import baseline
 from healthcheck.extensions.runner.checks.busy import busy
 from healthcheck.extensions.runner.checks.cann import cann
@@ -43,7 +42,7 @@ from healthcheck.extensions.runner.records import RunnerFacts
 
 _DEVICES = (device_nodes, npu_smi, health, ecc, temperature, driver, supported)
 _SOFTWARE = (cann, python, stack, stray_triton, torch_npu, custom_ops)
-_TRIALS = (compute, memory, busy, hccl, bandwidth, soak)
+_TRIALS = (compute, memory, busy, hccl, soak)
 _HOST = (host_memory, disk, weights_mount, shm, locked_memory, port, open_files)
 _SURROUNDINGS = (visible_devices, proxy, container, container_runtime)
 CHECKS: tuple[Check[RunnerFacts], ...] = (*_DEVICES, *_SOFTWARE, *_TRIALS, *_HOST, *_SURROUNDINGS, baseline)
