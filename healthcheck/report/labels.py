@@ -34,7 +34,6 @@ LABELS: Mapping[str, str] = {
     "family": msg("kind of problems"),
     "few_shot": msg("few-shot examples"),
     "few_shot_file": msg("file of few-shot examples"),
-    "governors": msg("CPU governors"),
     "headers": msg("HTTP headers"),
     "headers_env": msg("HTTP headers from variables"),
     "host memory in bytes": msg("host memory in bytes"),

@@ -42,8 +42,6 @@ OLD_FIGURES = re.compile(
 OTHER_FIGURES = {
     "vLLM 8000": "the page of plan/port has the default of each engine",
     "{port} 8000": "a repair whose text is made with the port",
-    "256 MiB five times": "runner/bandwidth copies as often",
-    "拷贝各五次": "the same",
     "五次运行": "four of five runs are a power of 80 %",
     "五次中": "the same",
 }

@@ -13,11 +13,3 @@ class Depth(enum.IntEnum):
     SECONDS = 1
     MINUTES = 2
     SOAK = 3
-
-
-class Scene(enum.Enum):
-    """The scenes of the diagnosis, by ascend-dmi's names."""
-
-    HEALTH = "healthCheck"
-    PERFORMANCE = "performanceCheck"
-    STRESS = "stressTest"

@@ -9,7 +9,7 @@ from healthcheck.cli import number_types, output
 from healthcheck.cli.parsing import begin_help
 from healthcheck.cli.places import new_place, place
 from healthcheck.core.extensions import Command, Group
-from healthcheck.extensions.runner.asked import SOAK_MINUTES, Depth, Scene
+from healthcheck.extensions.runner.asked import SOAK_MINUTES, Depth
 from healthcheck.text.messages import msg
 
 
@@ -28,9 +28,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
                         "2 minutes (default), 3 adds the soak")  # fmt: skip
     soak = msg("how long all devices compute at level 3, which it implies (default: {soak_minutes})", SOAK_MINUTES)
     parser.add_argument("--soak", type=number_types.positive, metavar="MINUTES", help=soak)
-    known = ", ".join(scene.value for scene in Scene)
-    scenes = msg("what ascend-dmi diagnoses where it is installed: {value}, or none (default: by level)", known)
-    parser.add_argument("--scenes", metavar="SCENE,...", help=scenes)
     parser.add_argument("--baseline", type=place, metavar="FILE",
                         help="compare with the report.json of an earlier run")  # fmt: skip
     parser.add_argument("--out", type=new_place, metavar="DIR",

@@ -14,7 +14,7 @@ from healthcheck.core.progress import Progress
 from healthcheck.core.records import JsonValue, Report, Stage, verdict_of
 from healthcheck.errors import UsageError
 from healthcheck.extensions.runner import snapshot
-from healthcheck.extensions.runner.asked import SOAK_MINUTES, Depth, Scene
+from healthcheck.extensions.runner.asked import SOAK_MINUTES, Depth
 from healthcheck.extensions.runner.checks import CHECKS
 from healthcheck.extensions.runner.facts import gather
 from healthcheck.extensions.runner.inventory import inventory, soak
@@ -107,7 +107,6 @@ def _wanted(options: argparse.Namespace) -> Wanted:
         stack=stack,
         depth=_depth(options),
         soak_s=60 * (options.soak or SOAK_MINUTES),
-        scenes=_scenes(options.scenes),
         earlier=snapshot.load(options.baseline) if options.baseline else None,
     )
 
@@ -119,16 +118,3 @@ def _depth(options: argparse.Namespace) -> Depth:
         raise UsageError(msg("--soak is for --level {value}, not --level {level}", Depth.SOAK.value, options.level))
     chosen = Depth.SOAK if options.soak else Depth.MINUTES
     return Depth(options.level) if options.level else chosen
-
-
-def _scenes(text: str | None) -> tuple[Scene, ...] | None:
-    if text is None:
-        return None
-    if text == "none":
-        return ()
-    known = {scene.value: scene for scene in Scene}
-    for name in text.split(","):
-        if name not in known:
-            words = text, repr(name), ", ".join(known)
-            raise UsageError("--scenes {text}: {name} is none of {known}, and not none", *words)
-    return tuple(known[name] for name in text.split(","))

@@ -8,25 +8,15 @@ from dataclasses import replace
 
 from healthcheck import contract
 from healthcheck.ascend import stacks
-from healthcheck.ascend.hardware import Family, find
 from healthcheck.core.progress import Progress
-from healthcheck.extensions.runner import (
-    ecc,
-    engines,
-    links,
-    npu_smi_queries,
-    surroundings,
-    topology,
-    trials,
-)
+from healthcheck.extensions.runner import ecc, engines, npu_smi_queries, surroundings, trials
 from healthcheck.extensions.runner.asked import Depth
-from healthcheck.extensions.runner.links import Links
 from healthcheck.extensions.runner.records import MOUNTS, Host, RunnerFacts, Smi, Wanted
 from healthcheck.extensions.runner.whole_machine import WholeMachine
 from healthcheck.machine import installed, npu_smi
 from healthcheck.machine.devices import smi_info
 from healthcheck.machine.installed import Cann, Software
-from healthcheck.machine.interface import Entry, Machine
+from healthcheck.machine.interface import Machine
 from healthcheck.machine.npu_smi import Holder, SmiError, Table
 from healthcheck.text.messages import msg
 
@@ -68,7 +58,7 @@ def _seconds(machine: WholeMachine, wanted: Wanted, progress: Progress) -> Runne
     progress.update("versions")
     software = installed.software(machine)
     host = _host(machine, measured=bool(nodes or smi.chips), progress=progress)
-    progress.update(msg("error counters, links, processors"))
+    progress.update(msg("error counters"))
     return RunnerFacts(
         wanted=wanted,
         nodes=nodes,
@@ -80,17 +70,8 @@ def _seconds(machine: WholeMachine, wanted: Wanted, progress: Progress) -> Runne
         host=host,
         row=asked or stacks.nearest(versions(software, cann)),
         ecc=ecc.before(machine, smi.command, smi.cards),
-        links=_links(machine, smi, nodes),
-        neighbours=topology.parse(machine.run(smi.command, "info", "-t", "topo").stdout) if smi.chips else (),
         engine=engines.look(machine),
     )
-
-
-def _links(machine: Machine, smi: Smi, nodes: tuple[Entry, ...]) -> Links:
-    """The network ports of the devices; a 310P has none."""
-    if any(npu.family is Family.P310 for chip in smi.chips[:1] for npu in find(chip.kind)):
-        return Links(trouble=msg("this kind of NPU has no network port of its own"))
-    return links.ask(machine, tuple(int(node.path[12:]) for node in nodes if len(node.path) < 24))
 
 
 def versions(software: Software, cann: Cann) -> Mapping[str, str]:

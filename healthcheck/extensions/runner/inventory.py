@@ -12,7 +12,7 @@ MAX_DEVICES = 64
 
 def inventory(facts: RunnerFacts) -> Snapshot:
     """The record of the machine in these facts."""
-    return Snapshot(facts=_named(facts), counters=_counters(facts), rates=_rates(facts))
+    return Snapshot(facts=_named(facts), counters=_counters(facts))
 
 
 def soak(seen: Soak) -> dict[str, JsonValue]:
@@ -43,18 +43,13 @@ def _named(facts: RunnerFacts) -> dict[str, str]:
         "device memory in MB": ", ".join(sorted({str(chip.total_mib) for chip in chips})),
         "host memory in bytes": _text(around.memory.total_bytes),
         "memory limit in bytes": _text(around.memory.limit_bytes),
-        "processors": _text(len(around.processors.allowed) or None),
-        "governors": ", ".join(f"{name} {count}" for name, count in around.processors.governors),
+        "processors": _text(around.processors),
         "shared memory in bytes": _text(facts.host.shm.total_bytes if facts.host.shm else None),
     }
     for name, version in facts.software.packages.items():
         found[f"package {name}"] = version
     for npu, board in facts.smi.boards.items():
         found[f"firmware of NPU {npu}"] = board.whole.get("Firmware Version", "")
-    for each in facts.neighbours:
-        found[f"links of {each.name}"] = " ".join(each.links)
-    for port in facts.links.ports:
-        found[f"link of device {port.device}"] = port.link
     return {name: value for name, value in found.items() if value}
 
 
@@ -64,17 +59,6 @@ def _counters(facts: RunnerFacts) -> dict[str, int]:
         for ecc in facts.ecc_after or facts.ecc
         for name, count in ecc.counts.items()
     }
-
-
-def _rates(facts: RunnerFacts) -> dict[str, tuple[float, ...]]:
-    rates = {
-        f"copies {each.way}, device {each.index}": each.rates
-        for each in (facts.transfers.each if facts.transfers else ())
-    }
-    for pair in facts.pairs.each if facts.pairs else ():
-        if pair.rates:
-            rates[f"all-reduce over devices {pair.devices[0]} and {pair.devices[1]}"] = pair.rates
-    return rates
 
 
 def _text(number: int | None) -> str:

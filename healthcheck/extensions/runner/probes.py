@@ -9,16 +9,11 @@ from dataclasses import dataclass, replace
 from healthcheck.extensions.runner.trial_records import (
     Device,
     Hccl,
-    Moves,
     Operators,
-    Pair,
-    Pairs,
     Product,
     Reading,
     Soak,
     Torch,
-    Transfer,
-    Transfers,
     TrialError,
     Window,
 )
@@ -57,14 +52,6 @@ class _Place:
 class _Sum:
     rank: int
     right: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SideOfPair(Moves):
-    rank: int
-    left: int
-    right: int
-    same: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,32 +109,6 @@ def operators(output: Output) -> Operators:
     said = parse(output)
     found, *_ = named(said, "operators", _Place) or (_Place(),)
     return Operators(output=output, imported=found.module, count=found.count, errors=_errors(said))
-
-
-def pairs(output: Output, world: int) -> Pairs:
-    """The result of `children/pairs_probe.py`; each of the two devices reports the pair."""
-    said = parse(output)
-    sides: dict[tuple[int, int], list[_SideOfPair]] = {}
-    for side in named(said, "pair", _SideOfPair):
-        sides.setdefault((side.left, side.right), []).append(side)
-    found = (
-        Pair(
-            devices=devices,
-            right=tuple(side.rank for side in both if side.same),
-            wrong=tuple(side.rank for side in both if not side.same),
-            bytes=both[-1].bytes,
-            seconds=max(side.seconds for side in both),
-        )
-        for devices, both in sides.items()
-    )
-    return Pairs(output=output, world=world, each=tuple(found), errors=_errors(said))
-
-
-def transfers(output: Output) -> Transfers:
-    """The result of `children/transfers_probe.py`."""
-    said = parse(output)
-    each = tuple(transfer for transfer in named(said, "transfer", Transfer) if transfer.seconds)
-    return Transfers(output=output, at_end=_at_end(said), each=each, errors=_errors(said))
 
 
 def soak(output: Output, *, asked_s: float, count: int) -> Soak:

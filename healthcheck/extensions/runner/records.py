@@ -10,16 +10,13 @@ from healthcheck.ascend.hardware import Npu, find
 from healthcheck.ascend.stacks import Row
 from healthcheck.core.check import fail, unsettled, warn
 from healthcheck.core.records import Finding
-from healthcheck.extensions.runner.asked import Depth, Scene
-from healthcheck.extensions.runner.dmi import Diagnosis
+from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.ecc import Ecc
 from healthcheck.extensions.runner.engines import Engine
-from healthcheck.extensions.runner.links import Links
 from healthcheck.extensions.runner.npu_smi_queries import Fields, Mapped
 from healthcheck.extensions.runner.snapshot import Snapshot
-from healthcheck.extensions.runner.surroundings import HostMemory, Mount, Processors
-from healthcheck.extensions.runner.topology import Neighbours
-from healthcheck.extensions.runner.trial_records import Hccl, Operators, Pairs, Soak, Torch, Transfers
+from healthcheck.extensions.runner.surroundings import HostMemory, Mount
+from healthcheck.extensions.runner.trial_records import Hccl, Operators, Soak, Torch
 from healthcheck.extensions.runner.whole_machine import ReadSpeed, Space
 from healthcheck.machine.installed import Cann, Driver, Software
 from healthcheck.machine.interface import Entry, Output
@@ -46,7 +43,6 @@ class Wanted:
         allow_none: whether a machine without devices is acceptable.
         stack: the vllm-ascend release whose row is compared with, "" for the nearest.
         soak_s: how long all devices compute at the deepest level.
-        scenes: the scenes of ascend-dmi to run, None for those of the level.
         earlier: the record of an earlier run.
     """
 
@@ -55,7 +51,6 @@ class Wanted:
     stack: str = ""
     depth: Depth = Depth.MINUTES
     soak_s: float = 1200.0
-    scenes: tuple[Scene, ...] | None = None
     earlier: Snapshot | None = None
 
 
@@ -109,6 +104,7 @@ class Host:
         variables: the relevant variables that are set.
         accelerators: Ascend NPUs on the PCI bus, as "vendor:device".
         gpus: device nodes of other makers' GPUs.
+        processors: the number that this process may use; None if unknown.
         locked_bytes: the limit of locked memory; None if there is none.
         mount: the mount of the weights; None without a folder of weights.
         weights_bytes: the total size of the files in the folder of the weights; None without it.
@@ -128,22 +124,10 @@ class Host:
     accelerators: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
     memory: HostMemory
-    processors: Processors
+    processors: int | None = None
     locked_bytes: int | None = None
     mount: Mount | None = None
     weights_bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosed:
-    """The output of ascend-dmi, or why it was not run.
-
-    Attributes:
-        trouble: "" if it ran.
-    """
-
-    trouble: str = ""
-    scenes: tuple[Diagnosis, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +138,6 @@ class RunnerFacts:
         reached: the completed level; below the wanted one only if `stopped` says why.
         nodes: /dev/davinciN; `control` the driver's other device nodes.
         row: the row of the version matrix to compare with, and whether `--stack` selected it.
-        neighbours: the devices as `npu-smi info -t topo` shows them.
         ecc_after: the counters after the soak.
     """
 
@@ -170,15 +153,10 @@ class RunnerFacts:
     host: Host
     row: Row
     ecc: tuple[Ecc, ...] = ()
-    links: Links
-    neighbours: tuple[Neighbours, ...] = ()
     engine: Engine
     torch: Torch = field(default_factory=Torch)
     hccl: Hccl | None = None
-    pairs: Pairs | None = None
     operators: Operators | None = None
-    transfers: Transfers | None = None
-    diagnosed: Diagnosed | None = None
     soak: Soak | None = None
     ecc_after: tuple[Ecc, ...] = ()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,13 +26,11 @@ class Snapshot:
     Attributes:
         facts: versions, names and limits; a later run expects the same.
         counters: numbers that only errors raise.
-        rates: repeated measurements of a speed; more is better.
     """
 
     at: str = ""
     facts: dict[str, str] = field(default_factory=dict)
     counters: dict[str, int] = field(default_factory=dict)
-    rates: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,13 +65,13 @@ def load(path: Path) -> Snapshot:
     if found is None:
         lacking = msg("{path} has no record of a machine: name the report.json of an earlier `runner --out`", path)
         raise UsageError(lacking)
-    if max(len(found.facts), len(found.counters), len(found.rates)) > MAX_ENTRIES:
+    if max(len(found.facts), len(found.counters)) > MAX_ENTRIES:
         raise UsageError(msg("{path} has more than {max_entries} entries", path, MAX_ENTRIES))
     return found
 
 
 def changes(old: Snapshot, new: Snapshot) -> Iterator[Change]:
-    """Facts that differ, counters that grew, speeds below all earlier measurements.
+    """Facts that differ, and counters that grew.
 
     Values that only one of the two has do not count: that run examined less.
     """
@@ -84,16 +81,6 @@ def changes(old: Snapshot, new: Snapshot) -> Iterator[Change]:
     for name, count in new.counters.items():
         if count > old.counters.get(name, count):
             yield Change(name=_short(name), old=str(old.counters[name]), new=str(count))
-    for name, rates in new.rates.items():
-        before = old.rates.get(name, ())
-        if before and rates and max(rates) < min(before):
-            yield Change(name=_short(name), old=spread(before), new=spread(rates))
-
-
-def spread(rates: tuple[float, ...]) -> str:
-    """The median of several speeds in GB/s, with the lowest and the highest."""
-    low, middle, high = (value / 1e9 for value in (min(rates), statistics.median(rates), max(rates)))
-    return msg("{middle:.3g} GB/s ({low:.3g} to {high:.3g})", middle, low, high)
 
 
 def _short(text: str) -> str:

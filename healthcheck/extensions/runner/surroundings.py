@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import re
-from collections import Counter
 from dataclasses import dataclass
 
 from healthcheck.machine.interface import Machine
@@ -40,21 +39,6 @@ class HostMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Processors:
-    """The processors.
-
-    Attributes:
-        allowed: the processors that this process may use; empty if unknown.
-        governors: the number of processors for each frequency governor.
-        machine: the instruction set according to uname ("aarch64").
-    """
-
-    allowed: frozenset[int] = frozenset()
-    governors: tuple[tuple[str, int], ...] = ()
-    machine: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
     """The file system of a folder: its type ("nfs4", "overlay") and its mount point."""
 
@@ -69,7 +53,7 @@ def limits(machine: Machine, name: str) -> tuple[int | None, int | None]:
     return whole(soft), whole(hard)
 
 
-def numbers(text: str) -> frozenset[int]:
+def _numbers(text: str) -> frozenset[int]:
     """The numbers of a list of ranges, such as "0-23,48-71"; empty for other text."""
     found: set[int] = set()
     for part in text.split(","):
@@ -107,19 +91,9 @@ def _groups(machine: Machine) -> tuple[str, ...]:
     return tuple(sorted(paths))
 
 
-def processors(machine: Machine) -> Processors:
-    """The processors of the machine and of this process."""
-    return Processors(
-        allowed=numbers(value_after(machine.read("/proc/self/status") or "", "Cpus_allowed_list:")),
-        governors=_governors(machine),
-        machine=machine.run("uname", "-m").stdout.strip()[:40],
-    )
-
-
-def _governors(machine: Machine) -> tuple[tuple[str, int], ...]:
-    files = machine.paths("/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
-    words = ((machine.read(file.path) or "").strip()[:40] for file in files)
-    return tuple(sorted(Counter(filter(None, words)).items()))
+def processors(machine: Machine) -> int | None:
+    """The number of processors that this process may use; None if unknown."""
+    return len(_numbers(value_after(machine.read("/proc/self/status") or "", "Cpus_allowed_list:"))) or None
 
 
 def locked_bytes(machine: Machine) -> int | None:

@@ -111,57 +111,6 @@ class Operators(Trial):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moves:
-    """Repeated moves of the same number of bytes, each timed."""
-
-    bytes: int
-    seconds: tuple[float, ...]
-
-    @property
-    def rates(self) -> tuple[float, ...]:
-        """Bytes per second of each."""
-        return tuple(self.bytes / max(seconds, 1e-9) for seconds in self.seconds)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transfer(Moves):
-    """Copies one way; `way` is "to the device", "from the device" or "on the device".
-
-    Attributes:
-        wrong: number of wrong bytes after the last one.
-    """
-
-    index: int
-    way: str
-    wrong: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transfers(Trial):
-    """The timed copies, and whether the program finished."""
-
-    at_end: bool = False
-    each: tuple[Transfer, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair(Moves):
-    """An all-reduce over two devices, as each of them saw it."""
-
-    devices: tuple[int, int]
-    right: tuple[int, ...]
-    wrong: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pairs(Trial):
-    """The tried pairs, of `world` devices."""
-
-    world: int
-    each: tuple[Pair, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """A device's products in a part of the soak, which ended `at_s` after its begin."""
 

@@ -1,4 +1,4 @@
-"""Gathers the facts of the deeper levels: trials of the devices, and Huawei's own diagnosis if installed."""
+"""Gathers the facts of the deeper levels: trials of the devices."""
 
 from __future__ import annotations
 
@@ -6,26 +6,22 @@ import functools
 from dataclasses import replace
 
 from healthcheck.core.progress import Progress
-from healthcheck.extensions.runner import children, dmi, ecc, probes
-from healthcheck.extensions.runner.asked import Depth, Scene
-from healthcheck.extensions.runner.records import Diagnosed, RunnerFacts
+from healthcheck.extensions.runner import children, ecc, probes
+from healthcheck.extensions.runner.asked import Depth
+from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.machine.interface import Interrupted, Machine
 from healthcheck.text.messages import msg
 
 TORCH_S = 300.0
 """For the import of torch_npu and the first operator of every device, compiled on a cold cache."""
 HCCL_S = 240.0
-PAIRS_S = 420.0
-TRANSFERS_S = 300.0
 BEFORE_SOAK_S = 400.0
 """For imports, the expected product on the CPU, and the first product on every device."""
 PRODUCT_SIZE = 8192
-SCENES = {Depth.MINUTES: (Scene.HEALTH,), Depth.SOAK: (Scene.PERFORMANCE, Scene.STRESS)}
-"""The scenes of ascend-dmi that each level adds."""
 
 
 def minutes(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFacts:
-    """Try torch_npu, collectives and copies. After torch_npu, Ctrl-C keeps the results so far.
+    """Try torch_npu, collectives and operators. After torch_npu, Ctrl-C keeps the results so far.
 
     The programs run as deploy.sh would run them: with CANN's environment scripts sourced.
     """
@@ -41,20 +37,12 @@ def minutes(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerF
             progress.update(msg("an all-reduce over {world} devices", world))
             output = tried(children.HCCL, str(world), timeout_s=HCCL_S)
             facts = replace(facts, hccl=probes.hccl(output, world))
-        if world > 2 and facts.hccl and len(facts.hccl.right) == world:  # two devices were the only pair
-            progress.update(msg("an all-reduce over each pair of {world} devices", world))
-            output = tried(children.PAIRS, str(world), timeout_s=PAIRS_S)
-            facts = replace(facts, pairs=probes.pairs(output, world))
         if facts.torch.imported and packages.get("vllm_ascend"):
             progress.update(msg("the operators of vllm-ascend"))
             facts = replace(facts, operators=probes.operators(tried(children.OPERATORS, timeout_s=TORCH_S)))
-        if world:
-            progress.update(msg("copies to, from and on every device"))
-            output = tried(children.TRANSFERS, str(world), timeout_s=TRANSFERS_S)
-            facts = replace(facts, transfers=probes.transfers(output))
-        return replace(facts, diagnosed=_diagnosed(machine, facts, Depth.MINUTES, progress))
     except KeyboardInterrupt:
-        return replace(facts, stopped="interrupted")
+        facts = replace(facts, stopped="interrupted")
+    return facts
 
 
 def soak(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFacts:
@@ -72,29 +60,10 @@ def soak(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFact
     if facts.stopped:
         return facts
     facts = replace(facts, ecc_after=ecc.after(machine, facts.smi.command, facts.smi.cards))
-    return replace(facts, diagnosed=_diagnosed(machine, facts, Depth.SOAK, progress), reached=Depth.SOAK)
+    return replace(facts, reached=Depth.SOAK)
 
 
 def working(facts: RunnerFacts) -> int:
     """The number of existing wanted devices, 0 if one of them does not compute correctly."""
     devices = facts.torch.devices[: facts.wanted.npus]
     return len(devices) if all(device.right for device in devices) else 0
-
-
-def _diagnosed(machine: Machine, facts: RunnerFacts, depth: Depth, progress: Progress) -> Diagnosed | None:
-    """According to its guide, every scene disturbs work on the devices, so no scene runs beside another process."""
-    earlier = facts.diagnosed.scenes if facts.diagnosed else ()
-    asked = facts.wanted.scenes
-    scenes = [scene for scene in SCENES[depth] if asked is None or scene in asked]
-    if not facts.present or not scenes:
-        return facts.diagnosed or Diagnosed(trouble=msg("no scene of it was asked for") if facts.present else "")
-    command = dmi.installed(machine)
-    if not command:
-        return Diagnosed(trouble=msg("ascend-dmi (MindCluster ToolBox) is not installed here"), scenes=earlier)
-    if facts.smi.memory_holders:
-        return Diagnosed(trouble=msg("a process holds a device, and ascend-dmi would disturb it"), scenes=earlier)
-    done = []
-    for scene in scenes:
-        progress.update(f"ascend-dmi {scene.value}")
-        done.append(dmi.diagnose(machine, command, scene))
-    return Diagnosed(scenes=(*earlier, *done))

@@ -65,9 +65,9 @@ def made(facts: RunnerFacts, trial: Made | None, needs: str) -> Made:
     return trial
 
 
-def errors(trial: Trial, *, expected: str, fix: str, most: int = 4) -> Iterator[Finding]:
+def errors(trial: Trial, *, expected: str, fix: str) -> Iterator[Finding]:
     """The errors of a trial, each a failure."""
-    for error in trial.errors[:most]:
+    for error in trial.errors[:4]:
         yield fail(expected=expected, seen=error.text[:400], fix=fix, where=error.at)
 
 

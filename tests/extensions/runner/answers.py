@@ -1,6 +1,6 @@
 """Adds to a recorded machine what the checks of the deeper levels ask for: hand-written answers in documented forms.
 
-None of them was recorded on an NPU. Counters, links and the topology have the form of public outputs; the lines of the
+None of them was recorded on an NPU. Counters have the form of public outputs; the lines of the
 programs in `children` have the form that tests/extensions/runner/test_trials.py gets from the programs themselves.
 """
 
@@ -13,7 +13,6 @@ from healthcheck.extensions.runner.trials import PRODUCT_SIZE
 from tests.extensions.runner.replaying import Machine, plain
 
 SOAK = f"soak_probe 1200 8 {PRODUCT_SIZE} npu-smi"
-DIAGNOSIS = "ascend-dmi --dg --se {} --fmt json -q"
 COUNTERS = (
     "HBM Single Bit Error Count",
     "HBM Double Bit Error Count",
@@ -24,14 +23,6 @@ COUNTERS = (
     "HBM Single Bit Next-Isolated Pages Count",
     "HBM Double Bit Next-Isolated Pages Count",
 )
-ITEMS = {
-    "healthCheck": {"driver": "HEALTH", "cann": "PASS", "device": "HEALTH", "network": "PASS", "hbm": "PASS"},
-    "performanceCheck": {"bandwidth": "PASS", "aiflops": "PASS", "nic": "SKIP"},
-    "stressTest": {"aicore": "PASS", "hbmStress": "PASS", "bandwidthStress": "PASS", "edp": "PASS", "tdp": "PASS"},
-}
-NEAR = ("144-167", "144-167", "96-119", "96-119", "0-23", "0-23", "48-71", "48-71")
-GOVERNORS = "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"
-PROBES = ("operators_probe", "pairs_probe 8", "transfers_probe 8", SOAK)
 
 
 def said(*lines: str, status: int = 0) -> dict[str, Any]:
@@ -48,21 +39,6 @@ def counters(npu: int, **counts: int) -> dict[str, Any]:
     rows = [f"        {name:<40} : {given.get(name, 0)}" for name in COUNTERS]
     head = [f"        NPU ID                                   : {npu}", "        Chip Count : 1", ""]
     return said(*head, *rows, "        Chip ID                                  : 0")
-
-
-def topology() -> dict[str, Any]:
-    names = [f"NPU{npu}" for npu in range(8)]
-    rows = [
-        "  ".join([name, *("X" if name == other else "HCCS" for other in names), near])
-        for name, near in zip(names, NEAR, strict=True)
-    ]
-    return said("\t" + "  ".join(names) + "  CPU Affinity", *rows, "", "Legend:", "", "  X    = Self")
-
-
-def diagnosis(**results: str) -> dict[str, Any]:
-    """The JSON of ascend-dmi as a public test suite has it."""
-    items = [{"item_name": name, "item_result": result, "item_info": []} for name, result in results.items()]
-    return said(*json.dumps({"DiagnosisItems": [{"sub_items": items}]}, indent=1).splitlines())
 
 
 def soak(
@@ -88,21 +64,7 @@ def complete(name: str = "healthy-910b3-x8") -> Machine:
     commands, children, files, paths = (machine[part] for part in ("commands", "children", "files", "paths"))
     commands |= {f"npu-smi info -t ecc -i {npu}": counters(npu) for npu in range(8)}
     commands |= {f"npu-smi info -i {npu} -t ecc": counters(npu) for npu in range(8)}
-    commands |= {f"hccn_tool -i {npu} -link -g": said("link status: UP") for npu in range(8)}
-    commands |= {f"hccn_tool -i {npu} -net_health -g": said("net health status: Success") for npu in range(8)}
-    commands |= {DIAGNOSIS.format(scene): diagnosis(**items) for scene, items in ITEMS.items()}
-    commands |= {"npu-smi info -t topo": topology(), "ascend-dmi -v": said("ascend-dmi version: 7.3.0")}
-    commands["uname -m"] = said("aarch64")
     children["operators_probe"] = said(step("operators", module="vllm_ascend.vllm_ascend_C", count=41), step("end"))
-    pairs = [(left, right) for left in range(8) for right in range(left + 1, 8)]
-    children["pairs_probe 8"] = said(*(
-        step("pair", rank=rank, left=pair[0], right=pair[1], same=True, bytes=2**24, seconds=[0.001, 0.0011, 0.0009])
-        for pair in pairs for rank in pair
-    ), step("end"))  # fmt: skip
-    children["transfers_probe 8"] = said(*(
-        step("transfer", index=npu, way=way, bytes=2**28, seconds=[0.010, 0.011, 0.0101, 0.0102, 0.0105], wrong=0)
-        for npu in range(8) for way in ("to the device", "from the device", "on the device")
-    ), step("end"))  # fmt: skip
     children[SOAK] = soak()
     files["/proc/self/limits"].append(
         "Max locked memory         unlimited            unlimited            bytes     "
@@ -115,8 +77,6 @@ def complete(name: str = "healthy-910b3-x8") -> Machine:
         "/proc/self/mounts": ["/dev/nvme0n1 / ext4 rw 0 0", "filer:/models /models nfs4 ro,vers=4.2 0 0"],
         "/etc/docker/daemon.json": ['{"runtimes": {"ascend": {"path": "/opt/ascend-docker-runtime"}}}'],
     }
-    files |= {f"/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor": ["performance"] for cpu in (0, 1)}
-    paths[GOVERNORS] = [{"path": f"/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"} for cpu in (0, 1)]
     for path in ("/var/run/docker.sock", "/opt/ascend-docker-runtime", "/etc/ascend-docker-runtime.d/base.list"):
         paths[path] = [{"path": path}]
     machine["variables"]["MODEL_PATH"] = "/models/Qwen3-8B"

@@ -116,7 +116,7 @@ def test_what_is_said_of_a_machine(capsys: pytest.CaptureFixture[str], monkeypat
     monkeypatch.setenv(VARIABLE, "zh")
     _, shown = said(["runner", "--replay", str(machine), "--verbose"], capsys)
     assert "进程 2394858 (VLLMEngineCor)，内存 56313 MB" in shown
-    assert "hccn_tool：记录文件中没有" in shown
+    assert "记录文件中没有" in shown
     recorded = "a new file of 64 MiB in ."
     assert not ENGLISH.search(" ".join(shown.split()).replace(recorded, "")), shown
 

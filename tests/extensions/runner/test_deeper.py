@@ -9,7 +9,7 @@ import pytest
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import Outcome
 from healthcheck.extensions.runner import children
-from healthcheck.extensions.runner.asked import Depth, Scene
+from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.checks import CHECKS
 from healthcheck.extensions.runner.examining import judge
 from healthcheck.extensions.runner.recording import RecordedMachine, Recording
@@ -17,15 +17,15 @@ from healthcheck.extensions.runner.records import Wanted
 from healthcheck.extensions.runner.snapshot import Snapshot
 from healthcheck.system import json_text
 from tests.extensions.runner import answers
-from tests.extensions.runner.answers import DIAGNOSIS, GOVERNORS, SOAK, complete, counters, diagnosis, said, step
+from tests.extensions.runner.answers import SOAK, complete, counters, said, step
 from tests.extensions.runner.replaying import edit, report, results, seen
-from tests.machine.tables import Row, info
 from tests.support.rows import rows
 
 FAIL, WARN, PASS, SKIP = Outcome.FAIL, Outcome.WARN, Outcome.PASS, Outcome.SKIP
-HEALTH = DIAGNOSIS.format("healthCheck")
 RECORDED = Snapshot(
-    at="2026-11-01", facts={"driver": "25.5.1"}, counters={"HBM Double Bit Error Count of NPU 0 chip 0": 0}
+    at="2026-11-01",
+    facts={"driver": "25.5.1", "processors": "192"},
+    counters={"HBM Double Bit Error Count of NPU 0 chip 0": 0},
 )
 
 
@@ -63,23 +63,6 @@ def replaced(place, old, new):
     return lambda machine: edit(machine, place, old, new)
 
 
-def table(*rows):
-    return at("commands|npu-smi info|stdout", info("910B", list(rows)).split("\n"))
-
-
-def ascend_dmi(**results):
-    return at(f"commands|{HEALTH}", diagnosis(**results))
-
-
-def links(text):
-    return lambda machine: [
-        machine["commands"].update({f"hccn_tool -i {npu} -link -g": said(text)}) for npu in range(8)
-    ]
-
-
-PLAIN_TEXT = said(
-    "Hardware:", "    device:", "        EMERGENCY_WARN", "        *** Device 3: a timeout error occurred."
-)
 CASES = [
     # error counters
     (at("commands|npu-smi info -t ecc -i 3", counters(3, HBM_Double_Bit_Error_Count=2)), "ecc", WARN, "NPU 3 chip 0: HBM Double Bit Error Count 2"),
@@ -90,31 +73,15 @@ CASES = [
     (replaced("commands|npu-smi info|stdout", "| 93.1        41 ", "| 93.1        86 "), "temperature", WARN, "86 °C"),
     (lambda m: m["commands"]["npu-smi info"].update(stdout=[line.replace(" 41 ", " 70 ") if line.startswith("| 5 ") else line for line in m["commands"]["npu-smi info"]["stdout"]]), "temperature", WARN, "NPU 5 chip 0: 70 °C; the median is 41 °C"),
     (replaced("commands|npu-smi info|stdout", "| 93.1        41 ", "| -           -- "), "temperature", SKIP, "no temperature"),
-    # links
-    (at("commands|hccn_tool -i 3 -link -g", said("link status: DOWN")), "links", WARN, "device 3: DOWN"),
-    (links("link status: DOWN"), "links", PASS, "one machine alone does not need them"),
-    (at("commands|hccn_tool -i 3 -net_health -g", said("net health status: Receive timeout")), "links", WARN, "Receive timeout"),
-    (at("commands|hccn_tool -i 3 -net_health -g", said("net health status: Init")), "links", PASS, "device 3"),
-    (at("commands|hccn_tool -i 0 -link -g", {"trouble": "no such program"}), "links", SKIP, "not installed"),
-    (both(links("[ERROR] permission denied"), lambda m: [m["commands"].pop(f"hccn_tool -i {n} -net_health -g") for n in range(8)]), "links", SKIP, "permission denied"),
     # memory of the host
     (at("files|/sys/fs/cgroup/user.slice/memory.max", ["34359738368"]), "host-memory", WARN, "32.0 GiB, the limit of the control group"),
     (at("files|/sys/fs/cgroup/memory/memory.limit_in_bytes", ["34359738368"]), "host-memory", WARN, "32.0 GiB"),
     (at("files|/sys/fs/cgroup/memory/memory.limit_in_bytes", ["9223372036854771712"]), "host-memory", PASS, "2016 GiB"),
     (at("files|/proc/meminfo", ["MemTotal:       33554432 kB"]), "host-memory", WARN, "32.0 GiB in the machine"),
     (at("files|/proc/meminfo", ["MemTotal: many"]), "host-memory", SKIP, "not known"),
-    # processors
-    (at("files|/proc/self/status", ["Cpus_allowed_list:\t0-63"]), "affinity", WARN, "none for NPU0, NPU1, NPU2, NPU3"),
-    (at("files|/proc/self/status", ["Cpus_allowed_list:\t0,48,96,144"]), "affinity", WARN, "4 processors for 8 devices"),
-    (both(at("files|/proc/self/status", ["Cpus_allowed_list:\t0-63"]), at("commands|uname -m", said("x86_64"))), "affinity", PASS, "binds on ARM alone"),
-    (at("commands|npu-smi info -t topo", said("Error parameter of -t", status=1)), "affinity", PASS, "nothing is compared"),
-    (at("files|/proc/self/status", ["Cpus_allowed_list:\t5-1"]), "affinity", SKIP, "not known"),
     # locked memory
     (replaced("files|/proc/self/limits", "unlimited            unlimited            bytes", "65536    65536     bytes"), "locked-memory", WARN, "64 KiB"),
     (both(replaced("files|/proc/self/limits", "unlimited            unlimited            bytes", "65536    65536     bytes"), at("files|/proc/self/status", ["CapEff:\t0000003fffffffff"])), "locked-memory", PASS, ""),
-    # the governor
-    (at("files|/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", ["powersave"]), "governor", WARN, "powersave on 1 processors"),
-    (at(f"paths|{GOVERNORS}", []), "governor", SKIP, "no frequency governor"),
     # packages
     (replaced("children|versions|stdout", '"numpy"', '"triton": "3.2.0", "numpy"'), "stray-triton", WARN, "pip uninstall -y triton; pip install --force-reinstall --no-deps triton-ascend==3.2.0"),
     (replaced("children|versions|stdout", '"triton_ascend"', '"triton"'), "stray-triton", WARN, "triton 3.2.0 → pip uninstall -y triton"),
@@ -135,32 +102,6 @@ CASES = [
     (at("read_speeds|/models/Qwen3-8B", {"read_bytes": 10**9, "seconds": 0.5, "of": "x", "cached": True}), "weights-mount", PASS, "through the page cache"),
     (at("read_speeds|/models/Qwen3-8B", None), "weights-mount", SKIP, "no file"),
     (at("variables|MODEL_PATH", None), "weights-mount", SKIP, "names no folder"),
-    # copies
-    (lambda m: m["children"]["transfers_probe 8"].update(stdout=[line.replace('"wrong": 0', '"wrong": 4') if '"index": 3' in line else line for line in m["children"]["transfers_probe 8"]["stdout"]]), "bandwidth", FAIL, "device 3: 4 of 268435456 bytes differ"),
-    (lambda m: m["children"]["transfers_probe 8"].update(stdout=[line.replace("[0.010, 0.011", "[0.10, 0.11").replace("0.01", "0.1") if '"index": 3' in line else line for line in m["children"]["transfers_probe 8"]["stdout"]]), "bandwidth", WARN, "device 3: "),
-    (at("children|transfers_probe 8", said(step("error", at="copies of device 1", during="transfer", device=1, text="EL0004 out of memory"), step("end"))), "bandwidth", FAIL, "EL0004"),
-    (at("children|transfers_probe 8", {"trouble": "no end within 300 s"}), "bandwidth", SKIP, "no end within 300 s"),
-    (without("children|transfers_probe 8"), "bandwidth", SKIP, "not in the recording"),
-    # pairs
-    (lambda m: m["children"]["pairs_probe 8"].update(stdout=[line.replace("true", "false") if '"rank": 3, "left": 3, "right": 5' in line else line for line in m["children"]["pairs_probe 8"]["stdout"]]), "hccl-pairs", FAIL, "devices 3 and 5: device 3 got another"),
-    (lambda m: m["children"]["pairs_probe 8"].update(stdout=[line.replace("0.00", "0.01") if '"left": 3, "right": 5' in line else line for line in m["children"]["pairs_probe 8"]["stdout"]]), "hccl-pairs", WARN, "devices 3 and 5: "),
-    (at("children|pairs_probe 8", said(step("error", at="rank 3 with 3 and 5", during="all-reduce", device=3, text="EI0006: socket times out"), status=1)), "hccl-pairs", FAIL, "EI0006"),
-    (at("children|pairs_probe 8", {"trouble": "no end within 420 s"}), "hccl-pairs", SKIP, "no end within 420 s"),
-    (without("children|pairs_probe 8"), "hccl-pairs", SKIP, "not in the recording"),
-    # Huawei's diagnosis
-    (ascend_dmi(device="EMERGENCY_WARN"), "ascend-dmi", FAIL, "device: EMERGENCY_WARN"),
-    (ascend_dmi(hbm="FAIL"), "ascend-dmi", FAIL, "hbm: FAIL"),
-    (ascend_dmi(driver="FAIL"), "ascend-dmi", WARN, "driver: FAIL"),
-    (both(ascend_dmi(driver="FAIL"), replaced("children|torch_probe|stdout", '"wrong": 0', '"wrong": 7')), "ascend-dmi", FAIL, "driver: FAIL"),
-    (ascend_dmi(device="IMPORTANT_WARN"), "ascend-dmi", WARN, "IMPORTANT_WARN"),
-    (ascend_dmi(network="FAIL"), "ascend-dmi", WARN, "network: FAIL"),
-    (ascend_dmi(hbm="A_NEW_WORD"), "ascend-dmi", WARN, "A_NEW_WORD"),
-    (ascend_dmi(network="SKIP"), "ascend-dmi", PASS, "not judged by ascend-dmi: network: SKIP"),
-    (at(f"commands|{HEALTH}", said('{"item_name": "aicore", "item_result": "FAIL", "item_info": "Read AI flops threshold failed from configuration file!"}')), "ascend-dmi", PASS, "not judged"),
-    (at(f"commands|{HEALTH}", PLAIN_TEXT), "ascend-dmi", FAIL, "Device 3: a timeout error occurred"),
-    (at(f"commands|{HEALTH}", said("[ERROR] another ascend-dmi is running", status=1)), "ascend-dmi", PASS, "healthCheck gave no result: exit status 1"),
-    (at("commands|ascend-dmi -v", {"trouble": "no such program"}), "ascend-dmi", SKIP, "not installed"),
-    (at("commands|npu-smi info|stdout", info("910B", [Row(used=60000)], [(0, 0, 77, "w", 55000)]).split("\n")), "ascend-dmi", SKIP, "a process holds a device"),
     # the soak
     (at(f"children|{SOAK}", answers.soak(wrong=12)), "soak", FAIL, "device 3: 12 elements differ in 6000000 products, the first within 500 s"),
     (at(f"children|{SOAK}", answers.soak(slow=0.7)), "soak", WARN, "device 3: "),
@@ -175,6 +116,8 @@ CASES = [
     (replaced("commands|npu-smi info|stdout", "Version: 25.5.1", "Version: 25.5.2"), "baseline", PASS, "values compared with the record of 2026-11-01"),
     (both(replaced("files|/usr/local/Ascend/driver/version.info", "Version=25.5.1", "Version=25.5.0")), "baseline", WARN, "25.5.0"),
     (at("commands|npu-smi info -i 0 -t ecc", counters(0, HBM_Double_Bit_Error_Count=1)), "baseline", WARN, "1 → undo"),
+    (at("files|/proc/self/status", ["Cpus_allowed_list:\t0-23,48-71"]), "baseline", WARN, "48 → undo"),
+    (at("files|/proc/self/status", ["Cpus_allowed_list:\t5-1"]), "baseline", PASS, "2 values compared"),
 ]  # fmt: skip
 
 
@@ -201,7 +144,7 @@ def test_each_level_adds_checks():
         for depth in Depth
     ]
     assert skipped[0] > skipped[1] == {"runner/soak"} > skipped[2]
-    assert {"runner/compute", "runner/hccl", "runner/bandwidth"} <= skipped[0]
+    assert {"runner/compute", "runner/hccl"} <= skipped[0]
 
 
 def test_the_first_level_leaves_open_what_a_computation_would_settle():
@@ -210,22 +153,6 @@ def test_the_first_level_leaves_open_what_a_computation_would_settle():
     first, second = (results(machine, depth=depth)["runner/device-nodes"] for depth in (1, 2))
     assert (first.outcome, first.settled) == (SKIP, False)
     assert second.outcome is WARN
-
-
-@pytest.mark.parametrize(
-    ("scenes", "depth", "asked"),
-    [
-        (None, Depth.SECONDS, []),
-        (None, Depth.MINUTES, ["healthCheck"]),
-        (None, Depth.SOAK, ["healthCheck", "performanceCheck", "stressTest"]),
-        ((Scene.STRESS,), Depth.SOAK, ["stressTest"]),
-        ((), Depth.SOAK, []),
-    ],
-)
-def test_the_scenes_of_ascend_dmi(scenes, depth, asked):
-    result = results(complete(), depth=depth, scenes=scenes)["runner/ascend-dmi"]
-    assert [scene.value for scene in Scene if f"{scene.value}: " in seen(result)] == asked
-    assert result.outcome is (PASS if asked else SKIP)
 
 
 @pytest.mark.parametrize(("part_s", "outcome"), [(0.5, PASS), (1.0, WARN)])
@@ -252,13 +179,9 @@ class Interrupted(RecordedMachine):
 @pytest.mark.parametrize(
     ("child", "known", "lost"),
     [
-        (children.TORCH, {"npu-smi", "ecc"}, {"torch-npu", "compute", "hccl", "bandwidth", "soak"}),
-        (
-            children.PAIRS,
-            {"npu-smi", "torch-npu", "compute", "hccl"},
-            {"hccl-pairs", "bandwidth", "ascend-dmi", "soak"},
-        ),
-        (children.SOAK, {"compute", "hccl-pairs", "bandwidth", "ascend-dmi"}, {"soak"}),
+        (children.TORCH, {"npu-smi", "ecc"}, {"torch-npu", "compute", "hccl", "soak"}),
+        (children.OPERATORS, {"npu-smi", "torch-npu", "compute", "hccl"}, {"custom-ops", "soak"}),
+        (children.SOAK, {"compute", "hccl", "custom-ops"}, {"soak"}),
     ],
 )
 def test_ctrl_c_keeps_what_was_tried_before_it(child, known, lost):
@@ -267,8 +190,3 @@ def test_ctrl_c_keeps_what_was_tried_before_it(child, known, lost):
     assert {by_id[name].outcome for name in known} == {PASS}
     assert {by_id[name].because for name in lost} == {"interrupted"}
     assert (found.verdict.value, found.stopped) == ("inconclusive", "interrupted")
-
-
-def test_a_310p_has_no_port_to_ask_about():
-    machine = complete("310p-duo")
-    assert "no network port" in results(machine)["runner/links"].because

@@ -1,4 +1,4 @@
-"""The levels of the command with small programs in the place of npu-smi, hccn_tool and ascend-dmi, run as a user runs it."""
+"""The levels of the command with a small program in the place of npu-smi, run as a user runs it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.extensions.runner.asked import Depth
-from healthcheck.machine.real import RealMachine
 from healthcheck.report import page
 from tests.extensions.runner import answers, torch_stubs
-from tests.extensions.runner.replaying import report, results
+from tests.extensions.runner.replaying import report
 from tests.machine.tables import Row, info
 
 PATIENCE_S = 120
@@ -33,25 +32,11 @@ case "$*" in
   *) echo "Error parameter of -t"; exit 1 ;;
 esac
 """
-HCCN_TOOL = """#!/bin/sh
-case "$*" in
-  *-link*) echo "link status: UP" ;;
-  *) echo "net health status: Success" ;;
-esac
-"""
-ASCEND_DMI = """#!/bin/sh
-echo "$*" >> {folder}/asked
-case "$*" in
-  -v) echo "ascend-dmi version: 7.3.0" ;;
-  *) {answer} ;;
-esac
-"""
-WELL = """echo '{"DiagnosisItems": [{"sub_items": [{"item_name": "device", "item_result": "HEALTH"}]}]}'"""
 
 
 @pytest.fixture
 def machine(tmp_path):
-    """Two devices of stubs, and the tools of a host; returns the environment of the command."""
+    """Two devices of stubs, and the tool of a host; returns the environment of the command."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "python3").symlink_to(sys.executable)
@@ -59,8 +44,6 @@ def machine(tmp_path):
     (tmp_path / "ecc").write_text(ECC)
     (tmp_path / "meeting").mkdir()
     tool(folder, "npu-smi", NPU_SMI.format(folder=tmp_path))
-    tool(folder, "hccn_tool", HCCN_TOOL)
-    tool(folder, "ascend-dmi", ASCEND_DMI.format(folder=tmp_path, answer=WELL))
     return {
         "PATH": f"{folder}:/usr/bin:/bin",
         "PYTHONPATH": f"{torch_stubs.write(tmp_path / 'site')}:{os.getcwd()}",
@@ -96,49 +79,19 @@ def outcomes(path):
 def test_the_soak_is_in_the_report(machine, tmp_path):
     run(machine, "--npus", 2, "--soak", "0.04", "--out", tmp_path / "out")
     found = outcomes(tmp_path / "out/report.json")
-    passed = ("soak", "ecc", "custom-ops", "ascend-dmi", "stray-triton", "hccl")
+    passed = ("soak", "ecc", "custom-ops", "stray-triton", "hccl")
     assert {name: found[f"runner/{name}"] for name in passed} == dict.fromkeys(passed, "pass")
     metrics = json.loads((tmp_path / "out/report.json").read_text())["metrics"]
     assert metrics["soak"]["tflops"].keys() == {"device 0", "device 1"}
     assert len(metrics["soak"]["celsius"]) == 2
     assert metrics["machine"]["counters"]["HBM Double Bit Error Count of NPU 0 chip 0"] == 0
-    asked = (tmp_path / "asked").read_text().splitlines()
-    scenes = [line for line in asked if line != "-v"]
-    assert scenes == [
-        f"--dg --se {name} --fmt json -q" for name in ("healthCheck", "performanceCheck", "stressTest")
-    ]
 
 
 @pytest.mark.process
-def test_the_first_level_asks_no_device_and_no_diagnosis(machine, tmp_path):
+def test_the_first_level_asks_no_device(machine, tmp_path):
     run(machine, "--level", 1, "--out", tmp_path / "out")
     found = outcomes(tmp_path / "out/report.json")
-    assert (found["runner/compute"], found["runner/ascend-dmi"], found["runner/ecc"]) == ("skip", "skip", "pass")
-    assert not (tmp_path / "asked").exists()
-
-
-@pytest.mark.process
-@pytest.mark.parametrize(
-    ("answer", "outcome"),
-    [
-        (WELL.replace("HEALTH", "EMERGENCY_WARN"), "fail"),
-        ("printf 'Hardware:\\n    device:\\n        FAIL\\n        *** Device 0: lost\\n'", "warn"),
-        ("printf 'Hardware:\\n    hbm:\\n        FAIL\\n'", "fail"),
-        ("printf 'Hardware:\\n    device:\\n        HEALTH\\n'; exit 1", "pass"),
-        ("head -c 3000000 /dev/zero", "skip"),
-        ('echo \'{"item_name": "device", "item_result":\'', "skip"),
-        ("kill -9 $$", "skip"),
-        ("cat; echo 'Continue? [Y/N]'; exit 1", "skip"),
-    ],
-)
-def test_what_ascend_dmi_may_print(tmp_path, answer, outcome):
-    tool(tmp_path, "ascend-dmi", ASCEND_DMI.format(folder=tmp_path, answer=answer))
-    said = RealMachine().run(str(tmp_path / "ascend-dmi"), "--dg")
-    machine = answers.complete()
-    machine["commands"][answers.DIAGNOSIS.format("healthCheck")] = {
-        "status": said.status, "trouble": said.trouble, "stdout": said.stdout.split("\n"), "stderr": [],
-    }  # fmt: skip
-    assert results(machine, depth=Depth.MINUTES)["runner/ascend-dmi"].outcome.value == outcome
+    assert (found["runner/compute"], found["runner/ecc"]) == ("skip", "pass")
 
 
 @pytest.mark.process
@@ -164,7 +117,6 @@ def test_a_changed_machine_is_told_with_old_and_new(machine, tmp_path):
         ("{}", "not a report.json"),
         ('{"metrics": {}}', "no record of a machine"),
         ('{"metrics": {"machine": {"facts": {"driver": 3}}}}', "not a report.json"),
-        ('{"metrics": {"machine": {"rates": {"x": ["fast"]}}}}', "not a report.json"),
         ("[" * 100_000, "not a report.json"),
     ],
 )
@@ -179,7 +131,6 @@ def test_what_is_no_baseline_is_refused_in_words(tmp_path, capsys, text, words):
     [
         (("--level", "1", "--soak", "5"), "--soak is for --level 3"),
         (("--soak", "1e9"), "at most 10080 minutes"),
-        (("--scenes", "healthCheck,all"), "'all' is none of healthCheck"),
         (("--baseline", "absent.json"), "absent.json"),
         (("--out", "/proc/x"), "cannot write to /proc/x"),
     ],
@@ -191,7 +142,7 @@ def test_wrong_usage(capsys, arguments, words):
 
 @pytest.mark.process
 def test_an_interrupted_soak_keeps_what_was_measured(machine, tmp_path):
-    process = started(machine, "--npus", 2, "--soak", 0.6, "--scenes", "none", "--out", tmp_path / "out")
+    process = started(machine, "--npus", 2, "--soak", 0.6, "--out", tmp_path / "out")
     looked, end = tmp_path / "looked", time.monotonic() + PATIENCE_S
     while not (looked.exists() and looked.read_text().split("\n").count("info") > TABLES_AFTER_A_PART):
         assert time.monotonic() < end

@@ -14,8 +14,8 @@ NPU_CHECKS = {
 }  # fmt: skip
 NOTHING = {}
 LATER = {
-    "ecc", "temperature", "links", "stray-triton", "custom-ops", "hccl-pairs", "bandwidth", "ascend-dmi", "soak", "affinity",
-    "host-memory", "weights-mount", "locked-memory", "governor", "container-runtime", "baseline",
+    "ecc", "temperature", "stray-triton", "custom-ops", "soak",
+    "host-memory", "weights-mount", "locked-memory", "container-runtime", "baseline",
 }  # fmt: skip
 """Checks that are younger than these recordings, which have no answers for most of them: see test_deeper.py."""
 # By machine: the verdict, what failed and what warned with words of its findings, and what was skipped.

@@ -16,15 +16,12 @@ from healthcheck.core.records import Outcome
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.snapshot import Snapshot
 from healthcheck.verify import catalogue
-from tests.extensions.runner.answers import DIAGNOSIS, SOAK, complete, said, soak, step
+from tests.extensions.runner.answers import SOAK, complete, said, soak, step
 from tests.extensions.runner.replaying import edit, plain, results
 from tests.machine.tables import Row, info
 from tests.support.page_examples import example, pages
 
-NOT_RUN = {
-    "runner/hccl": "its cause is on another machine",
-    "runner/hccl-pairs": "its cause is on another machine",
-}
+NOT_RUN = {"runner/hccl": "its cause is on another machine"}
 PAGES = [page for page in pages("runner") if page.id not in NOT_RUN]
 HOST, CONTAINER, COMPLETE = "healthy-910b3-x8", "one-910b4-in-a-container", "answers of every level"
 Machine = dict[str, Any]
@@ -173,11 +170,6 @@ def heat(machine: Machine, text: str) -> None:
     edit(machine, "commands|npu-smi info|stdout", "| 93.1        41 ", f"| 93.1        {degrees} ")
 
 
-def port(machine: Machine, text: str) -> None:
-    command, answer = text.splitlines()
-    machine["commands"][command.removeprefix("$ ")] = said(answer)
-
-
 def triton(machine: Machine, text: str) -> None:
     if re.search(r"(?m)^triton ", text):
         edit(machine, "children|versions|stdout", '"numpy"', '"triton": "3.2.0", "numpy"')
@@ -190,35 +182,10 @@ def operators(machine: Machine, text: str) -> None:
         machine["children"]["operators_probe"] = said(error)
 
 
-def without_device_3(machine: Machine, probe: str, wrong: str) -> None:
-    """What the probe prints where device 3 is wrong, and where it is not used."""
-    lines = machine["children"][probe]["stdout"]
-    own = '"index": 3'
-    machine["children"][probe]["stdout"] = [
-        line.replace('"wrong": 0', '"wrong": 7') if own in line else line
-        for line in lines
-        if wrong or own not in line
-    ]
-
-
-def copied(machine: Machine, text: str) -> None:
-    without_device_3(machine, "transfers_probe 8", re.findall(r"tensor\(False\)", text) and "wrong")
-
-
-def diagnosed(machine: Machine, text: str) -> None:
-    machine["commands"][DIAGNOSIS.format("healthCheck")] = said(*text.splitlines()[1:])
-
-
 def soaked(machine: Machine, text: str) -> None:
     """Without device 3 another eight are counted, all of them right."""
     if "--soak" in text:
         machine["children"][SOAK] = soak(wrong=12)
-
-
-def near(machine: Machine, text: str) -> None:
-    _, row, _, status = text.splitlines()
-    machine["commands"]["npu-smi info -t topo"] = said("\tNPU0       NPU1       CPU Affinity", row)
-    machine["files"]["/proc/self/status"] = [status]
 
 
 def first_file(machine: Machine, text: str) -> None:
@@ -271,15 +238,10 @@ SHOWN: dict[str, tuple[str, Callable[[Machine, str], None]]] = {
     "runner/container": (CONTAINER, mounts),
     "runner/ecc": (COMPLETE, counted),
     "runner/temperature": (COMPLETE, heat),
-    "runner/links": (COMPLETE, port),
     "runner/stray-triton": (COMPLETE, triton),
     "runner/custom-ops": (COMPLETE, operators),
-    "runner/bandwidth": (COMPLETE, copied),
-    "runner/ascend-dmi": (COMPLETE, diagnosed),
     "runner/soak": (COMPLETE, soaked),
-    "runner/affinity": (COMPLETE, near),
     "runner/host-memory": (COMPLETE, first_file),
-    "runner/governor": (COMPLETE, first_file),
     "runner/weights-mount": (COMPLETE, mounted_weights),
     "runner/locked-memory": (COMPLETE, locked),
     "runner/container-runtime": (COMPLETE, docker),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import sys
 
@@ -50,51 +49,6 @@ def test_operators_that_cannot(told):
     assert not found.imported
     assert "libascendcl.so" in found.errors[0].text
     assert found.errors[0].at == "import vllm_ascend.vllm_ascend_C"
-
-
-def transfers(world):
-    return probes.transfers(RealMachine().python(children.TRANSFERS, str(world), timeout_s=60))
-
-
-@pytest.mark.parametrize("behaviour", [{}, {"no_pinning": "207001"}])
-def test_copies_of_two_devices(told, behaviour):
-    told(**behaviour)
-    found = transfers(2)
-    assert found.at_end
-    assert {(each.index, each.way, each.wrong) for each in found.each} == {
-        (device, way, 0) for device in (0, 1) for way in ("to the device", "from the device", "on the device")
-    }
-    assert all(len(each.rates) == 5 and each.bytes == 256 * 2**20 for each in found.each)
-
-
-def test_a_copy_that_changes_a_value(told):
-    told(copies_wrong_on="npu:1")
-    assert {each.index for each in transfers(2).each if each.wrong} == {1}
-
-
-def pairs(world):
-    return probes.pairs(RealMachine().python(children.PAIRS, str(world), timeout_s=90), world)
-
-
-@pytest.mark.parametrize("world", [3, 4])
-def test_every_pair_is_tried_once(told, world):
-    found = pairs(world)
-    assert sorted(pair.devices for pair in found.each) == sorted(itertools.combinations(range(world), 2))
-    assert all(sorted(pair.right) == list(pair.devices) and len(pair.rates) == 3 for pair in found.each)
-    assert not found.errors
-
-
-def test_a_device_that_gets_another_sum_is_wrong_in_each_of_its_pairs(told):
-    told(wrong_rank=1)
-    found = pairs(3)
-    assert {pair.devices: pair.wrong for pair in found.each} == {(0, 1): (1,), (0, 2): (), (1, 2): (1,)}
-
-
-def test_a_pair_that_does_not_meet_is_named(told):
-    told(broken_pair=[1, 2])
-    found = pairs(3)
-    assert any("EI0006" in error.text and "1 and 2" in error.at for error in found.errors)
-    assert not found.output.trouble
 
 
 def soak(tool, *, seconds=2.5, count=2) -> Soak:

@@ -13,8 +13,7 @@ TOLD = json.loads(os.environ.get("TORCH_STUBS", "{}"))
 __version__ = "2.9.0"
 float16, bfloat16, float32 = "float16", "bfloat16", "float32"
 
-MOST = 8  # elements in a row: products and copies of a real size take minutes on lists
-int32 = "int32"
+MOST = 8  # elements in a row: products of a real size take minutes on lists
 
 class Tensor:
     def __init__(self, rows, place="cpu"):
@@ -24,25 +23,13 @@ class Tensor:
     def float(self):
         return self
     def cpu(self):
-        rows = self.rows
-        if self.place == TOLD.get("copies_wrong_on"):
-            rows = [rows[0] + 1, *rows[1:]]
-        return Tensor(rows)
-    def clone(self):
-        return Tensor(list(self.rows), self.place)
-    def pin_memory(self):
-        if "no_pinning" in TOLD:
-            raise RuntimeError(TOLD["no_pinning"])
-        return self
+        return Tensor(self.rows)
     def tolist(self):
         return self.rows
     def sum(self):
-        flat = [value for row in self.rows for value in (row if isinstance(row, list) else [row])]
-        return sum(flat)
+        return sum(value for row in self.rows for value in row)
     def __ne__(self, other):
-        def differ(a, b):
-            return [differ(x, b[i] if isinstance(b, list) else b) for i, x in enumerate(a)] if isinstance(a, list) else int(a != b)
-        return Tensor(differ(self.rows, other.rows if isinstance(other, Tensor) else other))
+        return Tensor([[int(a != b) for a, b in zip(*rows)] for rows in zip(self.rows, other.rows)])
     def __matmul__(self, other):
         if self.place == TOLD.get("hangs_on"):
             time.sleep(60)
@@ -58,12 +45,6 @@ class Tensor:
 
 def tensor(rows):
     return Tensor(rows)
-
-def arange(count, dtype):
-    return Tensor(list(range(min(count, MOST))))
-
-def full(shape, value):
-    return Tensor([value] * min(shape[0], MOST))
 
 def randint(low, high, shape):
     return Tensor([[(3 * i + 5 * j) % (high - low) + low for j in range(min(shape[1], MOST))] for i in range(min(shape[0], MOST))])
@@ -85,7 +66,6 @@ npu = types.SimpleNamespace(
     mem_get_info=lambda index: (60 * 2**30, 61 * 2**30),
     get_device_name=lambda index: "Ascend910B3",
     is_bf16_supported=lambda: TOLD.get("bfloat16", True),
-    synchronize=lambda index: None,
 )
 """
 TORCH_NPU = """
@@ -98,8 +78,8 @@ if "import_exit" in torch.TOLD:
 """
 DISTRIBUTED = """
 import os, time
-from torch import TOLD, Tensor
-_group, _meetings = {}, {}
+from torch import TOLD
+_group = {}
 
 def init_process_group(backend, init_method, rank, world_size, timeout):
     assert backend == "hccl" and init_method.startswith("tcp://")
@@ -107,32 +87,19 @@ def init_process_group(backend, init_method, rank, world_size, timeout):
         raise RuntimeError("EI0006: getting socket times out")
     _group.update(rank=rank, world=world_size, port=init_method.rpartition(":")[2])
 
-def new_group(ranks):
-    return tuple(ranks)
-
-def _meet(mine, group):
-    at = _meetings[group] = _meetings.get(group, 0) + 1
+def all_reduce(values):
     def place(rank):
-        return os.path.join(TOLD["meeting"], f"{_group['port']}.{'-'.join(map(str, group))}.{at}.{rank}")
-    with open(place(_group["rank"]) + ".new", "w") as file:
-        file.write(str(mine))
-    os.rename(place(_group["rank"]) + ".new", place(_group["rank"]))
-    given = []
-    for rank in group:
+        return os.path.join(TOLD["meeting"], f"{_group['port']}.{rank}")
+    mine = place(_group["rank"])
+    with open(mine + ".new", "w") as file:
+        file.write(str(values.rows[0]))
+    os.rename(mine + ".new", mine)
+    total = 1.0 if TOLD.get("wrong_rank") in (_group["rank"], "any") else 0.0
+    for rank in range(_group["world"]):
         while not os.path.exists(place(rank)):
             time.sleep(0.01)
-        given.append(float(open(place(rank)).read()))
-    return given
-
-def all_reduce(values, group=None):
-    members = group or tuple(range(_group["world"]))
-    if list(members) == TOLD.get("broken_pair"):
-        raise RuntimeError("EI0006: getting socket times out")
-    total = sum(_meet(values.rows[0], members)) + (1 if TOLD.get("wrong_rank") in (_group["rank"], "any") else 0)
+        total += float(open(place(rank)).read())
     values.rows = [total] * len(values.rows)
-
-def barrier():
-    _meet(0, tuple(range(_group["world"])))
 
 def destroy_process_group():
     pass

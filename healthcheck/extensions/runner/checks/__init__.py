@@ -8,9 +8,6 @@ are skipped.
 from __future__ import annotations
 
 from healthcheck.core.check import Check
-from healthcheck.extensions.runner.checks.affinity import affinity
-from healthcheck.extensions.runner.checks.ascend_dmi import ascend_dmi
-from healthcheck.extensions.runner.checks.bandwidth import bandwidth
 from healthcheck.extensions.runner.checks.baseline import baseline
 from healthcheck.extensions.runner.checks.busy import busy
 from healthcheck.extensions.runner.checks.cann import cann
@@ -22,12 +19,9 @@ from healthcheck.extensions.runner.checks.device_nodes import device_nodes
 from healthcheck.extensions.runner.checks.disk import disk
 from healthcheck.extensions.runner.checks.driver import driver
 from healthcheck.extensions.runner.checks.ecc import ecc
-from healthcheck.extensions.runner.checks.governor import governor
 from healthcheck.extensions.runner.checks.hccl import hccl
-from healthcheck.extensions.runner.checks.hccl_pairs import hccl_pairs
 from healthcheck.extensions.runner.checks.health import health
 from healthcheck.extensions.runner.checks.host_memory import host_memory
-from healthcheck.extensions.runner.checks.links import links
 from healthcheck.extensions.runner.checks.locked_memory import locked_memory
 from healthcheck.extensions.runner.checks.memory import memory
 from healthcheck.extensions.runner.checks.npu_smi import npu_smi
@@ -46,9 +40,9 @@ from healthcheck.extensions.runner.checks.visible_devices import visible_devices
 from healthcheck.extensions.runner.checks.weights_mount import weights_mount
 from healthcheck.extensions.runner.records import RunnerFacts
 
-_DEVICES = (device_nodes, npu_smi, health, ecc, temperature, links, driver, supported)
+_DEVICES = (device_nodes, npu_smi, health, ecc, temperature, driver, supported)
 _SOFTWARE = (cann, python, stack, stray_triton, torch_npu, custom_ops)
-_TRIALS = (compute, memory, busy, hccl, hccl_pairs, bandwidth, ascend_dmi, soak)
-_HOST = (affinity, host_memory, disk, weights_mount, shm, locked_memory, port, open_files, governor)
+_TRIALS = (compute, memory, busy, hccl, soak)
+_HOST = (host_memory, disk, weights_mount, shm, locked_memory, port, open_files)
 _SURROUNDINGS = (visible_devices, proxy, container, container_runtime)
 CHECKS: tuple[Check[RunnerFacts], ...] = (*_DEVICES, *_SOFTWARE, *_TRIALS, *_HOST, *_SURROUNDINGS, baseline)

@@ -19,10 +19,9 @@ MOST_CHANGES = 40
 )
 def baseline(facts: RunnerFacts) -> Findings:
     """With --baseline FILE, compares with the report.json of an earlier `runner --out`: versions of driver,
-    firmware, CANN and Python packages, the devices, limits and processors, the counters of memory errors, and
-    the measured speeds. A changed fact warns with the old and the new value, and so does a counter that grew. A
-    speed warns if the fastest of its repeats is slower than the slowest of before: the spreads do not overlap.
-    What one of the two runs did not look at, because its level was lower, is not compared.
+    firmware, CANN and Python packages, the devices, limits and processors, and the counters of memory
+    errors. A changed fact warns with the old and the new value, and so does a counter that grew. What one of the
+    two runs did not look at, because its level was lower, is not compared.
 
     To repair: undo the change, or, if it was meant, keep the new report as the baseline.
 
@@ -57,6 +56,6 @@ def baseline(facts: RunnerFacts) -> Findings:
         yield warn(expected=expected, seen=change.new or msg("none"), fix=fix, evidence=values)
     if len(found) > MOST_CHANGES:
         yield note(msg("and {found} more changes", len(found) - MOST_CHANGES))
-    pairs = (earlier.facts, now.facts), (earlier.counters, now.counters), (earlier.rates, now.rates)
+    pairs = (earlier.facts, now.facts), (earlier.counters, now.counters)
     both = sum(len(old.keys() & new.keys()) for old, new in pairs)
     yield note(msg("{both} values compared with the record of {at}", both, earlier.at or msg("unknown time")))

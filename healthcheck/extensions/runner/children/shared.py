@@ -3,7 +3,6 @@
 import datetime as dt
 import importlib
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -35,7 +34,7 @@ def joined(rank: int, world: int, port: int, limit_s: int) -> "tuple[Any, Any]":
     return torch, distributed
 
 
-def as_ranks(file: str, rank_main: Any, environment: "dict[str, str] | None" = None) -> None:
+def as_ranks(file: str, rank_main: Any) -> None:
     """Run a program once per device and wait for all; each calls `rank_main` with rank, number of ranks and port.
 
     If one fails, the others never succeed, and are ended after a grace period.
@@ -49,8 +48,7 @@ def as_ranks(file: str, rank_main: Any, environment: "dict[str, str] | None" = N
         port = free.getsockname()[1]
     say("begin", world=world)
     command = [sys.executable, file, str(world)]
-    variables = {**(environment or {}), **os.environ}
-    ranks = [subprocess.Popen([*command, str(rank), str(port)], env=variables) for rank in range(world)]
+    ranks = [subprocess.Popen([*command, str(rank), str(port)]) for rank in range(world)]
     while any_runs(ranks) and not any(process.returncode for process in ranks):
         time.sleep(0.1)
     if any_runs(ranks):
