@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,8 +18,8 @@ from healthcheck.stages.probe.data_sets.dataset import Drawn
 from healthcheck.stages.probe.grading import Grade, grade, judge
 from healthcheck.stages.probe.grading.code import AT_ONCE
 from healthcheck.stages.probe.laboratory import Majorities, adaptive_k
-from healthcheck.stages.probe.problems import AnswerKind, Problem
-from healthcheck.stages.probe.records import EndedBy, ProbeRun, ProbeSettings, Sample
+from healthcheck.stages.probe.problems import AnswerKind, Dice, Problem
+from healthcheck.stages.probe.records import FEW_PROBLEMS, EndedBy, ProbeRun, ProbeSettings, Sample
 from healthcheck.stages.probe.results import verdict
 from healthcheck.stages.probe.results.metrics import compute_metrics
 from healthcheck.stages.probe.run import folder as run_folder
@@ -26,7 +27,7 @@ from healthcheck.stages.probe.run.bank import Slot, fingerprint, refuse_unlike, 
 from healthcheck.stages.probe.run.drawing import drawn, shared
 from healthcheck.stages.probe.run.folder import Outcome
 from healthcheck.stages.probe.run.journal import Journal
-from healthcheck.stages.probe.run.layout import JOURNAL, refuse_used
+from healthcheck.stages.probe.run.layout import ALONE, JOURNAL, refuse_used
 from healthcheck.stages.probe.run.meter import Meter
 from healthcheck.stages.probe.run.request import differences, sent, text_bytes
 from healthcheck.stages.probe.run.sampler import Sampler, connections
@@ -43,6 +44,8 @@ _TEMPLATE_MOST_TOKENS = 2048
 _MEASURED_SPARE = 1.25
 """The longest prompt in bytes need not be the longest in tokens."""
 MANY_CUT = 64
+MOST_ALONE = 20
+_SHARE_ALONE, _LEAST_ALONE_S, _MOST_ALONE_S = 0.25, 2.0, 60.0
 _LIBRARIES = ("requests", "httptools", "msgspec", judge.PACKAGE)
 _SOURCE = ("datasets", "columns", "few_shot", "few_shot_file")
 _IDENTITY = (
@@ -280,17 +283,20 @@ def _collect(
             keeper.take(sample, graded)
     keeper.meter.start()
     sampler = Sampler(settings, problems, keeper.keep)
-    stopped = ""
+    stopped, sent_s = "", 0.0
     try:
         if not keeper.enough:
             asyncio.run(_send(sampler, settings, keeper, slots))
+        sent_s = time.monotonic() - began
+        if not (sampler.gave_up or keeper.enough) and _can_ask_alone(settings, problems, folder):
+            asyncio.run(_ask_alone(settings, problems, folder, progress, sent_s))
         by = EndedBy.CUT if keeper.never_ends else EndedBy.EVIDENCE
         stopped = sampler.gave_up or (by.value if keeper.enough else "")
     except KeyboardInterrupt:
         stopped = EndedBy.INTERRUPT.value
     finally:
         keeper.journal.close()
-        seconds = round(before.seconds + time.monotonic() - began, 3)
+        seconds = round(before.seconds + (sent_s or time.monotonic() - began), 3)
         run_folder.write_outcome(folder, Outcome(stopped=stopped, seconds=seconds))
     run = run_folder.load(folder, keeper.grades)
     run_folder.write_metrics(run, compute_metrics(run))
@@ -326,6 +332,36 @@ async def _send(sampler: Sampler, settings: ProbeSettings, keeper: _Keeper, slot
         finally:
             ticking.cancel()
             keeper.meter.show(sampler.in_flight)
+
+
+def _can_ask_alone(settings: ProbeSettings, problems: Sequence[Problem], folder: Path) -> bool:
+    """Whether answers among many can be compared with answers alone, and have not been."""
+    apart = settings.adaptive_k is None and settings.concurrency > 1 and not (folder / ALONE).exists()
+    return apart and len(problems) >= FEW_PROBLEMS and not any(problem.kind.runs for problem in problems)
+
+
+async def _ask_alone(
+    settings: ProbeSettings, problems: Sequence[Problem], folder: Path, progress: Progress, sent_s: float
+) -> None:
+    """Ask some problems once more, one at a time; the time it takes is bounded by that of the samples."""
+    chosen = Dice("alone", settings.seed).shuffled(range(len(problems)))[:MOST_ALONE]
+    first = len(problems) * settings.samples
+    slots = [Slot(order=first + at, problem=each, repeat=settings.samples) for at, each in enumerate(chosen)]
+    progress.note(msg("{count} of the problems once more, one at a time", len(slots)))
+    journal = Journal(folder / ALONE)
+
+    async def keep(sample: Sample) -> bool:
+        journal.append(sample)
+        return True
+
+    alone = replace(settings, concurrency=1)
+    limit_s = min(max(_SHARE_ALONE * sent_s, _LEAST_ALONE_S), _MOST_ALONE_S)
+    try:
+        async with connections(alone) as server:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(Sampler(alone, problems, keep).run(server, iter(slots)), limit_s)
+    finally:
+        journal.close()
 
 
 async def _tick(sampler: Sampler, meter: Meter) -> None:

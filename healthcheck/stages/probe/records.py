@@ -228,6 +228,10 @@ class Sample:
     seconds: float = 0.0
 
 
+FEW_PROBLEMS = 30
+"""With fewer the interval is wider than any difference that one asks about."""
+
+
 class EndedBy(enum.Enum):
     """The reason why a run ended early; the values begin the sentence in the run folder."""
 
@@ -249,6 +253,7 @@ class ProbeRun:
         stopped: why the run ended early, "" if it did not.
         folder: the run folder.
         drawn_from: the number of distinct problems in the data set; None if it is not on record.
+        alone: further samples that were asked one at a time, with their grades; they count in no figure.
     """
 
     settings: ProbeSettings
@@ -261,6 +266,7 @@ class ProbeRun:
     folder: Path
     server: Mapping[str, Any] = field(default_factory=dict)
     drawn_from: int | None = None
+    alone: tuple[tuple[Sample, Grade], ...] = ()
 
     @property
     def again(self) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from healthcheck.core.check import Check
 from healthcheck.stages.probe.checks.accuracy import accuracy
 from healthcheck.stages.probe.checks.completes import completes
+from healthcheck.stages.probe.checks.crowd import crowd
 from healthcheck.stages.probe.checks.degenerate import degenerate
 from healthcheck.stages.probe.checks.truncated import truncated
 from healthcheck.stages.probe.records import ProbeRun
 
-CHECKS: tuple[Check[ProbeRun], ...] = (completes, degenerate, truncated, accuracy)
+CHECKS: tuple[Check[ProbeRun], ...] = (completes, degenerate, truncated, crowd, accuracy)

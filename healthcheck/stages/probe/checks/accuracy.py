@@ -9,7 +9,14 @@ from healthcheck import __version__, contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.core.records import UNJUDGED, Stage
 from healthcheck.stages.probe.laboratory import adaptive_k
-from healthcheck.stages.probe.records import THE_KIT, EndedBy, ProbeRun, count_of_problems, count_of_samples
+from healthcheck.stages.probe.records import (
+    FEW_PROBLEMS,
+    THE_KIT,
+    EndedBy,
+    ProbeRun,
+    count_of_problems,
+    count_of_samples,
+)
 from healthcheck.stages.probe.results import baselines, export, figures, verdict
 from healthcheck.stages.probe.results.answers import excerpt
 from healthcheck.stages.probe.results.export import client_text
@@ -26,8 +33,6 @@ FLOORS = ("most frequent answer", "keyword")
 """Baselines that do not read the question. A sound model is better."""
 GUESSED = 0.05
 """Random numbers, or an echo of the question, reach a few percent if the right answers are all different."""
-FEW_PROBLEMS = 30
-"""Below, the interval is wider than any difference that one asks about."""
 DEGRADED = msg(
     "measure again with another --dtype, without quantisation, with --tensor-parallel-size 1; "
     "check the chat template"

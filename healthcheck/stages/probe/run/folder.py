@@ -4,6 +4,7 @@ configs/probe.json       the settings as used, the server, the digest of the pro
 configs/probe.toml       the options as given, for another run like it
 configs/problems.jsonl   the problems
 logs/samples.jsonl       the journal: every sample as it arrived
+logs/alone.jsonl         samples that were asked one at a time, after those
 logs/outcome.json        why the run ended and how long it took
 results/metrics.json     the figures
 report.json              the report, even without samples
@@ -26,7 +27,7 @@ from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import EndedBy, ProbeRun, ProbeSettings, Sample
 from healthcheck.stages.probe.run import journal
 from healthcheck.stages.probe.run.bank import fingerprint
-from healthcheck.stages.probe.run.layout import JOURNAL, METRICS, OUTCOME, PROBLEMS, REPORT, SETTINGS
+from healthcheck.stages.probe.run.layout import ALONE, JOURNAL, METRICS, OUTCOME, PROBLEMS, REPORT, SETTINGS
 from healthcheck.system import json_text
 from healthcheck.system.files import read_bounded, write_atomically
 from healthcheck.system.json_text import JsonError
@@ -139,6 +140,7 @@ class Recorded:
     head: Stored
     problems: tuple[Problem, ...]
     samples: tuple[Sample, ...]
+    alone: tuple[Sample, ...]
 
 
 def recorded(folder: Path) -> Recorded:
@@ -151,12 +153,14 @@ def recorded(folder: Path) -> Recorded:
     try:
         lines = read_bounded(folder / PROBLEMS, MAX_PROBLEMS_BYTES).splitlines()
         problems = tuple(json_text.load_as(line, Problem) for line in lines)
-        samples = journal.read(folder / JOURNAL)
+        samples, alone = journal.read(folder / JOURNAL), journal.read(folder / ALONE)
     except JsonError as error:
         raise UsageError("{folder} is damaged: {error}", folder, error) from error
-    if fingerprint(problems) != head.fingerprint or any(sample.problem >= len(problems) for sample in samples):
+    if fingerprint(problems) != head.fingerprint or any(
+        sample.problem >= len(problems) for sample in (*samples, *alone)
+    ):
         raise UsageError("{folder}: the problems are not those that the run was started with", folder)
-    return Recorded(head=head, problems=problems, samples=samples)
+    return Recorded(head=head, problems=problems, samples=samples, alone=alone)
 
 
 def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
@@ -192,6 +196,7 @@ def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
         folder=folder,
         server=head.server,
         drawn_from=head.drawn_from,
+        alone=tuple((sample, graded(sample)) for sample in found.alone),
     )
 
 

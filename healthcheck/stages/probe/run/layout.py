@@ -9,6 +9,7 @@ from healthcheck.errors import UsageError
 SETTINGS = "configs/probe.json"
 PROBLEMS = "configs/problems.jsonl"
 JOURNAL = "logs/samples.jsonl"
+ALONE = "logs/alone.jsonl"
 OUTCOME = "logs/outcome.json"
 METRICS = "results/metrics.json"
 REPORT = "report.json"

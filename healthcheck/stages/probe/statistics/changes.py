@@ -83,6 +83,20 @@ def signs_by_problem(first: Counts, second: Counts) -> ChangeTest:
     return ChangeTest(name=name, changed_p=changed_p, worse_p=worse)
 
 
+def better_alone_p(asked: Sequence[tuple[int, int, bool]]) -> float:
+    """The chance of as many right answers alone, if each is any of its problem's answers (samples, right, alone).
+
+    Exact: the answer alone is right with probability (c + s) / (n + 1), independently for each problem.
+    """
+    chances = [1.0]
+    for samples, right, alone in asked:
+        share = (right + alone) / (samples + 1)
+        chances = [
+            one * (1 - share) + other * share for one, other in zip([*chances, 0.0], [0.0, *chances], strict=True)
+        ]
+    return min(1.0, sum(chances[sum(alone for _, _, alone in asked) :]))
+
+
 def _excess(first: Counts, second: Counts) -> tuple[float, float]:
     """Right samples of the second run above the expectation from the problems' margins, and the variance."""
     excess = variance = 0.0

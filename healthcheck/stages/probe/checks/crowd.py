@@ -1,0 +1,67 @@
+"""probe/crowd: a problem gets the same answers among many requests as alone."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.records import Stage
+from healthcheck.stages.probe.records import ProbeRun
+from healthcheck.stages.probe.results import figures
+from healthcheck.stages.probe.statistics.changes import better_alone_p
+from healthcheck.text.messages import msg
+
+FAILS, WARNS = 0.001, 0.01
+LEAST = 5
+
+
+@check(
+    "probe/crowd",
+    "Answers among many requests are as good as alone",
+    stage=Stage.PROBE,
+    why="The evaluation client asks many at once; faults of large batches and shared buffers show only there.",
+    requires=("endpoint/stream",),
+)
+def crowd(run: ProbeRun) -> Findings:
+    """After its samples the probe asks up to 20 of the problems once more, one at a time, for at most a quarter of
+    the time that the samples took and at most a minute. With a healthy server the answer that came alone could have
+    been any of a problem's answers. The check computes exactly how often so many of those that came alone would be
+    right by that chance: at 1 % or less it warns, at 0.1 % or less it fails. It needs no reference. Fewer than 30
+    problems, code, one request at a time and adaptive k are not asked again.
+
+    Repair: find the number of requests at which answers become worse, and what changes there: try --max-num-seqs
+    below it, --enforce-eager (graphs are captured for given batch sizes), no prefix caching, no speculative
+    decoding.
+
+    Example:
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port}    # 64 at once: .49 right; alone: .80
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port} --max-num-seqs 32
+    ```
+    """
+    chosen = figures.grid(run)
+    rows = dict(zip(chosen.problems, chosen.rows, strict=True))
+    alone = [(sample, grade) for sample, grade in run.alone if not sample.error and sample.problem in rows]
+    if len(alone) < LEAST:
+        raise NotApplicable(msg("no problem was asked alone"))
+    pairs = [
+        (len(rows[sample.problem]), sum(run.grades[place].correct for place in rows[sample.problem]), grade.correct)
+        for sample, grade in alone
+    ]
+    p_value = better_alone_p(pairs)
+    told = (
+        len(alone),
+        sum(right for _, _, right in pairs),
+        100 * sum(right / asked for asked, right, _ in pairs) / len(pairs),
+    )
+    seen = msg("of {alone} problems asked alone {right} were right; among many they are so in {crowd:.0f} %", *told)
+    if p_value > WARNS:
+        yield note(seen)
+        return
+    expected = msg("as many right answers among {concurrency} requests at once as alone", run.settings.concurrency)
+    seen = msg("{seen} (by chance in {share:.2g} % of such runs)", seen, 100 * p_value)
+    fix = msg("try --max-num-seqs 32 or less, then --enforce-eager, then without prefix caching")
+    yield (fail if p_value <= FAILS else warn)(expected=expected, seen=seen, fix=fix)
