@@ -85,10 +85,10 @@ def test_an_interrupted_run_is_inconclusive_and_keeps_its_samples(tmp_path: Path
     assert report["metrics"]["samples"] >= 30
     assert "--resume" in out.decode()
     assert b"Traceback" not in error
-    taken, counted = len(load(tmp_path / "run").samples), report["metrics"]["samples"]
+    taken, counted = len(load(tmp_path / "run").samples), report["metrics"]["samples in figures"]
     seen = " ".join(check["detail"] for check in report["checks"])
     assert f"{taken} were taken: interrupted" in seen
-    assert (f"{taken - counted} more of the {taken} samples count in no figure" in seen) == (taken > counted)
+    assert (f" {taken - counted} more of the {taken} samples count in no figure" in seen) == (taken > counted)
     assert "lean" not in seen, "a person ended it, no answer did"
 
 

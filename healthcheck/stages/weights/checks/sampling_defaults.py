@@ -18,7 +18,7 @@ STRONG_PENALTY = 1.3
 
 @check(
     "weights/sampling-defaults",
-    "The sampling defaults leave five samples different",
+    "The sampling defaults let the samples of a problem differ",
     why="Where a request names no top_k or repetition_penalty, vLLM takes those of generation_config.json.",
     requires=("weights/present",),
 )
@@ -26,7 +26,7 @@ def sampling_defaults(facts: WeightsFacts) -> Findings:
     """The engine reads generation_config.json for what a request leaves open (--generation-config auto, its
     default), and --override-generation-config on top of it. What the service's client sends is not documented;
     its stock configuration sends a temperature and max_tokens. A top_k of 1 is greedy decoding at any temperature:
-    the five samples of a problem are copies, and pass@5 is avg@5. A repetition penalty of 1.3 or more keeps a model
+    all samples of a problem are copies, and pass@k is avg@n. A repetition penalty of 1.3 or more keeps a model
     from repeating the numbers of a problem in its calculation.
 
     To repair: leave the value out of --override-generation-config, correct generation_config.json from the model's
