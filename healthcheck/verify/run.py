@@ -126,6 +126,7 @@ class Run:
         self.provenance: dict[str, JsonValue] = provenance.kit() | request.extra.provenance
         if request.settings:
             self.provenance["settings"] = request.settings
+        self.parameters = 0
         self.stopped = ""
         self.uncommitted = ""
         self.measured: ProbeRun | None = None

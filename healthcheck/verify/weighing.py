@@ -39,6 +39,8 @@ def _facts(run: Run, submission: Submission, folder: Path, plan: LaunchPlan | No
         weights = announced(weights)
     else:
         run.provenance["weights_fingerprint"] = provenance.fingerprint(weights)
+        headers = (shard.header for shard in weights.shards if shard.header)
+        run.parameters = sum(each.elements for header in headers for each in header.tensors)
     return WeightsFacts(
         weights=weights,
         plan=plan,

@@ -138,7 +138,7 @@ def _probe(run: Run, url: str, task: Task) -> None:
         return
     run.begin(Stage.PROBE)
     asked = run.request.probe
-    settings = replace(asked, url=url, family=asked.family or FAMILY_OF[task])
+    settings = replace(asked, url=url, family=asked.family or FAMILY_OF[task], parameters=run.parameters)
     probed = run.ledger.judge(checks, lambda: measure(settings, run.progress, run.request.out))
     if probed:
         run.measured = probed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -121,6 +122,19 @@ def test_garbage_of_many_kinds_is_garbage(run: ProbeRun) -> None:
     ]
     broken = rewritten(run, lambda each: replace(each, text=kinds[each.problem % 3]))
     assert judged(broken, "degenerate").outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize(
+    ("parameters", "accuracy", "told_so"),
+    [(0, 0.6, False), (500_000_000, 0.6, False), (2_000_000_000, 0.6, True), (2_000_000_000, 0.96, False)],
+)
+def test_a_large_model_that_fails_at_easy_sums_is_doubted(
+    tmp_path: Path, parameters: int, accuracy: float, told_so: bool
+) -> None:
+    run = load(recorded(tmp_path / "run", accuracy))
+    large = replace(run, settings=replace(run.settings, parameters=parameters))
+    warned = any("billion parameters" in finding.seen for finding in judged(large, "accuracy").findings)
+    assert warned is told_so
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3])

@@ -168,6 +168,7 @@ class ProbeSettings:
         full: take every sample even if the verdict is already clear.
         adaptive_k: stop sampling a problem whose majority is settled at this error, 0 for certain; None for never.
         request: the fields of each request besides the problem.
+        parameters: of the weights, 0 where they are unknown.
     """
 
     url: str
@@ -194,6 +195,7 @@ class ProbeSettings:
     adaptive_k: float | None = None
     patience: Patience = field(default_factory=Patience)
     request: RequestOptions = field(default_factory=RequestOptions)
+    parameters: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

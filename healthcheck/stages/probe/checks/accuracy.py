@@ -9,6 +9,7 @@ from healthcheck import __version__, contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.core.records import UNJUDGED, Stage
 from healthcheck.stages.probe.laboratory import adaptive_k
+from healthcheck.stages.probe.problems import TIERS
 from healthcheck.stages.probe.records import (
     FEW_PROBLEMS,
     THE_KIT,
@@ -29,6 +30,8 @@ from healthcheck.text.messages import joined, message, msg
 
 _EXACT = msg("the reference counts as exact; to count the error of one that was measured, give its run folder")
 MISREAD = 0.02
+LARGE, EASY = 10**9, 0.9
+"""Parameters from which a chat model solves so many sums of one step, unless its deployment is broken."""
 FLOORS = ("most frequent answer", "keyword")
 """Baselines that do not read the question. A sound model is better."""
 GUESSED = 0.05
@@ -49,7 +52,8 @@ DEGRADED = msg(
 def accuracy(run: ProbeRun) -> Findings:
     """Grades every answer exactly. Without --reference and --threshold the accuracy is reported, not judged. But
     accuracy that is surely below that of the most frequent answer, or of a key word, or below 5 %, is inconclusive.
-    So is a run without any right answer. Fewer than 30 problems are remarked on.
+    So is a run without any right answer. Fewer than 30 problems warn, and so do weights of a billion parameters or
+    more that surely solve less than 90 % of the easy problems (additions and subtractions).
 
     With --reference (the accuracy of healthy weights on these problems, or the folder of their run) the probe
     decides between healthy and degraded, with an error of 1 % each. Healthy: a loss of the margin is excluded.
@@ -122,6 +126,7 @@ def accuracy(run: ProbeRun) -> Findings:
         again = summary.estimate(reached.name, THIS_BANK)
         assert again
         yield from _unjudged(run, again)
+        yield from _weak_for_its_size(run)
 
 
 def _leaning(ended_by: EndedBy | None) -> str:
@@ -160,6 +165,20 @@ def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
         "weak model give --reference with a run of the same weights elsewhere, --threshold, or easier problems"
     )
     yield unsettled(expected=expected, seen=seen, fix=fix)
+
+
+def _weak_for_its_size(run: ProbeRun) -> Findings:
+    """Whether a large model fails at the kit's easy problems, which one of a billion parameters solves."""
+    easy = next((tier for tier in figures.tiers(run) if tier.tier == TIERS[0]), None)
+    reached = easy.estimate(f"avg@{easy.repeats}", THIS_BANK) if easy else None
+    if run.settings.dataset or run.settings.parameters < LARGE or reached is None or reached.high >= EASY:
+        return
+    told = (100 * reached.value, 100 * reached.high, run.settings.parameters / 1e9)
+    seen = msg(
+        "{accuracy:.0f} % of the easy ones (at most {high:.0f} %), with {billions:.1f} billion parameters", *told
+    )
+    expected = msg("{easy:.0f} % of the easy problems and more from a chat model of this size", 100 * EASY)
+    yield warn(expected=expected, seen=seen, fix=DEGRADED)
 
 
 def _baselines(run: ProbeRun) -> Findings:
