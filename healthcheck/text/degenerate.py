@@ -76,6 +76,8 @@ _TOKEN_MARK = re.compile(
     r"(?<=[^\W_])\u2581(?=\w)|(?<=[a-z\d.,;:!?\u4e00-\u9fff])[\u0120\u010a](?=\S|$)|<0x[0-9A-F]{2}>|(?:\\u[0-9a-f]{4}){2}"
 )
 """Space and line feed as SentencePiece and byte-level BPE write them in tokens; a byte token; JSON escapes."""
+_QUOTED = re.compile(r"```[^`]{0,20000}```|`[^`\n]{1,200}`|\"[^\"\n]{1,200}\"")
+"""Code and quotations, which may speak of markers."""
 _ONE_BYTE = re.compile(r"(?:(?<![A-Za-z])|(?=[\xc2\xc3]))[^\x00-\x7f\u0370-\u1fff\u2200-\uffff]{2,}")
 """Neighbours that may be bytes in Latin-1 or Windows-1252; in « thé », é, a space and » would be one, too."""
 _MOJIBAKE_LEAST_CHARS = 4
@@ -163,7 +165,7 @@ def bad_codepoints(text: str) -> bool:
 
 def undecoded(text: str) -> bool:
     """Whether the text has token markers, escapes or mojibake in place of what they stand for."""
-    return bool(_TOKEN_MARK.search(text)) or mojibake(text)
+    return bool(_TOKEN_MARK.search(_QUOTED.sub(" ", text))) or mojibake(text)
 
 
 def mojibake(text: str) -> bool:

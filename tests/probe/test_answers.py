@@ -49,7 +49,7 @@ def test_answers_are_graded_as_they_are_labelled(kind: str) -> None:
 def test_answers_that_were_new_to_the_grader_are_seldom_refused_and_none_is_accepted() -> None:
     answers = fresh()
     right = [answer for answer in answers if answer.label == "right"]
-    assert sum(not graded_right(answer) for answer in right) <= 0.04 * len(right)
+    assert sum(not graded_right(answer) for answer in right) <= 0.05 * len(right)
     assert not [answer for answer in answers if answer.label == "wrong" and graded_right(answer)]
 
 

@@ -135,7 +135,7 @@ def test_a_question_with_two_answers_is_refused_with_both_rows(tmp_path: Path) -
     assert draw(jsonl(tmp_path / "same.jsonl", rows), 9, 0).of == 1
     with pytest.raises(UsageError) as refused:
         draw(jsonl(tmp_path / "x.jsonl", [*rows, {"question": "Two?", "answer": "3"}]), 9, 0)
-    assert "x.jsonl:3: the question of row 1 again, but its answer is '3', and '2' there" in str(refused.value)
+    assert "x.jsonl:3: the question of x.jsonl:1 again, but its answer is '3', and '2' there" in str(refused.value)
 
 
 @pytest.mark.process

@@ -56,7 +56,7 @@ def labelled() -> tuple[Labelled, ...]:
 
 
 def fresh() -> tuple[Labelled, ...]:
-    """Six sets of 300 answers, each written apart, labelled before the grader saw them."""
+    """Six sets of 300 answers, each written apart, labelled before the grader saw them; and attacks on its rules."""
     return tuple(_fresh(json.loads(line)) for line in FRESH.read_text("utf-8").splitlines())
 
 

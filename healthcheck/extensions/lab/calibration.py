@@ -35,7 +35,7 @@ def calibration(confidences: Sequence[float], right: Sequence[int]) -> Calibrati
         confidences: of each answer, from 0 to 1.
         right: 1 or 0 for each.
     """
-    pairs = sorted(zip(confidences, right, strict=True))
+    pairs = sorted(zip(confidences, right, strict=True), key=lambda pair: pair[0])
     if len(pairs) < LEAST:
         return None
     edges = [len(pairs) * part // BINS for part in range(BINS + 1)]

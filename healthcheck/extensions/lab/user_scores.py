@@ -83,10 +83,11 @@ def from_file(run: ProbeRun, path: Path, columns: Sequence[str], combine: Combin
     """
     answered = {(sample.problem, sample.repeat) for sample in run.samples if not sample.error}
     asked = {(sample.problem, sample.repeat) for sample in run.samples}
-    weighted = tuple(map(_weighted, columns))
+    weighted: tuple[tuple[str, float], ...] = ()
     values: dict[tuple[int, int], tuple[float, ...]] = {}
     for line, row in rows_of(path, read_text(path, MAX_FILE_BYTES)):
         where = f"{path}:{line}"
+        weighted = weighted or tuple(_weighted(column, row) for column in columns)
         for column in (column for column, _ in weighted if column not in row):
             told = (repr(column), ", ".join(row))
             raise UsageError("{where} has no column {column} (--column names another); it has {row}", where, *told)
@@ -107,14 +108,14 @@ def from_file(run: ProbeRun, path: Path, columns: Sequence[str], combine: Combin
         )
     one = combined(values, combine, [weight for _, weight in weighted])
     named = ", ".join(columns) + (f" by {combine.value}" if len(columns) > 1 else "")
-    scores = tuple((*key, one[key]) for key in sorted(one))
+    scores = tuple((*key, _number(one[key], f"--column {named}")) for key in sorted(one))
     return UserScores(source=f"column {named} of {path.name}", scores=scores)
 
 
-def _weighted(text: str) -> tuple[str, float]:
+def _weighted(text: str, row: Mapping[str, object]) -> tuple[str, float]:
     """A column and its weight."""
     name, colon, weight = text.rpartition(":")
-    return (name, _number(weight, f"--column {text}")) if colon else (text, 1.0)
+    return (name, _number(weight, f"--column {text}")) if colon and text not in row else (text, 1.0)
 
 
 def from_command(run: ProbeRun, command: str, timeout_s: float) -> UserScores:

@@ -222,6 +222,7 @@ class _Keeper:
     decided: bool = False
     answered: int = 0
     ended: int = 0
+    all_cut: bool = False
     grades: dict[int, Grade] = field(default_factory=dict)
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
@@ -244,8 +245,8 @@ class _Keeper:
 
     @property
     def never_ends(self) -> bool:
-        """Whether all of many answers were cut: the others would cost max_tokens each and say the same."""
-        return self.answered >= MANY_CUT and not self.ended
+        """Whether the first answers were all cut: the others would cost max_tokens each and say the same."""
+        return self.all_cut
 
     def wanted(self, slots: Sequence[Slot]) -> Iterator[Slot]:
         """The slots whose problems are not yet settled at their turn."""
@@ -264,6 +265,7 @@ class _Keeper:
         self.grades[sample.order] = graded
         self.answered += not sample.error
         self.ended += not sample.error and sample.finish_reason != "length"
+        self.all_cut = self.all_cut or (self.answered >= MANY_CUT and not self.ended)
         self.meter.take(sample, graded)
         if self.majorities:
             self.majorities.take(sample, graded)
@@ -289,7 +291,7 @@ def _collect(
             asyncio.run(_send(sampler, settings, keeper, slots))
         sent_s = time.monotonic() - began
         if not (sampler.gave_up or keeper.enough) and _can_ask_alone(settings, problems, folder):
-            asyncio.run(_ask_alone(settings, problems, folder, progress, sent_s))
+            asyncio.run(_ask_alone(settings, problems, folder, progress, before.seconds + sent_s))
         by = EndedBy.CUT if keeper.never_ends else EndedBy.EVIDENCE
         stopped = sampler.gave_up or (by.value if keeper.enough else "")
     except KeyboardInterrupt:

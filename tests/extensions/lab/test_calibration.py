@@ -27,5 +27,11 @@ def test_an_answer_that_is_always_certain_and_half_the_time_right_is_not() -> No
     assert [share.samples for _, share in found.bins] == [20] * BINS
 
 
+def test_answers_of_one_confidence_are_not_ordered_by_being_right() -> None:
+    found = calibration([0.8] * 50, [1, 1, 1, 1, 0] * 10)
+    assert found is not None
+    assert found.error == pytest.approx(0)
+
+
 def test_few_answers_say_nothing() -> None:
     assert calibration([0.5] * 49, [1] * 49) is None

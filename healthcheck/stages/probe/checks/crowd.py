@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.core.records import Stage
 from healthcheck.stages.probe.records import ProbeRun
@@ -23,9 +25,10 @@ LEAST = 5
 def crowd(run: ProbeRun) -> Findings:
     """After its samples the probe asks up to 20 of the problems once more, one at a time, for at most a quarter of
     the time that the samples took and at most a minute. With a healthy server the answer that came alone could have
-    been any of a problem's answers. The check computes exactly how often so many of those that came alone would be
-    right by that chance: at 1 % or less it warns, at 0.1 % or less it fails. It needs no reference. Fewer than 30
-    problems, code, one request at a time and adaptive k are not asked again.
+    been any of a problem's answers; equal answers, as at temperature 0, count as one, and failed requests do not
+    count. The check computes how often so many of those that came alone would be right by that chance, exactly
+    where a problem's answers are independent: at 1 % or less it warns, at 0.1 % or less it fails. It needs no
+    reference. Fewer than 30 problems, code, one request at a time and adaptive k are not asked again.
 
     Repair: find the number of requests at which answers become worse, and what changes there: try --max-num-seqs
     below it, --enforce-eager (graphs are captured for given batch sizes), no prefix caching, no speculative
@@ -47,13 +50,11 @@ def crowd(run: ProbeRun) -> Findings:
     alone = [(sample, grade) for sample, grade in run.alone if not sample.error and sample.problem in rows]
     if len(alone) < LEAST:
         raise NotApplicable(msg("no problem was asked alone"))
-    pairs = [
-        (len(rows[sample.problem]), sum(run.grades[place].correct for place in rows[sample.problem]), grade.correct)
-        for sample, grade in alone
-    ]
+    pairs = [(*_among_many(run, rows[sample.problem]), grade.correct) for sample, grade in alone]
+    pairs = [pair for pair in pairs if pair[0]]
     p_value = better_alone_p(pairs)
     told = (
-        len(alone),
+        len(pairs),
         sum(right for _, _, right in pairs),
         100 * sum(right / asked for asked, right, _ in pairs) / len(pairs),
     )
@@ -65,3 +66,11 @@ def crowd(run: ProbeRun) -> Findings:
     seen = msg("{seen} (by chance in {share:.2g} % of such runs)", seen, 100 * p_value)
     fix = msg("try --max-num-seqs 32 or less, then --enforce-eager, then without prefix caching")
     yield (fail if p_value <= FAILS else warn)(expected=expected, seen=seen, fix=fix)
+
+
+def _among_many(run: ProbeRun, row: Sequence[int]) -> tuple[int, int]:
+    """The answers of a problem among many requests, and the right ones; copies are one answer."""
+    answered = [place for place in row if not run.samples[place].error]
+    if len({run.samples[place].text for place in answered}) == 1:
+        answered = answered[:1]
+    return len(answered), sum(run.grades[place].correct for place in answered)

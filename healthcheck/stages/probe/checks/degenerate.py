@@ -219,10 +219,10 @@ def _swapped(run: ProbeRun) -> Iterator[Finding]:
     graded = [pair for pair in zip(run.samples, run.grades, strict=True) if not pair[0].error]
     right: dict[str, set[int]] = {}
     for sample, grade in graded:
-        if grade.correct and _is_of_its_own(sample.text):
+        if grade.correct and _is_of_its_own(sample.text) and not run.problems[sample.problem].letters:
             right.setdefault(sample.text, set()).add(sample.problem)
     answered = [sample for sample, _ in graded]
-    swapped = [sample for sample, grade in graded if not grade.correct and sample.text in right]
+    swapped = [sample for sample, grade in graded if not grade.correct and len(right.get(sample.text, ())) == 1]
     if surely(swapped, answered) > TOLERATED:
         other = run.problems[min(right[swapped[0].text])].id
         told = (len(swapped), len(answered), run.problems[swapped[0].problem].id, other, excerpt(swapped[0].text))

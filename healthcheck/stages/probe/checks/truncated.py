@@ -27,7 +27,7 @@ def truncated(run: ProbeRun) -> Findings:
 
     Expected: none. A cut answer counts as right only if its final answer was already marked. The service's
     max_tokens is unknown; its client's default is 512. Reasoning that does not fit leaves no answer. Where the
-    first 64 answers are all cut, the probe asks no further, unless --full is given.
+    first 64 answers are all cut, the probe asks no further, unless --full or a threshold is given.
 
     If most answers are cut and show no end (a loop, an end-of-turn token in the text, a follow-up question by the
     model, pages about a school problem), the model never stops, and the check fails. If most are cut while

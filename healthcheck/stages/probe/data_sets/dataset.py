@@ -251,9 +251,15 @@ def _refuse_contradictions(again: Iterable[tuple[_Row, _Row]]) -> None:
     for first, second in again:
         before, now = first.problem.answer, second.problem.answer
         if not first.problem.kind.runs and now != before and not grade(first.problem, now).correct:
-            told = (second.file, second.place, first.place, repr(now[:80]), repr(before[:80]))
+            told = (
+                second.file,
+                second.place,
+                f"{first.file.name}:{first.place}",
+                repr(now[:80]),
+                repr(before[:80]),
+            )
             raise UsageError(
-                "{path}:{place}: the question of row {place2} again, but its answer is {now}, and {before} "
+                "{path}:{place}: the question of {earlier} again, but its answer is {now}, and {before} "
                 "there: correct one of them, or remove both rows",
                 *told,
             )

@@ -36,7 +36,7 @@ def lettered(row: Mapping[str, object]) -> Mapping[str, object]:
         UsageError: the choices are not a list of texts, or the answer does not name exactly one of them.
     """
     if all(map(row.get, _GPQA)):
-        order = Dice("choices", str(row["question"])).shuffled(range(len(_GPQA)))
+        order = Dice("choices", str(row.get("question", ""))).shuffled(range(len(_GPQA)))
         options = {letter: row[_GPQA[place]] for letter, place in zip(LETTERS, order, strict=False)}
         return {**row, **options, "answer": LETTERS[order.index(0)]}
     name = _column(row)

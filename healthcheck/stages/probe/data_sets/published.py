@@ -6,10 +6,11 @@ files of a split, of which C-Eval's `test` has no answers. AISBench's folders: i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from healthcheck.errors import UsageError
+from healthcheck.errors import UsageError, reason_of
 from healthcheck.stages.probe.data_sets.rows import rows_of
 from healthcheck.system.files import read_text
 
@@ -49,13 +50,23 @@ def _split(folder: Path) -> list[Path]:
 
 
 def _inside(folder: Path) -> list[Path]:
-    """What is in the folder; links that leave it are not followed."""
-    root = folder.resolve()
-    return sorted(each for each in folder.iterdir() if each.resolve().is_relative_to(root))[:_MOST_FILES]
+    """What is in the folder but hidden files; links that leave it are not followed.
+
+    Raises:
+        UsageError: the folder cannot be read, or has too many files.
+    """
+    root = os.path.realpath(folder)
+    try:
+        names = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
+    except OSError as error:
+        raise UsageError("cannot read {path}: {reason}", folder, reason_of(error)) from error
+    if len(names) > _MOST_FILES:
+        raise UsageError("{path} has more than {most} files", folder, _MOST_FILES)
+    return [each for each in names if os.path.realpath(each).startswith(f"{root}{os.sep}")]
 
 
 def _readable(folder: Path) -> list[Path]:
-    return [each for each in _inside(folder) if each.suffix in _ENDINGS and each.is_file()]
+    return [each for each in _inside(folder) if each.suffix.lower() in _ENDINGS and each.is_file()]
 
 
 def _has_answers(path: Path) -> bool:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 
-from healthcheck.stages.probe.grading import phrases
 from healthcheck.stages.probe.grading.extract import Found
 from healthcheck.stages.probe.grading.numbers import normalise
 from healthcheck.stages.probe.grading.statements import ENDS_IN_A_QUESTION, Statement, statements
 
 _LETTER = re.compile(r"(?<![A-Za-z0-9'’])[(\[]?([A-J])[)\]]?(?![A-Za-z0-9'’])")
 _SMALL = re.compile(r"\s*(?:option\s+)?[(\[\"'“]?([a-j])(?:[)\]\"'”.:：]|\s*$)(?!\w)", re.IGNORECASE)
-_ENDS = re.compile(r"(?:→|⇒|=>|:|\bis|\bchoose|\bpick)\s*\(([a-j])\)[.。]?\s*$")
 _MARKED = re.compile(r"^\s*[(\[]?[A-Ja-j][)\].:：]\s*")
 _WHOLE = re.compile(r"(?:(?i:option)\s+)?[(\[]?([A-Ja-j])[)\].:：]?")
 _LETTERS = (
@@ -71,12 +69,7 @@ def choice(answer: str, letters: str, options: dict[str, str]) -> Found | None:
     if match := _WHOLE.fullmatch(rest):
         letter = match[1].upper()
         return Found(tier="cue", text=letter) if letter in letters else None
-    letter = (
-        _option(rest, options)
-        or _opening(rest, letters, options)
-        or _unmarked(rest, letters)
-        or _said("\n".join(line for line in stated.rest.splitlines() if not _LISTED.match(line)), options)
-    )
+    letter = _option(rest, options) or _opening(rest, letters, options) or _unmarked(rest, letters)
     return Found(tier="last", text=letter) if letter else None
 
 
@@ -90,16 +83,6 @@ def _stated(statement: Statement, letters: str, options: dict[str, str]) -> str:
     if match and match[1].upper() in letters:
         return match[1].upper()
     return _option(text, options)
-
-
-def _said(text: str, options: dict[str, str]) -> str:
-    """The letter of the only option whose text is stated in words."""
-    found = [
-        letter
-        for letter, option in options.items()
-        if (one := phrases.said(text, option)) and one.text == phrases.same(option)
-    ]
-    return found[0] if len(found) == 1 else ""
 
 
 def _option(text: str, options: dict[str, str]) -> str:
@@ -143,8 +126,6 @@ def _unmarked(text: str, letters: str) -> str:
         lines = [line for line in lines if not _LISTED.match(line)] or [""]
         text = "\n".join(lines)
     plain = _DENIED.sub(" ", text)
-    if ends := _ENDS.search(lines[-1]):
-        return ends[1].upper() if ends[1].upper() in letters else ""
     opening = (_REASONED.match(plain) if len(lines) == 1 else None) or _LISTED.match(lines[-1])
     if opening and opening[1] in letters:
         return opening[1]

@@ -48,16 +48,26 @@ _STATES = re.compile(
 )
 _NAMED_LINE = re.compile(r"\s*(?:[-*•]\s+)?\$?[A-Za-z]\s*=[^=]+$")
 _NO_SOLUTION = re.compile(
-    r"(?:\bno\s+(?:real\s+)?solutions?\b|\bempty(?:\s+set)?\b|无(?:实数)?解|没有实数解|空集)(?![^.。\n]*\$)",
-    re.IGNORECASE,
+    r"\bno\s+(?:real\s+)?solutions?\b|\bempty(?:\s+set)?\b|无(?:实数)?解|没有实数解|空集", re.IGNORECASE
 )
-_DEGREES = re.compile(r"(\d+)\s?(?:\^\{?\\circ\}?|°|degrees\b)")
+_SENTENCE_END = re.compile(r"\n|[。！？!?]|\.(?=\s)")
+_QUALIFIED = re.compile(
+    r"\b(?:if|when|unless|other|false|besides|except|not|until)\b|n['’]t\b|当|若|如果|不|除", re.IGNORECASE
+)
+_DEGREES = re.compile(r"(?<![\d.])(\d{1,4})\s?(?:\^\{?\\circ\}?|°|degrees\b)")
 _LEADING = re.compile(r"^\s*(?:so|thus|hence|therefore|then|所以|因此|故|即|∴|⇒)[\s,，:：]*", re.IGNORECASE)
 _SUBSCRIPT = re.compile("[₀-₉]+")
 _BASE = re.compile(r"(?<=[\dA-F])\s*\((?:in\s+)?base\s+(\d+)\)")
-_IN_BRACKETS = re.compile(r"\s*\((?=[^()]*[A-Za-z]{3})[^()$\\]*\)\s*$")
+_IN_BRACKETS = re.compile(
+    r"\s?\((?=[^()]{0,200}[A-Za-z]{3})(?![^()]*\b(?:not|no|incorrect|wrong|should|times|mod|final|or)\b)[^()$\\]{0,200}\)\s?$",
+    re.IGNORECASE,
+)
 _BOUND = re.compile(r"[a-z](<|>|\\le|\\ge)([^<>]+)")
 _BETWEEN = re.compile(r"([^<>]+?)(<|\\le)[a-z](<|\\le)([^<>]+)")
+_NAMED_LINES = re.compile(r"\s*(?:[-*•]\s+)?\$?[A-Za-z]\s*=\s*[^=\s]+\$?\s*", re.MULTILINE)
+_ASIDE = re.compile(
+    r"\b(?:not|exclud\w*|given|candidates?|wrong|check|except)\b|n['’]t\b|不|排除|检验", re.IGNORECASE
+)
 _OPERATION = re.compile(r"[\w)}]\s*[-+−=^<>≤≥/,²³]")
 _WORD = re.compile(r"[A-Za-z]{3,}|[\u3400-\u9fff]{2,}")
 _KNOWN_WORD = re.compile(
@@ -76,21 +86,17 @@ def judged(answer: str, gold: str) -> tuple[Found | None, bool, str]:
         UsageError: math-verify is needed and not installed.
     """
     if r"\pi" in latex(gold):
-        answer = _IN_RADIANS.sub("", answer)
+        answer = _DEGREES.sub(r"\\frac{\1\\pi}{180}", _IN_RADIANS.sub("", answer))
     if _key(gold) == r"\emptyset":
-        answer = _NO_SOLUTION.sub(r"$\\emptyset$", answer)
-    if r"\pi" in latex(gold):
-        answer = _DEGREES.sub(r"\\frac{\1\\pi}{180}", answer)
+        answer = _empty(answer)
     answer = _BASE.sub(r"_{\1}", _SUBSCRIPT.sub(lambda found: f"_{{{normalize('NFKC', found[0])}}}", answer))
     stated = statements(BOLD.sub(_as_formula, answer))
-    if listed := _listed(stated.rest, gold):
-        right, by = equal(listed, gold)
-        return Found(tier="last", text=_key(gold) if right else _key(listed)), right, by
+    listed = _listed(stated.rest, gold)
     for statement in stated.marked:
-        if candidate := _candidate(statement.text, gold):
+        if candidate := _continued(_candidate(statement.text, gold), listed):
             right, by = equal(candidate, gold)
             return Found(tier=statement.tier, text=_key(gold) if right else _key(candidate)), right, by
-    candidate = "" if stated.taken_back else _unmarked(stated.rest, gold)
+    candidate = "" if stated.taken_back else listed or _unmarked(stated.rest, gold)
     if not candidate:
         return None, False, ""
     right, by = equal(candidate, gold)
@@ -100,7 +106,22 @@ def judged(answer: str, gold: str) -> tuple[Found | None, bool, str]:
 def _as_formula(bold: re.Match[str]) -> str:
     """An expression in bold as one in dollar signs."""
     plain = "$" not in bold[1] and "\\(" not in bold[1] and _OPERATION.search(bold[1]) and not _worded(bold[1])
+    behind = bold.string[bold.end() :].replace("**", "")
+    plain = plain and not _OPERATION.search(_NAMED_LINES.sub("", behind)) and not _worded(behind.partition("\n")[0])
     return f"${bold[1]}$" if plain else bold[0]
+
+
+def _continued(candidate: str, listed: str) -> str:
+    """The whole list whose first line follows a mark: "Answer:", and a line for each value."""
+    return listed if candidate and listed.startswith(candidate) else candidate
+
+
+def _empty(answer: str) -> str:
+    """The answer with the empty set in place of "no solution" in its last sentence, if nothing qualifies that."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(answer.rstrip(" \n.。"))]
+    last = answer[ends[-1] if ends else 0 :]
+    plain = _QUALIFIED.search(last) or re.search(r"\d", last)
+    return answer if plain else answer[: len(answer) - len(last)] + _NO_SOLUTION.sub(r"$\\emptyset$", last)
 
 
 def equal(answer: str, gold: str) -> tuple[bool, str]:
@@ -187,6 +208,9 @@ def _as_point(text: str) -> str:
 def _union(text: str) -> str:
     """The intervals of inequalities: x < -3 or x > 3."""
     intervals = []
+    joined = re.search(r"\band\b|[,，且和与]", text)
+    if joined or len(set(re.findall(r"(?<![A-Za-z\\])[a-z](?![A-Za-z])", text))) != 1:
+        return ""
     for part in _split(text):
         bare = re.sub(r"\s", "", part)
         if two := _BETWEEN.fullmatch(bare):
@@ -334,11 +358,16 @@ def _worded(text: str) -> bool:
 
 
 def _listed(answer: str, gold: str) -> str:
-    """Named values on lines of their own, as many as the gold has, that end the answer."""
+    """Named values on lines of their own, with the names and as many as the gold has, that end the answer."""
     lines = [line for line in answer.strip().splitlines() if line.strip()]
-    listed = [*itertools.takewhile(_NAMED_LINE.match, reversed(lines))]
-    matching = len(_split(_bare(gold))) == len(listed) > 1
-    return ", ".join(line.strip(" \t*•-$") for line in listed) if matching else ""
+    listed = [*itertools.takewhile(_NAMED_LINE.match, reversed(lines))][::-1]
+    before = lines[-len(listed) - 1] if len(lines) > len(listed) else ""
+    values = [line.strip(" \t*•-$") for line in listed]
+    names = sorted(value[0] for value in values)
+    golds = _split(_bare(gold))
+    named = sorted(one.lstrip()[0] for one in golds if _VALUE.fullmatch(one))
+    fits = names == named if named else len(set(names)) == 1
+    return ", ".join(values) if len(golds) == len(listed) > 1 and fits and not _ASIDE.search(before) else ""
 
 
 def _unmarked(answer: str, gold: str) -> str:

@@ -9,7 +9,6 @@ import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 
 from healthcheck.stages.probe.grading.numbers import Number, normalise
 from healthcheck.stages.probe.grading.quantities import quantities, unit_end
@@ -44,8 +43,9 @@ _DIGITS = re.compile(r"\d+")
 MOST_NUMBERS = 200
 """From the end of the text, if its last number is wanted: reading each takes time."""
 _BOLD_NUMBER = re.compile(
-    r"(?!\d{1,2}[.)]\s)(?:(?:[^:：\d]{1,90}\b(?:is|are|was)|[A-Za-z]\s*=)(?=[\s$]*-?\d))?\s*[-−$€£¥(]*\s*\d[\d,.]*(?:/\d+)?\s*(?:%|[^\d\s.:：]|\s[^\d.]|$)"
+    r"(?!\d{1,2}[.)]\s)(?:[A-Za-z]\s*=(?=[\s$]*-?\d))?\s*[-−$€£¥(]*\s*\d[\d,.]*(?:/\d+)?\s*(?:%|[^\d\s.:：]|\s[^\d.]|$)"
 )
+_BOLD_SENTENCE = re.compile(r"[^:：\d]{1,90}\b(?:is|are|was)[\s$€£¥]*-?\d[\d,.]*[^\d]*$")
 _REMARK = re.compile(
     r"[(（](?=[^()（）]*?[A-Za-z\u4e00-\u9fff]{2})[^()（）]*[)）]|\[\d{1,2}\]"
     r"|(?:(?<=[A-Za-z\d%]\s)|(?<=[\u4e00-\u9fff]))\(\s?\$?\d[\d.,]*(?:\s?[-+*/÷]\s?\$?\d[\d.,]*)+\s?\)(?!\s?[-+*/=^])"
@@ -54,9 +54,7 @@ _CHECK = re.compile(
     r"(?:\b(?:to|let\s+me|let\s+us|let['’]s|we|now|and)\s+){0,3}\b(?:(?:double|cross)-?)?(?:check(?:ing)?|verif(?:y|ying|ication)|indeed|because|since)\b|验算|检验|验证|因为",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(r"(?:,\s*(?:while|whereas)\b|(?<=[。.])\s*(?:如果|if\b))[^\n]*$", re.IGNORECASE)
 _OPEN_ENDS = ("=", "≈")
-_FEW_WORDS, _ONE = 2, Number(start=0, end=0, readings=(Fraction(1),))
 _CHECK_WORDS = re.compile(
     r"(?:check|double|cross|verif|indeed|because|since|this|that|the|and|plus|minus|times|equals?|which|match|correct|right|equation|true|holds?"
     r"|works?|requir|expect|given|original|both|sides?|substitut|back|into|with|get|gives?)[a-z]*"
@@ -68,9 +66,10 @@ _CONCLUDES = re.compile(
     r"=|\b(?:is|are|be|so|thus|therefore|hence|gives|takes|costs|has|have|gets|needs)\b|所以|因此|是|为",
     re.IGNORECASE,
 )
+_PART = re.compile(r"\s*[-+*/^]")
 _VARIABLE = re.compile(r"\s?[a-z]\b(?!['’])(?=\s*[-+*/^=)]|\s*$)")
 
-_GOES_ON = re.compile(r"[\u4e00-\u9fff]*[行走重共是为有得到花卖][\u4e00-\u9fff]*")
+_GOES_ON = re.compile(r"[\u4e00-\u9fff]{0,9}[行走重共是为有得到花卖][\u4e00-\u9fff]{0,9}")
 """From the condition to the result in one clause: 6小时行360千米."""
 _FACTOR = re.compile(r"\s?(?:\\?pi\b|π|[ixyz]\b(?!['’]|\.\w))|:\d")
 _FUNCTION = re.compile(r"\b(?:log|ln|sin|cos|tan)\s*\(?$")
@@ -125,7 +124,8 @@ def _in_box(content: str) -> Number | Unclear | None:
         return None
     after = text.rfind("=")
     chosen = next((one for one in found if one.start > after), found[0]) if after >= 0 else found[0]
-    return Unclear() if not chosen.amounts and _VARIABLE.match(text, chosen.end) else chosen
+    part = _PART.match(text, unit_end(text, chosen.end)) if chosen.amounts else _VARIABLE.match(text, chosen.end)
+    return Unclear() if part else chosen
 
 
 def _of_clause(clause: str) -> Number | Unclear | None:
@@ -144,7 +144,8 @@ def _of_clause(clause: str) -> Number | Unclear | None:
         return _alone(clause, after[0])
     lead = _LEAD.match(clause)
     first = found[0]
-    if len(found) > 1 and _GOES_ON.fullmatch(clause, unit_end(clause, first.end), found[1].start):
+    on = len(found) > 1 and found[1].amounts and unit_end(clause, first.end)
+    if on and _GOES_ON.fullmatch(clause, on, found[1].start):
         found = found[1:]
         first = found[0]
     return _alone(clause, first if lead and first.start <= lead.end() else found[-1])
@@ -160,8 +161,7 @@ def _of_correction(clause: str) -> Number | Unclear | None:
     """The number at the start of a clause: "Oops, 7." but not "Wait, should I count the red one?"."""
     found = _of_clause(clause)
     lead = _LEAD.match(normalise(clause))
-    stated = "=" in clause or (lead and isinstance(found, Number) and found.start <= lead.end())
-    return found if isinstance(found, Number) and stated else None
+    return found if isinstance(found, Number) and lead and found.start <= lead.end() else None
 
 
 def _restated(clause: str) -> bool:
@@ -188,9 +188,10 @@ def _several(text: str, found: tuple[Number, ...]) -> bool:
 
 
 def _bold(answer: str) -> Iterator[Number | Unclear | None]:
-    for content in reversed(BOLD.findall(answer)):
-        if _BOLD_NUMBER.match(content) or _is_spelled(content):
-            yield _in_box(content)
+    for found in reversed([*BOLD.finditer(answer)]):
+        last = not _DIGITS.search(answer, found.end())
+        if _BOLD_NUMBER.match(found[1]) or (last and (_BOLD_SENTENCE.match(found[1]) or _is_spelled(found[1]))):
+            yield _in_box(found[1])
 
 
 def _is_spelled(content: str) -> bool:
@@ -198,12 +199,6 @@ def _is_spelled(content: str) -> bool:
     text = normalise(content).strip()
     found = quantities(text)
     return len(found) == 1 and found[0].start == 0 and unit_end(text, found[0].end) == len(text)
-
-
-def _closes(sentence: str, found: Number) -> bool:
-    """Whether a sentence without digits ends with a number in words: an amount, or one that it concludes."""
-    few = len(sentence[found.end :].split()) <= _FEW_WORDS
-    return bool(found.amounts) or (few and not found.equals(_ONE) and bool(_CONCLUDES.search(sentence)))
 
 
 def _without_check(text: str) -> str:
@@ -232,12 +227,7 @@ def _last(answer: str) -> Iterator[Number | Unclear | None]:
     if text.rstrip().endswith(_OPEN_ENDS):
         yield Unclear()
     changed = _START.sub(" ", text)
-    aside = _ASIDE.sub("", changed)
-    changed = aside if quantities(aside) else changed
     text = _without_check(changed if changed != text and quantities(changed) else text)
-    closing = _SENTENCE_END.split(text.strip(" \n.。"))[-1]
-    if not _DIGITS.search(closing) and len(told := quantities(closing)) == 1 and _closes(closing, told[0]):
-        yield told[0]
     for candidate in dict.fromkeys((_REMARK.sub(" ", text), text)):
         found = quantities(candidate)
         ends = [match.end() for match in _SENTENCE_END.finditer(candidate, 0, found[-1].start)] if found else []

@@ -56,9 +56,14 @@ _PRINTS = re.compile(
 _CONCLUSION = re.compile(
     r"[,，;；]\s*(?:(?:and\s+)?(?:so|thus|hence|therefore)\b|which\s+means|所以|因此|故)", re.IGNORECASE
 )
+_FROM_A_TIME = re.compile(
+    r"\b(?:after|before|later|earlier|past|to|or|not|if|between|from|until|hours?|minutes?|about)\b|n['’]t\b|后|前|不|或|如果|分钟|小时"
+)
 _CLOCK_TIME = re.compile(r"(?<![\d:.])\d{1,2}:\d{2}(?![\d:])")
 _SYNONYMS = {"对": "正确", "错": "错误"}
 _HALF = {"morning": "am", "afternoon": "pm", "evening": "pm"}
+_ACCENT = re.compile(r"(?<=[a-z])[\u0300-\u0302\u0308\u0327]")
+"""Grave, acute, circumflex, diaeresis and cedilla; models leave them out. A tilde makes another letter."""
 _CLOCK = re.compile(r"\d{1,2}:\d{2}")
 _PLACE = re.compile(r"[\u4e00-\u9fff]+")
 _PLACES = "省市县区"
@@ -105,17 +110,18 @@ def _is_name(text: str) -> bool:
 
 def same(text: str) -> str:
     """A canonical spelling: ignores case, quotes, markup and articles, and the notation of dates and ratios."""
-    text = re.sub(r"(?<=[A-Za-z)])_\{?(?!16)(\d{1,2})\}?(?!\d)", r"\1", text.replace("{:}", ":"))
+    text = re.sub(r"_\{(\d{1,2})\}", r"_\1", text.replace("{:}", ":"))
+    text = re.sub(r"(?<=[A-Za-z)])_(?!16)(\d{1,2})(?!\d)", r"\1", text)
     text = re.sub(r"(?<=\d)(?:_\{(\d{1,2})\}|([₀-₉]{1,2}))", lambda base: f"_{base[1] or base[2]}", text)
     plain = unicodedata.normalize("NFKC", normalise(text)).casefold()
     plain = re.sub(r"\s+", " ", plain).strip(_AROUND)
     plain = re.sub(r"^(?:the|an?)\s+(?=\S)", "", plain)
     plain = re.sub(r"(?<=[\da-f]) ?\(?(?:in )?base (\d+)\)?$", r"_\1", plain)
-    plain = re.sub(r"^(?:0x)?(?=\d*[a-f])([\da-f]+)(?:_\{?16\}?)?$", r"\1", plain)
+    plain = re.sub(r"^0x([\da-f]+)$", r"\1_16", plain)
     plain = re.sub(r"\b12(?::00)?\s?(?:noon|midday)\b|^(?:at )?noon$", "12:00", plain)
     plain = re.sub(r"^(是|对|不是|不对|正确|错误?)的$", r"\1", plain)
     plain = _SYNONYMS.get(plain, plain)
-    plain = "".join(one for one in unicodedata.normalize("NFD", plain) if not unicodedata.combining(one))
+    plain = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", plain)))
     plain = re.sub(r"\b(\d{1,2})h(\d{2})\b", r"\1:\2", plain)
     plain = re.sub(
         r"\b(\d{1,2})(:\d\d)?(?: o['’]clock)?,? in the (morning|afternoon|evening)\b",
@@ -164,10 +170,10 @@ def _stated(statement: Statement, wanted: str) -> str:
 
 
 def _clock(text: str) -> Iterator[str]:
-    """The time of a text that has one, or ends with one."""
-    times = _CLOCK_TIME.findall(plain := same(text))
-    if len(set(times)) == 1 or (times and plain.endswith(times[-1])):
-        yield times[-1]
+    """The time of a text that names one, and counts nothing from it."""
+    times = set(_CLOCK_TIME.findall(plain := same(text)))
+    if len(times) == 1 and not _FROM_A_TIME.search(plain):
+        yield times.pop()
 
 
 def _heads(text: str) -> Iterator[str]:
@@ -212,7 +218,6 @@ def _sentences(answer: str) -> Iterator[str]:
     """The result at the end of the last sentence."""
     parts = [part for part in re.split(r"\n|(?<=[。！？])|(?<=[.!?])\s", answer) if part.strip()]
     last = _DENIED_TAIL.sub("", parts[-1][-_LONGEST_LINE:]) if parts else ""
-    yield from _opening(last)
     last = _CONCLUSION.split(last)[-1]
     if ENDS_IN_A_QUESTION.search(last) or _DENIED.search(last):
         return

@@ -74,11 +74,12 @@ _UNABLE = re.compile(
     re.IGNORECASE,
 )
 _OFFER = re.compile(
-    r"\n\s*(?:(?:would|do)\s+you\s+(?:like|want)|shall\s+i|(?:please\s+)?let\s+me\s+know|需要我|如果你(?:想|需要))[^\n]*\s*$",
+    r"\n[ \t]*(?:(?:would|do)\s+you\s+(?:like|want)|shall\s+i|(?:please\s+)?let\s+me\s+know|需要我"
+    r"|如果你(?:想|需要))(?:[^\n]*[?？]|[^\n\d]*)\s*$",
     re.IGNORECASE,
 )
 _CHECKED = re.compile(
-    r"\n\s*(?:\*\*)?(?:check|verification|检验|验算)[^\n]*(?:正确|成立|符合题意|✓|✔|correct|holds)[^\n\d]*$",
+    r"\n[ \t]*(?:\*\*)?(?:check|verification|检验|验算)[^\n]*(?:正确|成立|符合题意|✓|✔|correct|holds)[^\n\d]*$",
     re.IGNORECASE,
 )
 """A check with its approval, behind the answer."""

@@ -63,7 +63,7 @@ def sampling_defaults(facts: WeightsFacts) -> Findings:
 
 def _spoils(name: str, value: JsonValue) -> bool:
     try:
-        number = float(value) if isinstance(value, (int, float, str)) else math.nan
+        number = float(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else math.nan
     except (ValueError, OverflowError):
         return False
     return number == 1 if name == TOP_K else number >= STRONG_PENALTY
