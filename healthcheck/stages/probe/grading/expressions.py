@@ -76,6 +76,7 @@ _KNOWN_WORD = re.compile(
 _CHAIN = re.compile(r"\0(?:\s*(?:,|，|or|and|或|和)\s*\0)+(?=\W*$)", re.IGNORECASE)
 """Formulas that end a text, separated only by commas and joining words."""
 _MOST_ELEMENTS = 12
+_NEAR_THE_END = 1000
 _DENIED = re.compile(r"\b(?:not|never|cannot)\b|n['’]t\b|不是|并非", re.IGNORECASE)
 
 
@@ -106,8 +107,10 @@ def judged(answer: str, gold: str) -> tuple[Found | None, bool, str]:
 def _as_formula(bold: re.Match[str]) -> str:
     """An expression in bold as one in dollar signs."""
     plain = "$" not in bold[1] and "\\(" not in bold[1] and _OPERATION.search(bold[1]) and not _worded(bold[1])
+    if not plain or len(bold.string) - bold.end() > _NEAR_THE_END:
+        return bold[0]
     behind = bold.string[bold.end() :].replace("**", "")
-    plain = plain and not _OPERATION.search(_NAMED_LINES.sub("", behind)) and not _worded(behind.partition("\n")[0])
+    plain = not _OPERATION.search(_NAMED_LINES.sub("", behind)) and not _worded(behind.partition("\n")[0])
     return f"${bold[1]}$" if plain else bold[0]
 
 
