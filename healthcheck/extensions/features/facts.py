@@ -11,6 +11,7 @@ from healthcheck.errors import Blocked, UsageError, reason_of
 from healthcheck.extensions.features import records
 from healthcheck.extensions.features.reading import read
 from healthcheck.extensions.features.records import AGAIN, STREAMED, Answer, Body, FeaturesRun, Trial
+from healthcheck.extensions.features.schema import list_at
 from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import msg
@@ -86,12 +87,13 @@ def read_trials(path: Path, count: int | None) -> list[Trial]:
 def _trial(line: bytes, where: str) -> Trial:
     """A line, and whether the reference called a tool. The verifier's role `_input` stands for system."""
     try:
-        found = json_text.load_as(line, dict[str, object])
-        body = json_text.load_as(json_text.dump_line(found.get("request", found)), Body)
+        found = json_text.load_as(line, Body)
     except JsonError as error:
         raise UsageError("{where} is not a request: {error}", where, error) from error
-    messages, finish = body.get("messages"), found.get("finish_reason")
-    for message in messages if isinstance(messages, list) else []:
+    body, finish = found.get("request", found), found.get("finish_reason")
+    if not list_at(body, "messages"):
+        raise UsageError("{where} is not a request: {error}", where, msg("no messages"))
+    for message in list_at(body, "messages"):
         if isinstance(message, dict) and message.get("role") == "_input":
             message["role"] = "system"
     return Trial(body, finish == "tool_calls" if isinstance(finish, str) else None)

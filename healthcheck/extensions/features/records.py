@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from healthcheck.core.records import JsonValue
-
-Body = dict[str, JsonValue]
+Body = dict[str, Any]
 AUTO, REQUIRED, NONE, NAMED = (f"tool_choice {each}" for each in ("auto", "required", "none", "named"))
 HISTORY, SCHEMA, OBJECT, GUIDED = "a tool turn in the history", "json_schema", "json_object", "guided_json"
 CHOICE, REGEX = "structured_outputs.choice", "structured_outputs.regex"

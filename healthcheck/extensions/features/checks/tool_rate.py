@@ -50,10 +50,10 @@ def tool_rate(run: FeaturesRun) -> Findings:
         seen = msg("{lost} of {total} without one, the first: {said}", len(lost), len(run.trials), lost[0].said)
         yield fail(expected=msg("an answer to each request"), seen=seen, fix=LOG)
     calls, fits, agrees = rates(run.trials)
-    if not calls:
+    if not calls and not lost:
         expected, fix = msg("calls to judge"), msg("try a model that calls tools, or other --requests")
         yield unsettled(expected=expected, seen=msg("no call in {n} answers", len(run.trials) - len(lost)), fix=fix)
-    elif not all(fits):
+    if not all(fits):
         first = calls[fits.index(False)]
         wrong = wrong_calls(first.answer, first.body)
         seen = msg("calls that fit: {share}; the first that does not: {wrong}", share(fits), wrong)
