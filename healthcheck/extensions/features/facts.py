@@ -19,9 +19,8 @@ from healthcheck.wire.client import Client, Limits
 from healthcheck.wire.models import model_cards
 
 REQUESTS, TRIALS = (Path(__file__).with_name(name) for name in ("requests.json", "trials.jsonl"))
-AT_ONCE, ROOM = 8, 1024
+AT_ONCE, ROOM, _LONGEST_LINE = 8, 1024, 16 * 2**20
 _LIMITS = Limits(first_event_s=600.0, between_events_s=120.0)
-_LONGEST_LINE = 16 * 2**20
 
 
 def gather(url: str, model: str, trials: list[Trial], progress: Progress) -> FeaturesRun:
@@ -44,7 +43,8 @@ def gather(url: str, model: str, trials: list[Trial], progress: Progress) -> Fea
     for done, (name, body) in enumerate(asked.items()):
         progress.update(name, done=done, total=len(asked))
         if name == records.STOP:
-            body["stop"] = [stop_of(answers[records.HELLO].text)]
+            text = answers[records.HELLO].text
+            body["stop"] = [text[len(text) // 2 :][:3].strip() or "."]
         answers[name] = read(client.chat(usual | body))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         replies = pool.map(lambda trial: read(client.chat(trial.body | {"model": model})), trials)
@@ -54,17 +54,13 @@ def gather(url: str, model: str, trials: list[Trial], progress: Progress) -> Fea
 
 
 def requests() -> dict[str, Body]:
-    """The requests by name; some are sent twice, and some streamed."""
+    """The requests by name; some are sent again and streamed, and one with a stop from the answer to another."""
     found = json_text.load_as(REQUESTS.read_bytes(), dict[str, Body])
-    again = {name + AGAIN: found[name] for name in (records.AUTO, records.REQUIRED, records.SEED)}
-    names = (records.AUTO, records.REQUIRED, records.SCHEMA)
-    streamed: dict[str, Body] = {name + STREAMED: found[name] | {"stream": True} for name in names}
+    often = (records.AUTO, records.REQUIRED, records.SCHEMA, records.SEED)
+    again = {name + AGAIN: found[name] for name in often}
+    more = {"stream": True, "stream_options": {"include_usage": True}}
+    streamed = {name + STREAMED: found[name] | more for name in often}
     return found | again | streamed | {records.STOP: {**found[records.HELLO]}}
-
-
-def stop_of(text: str) -> str:
-    """Three characters from the middle of an answer, which is then asked for with these as its stop."""
-    return text[len(text) // 2 :][:3].strip() or "."
 
 
 def read_trials(path: Path, count: int | None) -> list[Trial]:

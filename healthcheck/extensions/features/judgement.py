@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
 
 from healthcheck.core.check import NotApplicable, fail, note, unsettled
 from healthcheck.core.records import Finding, JsonValue
@@ -58,9 +59,8 @@ def markup(answer: Answer) -> str:
 def wrong_calls(answer: Answer, body: Body) -> str:
     """What is wrong with the tool calls of an answer, "" if nothing is or there are none."""
     wrong = [markup(answer)]
-    known = {
-        text_at(each, "function", "name"): at(each, "function", "parameters") for each in list_at(body, "tools")
-    }
+    functions = [at(each, "function") for each in list_at(body, "tools")]
+    known = {text_at(each, "name"): at(each, "parameters") for each in functions}
     for call in answer.calls:
         unfit = misfit_of_text(call.arguments, known.get(call.name) or {"type": "object"})
         wrong.append(msg("arguments of {name}: {unfit}", call.name, unfit) if unfit else "")
@@ -98,5 +98,5 @@ def share(good: Sequence[bool]) -> Message:
 
 def figure(good: Sequence[bool]) -> JsonValue:
     """The share for the report; None if nothing was counted."""
-    limits = {"low": interval(good).low, "high": interval(good).high}
-    return {"value": sum(good) / len(good), **limits, "question": "requests like these"} if good else None
+    low, high = interval(good).low, interval(good).high
+    return {"value": fmean(good), "low": low, "high": high, "question": "requests like these"} if good else None

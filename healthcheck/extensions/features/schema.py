@@ -8,12 +8,11 @@ from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import msg
 
 _TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
-_MOST_QUOTED = 160
 
 
 def quoted(value: object) -> str:
     """A value in one short line."""
-    return repr(str(value)[:_MOST_QUOTED])
+    return repr(str(value)[:160])
 
 
 def misfit_of_text(text: str, schema: JsonValue) -> str:
@@ -49,13 +48,13 @@ def misfit(value: JsonValue, schema: JsonValue, place: str = "$") -> str:
     if not any(_is(value, name) for name in types):
         return msg("{value} at {place} is not of type {types}", quoted(value), place, quoted(types))
     if isinstance(value, dict):
-        extra = [] if at(schema, "additionalProperties") is not False else [*value]
-        for name in list_at(schema, "required"):
-            if name not in value:
-                return msg("{name} is missing at {place}", quoted(name), place)
-        for name in extra:
-            if at(schema, "properties", name) is None:
-                return msg("{name} at {place} is not in the schema", quoted(name), place)
+        strict = at(schema, "additionalProperties") is False
+        missing = [name for name in list_at(schema, "required") if name not in value]
+        extra = [name for name in value if strict and at(schema, "properties", name) is None]
+        if missing or extra:
+            return msg(
+                "at {place}, {missing} are missing, and {extra} unknown", place, quoted(missing), quoted(extra)
+            )
         parts = [(name, each, at(schema, "properties", name)) for name, each in value.items()]
     else:
         parts = [("[]", each, at(schema, "items")) for each in (value if isinstance(value, list) else ())]

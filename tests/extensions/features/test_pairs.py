@@ -20,7 +20,7 @@ TRIPS: dict[str, tuple[dict[str, Outcome], str]] = {
     "arguments-not-json": ({CALLS: FAIL, RATE: FAIL}, "arguments of get_weather: not JSON"),
     "arguments-as-object": ({CALLS: FAIL, RATE: FAIL}, "arguments of get_weather: not JSON"),
     "wrong-type": ({CALLS: FAIL, RATE: FAIL}, "'2' at $.days is not one of"),
-    "missing-argument": ({CALLS: FAIL, RATE: FAIL}, "'days' is missing at $"),
+    "missing-argument": ({CALLS: FAIL, RATE: FAIL}, "at $, \"['days']\" are missing"),
     "unknown-tool": ({CALLS: FAIL, CHOICE: FAIL, RATE: FAIL}, "'get_whether' is not among the tools"),
     "no-ids": ({CALLS: FAIL, RATE: FAIL}, "ids missing or repeated: \"['']\""),
     "same-id": ({CALLS: FAIL, CHOICE: FAIL, RATE: FAIL}, "ids missing or repeated"),

@@ -10,10 +10,4 @@ from healthcheck.extensions.features.checks.tool_choice import tool_choice
 from healthcheck.extensions.features.checks.tool_rate import tool_rate
 from healthcheck.extensions.features.records import FeaturesRun
 
-CHECKS: tuple[Check[FeaturesRun], ...] = (
-    tool_calls,
-    tool_choice,
-    tool_rate,
-    structured_output,
-    parameters,
-)
+CHECKS: tuple[Check[FeaturesRun], ...] = (tool_calls, tool_choice, tool_rate, structured_output, parameters)

@@ -56,8 +56,8 @@ def tool_calls(run: FeaturesRun) -> Findings:
         elif not calls and name in (AUTO, AUTO + STREAMED):
             told = msg("no call but {text}", quoted(answer.text))
             yield unsettled(expected=msg("a call"), seen=told, fix=msg("try a model that calls tools"), where=name)
-        if name.endswith(STREAMED) and plain and again and calls not in (parsed(plain), parsed(again)):
-            same = parsed(plain) == parsed(again) and "length" not in (plain.finish, answer.finish)
+        ended = plain and again and "length" not in (plain.finish, answer.finish)
+        if name.endswith(STREAMED) and plain and again and ended and calls not in (parsed(plain), parsed(again)):
+            say = fail if parsed(plain) == parsed(again) else unsettled
             seen = msg("{calls} in place of {plain}", quoted(calls), quoted(parsed(plain)))
-            say = fail if same else unsettled
             yield say(expected=msg("the call of the plain answer"), seen=seen, fix=_FIX, where=name)

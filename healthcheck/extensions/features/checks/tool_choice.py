@@ -8,11 +8,7 @@ from healthcheck.extensions.features.records import NAMED, NONE, REQUIRED, STREA
 from healthcheck.extensions.features.schema import quoted
 from healthcheck.text.messages import msg
 
-_EXPECTED = {
-    NONE: msg("no call, and no markup of one"),
-    NAMED: msg("one call, of get_time"),
-    REQUIRED: msg("a call"),
-}
+_EXPECTED = {NONE: msg("no call, nor its markup"), NAMED: msg("one call, of get_time"), REQUIRED: msg("a call")}
 _FIX = msg("enable the tool parser of the model, or take a release that enforces tool_choice")
 
 
