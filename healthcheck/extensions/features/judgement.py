@@ -99,4 +99,6 @@ def share(good: Sequence[bool]) -> Message:
 def figure(good: Sequence[bool]) -> JsonValue:
     """The share for the report; None if nothing was counted."""
     low, high = interval(good).low, interval(good).high
-    return {"value": fmean(good), "low": low, "high": high, "question": "requests like these"} if good else None
+    return (
+        {"value": fmean(good), "low": low, "high": high, "question": msg("requests like these")} if good else None
+    )

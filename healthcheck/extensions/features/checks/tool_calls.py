@@ -8,7 +8,7 @@ from healthcheck.extensions.features.records import AGAIN, AUTO, HISTORY, REQUIR
 from healthcheck.extensions.features.schema import quoted
 from healthcheck.text.messages import msg
 
-_FIX = msg("choose the --tool-call-parser and the chat template of this model (npu-adapter plan names them)")
+_FIX = msg("choose the --tool-call-parser and the chat template of this model")
 
 
 @check(
