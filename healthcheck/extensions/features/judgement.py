@@ -1,4 +1,4 @@
-"""What several checks judge alike: answers that are no answers, and tool calls."""
+"""What several checks judge alike: refused and lost answers, and tool calls."""
 
 from __future__ import annotations
 
