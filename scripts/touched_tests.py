@@ -33,6 +33,7 @@ TABLE = (
         "tests/engine/test_launch_failures.py", "vllm", "healthcheck/stages/service healthcheck/data/failures.yaml"
     ),
     Row("tests/extensions/numerics", "vllm litellm", "healthcheck/extensions/numerics"),
+    Row("tests/extensions/features", "vllm", "healthcheck/extensions/features"),
     Row(
         "tests/engine/test_engine_config.py",
         "engine-config",

@@ -34,12 +34,14 @@ PARTS = "parts"
 """Implementations of options of core commands, such as `verify --numerics`; for the kit's own extensions only."""
 OWN: tuple[tuple[str, str, str], ...] = (
     (COMMANDS, "compare", "healthcheck.extensions.compare.command:COMMAND"),
+    (COMMANDS, "features", "healthcheck.extensions.features.command:COMMAND"),
     (COMMANDS, "fleet", "healthcheck.extensions.fleet.command:COMMAND"),
     (COMMANDS, "numerics", "healthcheck.extensions.numerics.command:COMMAND"),
     (COMMANDS, "read", "healthcheck.extensions.service_report.command:COMMAND"),
     (COMMANDS, "runner", "healthcheck.extensions.runner.command:COMMAND"),
     (COMMANDS, "score", "healthcheck.extensions.lab.command:COMMAND"),
     (CHECKS, "deep", "healthcheck.extensions.deep.checks:CHECKS"),
+    (CHECKS, "features", "healthcheck.extensions.features.checks:CHECKS"),
     (CHECKS, "numerics", "healthcheck.extensions.numerics.checks:CHECKS"),
     (CHECKS, "runner", "healthcheck.extensions.runner.checks:CHECKS"),
     (PARTS, "client", "healthcheck.extensions.service_report.with_client"),

@@ -34,6 +34,7 @@ class Stage(enum.Enum):
     NUMERICS = "numerics"
     PROBE = "probe"
     RUNNER = "runner"
+    FEATURES = "features"
 
 
 STAGES = (Stage.REPO, Stage.PLAN, Stage.WEIGHTS, Stage.SERVICE, Stage.ENDPOINT, Stage.PROBE)

@@ -66,6 +66,7 @@ def pages(extra: Extra = NONE) -> tuple[Page, ...]:
         *map(_page, probe.CHECKS),
         *map(_page, service.END_CHECKS),
         *(_page(each) for each in own_checks() if each.stage is Stage.RUNNER),
+        *(_page(each) for each in own_checks() if each.stage is Stage.FEATURES),
         *map(_page, extra.checks),
         *map(_page, extra.unusable),
     )

@@ -42,6 +42,7 @@ NOT_HERE = {
     r"npu-adapter verify .*--service ": "launches a server; tests/verify/test_service.py judges by profiles",
     r"npu-adapter verify .*--deep": "takes a minute and an environment of its own; tests/engine does",
     r"npu-adapter fleet ": "tests/extensions/fleet runs them, on this machine and on a cluster",
+    r"npu-adapter features ": "tests/extensions/features has servers for it, with and without faults",
     r"npu-adapter numerics ": "takes a server with log-probabilities of token ids; tests/extensions/numerics has one",
     r"ais_bench ": "in an environment of its own; tests/extensions/service_report/test_peer.py runs it",
     r"make messages|([A-Z_]+=\S+ )?\.venv/bin/": "run by test_adding_a_check, or only looked for",

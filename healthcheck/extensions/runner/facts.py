@@ -9,7 +9,7 @@ from dataclasses import replace
 from healthcheck import contract
 from healthcheck.ascend import stacks
 from healthcheck.core.progress import Progress
-from healthcheck.extensions.runner import ecc, engines, npu_smi_queries, surroundings, trials
+from healthcheck.extensions.runner import ecc, npu_smi_queries, surroundings, trials
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.records import MOUNTS, Host, RunnerFacts, Smi, Wanted
 from healthcheck.extensions.runner.whole_machine import WholeMachine
@@ -70,7 +70,6 @@ def _seconds(machine: WholeMachine, wanted: Wanted, progress: Progress) -> Runne
         host=host,
         row=asked or stacks.nearest(versions(software, cann)),
         ecc=ecc.before(machine, smi.command, smi.cards),
-        engine=engines.look(machine),
     )
 
 

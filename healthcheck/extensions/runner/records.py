@@ -12,7 +12,6 @@ from healthcheck.core.check import fail, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.ecc import Ecc
-from healthcheck.extensions.runner.engines import Engine
 from healthcheck.extensions.runner.npu_smi_queries import Fields, Mapped
 from healthcheck.extensions.runner.snapshot import Snapshot
 from healthcheck.extensions.runner.surroundings import HostMemory, Mount
@@ -153,7 +152,6 @@ class RunnerFacts:
     host: Host
     row: Row
     ecc: tuple[Ecc, ...] = ()
-    engine: Engine
     torch: Torch = field(default_factory=Torch)
     hccl: Hccl | None = None
     operators: Operators | None = None

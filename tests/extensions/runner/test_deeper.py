@@ -89,14 +89,6 @@ CASES = [
     (at("children|operators_probe", said(step("error", at="import vllm_ascend.vllm_ascend_C", during="import", text="ImportError: undefined symbol: _ZN3c10"))), "custom-ops", WARN, "undefined symbol"),
     (at("children|operators_probe", {"trouble": "no end within 300 s"}), "custom-ops", WARN, "no end within 300 s"),
     (without("children|operators_probe"), "custom-ops", SKIP, "not in the recording"),
-    # the container engine
-    (at("files|/etc/docker/daemon.json", ["{"]), "container-runtime", WARN, "correct the file"),
-    (at("files|/etc/docker/daemon.json", ["[]"]), "container-runtime", WARN, "not an object"),
-    (at("paths|/opt/ascend-docker-runtime", []), "container-runtime", WARN, "/opt/ascend-docker-runtime is not there"),
-    (at("files|/etc/docker/daemon.json", ['{"default-runtime": "ascend"}']), "container-runtime", WARN, "ascend is not among the runtimes"),
-    (at("files|/etc/docker/daemon.json", None), "container-runtime", PASS, "without Ascend Docker Runtime"),
-    (both(at("files|/etc/docker/daemon.json", None), at("paths|/var/run/docker.sock", [])), "container-runtime", SKIP, "no container engine"),
-    (at("paths|/.dockerenv", [{"path": "/.dockerenv"}]), "container-runtime", SKIP, "on the host too"),
     # the weights
     (at("read_speeds|/models/Qwen3-8B", {"read_bytes": 10**7, "seconds": 0.5, "of": "x"}), "weights-mount", WARN, "16.4 GB on nfs4 at /models at 20 MB/s: 13.7 min"),
     (at("read_speeds|/models/Qwen3-8B", {"read_bytes": 10**9, "seconds": 0.5, "of": "x", "cached": True}), "weights-mount", PASS, "through the page cache"),

@@ -15,7 +15,7 @@ NPU_CHECKS = {
 NOTHING = {}
 LATER = {
     "ecc", "temperature", "stray-triton", "custom-ops", "soak",
-    "host-memory", "weights-mount", "locked-memory", "container-runtime", "baseline",
+    "host-memory", "weights-mount", "locked-memory", "baseline",
 }  # fmt: skip
 """Checks that are younger than these recordings, which have no answers for most of them: see test_deeper.py."""
 # By machine: the verdict, what failed and what warned with words of its findings, and what was skipped.

@@ -205,10 +205,6 @@ def locked(machine: Machine, text: str) -> None:
     edit(machine, "files|/proc/self/limits", "locked memory         unlimited", f"locked memory         {soft}")
 
 
-def docker(machine: Machine, text: str) -> None:
-    machine["files"]["/etc/docker/daemon.json"] = [text]
-
-
 def before_and_now(machine: Machine, text: str) -> None:
     """The page shows the firmware of before and that of now; the machine has the latter."""
     before, now = re.findall(r"Firmware Version +: (\S+)", text)
@@ -244,7 +240,6 @@ SHOWN: dict[str, tuple[str, Callable[[Machine, str], None]]] = {
     "runner/host-memory": (COMPLETE, first_file),
     "runner/weights-mount": (COMPLETE, mounted_weights),
     "runner/locked-memory": (COMPLETE, locked),
-    "runner/container-runtime": (COMPLETE, docker),
     "runner/baseline": (COMPLETE, before_and_now),
 }
 
@@ -255,7 +250,7 @@ def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(page: catalo
     name, put = SHOWN[page.id]
     for texts, outcomes in ((shown.wrong, {Outcome.FAIL, Outcome.WARN}), (shown.right, {Outcome.PASS})):
         machine = complete() if name == COMPLETE else plain(name)
-        put(machine, texts.get("") or texts["daemon.json"])
+        put(machine, texts[""])
         earlier = machine.pop("recorded", None)
         depth = Depth.SOAK if name == COMPLETE else Depth.MINUTES
         result = results(machine, depth=depth, earlier=earlier)[page.id]

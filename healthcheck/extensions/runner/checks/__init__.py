@@ -13,7 +13,6 @@ from healthcheck.extensions.runner.checks.busy import busy
 from healthcheck.extensions.runner.checks.cann import cann
 from healthcheck.extensions.runner.checks.compute import compute
 from healthcheck.extensions.runner.checks.container import container
-from healthcheck.extensions.runner.checks.container_runtime import container_runtime
 from healthcheck.extensions.runner.checks.custom_ops import custom_ops
 from healthcheck.extensions.runner.checks.device_nodes import device_nodes
 from healthcheck.extensions.runner.checks.disk import disk
@@ -44,5 +43,5 @@ _DEVICES = (device_nodes, npu_smi, health, ecc, temperature, driver, supported)
 _SOFTWARE = (cann, python, stack, stray_triton, torch_npu, custom_ops)
 _TRIALS = (compute, memory, busy, hccl, soak)
 _HOST = (host_memory, disk, weights_mount, shm, locked_memory, port, open_files)
-_SURROUNDINGS = (visible_devices, proxy, container, container_runtime)
+_SURROUNDINGS = (visible_devices, proxy, container)
 CHECKS: tuple[Check[RunnerFacts], ...] = (*_DEVICES, *_SOFTWARE, *_TRIALS, *_HOST, *_SURROUNDINGS, baseline)

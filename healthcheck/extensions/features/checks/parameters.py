@@ -1,0 +1,58 @@
+"""features/parameters: max_tokens, stop, n and seed are enforced, and no content is lost."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.extensions.features.judgement import split
+from healthcheck.extensions.features.records import AGAIN, HELLO, LIMIT, SEED, STOP, TWO, FeaturesRun
+from healthcheck.extensions.features.schema import list_at, quoted
+from healthcheck.text.messages import msg
+
+_FIX = msg("look whether a proxy or the engine drops the parameter: ask the engine's own port")
+
+
+@check(
+    "features/parameters",
+    "Parameters are enforced, and content is not empty",
+    why="A parameter that is dropped in silence costs tokens or shows text that the client has to cut off.",
+)
+def parameters(run: FeaturesRun) -> Findings:
+    """`max_tokens` 5 ends an answer with finish_reason "length" after at most 5 tokens. `stop` with three
+    characters from the middle of an earlier answer leaves none of them in the text. `n` 2 gives two choices. The
+    same `seed` at temperature 1 gives the same text; a difference warns, since batches of other requests may cause
+    it. An answer of several tokens that ended by itself has content: without, a parser has lost it.
+
+    Repair: ask the engine directly, without the proxy before it; for lost content, `--reasoning-parser` of the
+    model.
+
+    Example:
+    ```json max_tokens
+    {"choices": [{"message": {"content": "1, 2, 3, 4, 5, 6, 7, 8"}, "finish_reason": "stop"}],
+     "usage": {"prompt_tokens": 20, "completion_tokens": 16}}
+    ```
+
+    Use instead:
+
+    ```json max_tokens
+    {"choices": [{"message": {"content": "1, 2, 3"}, "finish_reason": "length"}],
+     "usage": {"prompt_tokens": 20, "completion_tokens": 5}}
+    ```
+    """
+    answers, findings = split(run, (LIMIT, HELLO, STOP, TWO, SEED, SEED + AGAIN))
+    yield from findings
+    for name, answer in answers.items():
+        tokens, text, stop = answer.tokens or 0, answer.text, list_at(run.asked[STOP], "stop")
+        wrong, expected = {
+            LIMIT: (answer.finish != "length" or tokens > 5, msg("5 tokens, and finish_reason length")),
+            STOP: (any(str(each) in text for each in stop), msg("no {stop} in the text", quoted(stop))),
+            TWO: (answer.choices != 2, msg("two choices")),
+            HELLO: (not text.strip() and answer.finish == "stop" and tokens > 1, msg("content")),
+        }.get(name, (False, ""))
+        if wrong:
+            told = (tokens, answer.choices, answer.finish, quoted(text), quoted(answer.reasoning))
+            seen = msg("{tokens} tokens, {n} choices, finish_reason {finish}, {text}, reasoning {more}", *told)
+            yield fail(expected=expected, seen=seen, fix=_FIX, where=name)
+    first, second = answers.get(SEED), answers.get(SEED + AGAIN)
+    if first and second and first.text != second.text:
+        seen = msg("{first}, then {second}", quoted(first.text), quoted(second.text))
+        yield warn(expected=msg("the same text for the same seed"), seen=seen, fix=_FIX, where=SEED)

@@ -1,0 +1,181 @@
+"""A small server that obeys every request of `npu-adapter features`, but for the faults that it is given."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+RIGHT = {"get_weather": {"city": "Paris", "days": 2}, "get_time": {"zone": "UTC"}}
+THING = '{"colour": "teal-42", "size": 5}'
+SENTENCE = "Hello, I hope that you are well today."
+FAULTS = (
+    "arguments-not-json", "arguments-as-object", "wrong-type", "missing-argument", "unknown-tool", "no-ids", "same-id",
+    "finish-stop", "markup", "moonshot-markup", "stream-differs", "stream-repeats-name", "stream-finish-stop",
+    "stream-breaks", "required-ignored", "none-ignored", "named-ignored", "no-calls", "half-wrong", "errors",
+    "triggers-inverted", "schema-ignored", "stream-schema-ignored", "object-ignored", "choice-ignored", "regex-ignored",
+    "guided-swallowed", "endless", "max-tokens-ignored", "stop-ignored", "n-ignored", "seed-ignored", "content-lost",
+    "no-tools", "no-formats", "not-json", "unsteady",
+)  # fmt: skip
+
+
+class Fake:
+    """What it answers. `vllm` is whether it says that it is one."""
+
+    def __init__(self, *faults: str, vllm: bool = True) -> None:
+        assert not set(faults) - set(FAULTS)
+        self.faults, self.vllm, self.count, self.lock = set(faults), vllm, 0, threading.Lock()
+        self.bodies: list[dict[str, Any]] = []
+
+    def has(self, *names: str) -> bool:
+        return bool(self.faults & set(names))
+
+    def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        """The status, and a plain answer."""
+        with self.lock:
+            self.count += 1
+            self.bodies.append(body)
+            number = self.count
+        if "tools" in body and self.has("no-tools"):
+            return 400, {"error": {"message": '"auto" tool choice requires --enable-auto-tool-choice'}}
+        if self.has("no-formats") and ({"response_format", "structured_outputs", "guided_json"} & body.keys()):
+            return 422, {"detail": "unknown field"}
+        if self.has("errors") and "seed" in body and "tools" in body:
+            return 500, {"error": {"message": "EngineCore encountered an issue"}}
+        name = self.called(body)
+        message, finish = self.call(name, number, body.get("seed", 0)) if name else self.text(body, number)
+        finish = "length" if self.has("endless") and not name else finish
+        tokens = 1 if finish == "stop" and len(str(message["content"])) < 2 else 8
+        if body.get("max_tokens") == 5:
+            tokens, finish = (64, "stop") if self.has("max-tokens-ignored") else (5, "length")
+        choice = {"index": 0, "message": message, "finish_reason": finish}
+        choices = [choice, choice | {"index": 1}] if body.get("n") == 2 and not self.has("n-ignored") else [choice]
+        if self.has("content-lost") and "tools" not in body:
+            choice["message"] = {"content": None, "reasoning_content": SENTENCE}
+            tokens = 9
+        return 200, {"choices": choices, "usage": {"prompt_tokens": 9, "completion_tokens": tokens}}
+
+    def called(self, body: dict[str, Any]) -> str:
+        """The tool that is called, "" for none."""
+        choice, text = body.get("tool_choice", "auto"), body["messages"][-1]
+        if "tools" not in body or (choice == "none" and not self.has("none-ignored")):
+            return ""
+        if isinstance(choice, dict):
+            return "get_weather" if self.has("named-ignored") else "get_time"
+        if choice == "required":
+            return "" if self.has("required-ignored") else "get_time"
+        wanted = text["role"] == "user" and "Use the tool" in text["content"]
+        wanted = wanted is not (self.has("triggers-inverted") and "seed" in body)
+        return "get_weather" if wanted and not self.has("no-calls") else ""
+
+    def call(self, name: str, number: int, seed: int) -> tuple[dict[str, Any], str]:
+        arguments: Any = dict(RIGHT[name])
+        if self.has("wrong-type") or (self.has("half-wrong") and seed % 2):
+            arguments["days"] = str(arguments.get("days"))
+        if self.has("missing-argument"):
+            arguments.popitem()
+        if self.has("unsteady") and name == "get_weather":
+            arguments["city"] = ("Paris", "Oslo", "Lima", "Delhi", "Hanoi")[number % 5]
+        text: Any = json.dumps(arguments)
+        text = text[:-1] if self.has("arguments-not-json") else text
+        text = arguments if self.has("arguments-as-object") else text
+        name = "get_whether" if self.has("unknown-tool") else name
+        content = None
+        if self.has("markup"):
+            return {"content": f'<tool_call>\n{{"name": "{name}"}}\n</tool_call>'}, "stop"
+        if self.has("moonshot-markup"):
+            content = "<|tool_calls_section_begin|><|tool_call_begin|>"
+        called = {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": text}}
+        called |= {"id": None} if self.has("no-ids") else {}
+        calls = [called, called] if self.has("same-id") else [called]
+        return {"content": content, "tool_calls": calls}, "stop" if self.has("finish-stop") else "tool_calls"
+
+    def text(self, body: dict[str, Any], number: int) -> tuple[dict[str, Any], str]:
+        text = SENTENCE
+        form = body.get("response_format", {}).get("type")
+        if form == "json_schema":
+            bad = self.has("schema-ignored") or (self.has("stream-schema-ignored") and body.get("stream"))
+            text = '{"colour": "red", "size": "large"}' if bad else THING
+        elif form == "json_object":
+            text = "[1, 2]" if self.has("object-ignored") else THING
+        elif "choice" in body.get("structured_outputs", {}):
+            text = SENTENCE if self.has("choice-ignored") else "umber-17"
+        elif "regex" in body.get("structured_outputs", {}):
+            text = SENTENCE if self.has("regex-ignored") else "Z012-red"
+        elif "guided_json" in body:
+            text = SENTENCE if self.has("guided-swallowed") else THING
+        if body.get("seed") and self.has("seed-ignored"):
+            text = f"{text} {number}"
+        text = text[:8] if self.has("endless") else text
+        for stop in () if self.has("stop-ignored") else body.get("stop", ()):
+            text = text.partition(stop)[0]
+        return {"content": text}, "stop"
+
+    def events(self, answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """The answer as a stream: texts and arguments in pieces of four characters."""
+        (choice,) = answer["choices"]
+        message = choice["message"]
+        yield self.event({"role": "assistant", "content": ""})
+        for piece in pieces(message.get("content") or ""):
+            yield self.event({"content": piece})
+        for index, call in enumerate(message.get("tool_calls") or ()):
+            name, text = call["function"]["name"], call["function"]["arguments"]
+            text = text.replace("2", "3").replace("UTC", "local") if self.has("stream-differs") else text
+            head = call | {"index": index, "function": {"name": name, "arguments": ""}}
+            yield self.event({"tool_calls": [head]})
+            for piece in pieces(text):
+                more = {"name": name} if self.has("stream-repeats-name") else {}
+                yield self.event({"tool_calls": [{"index": index, "function": more | {"arguments": piece}}]})
+        finish = "stop" if self.has("stream-finish-stop") else choice["finish_reason"]
+        yield self.event({}, finish)
+
+    def event(self, delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+        return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+def pieces(text: Any) -> list[Any]:
+    return [text[at : at + 4] for at in range(0, len(text), 4)] if isinstance(text, str) else [text]
+
+
+@contextmanager
+def serving(fake: Fake) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def send(self, status: int, kind: str, data: bytes) -> None:
+            self.send_response(status)
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def do_GET(self) -> None:
+            card = {"id": "fake", "object": "model", "owned_by": "vllm" if fake.vllm else "somebody"}
+            self.send(200, "application/json", json.dumps({"data": [card]}).encode())
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            status, answer = fake.answer(body)
+            if fake.has("not-json") and "tools" in body:
+                self.send(200, "application/json", b"<html>busy</html>")
+            elif status != 200 or not body.get("stream"):
+                self.send(status, "application/json", json.dumps(answer).encode())
+            else:
+                data = [f"data: {json.dumps(event)}\n\n" for event in fake.events(answer)]
+                if fake.has("stream-breaks"):
+                    data[1:] = ['data: {"error": {"message": "parser died"}}\n\n']
+                self.send(200, "text/event-stream", "".join([*data, "data: [DONE]\n\n"]).encode())
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,116 @@
+"""Each fault of a server trips its check, and a server without faults trips none."""
+
+from __future__ import annotations
+
+import pytest
+
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult, Outcome
+from healthcheck.extensions.features import facts
+from healthcheck.extensions.features.checks import CHECKS
+from tests.extensions.features.fake_server import FAULTS, Fake, serving
+
+pytestmark = pytest.mark.process
+
+CALLS, CHOICE, RATE = "features/tool-calls", "features/tool-choice", "features/tool-rate"
+FORMATS, PARAMETERS = "features/structured-output", "features/parameters"
+FAIL, WARN, SKIP = Outcome.FAIL, Outcome.WARN, Outcome.SKIP
+TRIPS: dict[str, tuple[dict[str, Outcome], str]] = {
+    "arguments-not-json": ({CALLS: FAIL, RATE: FAIL}, "arguments of get_weather: not JSON"),
+    "arguments-as-object": ({CALLS: FAIL, RATE: FAIL}, "arguments of get_weather: not JSON"),
+    "wrong-type": ({CALLS: FAIL, RATE: FAIL}, "'2' at $.days is not one of"),
+    "missing-argument": ({CALLS: FAIL, RATE: FAIL}, "at $, \"['days']\" are missing"),
+    "unknown-tool": ({CALLS: FAIL, CHOICE: FAIL, RATE: FAIL}, "'get_whether' is not among the tools"),
+    "no-ids": ({CALLS: FAIL, RATE: FAIL}, "ids missing or repeated: \"['']\""),
+    "same-id": ({CALLS: FAIL, CHOICE: FAIL, RATE: FAIL}, "ids missing or repeated"),
+    "finish-stop": ({CALLS: FAIL, RATE: FAIL}, "finish_reason 'stop' with 1 tool calls"),
+    "markup": ({CALLS: FAIL, CHOICE: FAIL, RATE: FAIL}, "markup of a call left in content: '<tool_call>"),
+    "moonshot-markup": ({CALLS: FAIL, RATE: FAIL}, "left in content: '<|tool_calls_section_begin|>"),
+    "stream-differs": (
+        {CALLS: FAIL},
+        "'days': 3})]\" in place of \"[('get_weather', {'city': 'Paris', 'days': 2})]",
+    ),
+    "stream-repeats-name": ({CALLS: FAIL}, "get_weatherget_weather"),
+    "stream-finish-stop": ({CALLS: FAIL}, "finish_reason 'stop' with 1 tool calls"),
+    "stream-breaks": ({CALLS: FAIL, CHOICE: FAIL, FORMATS: FAIL}, "parser died"),
+    "required-ignored": ({CHOICE: FAIL}, "calls '[]', content 'Hello,"),
+    "none-ignored": ({CHOICE: FAIL}, "calls \"['get_weather']\", content ''"),
+    "named-ignored": ({CHOICE: FAIL}, "calls \"['get_weather']\""),
+    "no-calls": ({CALLS: SKIP, RATE: SKIP}, "no call but 'Hello,"),
+    "half-wrong": ({RATE: FAIL}, "the first that does not: arguments of get_weather: '2' at $.days"),
+    "errors": ({RATE: FAIL}, "20 of 20 without one, the first:"),
+    "triggers-inverted": ({RATE: WARN}, "0 of 20 (95 %: 0.0 to 16.8 %)"),
+    "schema-ignored": ({FORMATS: FAIL}, "'red' at $.colour is not one of"),
+    "stream-schema-ignored": ({FORMATS: FAIL}, "(json_schema, streamed)"),
+    "object-ignored": ({FORMATS: FAIL}, "'[1, 2]' at $ is not of type"),
+    "choice-ignored": ({FORMATS: FAIL}, "not umber-17|teal-42: 'Hello,"),
+    "regex-ignored": ({FORMATS: FAIL}, "not Z[0-4]{3}-(red|blue): 'Hello,"),
+    "guided-swallowed": ({FORMATS: WARN}, "(guided_json)"),
+    "endless": ({FORMATS: SKIP}, "cut off after 8 tokens: '{"),
+    "max-tokens-ignored": ({PARAMETERS: FAIL}, "64 tokens, 1 choices, finish_reason stop"),
+    "stop-ignored": ({PARAMETERS: FAIL}, "Hello, I hope that you"),
+    "n-ignored": ({PARAMETERS: FAIL}, "1 choices"),
+    "seed-ignored": ({PARAMETERS: WARN}, "the same text for the same seed"),
+    "content-lost": ({PARAMETERS: FAIL, FORMATS: FAIL}, "reasoning 'Hello, I hope"),
+    "no-tools": ({CALLS: SKIP, CHOICE: SKIP, RATE: SKIP}, "not offered: "),
+    "no-formats": ({FORMATS: SKIP}, "not offered: json_schema: HTTP 422"),
+    "not-json": ({CALLS: FAIL, CHOICE: FAIL, RATE: FAIL}, "HTTP 200, not JSON"),
+    "unsteady": ({CALLS: SKIP}, "in place of"),
+}
+NOT_SETTLED = {"no-calls", "endless", "unsteady"}
+
+
+def judged(fake: Fake, trials: int = 20) -> dict[str, CheckResult]:
+    ledger = Ledger(Silent())
+    with serving(fake) as url:
+        ledger.judge(CHECKS, lambda: facts.gather(url, "", facts.read_trials(facts.TRIALS, trials), Silent()))
+    return {result.id: result for result in ledger.results}
+
+
+def said(results: dict[str, CheckResult], *ids: str) -> str:
+    return "\n".join(
+        f"{results[name].because} {finding.expected} {finding.seen} {finding.fix} ({finding.where})"
+        for name in ids
+        for finding in results[name].findings or [_nothing(results[name])]
+    )
+
+
+def _nothing(result: CheckResult) -> object:
+    from healthcheck.core.check import note
+
+    return note(result.because)
+
+
+def test_a_healthy_server_trips_nothing() -> None:
+    results = judged(Fake())
+    assert {name: result.outcome for name, result in results.items()} == dict.fromkeys(results, Outcome.PASS)
+    assert len(results) == len(CHECKS)
+    assert "15 of 15 (95 %: 78.2 to 100.0 %)" in said(results, RATE)
+
+
+def test_every_fault_is_tried() -> None:
+    assert TRIPS.keys() == set(FAULTS)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_trips_its_check(fault: str) -> None:
+    expected, words = TRIPS[fault]
+    results = judged(Fake(fault))
+    tripped = {name: result.outcome for name, result in results.items() if result.outcome is not Outcome.PASS}
+    assert tripped == expected, said(results, *tripped)
+    assert words in said(results, *expected)
+    unsettled = {name for name, result in results.items() if not result.settled}
+    assert unsettled == (expected.keys() if fault in NOT_SETTLED else set())
+    findings = [each for name in expected for each in results[name].findings if each.expected]
+    assert all(each.fix and each.seen for each in findings)
+
+
+def test_what_only_vllm_knows_warns_elsewhere() -> None:
+    results = judged(Fake("choice-ignored", "regex-ignored", vllm=False), trials=1)
+    assert results[FORMATS].outcome is Outcome.WARN
+
+
+def test_a_small_share_of_wrong_calls_warns() -> None:
+    results = judged(Fake("half-wrong"), trials=2)
+    assert results[RATE].outcome is Outcome.WARN
