@@ -33,7 +33,7 @@ def _ways(right: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 
 
 def permuted_p(first: Counts, second: Counts) -> float:
-    """The chance of as few right samples in the second run, if each problem's samples are dealt out anew."""
+    """The chance of as few right samples in the second run, if the samples of each problem are permuted."""
     chances = np.ones(1)
     for (_, before), (_, now) in zip(first, second, strict=True):
         chances = np.convolve(chances, _ways(before + now))

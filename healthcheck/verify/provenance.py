@@ -6,10 +6,10 @@ import datetime as dt
 import hashlib
 import os
 import platform
-import re
 import sys
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from healthcheck import __version__, contract
@@ -50,7 +50,7 @@ def kit() -> dict[str, JsonValue]:
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "cores": os.cpu_count(),
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
-        "npu_devices": len([name for name in os.listdir("/dev") if re.fullmatch(r"davinci\d+", name)]),
+        "npu_devices": len([*Path("/dev").glob("davinci[0-9]*")]),
         "command": list[JsonValue](redacted(["npu-adapter", *sys.argv[1:]], without_secrets)),
         **_service(contract.service()),
         "at": dt.datetime.now(tz=dt.timezone.utc).isoformat(timespec="seconds"),

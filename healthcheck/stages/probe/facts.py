@@ -220,9 +220,8 @@ class _Keeper:
     majorities: Majorities | None
     full: bool
     decided: bool = False
-    answered: int = 0
-    ended: int = 0
-    all_cut: bool = False
+    cut_first: int = 0
+    one_ended: bool = False
     grades: dict[int, Grade] = field(default_factory=dict)
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
@@ -246,7 +245,7 @@ class _Keeper:
     @property
     def never_ends(self) -> bool:
         """Whether the first answers were all cut: the others would cost max_tokens each and say the same."""
-        return self.all_cut
+        return self.cut_first >= MANY_CUT
 
     def wanted(self, slots: Sequence[Slot]) -> Iterator[Slot]:
         """The slots whose problems are not yet settled at their turn."""
@@ -263,9 +262,9 @@ class _Keeper:
     def take(self, sample: Sample, graded: Grade) -> None:
         """Count a sample."""
         self.grades[sample.order] = graded
-        self.answered += not sample.error
-        self.ended += not sample.error and sample.finish_reason != "length"
-        self.all_cut = self.all_cut or (self.answered >= MANY_CUT and not self.ended)
+        if not sample.error:
+            self.one_ended |= sample.finish_reason != "length"
+            self.cut_first += not self.one_ended
         self.meter.take(sample, graded)
         if self.majorities:
             self.majorities.take(sample, graded)

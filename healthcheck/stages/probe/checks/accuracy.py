@@ -96,10 +96,8 @@ def accuracy(run: ProbeRun) -> Findings:
     if summary.problems < FEW_PROBLEMS:
         little = (count_of_problems(summary.problems), 100 * reached.low, 100 * reached.high)
         seen = msg("{problems}: the accuracy is between {low:.0f} and {high:.0f} %", *little)
-        few = note(seen) if run.stopped else None
-        yield few or warn(
-            expected=msg("at least {few} problems", FEW_PROBLEMS), seen=seen, fix=msg("ask more: --problems 120")
-        )
+        expected, fix = msg("at least {few} problems", FEW_PROBLEMS), msg("ask more: --problems 120")
+        yield note(seen) if run.stopped else warn(expected=expected, seen=seen, fix=fix)
     if run.settings.dataset and run.drawn_from and run.drawn_from > len(run.problems):
         told = (run.drawn_from, run.settings.dataset, run.settings.seed)
         yield note(msg("the problems are a random sample of the {drawn_from} in {dataset} (--seed {seed})", *told))

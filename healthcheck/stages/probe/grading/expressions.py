@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from unicodedata import normalize
 
 from healthcheck.stages.probe.grading import judge
-from healthcheck.stages.probe.grading.extract import BOLD, Found
+from healthcheck.stages.probe.grading.extract import BOLD, SENTENCE_END, Found
 from healthcheck.stages.probe.grading.judge import Verdict
 from healthcheck.stages.probe.grading.numbers import POWERS, Number, in_digits, normalise
 from healthcheck.stages.probe.grading.statements import statements
@@ -50,7 +50,6 @@ _NAMED_LINE = re.compile(r"\s*(?:[-*•]\s+)?\$?[A-Za-z]\s*=[^=]+$")
 _NO_SOLUTION = re.compile(
     r"\bno\s+(?:real\s+)?solutions?\b|\bempty(?:\s+set)?\b|无(?:实数)?解|没有实数解|空集", re.IGNORECASE
 )
-_SENTENCE_END = re.compile(r"\n|[。！？!?]|\.(?=\s)")
 _QUALIFIED = re.compile(
     r"\b(?:if|when|unless|other|false|besides|except|not|until)\b|n['’]t\b|当|若|如果|不|除", re.IGNORECASE
 )
@@ -121,7 +120,7 @@ def _continued(candidate: str, listed: str) -> str:
 
 def _empty(answer: str) -> str:
     """The answer with the empty set in place of "no solution" in its last sentence, if nothing qualifies that."""
-    ends = [match.end() for match in _SENTENCE_END.finditer(answer.rstrip(" \n.。"))]
+    ends = [match.end() for match in SENTENCE_END.finditer(answer.rstrip(" \n.。"))]
     last = answer[ends[-1] if ends else 0 :]
     plain = _QUALIFIED.search(last) or re.search(r"\d", last)
     return answer if plain else answer[: len(answer) - len(last)] + _NO_SOLUTION.sub(r"$\\emptyset$", last)

@@ -37,7 +37,7 @@ _START = re.compile(
 _DATE = re.compile(
     r"(?i)\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d{1,2}(?:st|nd|rd|th)?,?\s+\d{4}"
 )
-_SENTENCE_END = re.compile(r"\n|[。！？!?]|\.(?=\s)")
+SENTENCE_END = re.compile(r"\n|[。！？!?]|\.(?=\s)")
 BOLD = re.compile(r"\*\*([^*\n]{1,120})\*\*")
 _DIGITS = re.compile(r"\d+")
 MOST_NUMBERS = 200
@@ -142,13 +142,12 @@ def _of_clause(clause: str) -> Number | Unclear | None:
     results = list(_RESULT.finditer(clause))
     if results and (after := [one for one in found if one.start >= results[-1].end()]):
         return _alone(clause, after[0])
-    lead = _LEAD.match(clause)
-    first = found[0]
+    lead, first = _LEAD.match(clause), found[0]
+    begins = lead and first.start <= lead.end()
     on = len(found) > 1 and found[1].amounts and unit_end(clause, first.end)
     if on and _GOES_ON.fullmatch(clause, on, found[1].start):
-        found = found[1:]
-        first = found[0]
-    return _alone(clause, first if lead and first.start <= lead.end() else found[-1])
+        begins = False
+    return _alone(clause, first if begins else found[-1])
 
 
 def _alone(text: str, found: Number) -> Number | Unclear:
@@ -207,7 +206,7 @@ def _without_check(text: str) -> str:
     if not check:
         return text
     before, after = text[: check.start()], text[check.start() :]
-    ends = [end.end() for end in _SENTENCE_END.finditer(before, 0, len(before.rstrip()) - 1)]
+    ends = [end.end() for end in SENTENCE_END.finditer(before, 0, len(before.rstrip()) - 1)]
     sentence = before[ends[-1] if ends else 0 :]
     stated, result = quantities(sentence), after.rpartition("=")[2]
     clear = len(stated) == 1 or (stated and "=" in sentence)
@@ -230,7 +229,7 @@ def _last(answer: str) -> Iterator[Number | Unclear | None]:
     text = _without_check(changed if changed != text and quantities(changed) else text)
     for candidate in dict.fromkeys((_REMARK.sub(" ", text), text)):
         found = quantities(candidate)
-        ends = [match.end() for match in _SENTENCE_END.finditer(candidate, 0, found[-1].start)] if found else []
+        ends = [match.end() for match in SENTENCE_END.finditer(candidate, 0, found[-1].start)] if found else []
         sentence = candidate[ends[-1] if ends else 0 :]
         if found and (ENDS_IN_A_QUESTION.search(sentence) or _several(sentence, quantities(sentence))):
             yield Unclear()

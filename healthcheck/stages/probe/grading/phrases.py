@@ -64,7 +64,6 @@ _SYNONYMS = {"对": "正确", "错": "错误"}
 _HALF = {"morning": "am", "afternoon": "pm", "evening": "pm"}
 _ACCENT = re.compile(r"(?<=[a-z])[\u0300-\u0302\u0308\u0327]")
 """Grave, acute, circumflex, diaeresis and cedilla; models leave them out. A tilde makes another letter."""
-_CLOCK = re.compile(r"\d{1,2}:\d{2}")
 _PLACE = re.compile(r"[\u4e00-\u9fff]+")
 _PLACES = "省市县区"
 _RATIO = re.compile(r"(?<=\d)\s*(?:[:：∶]|\bto\b)\s*(?=\d)")
@@ -145,7 +144,7 @@ def _time(found: re.Match[str]) -> str:
 
 def _place(text: str, wanted: str) -> str:
     """The expected text if this is the same place with or without 市, 省, 县 or 区, or the same time of day."""
-    if _CLOCK.fullmatch(wanted) and text.lstrip("0") == wanted.lstrip("0"):
+    if _CLOCK_TIME.fullmatch(wanted) and text.lstrip("0") == wanted.lstrip("0"):
         return wanted
     short, long = sorted((text, wanted), key=len)
     alike = len(short) > 1 and long[:-1] == short and long[-1] in _PLACES and short[-1] not in _PLACES

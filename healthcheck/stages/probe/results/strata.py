@@ -38,9 +38,11 @@ def _by_length(run: ProbeRun) -> Callable[[Problem], str]:
 
 
 def _summaries(run: ProbeRun, stratum: Callable[[Problem], str]) -> Iterator[Summary]:
+    """Each stratum, in the order of its shortest question."""
     chosen = figures.grid(run)
-    names = {problem: stratum(run.problems[problem]) for problem in chosen.problems}
-    for name in sorted(set(names.values()), key=lambda one: _LENGTHS.index(one) if one in _LENGTHS else 0):
+    by_length = sorted(chosen.problems, key=lambda problem: len(run.problems[problem].question))
+    names = {problem: stratum(run.problems[problem]) for problem in by_length}
+    for name in dict.fromkeys(names.values()):
         part = figures.part(chosen, {problem for problem, its in names.items() if its == name})
         if name and len(part.problems) >= LEAST_PROBLEMS:
             yield figures.summary(run, part, name)
