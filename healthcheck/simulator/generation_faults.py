@@ -98,6 +98,11 @@ def mixed(generation: Generation, state: ServerState) -> Generation:
 
 
 def swapped(generation: Generation, state: ServerState) -> Generation:
+    """Swap neighbouring tokens while others are in progress."""
+    return swapped_alone(generation, state) if state.neighbour(generation) else generation
+
+
+def swapped_alone(generation: Generation, state: ServerState) -> Generation:
     """Swap neighbouring tokens."""
 
     def swap(tokens: list[str]) -> None:
@@ -105,7 +110,18 @@ def swapped(generation: Generation, state: ServerState) -> Generation:
             place = state.random.randrange(len(tokens) - 1)
             tokens[place : place + 2] = tokens[place + 1], tokens[place]
 
-    return _struck(generation, swap) if state.neighbour(generation) else generation
+    return _struck(generation, swap)
+
+
+def repeated(generation: Generation, state: ServerState) -> Generation:
+    """Repeat single tokens."""
+
+    def repeat(tokens: list[str]) -> None:
+        if tokens:
+            place = state.random.randrange(len(tokens))
+            tokens.insert(place, tokens[place])
+
+    return _struck(generation, repeat)
 
 
 def _struck(generation: Generation, strike: Callable[[list[str]], None]) -> Generation:

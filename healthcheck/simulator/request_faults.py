@@ -70,6 +70,9 @@ no_plain = _answered(reply(500), lambda request: "max_tokens" in (request.body o
 without_system = _with_messages(lambda request: [dict(m) for m in request.messages if m.get("role") != "system"])
 last_only = _with_messages(lambda request: [*_of(request, "system"), *map(dict, request.messages[-1:])])
 first_turn_only = _with_messages(lambda request: _of(request, "system") + _of(request, "user")[:1])
+ascii_prompts = _with_messages(
+    lambda request: [with_text(m, "".join(filter(str.isascii, text_of(m)))) for m in request.messages]
+)
 without_pictures = _with_messages(lambda request: [{**m, "content": text_of(m)} for m in request.messages])
 
 

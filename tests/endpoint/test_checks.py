@@ -10,7 +10,7 @@ import pytest
 from healthcheck.core.records import Outcome
 from healthcheck.stages.endpoint import checks
 from healthcheck.stages.endpoint.prompts import code_word, line
-from healthcheck.stages.endpoint.records import Crowd, Foreign, Sampling
+from healthcheck.stages.endpoint.records import Crowd, Pairs, Sampling
 from healthcheck.wire.chat import Usage
 from healthcheck.wire.client import Exchange
 from tests.endpoint.by_hand import WORDS, interview, streamed
@@ -363,7 +363,7 @@ def test_a_servers_error_for_some_requests_fails_though_all_others_are_served(st
     ],
 )
 def test_replaced_characters_are_those_of_the_plain_answer(text: str, whole: str, outcome: Outcome) -> None:
-    foreign = Foreign(streams=(streamed(text),), plains=(plain({"content": whole}),))
+    foreign = Pairs(streams=(streamed(text),), plains=(plain({"content": whole}),))
     assert checks.unicode.judge(interview(streamed(), foreign=foreign)).outcome is outcome
 
 
@@ -386,7 +386,7 @@ CHINESE = "他的哥哥记得灯塔。\n地图在桌子上。"
     ],
 )
 def test_characters_are_lost_though_nothing_else_is_left(text: str, whole: str, outcome: Outcome) -> None:
-    foreign = Foreign(streams=(streamed(text),) * 2, plains=(plain({"content": whole}),) * 2)
+    foreign = Pairs(streams=(streamed(text),) * 2, plains=(plain({"content": whole}),) * 2)
     assert checks.unicode.judge(interview(streamed(), foreign=foreign)).outcome is outcome
 
 
@@ -401,7 +401,7 @@ def test_characters_are_lost_though_nothing_else_is_left(text: str, whole: str, 
 )
 def test_characters_are_lost_only_if_they_are_lost_each_time(second: Exchange, whole_again: str) -> None:
     plains = (plain({"content": CHINESE}), plain({"content": whole_again}))
-    foreign = Foreign(streams=(streamed(""), second), plains=plains)
+    foreign = Pairs(streams=(streamed(""), second), plains=plains)
     assert checks.unicode.judge(interview(streamed(), foreign=foreign)).outcome is Outcome.PASS
 
 

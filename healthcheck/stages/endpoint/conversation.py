@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from healthcheck.core.check import Findings, NotApplicable
+from healthcheck.core.check import Findings, NotApplicable, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.endpoint.answers import (
     about,
@@ -54,7 +54,10 @@ def heard(
     what: str,
     forgotten: Callable[..., Finding],
 ) -> Findings:
-    """A finding if a message adds no tokens to the prompt and its code word is not repeated either.
+    """A finding if a message adds no tokens to the prompt, or if its code word is not repeated.
+
+    A server can count tokens that the model does not get, and a model can forget: where the counts grow, a missing
+    word is a warning.
 
     `longer` differs from `exchange` by two more units of filler in that message, so the additions and omissions of
     a template are the same in both. `again` are more answers to `exchange`'s request; `forgotten` makes the finding
@@ -64,17 +67,19 @@ def heard(
     fewer, more = prompt_tokens(exchange), prompt_tokens(longer)
     each = tokens_per_unit(interview.steps)
     fix = msg("apply the model's chat template to the whole list of messages")
-    if each and fewer and more and counts_hold(interview):
-        if more - fewer < each * _UNITS_MORE / 2:
-            grown = (each * _UNITS_MORE, _UNITS_MORE * len(FILLER), what)
-            expected = msg("some {each:.0f} prompt tokens more with {units_more} characters more in {what}", *grown)
-            yield about(longer).fail(expected=expected, seen=msg("{more} after {fewer}", more, fewer), fix=fix)
+    counted = bool(each and fewer and more and counts_hold(interview))
+    if each and fewer and more and counted and more - fewer < each * _UNITS_MORE / 2:
+        grown = (each * _UNITS_MORE, _UNITS_MORE * len(FILLER), what)
+        expected = msg("some {each:.0f} prompt tokens more with {units_more} characters more in {what}", *grown)
+        yield about(longer).fail(expected=expected, seen=msg("{more} after {fewer}", more, fewer), fix=fix)
         return
     if any(repeats(talk.word, each) for each in (exchange, *again)):
         return
     if not repeats(talk.word, talk.same) or repeats(talk.word, talk.alone):
+        if counted:
+            return
         raise NotApplicable(MUTE)
     word = repr(talk.word)
     expected = msg("the code word {word} from {what}; within one message the model repeats it", word, what)
     seen = msg("{said}, and no word of it in {again} more answers", shown(said(exchange)), len(again))
-    yield forgotten(expected=expected, seen=seen, fix=fix, where=request_of(exchange))
+    yield (warn if counted else forgotten)(expected=expected, seen=seen, fix=fix, where=request_of(exchange))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from healthcheck import contract
@@ -20,7 +21,9 @@ from healthcheck.stages.endpoint.asking import SHORT_TOKENS, Asker, together
 from healthcheck.stages.endpoint.crowd import (
     LINE_AFTER_DISCONNECTS,
     LINE_AFTER_MALFORMED,
+    MIXED,
     MOST_ALONE,
+    changed_copies,
     doubtful_copies,
     undisturbed,
 )
@@ -32,10 +35,11 @@ from healthcheck.stages.endpoint.records import (
     Crowd,
     Interview,
     Opening,
+    Pairs,
     Turn,
 )
 from healthcheck.stages.endpoint.side_by_side import Rest, ask_the_rest, copies
-from healthcheck.stages.endpoint.streams import common_length, every_stream
+from healthcheck.stages.endpoint.streams import common_length, ended, every_stream, own_ends
 from healthcheck.text.messages import msg
 from healthcheck.wire.chat import user
 from healthcheck.wire.client import Client, Exchange, Limits
@@ -51,6 +55,7 @@ _LONG_TOKENS = (264, 520)
 """Longer than the servers' defaults: 16 to 256 tokens, and 512 if the server is fast enough."""
 _LONG_S = 8.7
 _PAIRS = 4
+_LONE_PAIRS, _LONE_TOKENS = 2, 128
 _NOTICE_S = 0.3
 _MOST_TURNS, _SHORT_IN_TURN = 6, 3
 _LATE_S = 1.0
@@ -181,7 +186,7 @@ def _together(asker: Asker, facts: Interview) -> Interview:
     if common_length(facts) is not None:
         another = rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, temperature=1.0)
         facts = replace(facts, another=another)
-    if not any(texts(exchange)[0] for exchange in every_stream(facts)):
+    if not any(texts(each)[0] for each in every_stream(facts)) or not any(map(ended, own_ends(facts))):
         room = min(END_TOKENS, (context_tokens(facts.models) or 2 * END_TOKENS) // 2)
         facts = replace(facts, to_the_end=rest.asker.stream(user(GREETING), max_tokens=room))
     return _recovery(rest, facts)
@@ -221,6 +226,10 @@ def _recovery(rest: Rest, facts: Interview) -> Interview:
     for index in doubtful_copies(crowd)[:MOST_ALONE]:
         crowd = replace(crowd, alone=(*crowd.alone, (index, asker.stream(copying(crowd.lines[index])))))
     facts = replace(facts, crowd=crowd)
+    if len(changed_copies(crowd)) >= MIXED:
+        pairs = [(_story(asker.stream), _story(asker.plain)) for _ in range(_LONE_PAIRS)]
+        streams, plains = zip(*pairs, strict=True)
+        facts = replace(facts, lone=Pairs(streams=streams, plains=plains))
     asker.say(msg("disconnects after the first chunk"), 4)
     facts = replace(facts, abandoned=_left(rest, facts))
     if facts.unanswered_abandoned:
@@ -238,6 +247,10 @@ def _recovery(rest: Rest, facts: Interview) -> Interview:
     if answered(last):
         facts = replace(facts, crowd=replace(crowd, alone=(*crowd.alone, (LINE_AFTER_MALFORMED, last))))
     return replace(facts, malformed=malformed, after_malformed=last)
+
+
+def _story(ask: Callable[..., Exchange]) -> Exchange:
+    return ask(user(STORY), max_tokens=_LONE_TOKENS)
 
 
 def _left(rest: Rest, facts: Interview) -> tuple[Exchange, ...]:

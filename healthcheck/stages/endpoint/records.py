@@ -109,8 +109,8 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foreign:
-    """A prompt with multi-byte characters at temperature 0, streamed and plain; repeated if they differ."""
+class Pairs:
+    """One prompt at temperature 0 with nothing concurrent, streamed and plain in turn."""
 
     streams: tuple[Exchange, ...] = ()
     plains: tuple[Exchange, ...] = field(default=(), metadata=APART)
@@ -150,8 +150,12 @@ class Interview:
         stories: a story and a small problem at temperature 1, with room for long answers. `another`: a story again,
             if two had the same length.
         stopped: the prompt of `streams` with the stop string `stop_word`.
+        foreign: a prompt with multi-byte characters; repeated if streamed and plain answers differ.
+        bare: the prompt of `foreign` without those characters.
+        lone: a long answer, requested if concurrent texts were changed on their way.
         steps: one prompt with increasing units of filler, to count the tokens of a unit and to find a cut.
-        to_the_end: a greeting with room for reasoning, sent if no answer had text.
+        beginnings: a code word at the beginning of the longest of `steps`; more words while none is repeated.
+        to_the_end: a greeting with room for reasoning, sent if no answer had text, or none ended by itself.
         abandoned: streams from which the kit disconnected. after_abandoned: a line of the crowd after that; None
             if one of the streams got no response.
         malformed: bodies that are not chat requests. after_malformed: another line of the crowd after that.
@@ -175,8 +179,11 @@ class Interview:
     stop_word: str = ""
     to_the_end: Exchange | None = None
     sampling: Sampling = field(default_factory=Sampling)
-    foreign: Foreign = field(default_factory=Foreign)
+    foreign: Pairs = field(default_factory=Pairs)
+    bare: Exchange | None = None
+    lone: Pairs = field(default_factory=Pairs)
     steps: tuple[Step, ...] = ()
+    beginnings: tuple[tuple[str, Exchange], ...] = ()
     conversation: Conversation | None = None
     crowd: Crowd = field(default_factory=Crowd)
     shown: Shown | None = None

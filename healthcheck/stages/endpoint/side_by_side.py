@@ -28,7 +28,7 @@ from healthcheck.stages.endpoint.prompts import (
     system,
     with_picture,
 )
-from healthcheck.stages.endpoint.records import Conversation, Foreign, Interview, Recall, Sampling, Shown, Step
+from healthcheck.stages.endpoint.records import Conversation, Interview, Pairs, Recall, Sampling, Shown, Step
 from healthcheck.stages.endpoint.streams import tokens_per_unit
 from healthcheck.text.messages import msg
 from healthcheck.wire.chat import Message, user
@@ -40,6 +40,8 @@ HOT_TOKENS = 128
 FAR_TOKENS = 5000
 """More than the 512 to 4096 tokens at which servers are known to cut a prompt without an error."""
 _OUTER = 6
+_EARLY = (96, 95, 94)
+"""The numbers of code words that nothing else gives."""
 _FEWEST_FAR_UNITS = 5
 _FREED: tuple[dict[str, JsonValue], ...] = (
     {"top_p": 1.0, "top_k": -1, "logprobs": True},
@@ -107,6 +109,7 @@ def _short_answers(rest: Rest, facts: Interview) -> Interview:
         steps = pool.submit(_steps, rest, word)
         sampling = pool.submit(_sampling, rest)
         foreign = pool.submit(_foreign, asker)
+        bare = pool.submit(asker.stream, user("".join(filter(str.isascii, FOREIGN))))
         shown = pool.submit(_shown, rest) if facts.task is not Task.TEXT_GENERATION else None
         pending = {name: pool.submit(asker.stream, *messages) for name, messages in talks.items()}
         limited = pool.submit(asker.stream, user(STORY), max_tokens=LIMITED_TOKENS)
@@ -114,12 +117,15 @@ def _short_answers(rest: Rest, facts: Interview) -> Interview:
         said = {name: each.result() for name, each in pending.items()}
         wait([limited, stopped])
         same = steps.result()[0].exchange
+        beginnings = pool.submit(_beginnings, asker, word, steps.result())
         recalls = _recalls(asker, word, same)
     return replace(
         facts,
         steps=steps.result(),
         sampling=sampling.result(),
+        beginnings=beginnings.result(),
         foreign=foreign.result(),
+        bare=bare.result(),
         shown=shown.result() if shown else None,
         limited=limited.result(),
         stopped=stopped.result() if stop_word else None,
@@ -164,6 +170,20 @@ def _steps(rest: Rest, word: str) -> tuple[Step, ...]:
     middle = Step(units=quarter, exchange=asker.under(limits).stream(_far(word, quarter)))
     limits = waits.longer_prompt(limits, middle.exchange, many / quarter)
     return one, three, middle, Step(units=many, exchange=asker.under(limits).stream(_far(word, many)))
+
+
+def _beginnings(asker: Asker, word: str, steps: Sequence[Step]) -> tuple[tuple[str, Exchange], ...]:
+    """Code words at the beginning of the longest prompt, until one is repeated, if that of the middle was."""
+    first, last = steps[0], steps[-1]
+    asked: list[tuple[str, Exchange]] = []
+    if len(steps) > 2 and repeats(word, first.exchange) and repeats(word, last.exchange):
+        limits = waits.longer_prompt(asker.limits, last.exchange, 1)
+        for early in map(code_word, _EARLY):
+            message = user(code_word_text(early, last.units) + RECALL)
+            asked.append((early, asker.under(limits).stream(message)))
+            if repeats(*asked[-1]):
+                break
+    return tuple(asked)
 
 
 def _far(word: str, units: int) -> Message:
@@ -234,7 +254,7 @@ def _differ(exchanges: tuple[Exchange, ...]) -> bool:
     return len({texts(exchange) for exchange in exchanges}) > 1
 
 
-def _foreign(asker: Asker) -> Foreign:
+def _foreign(asker: Asker) -> Pairs:
     """Chinese and emoji, streamed and plain; repeated if the two differ."""
     streams, plains = [], []
     for _ in range(2):
@@ -242,7 +262,7 @@ def _foreign(asker: Asker) -> Foreign:
         plains.append(asker.plain(user(FOREIGN), max_tokens=OPENING_TOKENS))
         if answer(streams[0]) == plain_answer(plains[0]):
             break
-    return Foreign(streams=tuple(streams), plains=tuple(plains))
+    return Pairs(streams=tuple(streams), plains=tuple(plains))
 
 
 def _shown(rest: Rest) -> Shown:

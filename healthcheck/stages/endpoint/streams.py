@@ -101,6 +101,18 @@ def miscount(exchange: Exchange) -> str:
     return ""
 
 
+def own_ends(interview: Interview) -> Iterator[Exchange]:
+    """The streams that nothing but max_tokens and the model's own end of turn ends."""
+    for exchange in every_stream(interview):
+        if exchange is not interview.stopped and not (exchange.sent or {}).get("ignore_eos"):
+            yield exchange
+
+
+def ended(exchange: Exchange) -> bool:
+    """Whether the server says that an answer ended by itself."""
+    return exchange.folded.finish_reason not in {"", "length"}
+
+
 def overruns(exchange: Exchange) -> bool:
     """Whether an answer has more text than its max_tokens allow, whatever the counts are."""
     limit = token_limit(exchange)

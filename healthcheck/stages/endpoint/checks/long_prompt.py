@@ -41,14 +41,15 @@ def long_prompt(interview: Interview) -> Findings:
     the one before; a tenth less means that the prompt was cut. The parts that occur once (the code word, the
     question, the chat template's own tokens) cancel out in the differences. Whatever the counts are, a model that
     repeats a code word from a short prompt should repeat it from a long one; if it repeats neither of two, the
-    check warns.
+    check warns. So it does if the model repeats a word from the middle of the longest prompt and, of three words,
+    none from its beginning.
 
     A server may refuse a prompt that exceeds its context length with status 400. A server that reports no context
     length and answers 200 without text warns: the evaluation client scores that as an answer.
 
     Repair: raise the limit on input tokens (--max-model-len), and refuse longer prompts instead of cutting them.
     Simulated by: npu-adapter simulate --fault cuts-prompt (long-prompt-500, halves-prompt, cuts-at-4096,
-    drops-middle)
+    drops-middle, counts-lost-half, counts-lost-beginning)
 
     Example:
     ```text prompt tokens of a growing prompt
@@ -95,6 +96,14 @@ def long_prompt(interview: Interview) -> Findings:
         seen = msg("{said}; of {units}: {said2}", end, middle.units * len(FILLER), half)
         fix = msg("look for an input limit that cuts the prompt; the model may also have forgotten the word")
         yield about(last.exchange).warn(expected=expected, seen=seen, fix=fix)
+    elif interview.beginnings and not any(repeats(each, exchange) for each, exchange in interview.beginnings):
+        early, exchange = interview.beginnings[-1]
+        expected = msg(
+            "the code word {word} from the beginning of {units} characters", repr(early), last.units * len(FILLER)
+        )
+        told = (shown(said(exchange), 80), len(interview.beginnings), word)
+        seen = msg("{said}, and none of {words} words; from the middle the model repeats {word}", *told)
+        yield about(exchange).warn(expected=expected, seen=seen, fix=_FIX)
 
 
 def _refusal(interview: Interview, step: Step, each: float | None) -> Finding:

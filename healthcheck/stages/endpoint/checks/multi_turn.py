@@ -25,11 +25,13 @@ def multi_turn(interview: Interview) -> Findings:
 
     The number of prompt tokens shows it: it must grow when an earlier turn grows. If the server reports no counts,
     a model that repeats a code word within one message must also repeat it across turns; a model that cannot is not
-    judged. A server may count the request instead of the prompt. So a model that repeats a code word from a single
+    judged. A server may count the request instead of the prompt. So the check warns if such a model does not repeat
+    the word although the counts grow; and a model that repeats a code word from a single
     message must also repeat it when the same message is the last of three turns; it has three tries.
 
     Repair: apply the model's chat template to the whole list of messages.
-    Simulated by: npu-adapter simulate --fault forgets-history (refuses-history, first-turn-only)
+    Simulated by: npu-adapter simulate --fault forgets-history (refuses-history, first-turn-only,
+    counts-forgotten-history)
 
     Example:
     ```text prompt tokens of a conversation

@@ -9,6 +9,7 @@ from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, note
 from healthcheck.core.records import Finding
 from healthcheck.stages.endpoint.answers import about, answered, response_of, said, shown
+from healthcheck.stages.endpoint.lone_streams import changed_alone
 from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
 from healthcheck.wire.client import Exchange
@@ -58,7 +59,7 @@ def sampling(interview: Interview) -> Findings:
     unsteady = _unsteady(interview)
     if cold := (interview.streams[0].sent or {}).get("temperature") if interview.streams else 0:
         yield note(msg("the server refuses temperature 0: temperature {cold} was used instead", cold))
-    elif unsteady:
+    elif unsteady and not changed_alone(interview):
         yield unsteady
     samples = interview.sampling
     if samples.warm and 400 <= samples.warm[0].status < 500:

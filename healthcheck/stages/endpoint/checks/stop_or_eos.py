@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 from healthcheck.core.check import Findings, note
-from healthcheck.stages.endpoint.answers import about, said, shown
+from healthcheck.stages.endpoint.answers import about, counted_tokens, said, shown, token_limit
 from healthcheck.stages.endpoint.records import Interview, check
-from healthcheck.stages.endpoint.streams import every_stream
+from healthcheck.stages.endpoint.streams import ended, own_ends
+from healthcheck.text.degenerate import flags
 from healthcheck.text.messages import msg
+from healthcheck.wire.client import Exchange
 
 _TURNS = re.compile(
     r"<\|(?:im_start|im_end|endoftext|eot_id|eom_id|start_header_id|end_header_id|begin_of_text|end_of_text|end|eot|"
@@ -19,6 +21,7 @@ _TURNS = re.compile(
 """Tokens that begin or end a turn in the templates of Qwen, Llama, Phi, GLM, Command, Granite, gpt-oss, DeepSeek,
 Mistral and Gemma.
 """
+_FILLED = 0.9
 _OTHER = re.compile(r"<\|[A-Za-z][\w ]{1,40}\|>|<｜[^｜<>]{1,40}｜>")
 
 
@@ -33,10 +36,12 @@ def stop_or_eos(interview: Interview) -> Findings:
 
     If they do, the server does not stop at the end-of-turn token (generation_config.json and tokenizer_config.json
     disagree, or the chat template belongs to another model), or it does not skip special tokens. Other marks may be
-    intended (GLM-4.5V writes its answer between <|begin_of_box|> and <|end_of_box|>); they are noted.
+    intended (GLM-4.5V writes its answer between <|begin_of_box|> and <|end_of_box|>); they are noted. If no answer
+    of the interview ends by itself, a greeting with much room is requested; if max_tokens cuts that as well, the
+    check warns.
 
     Repair: put the end-of-turn token into eos_token_id of generation_config.json, and use the model's own template.
-    Simulated by: npu-adapter simulate --fault special-tokens (ignores-stop)
+    Simulated by: npu-adapter simulate --fault special-tokens (ignores-stop, never-ends)
 
     Example:
     ```http streamed answer
@@ -59,7 +64,7 @@ def stop_or_eos(interview: Interview) -> Findings:
     data: [DONE]
     ```
     """
-    own_end = [exchange for exchange in every_stream(interview) if not (exchange.sent or {}).get("ignore_eos")]
+    own_end = tuple(own_ends(interview))
     turns = [(exchange, found) for exchange in own_end if (found := _TURNS.search(said(exchange)))]
     if turns:
         exchange, found = turns[0]
@@ -71,8 +76,21 @@ def stop_or_eos(interview: Interview) -> Findings:
     elif marks := sorted({found.group() for exchange in own_end if (found := _OTHER.search(said(exchange)))}):
         few = ", ".join(marks[:3])
         yield note(msg("marks in the text: {marks}; check that the model is meant to write them", few))
+    last = interview.to_the_end
+    if not turns and last and not any(map(ended, own_end)) and _fills_with_text(last):
+        expected = msg("an answer that ends by itself")
+        told = (len(own_end), token_limit(last), shown(said(last)[-80:]))
+        seen = msg("none of {answers} did, not even a greeting in one word, after {tokens} tokens: {last}", *told)
+        fix = msg("look for the end-of-turn token in eos_token_id of generation_config.json, and for ignore_eos")
+        yield about(last).warn(expected=expected, seen=seen, fix=fix)
     stopped = interview.stopped
     if stopped and interview.stop_word and said(stopped).partition(interview.stop_word)[2].strip():
         expected = msg("an answer that ends at the stop string {stop_word}", repr(interview.stop_word))
         fix = msg("pass `stop` on to the engine; the service sends none, other clients do")
         yield about(stopped).warn(expected=expected, seen=shown(said(stopped)), fix=fix)
+
+
+def _fills_with_text(exchange: Exchange) -> bool:
+    """Whether max_tokens cut an answer; loops and garbage, which do not end either, are endpoint/degenerate's."""
+    garbage = {*flags(said(exchange), cut=True)} - {"implausible_words"}
+    return counted_tokens(exchange) >= _FILLED * token_limit(exchange) and not garbage

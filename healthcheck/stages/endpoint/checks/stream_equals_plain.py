@@ -10,9 +10,11 @@ from healthcheck.stages.endpoint.answers import (
     plain_answer,
     plain_texts,
     response_of,
+    shown,
     texts,
 )
 from healthcheck.stages.endpoint.likeness import parting
+from healthcheck.stages.endpoint.lone_streams import changed_alone
 from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
 
@@ -28,12 +30,14 @@ def stream_equals_plain(interview: Interview) -> Findings:
     are sent four times more, one at a time.
 
     A difference is a fault of streaming: the last chunk is lost, the first one is sent twice, white space is
-    stripped from chunks, or characters are escaped. If answers also differ from run to run, the check is skipped.
-    It does not matter where a reasoning parser splits reasoning and text. The service uses streams only, so a plain
+    stripped from chunks, or characters are escaped. If streams differ from run to run as well, a text that
+    differs from the plain answer for a while and then matches it again is such a fault: a model that takes another
+    path does not come back. Without such a text the check is skipped. It does not matter where a reasoning parser
+    splits reasoning and text. The service uses streams only, so a plain
     request that is refused is a warning.
 
     Repair: build both answers from the same chunks.
-    Simulated by: npu-adapter simulate --fault lost-token (doubled-token, no-plain)
+    Simulated by: npu-adapter simulate --fault lost-token (doubled-token, repeats-tokens, swaps-alone, no-plain)
 
     Example:
     ```http streamed answer
@@ -74,6 +78,13 @@ def stream_equals_plain(interview: Interview) -> Findings:
         expected = msg("an answer without stream: true as well")
         fix = msg('answer "stream": false too; the service does not use it, people with curl do')
         yield about(plain).warn(expected=expected, seen=response_of(plain), fix=fix)
+        return
+    if changed := changed_alone(interview):
+        text, right = changed
+        expected = msg("the same text as the plain answer: {whole}", shown(right, 120))
+        seen = msg("{text}, which differs for a while and then matches again", shown(text, 120))
+        fix = msg("send every piece into the stream once and in order, with its white space")
+        yield about(stream).fail(expected=expected, seen=seen, fix=fix)
         return
     if not interview.steady:
         why = msg("answers at temperature 0 differ from run to run here, so a difference proves nothing")

@@ -22,11 +22,11 @@ def system_role(interview: Interview) -> Findings:
 
     Two system messages are compared, not one and none, because some templates have a default system prompt of
     hundreds of tokens that a system message replaces. Some templates refuse the role. The service's sample task
-    sends no system message, so a refusal warns. If the server reports no counts, a missing code word warns too: the
-    model may withhold what its system message says.
+    sends no system message, so a refusal warns. A missing code word warns, too: the model may withhold what its
+    system message says.
 
     Repair: use a chat template that supports system messages.
-    Simulated by: npu-adapter simulate --fault forgets-system (refuses-system)
+    Simulated by: npu-adapter simulate --fault forgets-system (refuses-system, counts-forgotten-system)
 
     Example:
     ```text prompt tokens of a conversation

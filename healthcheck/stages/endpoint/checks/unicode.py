@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 
 from healthcheck.core.check import Findings, NotApplicable
-from healthcheck.stages.endpoint.answers import about, answer, answered, plain_answer, plain_texts, said, shown
+from healthcheck.stages.endpoint.answers import (
+    about,
+    answer,
+    answered,
+    plain_answer,
+    plain_texts,
+    prompt_tokens,
+    said,
+    shown,
+)
 from healthcheck.stages.endpoint.likeness import loses
-from healthcheck.stages.endpoint.records import Foreign, Interview, check
+from healthcheck.stages.endpoint.records import Interview, Pairs, check
+from healthcheck.stages.endpoint.streams import counts_hold
 from healthcheck.text.degenerate import mojibake
 from healthcheck.text.messages import msg
 
@@ -25,6 +35,7 @@ _HELD_BACK = 2
 def unicode(interview: Interview) -> Findings:
     r"""An answer with Chinese characters and emoji must be the same in a stream as in a plain answer.
 
+    The prompt must have more tokens than it has without these characters; else they are lost before the model.
     U+FFFD in place of a character means that each chunk is decoded separately, and the character was cut between
     two chunks. A missing character means that its halves were dropped; if none arrives at all, something drops
     what is not ASCII. `å¥½` in place of 好 means that UTF-8 is decoded as Latin-1 somewhere. If neither answer
@@ -32,7 +43,7 @@ def unicode(interview: Interview) -> Findings:
 
     Repair: decode incrementally, and hold back the bytes of an incomplete character.
     Simulated by: npu-adapter simulate --fault cut-characters (mojibake,
-    drops-characters, drops-non-ascii)
+    drops-characters, drops-non-ascii, loses-prompt-characters)
 
     Example:
     ```http streamed answer
@@ -66,6 +77,12 @@ def unicode(interview: Interview) -> Findings:
     stream = foreign.streams[0] if foreign.streams else None
     if stream is None or not answered(stream):
         raise NotApplicable(msg("the prompt with Chinese characters was not answered (endpoint/stream-finish)"))
+    bare, counted = prompt_tokens(interview.bare), prompt_tokens(stream)
+    if bare and counted and counted <= bare + 1 and counts_hold(interview):
+        expected = msg("more prompt tokens than the {bare} without the Chinese characters", bare)
+        fix = msg("decode requests as UTF-8; look for a filter in front of the engine, and for its tokenizer")
+        yield about(stream).fail(expected=expected, seen=str(counted), fix=fix)
+        return
     text = said(stream)
     whole = "".join(reversed(plain_texts(foreign.plains[0])))
     if mojibake(text):
@@ -87,7 +104,7 @@ def unicode(interview: Interview) -> Findings:
         raise NotApplicable(msg("no answer held a character of several bytes"))
 
 
-def _lost(foreign: Foreign) -> str:
+def _lost(foreign: Pairs) -> str:
     """Multi-byte characters that every stream lacks and every plain answer has.
 
     White space is ignored: lines whose characters were dropped are empty, and the ends of an answer are stripped.
