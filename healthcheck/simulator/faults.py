@@ -32,6 +32,7 @@ class ServerState:
         history: the latest messages of all clients.
         in_progress: the current generations, the oldest first.
         random: for faults that occur at random.
+        answers, first_s, whole_s: how many answers there were, and the seconds until their first and last tokens.
     """
 
     stuck: bool = False
@@ -39,6 +40,9 @@ class ServerState:
     history: deque[dict[str, JsonValue]] = field(default_factory=lambda: deque(maxlen=_MOST_MESSAGES))
     in_progress: list[Generation] = field(default_factory=list)
     random: random.Random = field(default_factory=lambda: random.Random(0))
+    answers: int = 0
+    first_s: float = 0.0
+    whole_s: float = 0.0
 
     @contextmanager
     def answering(self) -> Iterator[None]:
@@ -57,6 +61,20 @@ class ServerState:
             yield
         finally:
             self.in_progress = [each for each in self.in_progress if each is not generation]
+
+    def clock(self, first_s: float, rest_s: float) -> None:
+        """Add the engine's times for one answer."""
+        self.answers += 1
+        self.first_s += first_s
+        self.whole_s += first_s + rest_s
+
+    def metrics(self) -> str:
+        """What vLLM reports of its times."""
+        return (
+            f'vllm:time_to_first_token_seconds_sum{{engine="0"}} {self.first_s}\n'
+            f'vllm:e2e_request_latency_seconds_sum{{engine="0"}} {self.whole_s}\n'
+            f'vllm:e2e_request_latency_seconds_count{{engine="0"}} {self.answers}\n'
+        )
 
     def neighbour(self, generation: Generation) -> Generation | None:
         """The generation in progress that began just before this one; for the oldest, the newest."""

@@ -199,6 +199,8 @@ class _Service:
             await send(writer, refused)
         elif request.path == contract.MODELS_PATH and request.method == "GET":
             await send(writer, self._models())
+        elif request.path == "/metrics" and self._dialect.completions:
+            await send(writer, Reply(status=200, body=self._state.metrics().encode(), headers={}))
         elif request.path == "/health":
             await send(writer, Reply(status=200, body=b"", headers={}))
         elif self._dialect.completions and request.path in {COMPLETIONS_PATH, TOKENIZE_PATH}:
@@ -239,6 +241,7 @@ class _Service:
 
     async def _serve(self, request: Request, writer: asyncio.StreamWriter) -> bool:
         generation = self._generate(request)
+        self._state.clock(self._behaviour.first_token_s, generation.length * self._behaviour.token_s)
         streamed = request.streamed and all(fault.streams for fault in self._faults)
         with self._state.generating(generation):
             await asyncio.sleep(max([fault.pause_s for fault in self._faults], default=0.0))

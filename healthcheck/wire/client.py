@@ -79,7 +79,11 @@ class Client:
 
     def models(self) -> Exchange:
         """GET /v1/models."""
-        return self._exchange("GET", contract.MODELS_PATH, None, None)
+        return self.get(contract.MODELS_PATH)
+
+    def get(self, path: str) -> Exchange:
+        """GET a path, such as "/metrics"."""
+        return self._exchange("GET", path, None, None)
 
     def chat(self, body: Mapping[str, JsonValue]) -> Exchange:
         """POST /v1/chat/completions; folds the answer if the body asks for a stream."""

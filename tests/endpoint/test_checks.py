@@ -236,39 +236,6 @@ def test_one_change_in_many_thoughts_is_a_tie_and_many_changes_are_none(
     assert checks.concurrency.judge(interview(streamed(), crowd=seen)).outcome is outcome
 
 
-def alike(text: str, logprob: float | None = None) -> tuple[Exchange, ...]:
-    return (streamed(text, mean_logprob=logprob),) * 4
-
-
-STEADY_TEXT = "the wind was cold and the sea was grey that night " * 4
-
-
-@pytest.mark.parametrize(
-    ("samples", "outcome"),
-    [
-        (Sampling(warm=(*alike("one"), streamed("two"))), Outcome.PASS),
-        (Sampling(warm=alike("one"), hot=(*alike("one two"), streamed("three"))), Outcome.PASS),
-        (
-            Sampling(warm=alike("one"), hot=alike(STEADY_TEXT), freed=(*alike("one"), streamed("two"))),
-            Outcome.WARN,
-        ),
-        (Sampling(warm=alike("one"), hot=alike(STEADY_TEXT)), Outcome.FAIL),
-        (
-            Sampling(warm=alike("one"), hot=alike(STEADY_TEXT), freed=alike(STEADY_TEXT, logprob=-0.8)),
-            Outcome.FAIL,
-        ),
-        (
-            Sampling(warm=alike("one"), hot=alike(STEADY_TEXT), freed=alike(STEADY_TEXT, logprob=-1e-3)),
-            Outcome.SKIP,
-        ),
-        (Sampling(warm=alike("one"), hot=alike("one")), Outcome.SKIP),
-    ],
-)
-def test_equal_answers_are_a_fault_where_chance_cannot_make_them(samples: Sampling, outcome: Outcome) -> None:
-    facts = interview(streamed(), streams=(streamed(), streamed()), sampling=samples)
-    assert checks.sampling.judge(facts).outcome is outcome
-
-
 PROSE = (
     "The keeper climbed the stairs. Below, the sea threw itself at the rocks, and the lamp turned slowly. He had "
 )

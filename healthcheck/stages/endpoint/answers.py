@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from healthcheck import contract
 from healthcheck.core.check import At
@@ -40,6 +41,11 @@ def said(exchange: Exchange) -> str:
     """All text of a stream, reasoning first, in the order of generation."""
     text, reasoning = texts(exchange)
     return reasoning + text
+
+
+def vary(exchanges: Iterable[Exchange], within: int | None = None) -> bool:
+    """Whether the complete answers differ in their first `within` characters; None for all."""
+    return len({said(exchange)[:within] for exchange in exchanges if answered(exchange)}) > 1
 
 
 def plain_texts(exchange: Exchange) -> tuple[str, str]:

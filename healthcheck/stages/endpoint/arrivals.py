@@ -14,7 +14,7 @@ from itertools import pairwise
 from statistics import median
 
 from healthcheck.stages.endpoint.answers import answered, counted_tokens
-from healthcheck.stages.endpoint.records import Interview, Turn
+from healthcheck.stages.endpoint.records import Clocked, Interview, Turn
 from healthcheck.stages.endpoint.streams import every_stream
 from healthcheck.wire.client import Exchange
 
@@ -31,6 +31,8 @@ _LATER = 1.25
 """How much the waits for equally long answers may differ."""
 _STEADY_STREAMS = 2
 _TINY_S = 1e-3
+TIMES = 4
+"""So many answers with the engine's own times are compared."""
 LEAST_TURNS = 4
 """By chance, the first texts of 4 long answers all take longer than those of 12 short ones once in 1,820 times."""
 
@@ -42,6 +44,7 @@ class Streaming(enum.Enum):
     HELD_BACK = "held back"
     UNCLEAR = "unclear"
     TOO_QUICK = "too quick"
+    BEHIND = "behind the engine"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +74,29 @@ class Comparison:
 
 
 def streaming(interview: Interview) -> Streaming:
-    """Judge the streams of the interview, or else its turns; UNCLEAR if more turns are needed."""
+    """Judge the streams of the interview, or else its turns; UNCLEAR if more turns are needed.
+
+    Where arrivals alone prove nothing because the engine is fast, its own times may tell.
+    """
+    found = _by_arrivals(interview)
+    return _by_clock(interview.clocked) if found is Streaming.TOO_QUICK else found
+
+
+def _by_clock(answers: Sequence[Clocked]) -> Streaming:
+    """Compare the arrival of each answer's first text with the engine's first and last token."""
+    spans_s = [each.whole_s - each.first_s for each in answers]
+    if len(answers) < TIMES or min(spans_s) < MEASURABLE_S:
+        return Streaming.TOO_QUICK
+    late = [
+        (each.exchange.arrivals_s[0] - each.first_s) / span_s if each.exchange.arrivals_s else 1.0
+        for each, span_s in zip(answers, spans_s, strict=True)
+    ]
+    if min(late) > 1 - _HELD_SHARE:
+        return Streaming.BEHIND
+    return Streaming.INCREMENTAL if max(late) < _HELD_SHARE else Streaming.TOO_QUICK
+
+
+def _by_arrivals(interview: Interview) -> Streaming:
     short_s = _short_wait_s(interview)
     if sum(_is_steady(each, short_s) for each in every_stream(interview)) >= _STEADY_STREAMS:
         return Streaming.INCREMENTAL

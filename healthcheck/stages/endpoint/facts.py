@@ -27,6 +27,7 @@ from healthcheck.stages.endpoint.crowd import (
     doubtful_copies,
     undisturbed,
 )
+from healthcheck.stages.endpoint.engine_clock import clocked
 from healthcheck.stages.endpoint.prompts import GREETING, STORY, copying, line
 from healthcheck.stages.endpoint.records import (
     CLIENT_WAITS_S,
@@ -201,6 +202,10 @@ def _in_turn(rest: Rest, facts: Interview) -> Interview:
         facts = replace(facts, turns=(*facts.turns, Turn(short=short, long=long)))
         if not all(map(answered, (*short, long))):
             break
+    if streaming(facts) is Streaming.TOO_QUICK:
+        asker, most = rest.asker, rest.long_tokens
+        ask = lambda: asker.stream(user(STORY), max_tokens=most, ignore_eos=True)  # noqa: E731 - one use
+        facts = replace(facts, clocked=clocked(asker.client, ask))
     return facts
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from healthcheck.contract import Task
 from healthcheck.core import check as declaring
 from healthcheck.core.records import Stage
-from healthcheck.stages.endpoint.answers import answer, plain_answer
+from healthcheck.stages.endpoint.answers import answer, plain_answer, said, vary
 from healthcheck.wire.client import Exchange
 
 check = functools.partial(declaring.check, stage=Stage.ENDPOINT)
@@ -99,13 +99,20 @@ class Sampling:
 
     Attributes:
         warm: at temperature 1, in the evaluation client's form.
-        hot: longer, at temperature 2; requested if all of `warm` were equal.
+        hot: longer, at temperature 2 and beyond their end; requested if all of `warm` were equal.
         freed: the same without top_p and top_k, with log-probabilities; requested if all of `hot` were equal too.
+            They end by themselves if `hot` differ only beyond the end.
     """
 
     warm: tuple[Exchange, ...] = ()
     hot: tuple[Exchange, ...] = ()
     freed: tuple[Exchange, ...] = ()
+
+    @property
+    def ends_after(self) -> int | None:
+        """The characters after which equal answers ended by themselves; None if they did not."""
+        ended = self.warm and all(exchange.folded.finish_reason == "stop" for exchange in self.warm)
+        return len(said(self.warm[0])) if ended and not vary(self.warm) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +141,15 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Clocked:
+    """A long answer with the engine's own times for it: seconds until its first and its last token."""
+
+    exchange: Exchange
+    first_s: float
+    whole_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Interview:
     """The requests to a server and its answers. Requests that were not sent are None, () or an empty record.
 
@@ -147,6 +163,7 @@ class Interview:
         limited: the prompt of `streams` with max_tokens 8. `roomy`: with room for a long answer.
         long: a long answer; its end does not matter.
         turns: short and long answers in turn, if the text of the long ones may have been held back.
+        clocked: long answers, each alone, if arrival times alone prove nothing because the engine is fast.
         stories: a story and a small problem at temperature 1, with room for long answers. `another`: a story again,
             if two had the same length.
         stopped: the prompt of `streams` with the stop string `stop_word`.
@@ -173,6 +190,7 @@ class Interview:
     roomy: Exchange | None = None
     long: Exchange | None = None
     turns: tuple[Turn, ...] = ()
+    clocked: tuple[Clocked, ...] = ()
     stories: tuple[Exchange, ...] = ()
     another: Exchange | None = None
     stopped: Exchange | None = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from healthcheck.contract import Task
 from healthcheck.core.records import JsonValue
 from healthcheck.stages.endpoint import waits
-from healthcheck.stages.endpoint.answers import answer, plain_answer, prompt_tokens, repeats, texts
+from healthcheck.stages.endpoint.answers import answer, plain_answer, prompt_tokens, repeats, texts, vary
 from healthcheck.stages.endpoint.asking import Ask, Asker, together
 from healthcheck.stages.endpoint.pictures import pictures
 from healthcheck.stages.endpoint.prompts import (
@@ -40,6 +40,8 @@ HOT_TOKENS = 128
 FAR_TOKENS = 5000
 """More than the 512 to 4096 tokens at which servers are known to cut a prompt without an error."""
 _OUTER = 6
+_MORE_FOURS = 2
+"""More answers that end by themselves: few short ones are alike by chance."""
 _EARLY = (96, 95, 94)
 """The numbers of code words that nothing else gives."""
 _FEWEST_FAR_UNITS = 5
@@ -238,20 +240,21 @@ def _sampling(rest: Rest) -> Sampling:
         return together([ask] * 4, at_once=most)
 
     warm = four(OPENING_TOKENS, 1.0)
-    if _differ(warm):
-        return Sampling(warm=warm)
-    hot = four(HOT_TOKENS, 2.0, ignore_eos=True)
-    if _differ(hot):
-        return Sampling(warm=warm, hot=hot)
+    found = Sampling(warm=warm)
+    if vary(warm):
+        return found
+    found = replace(found, hot=four(HOT_TOKENS, 2.0, ignore_eos=True))
+    if vary(found.hot, found.ends_after):
+        return found
+    beyond = not vary(found.hot)
     for fields in _FREED:
-        freed = four(HOT_TOKENS, 2.0, ignore_eos=True, **fields)
+        freed = four(HOT_TOKENS, 2.0, ignore_eos=beyond, **fields)
         if freed[0].status == 200:
-            return Sampling(warm=warm, hot=hot, freed=freed)
-    return Sampling(warm=warm, hot=hot)
-
-
-def _differ(exchanges: tuple[Exchange, ...]) -> bool:
-    return len({texts(exchange) for exchange in exchanges}) > 1
+            more = (
+                () if beyond else (four(HOT_TOKENS, 2.0, ignore_eos=False, **fields) for _ in range(_SHORT_FOURS))
+            )
+            return replace(found, freed=sum(more, start=freed))
+    return found
 
 
 def _foreign(asker: Asker) -> Pairs:

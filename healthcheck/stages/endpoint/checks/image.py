@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from healthcheck import contract
 from healthcheck.contract import Task
 from healthcheck.core.check import Findings, NotApplicable, note
@@ -18,6 +21,12 @@ from healthcheck.stages.endpoint.answers import (
 )
 from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
+from healthcheck.wire.client import Exchange
+
+_COLOURS = tuple(
+    re.compile(names, re.IGNORECASE) for names in (r"\bred\b|[红紅]", r"\bblue\b|[蓝藍]", r"\bblack\b|黑")
+)
+"""Of the first three images."""
 
 
 @check(
@@ -32,7 +41,8 @@ def image(interview: Interview) -> Findings:
     answer. Four images, red, blue, chequered and shaded, are sent with the same question.
 
     The answers need not be right. If all four are equal, the log-probabilities of two of them are compared; if the
-    server reports none, the check warns.
+    server reports none, the check warns. It also warns if two of three answers name the colour of another image
+    and not their own: an earlier image may have been shown.
 
     Repair: serve a vision-language model with its processor files; allow images (--limit-mm-per-prompt).
     Simulated by: npu-adapter simulate --fault ignores-images (refuses-images)
@@ -62,6 +72,7 @@ def image(interview: Interview) -> Findings:
         yield about(bad).fail(expected=expected, seen=response_of(bad), fix=fix)
         return
     if len({texts(exchange) for exchange in streams}) > 1:
+        yield from _exchanged(streams)
         return
     bare, counted = prompt_tokens(without), prompt_tokens(streams[0])
     seen = msg("the same answer to four images: {said}", shown(said(streams[0]), 120))
@@ -81,3 +92,16 @@ def image(interview: Interview) -> Findings:
         expected = msg("log-probabilities that depend on the image")
         seen = msg("{seen}, with the same log-probabilities", seen)
         yield about(streams[0]).fail(expected=expected, seen=seen, fix=fix)
+
+
+def _exchanged(streams: Sequence[Exchange]) -> Findings:
+    """A warning if most of the answers about one or two colours name those of another image."""
+    named = [{place for place, names in enumerate(_COLOURS) if names.search(said(each))} for each in streams[:3]]
+    mistaken = [place for place, colours in enumerate(named) if colours and place not in colours]
+    if len(mistaken) > 1:
+        exchange = streams[mistaken[0]]
+        expected = msg("an answer about the image of the request")
+        told = (len(mistaken), shown(said(exchange)))
+        seen = msg("{mistaken} of 3 answers name the colour of another image: {said}", *told)
+        fix = msg("look for a cache of images in front of the engine or in it; try --mm-processor-cache-gb 0")
+        yield about(exchange).warn(expected=expected, seen=seen, fix=fix)

@@ -82,6 +82,7 @@ def _untold(interview: Interview) -> Iterator[tuple[str, Exchange]]:
         return
     of_lines = (line.split(maxsplit=1)[0] for line in crowd.lines)
     words = [talk.word, *(recall.word for recall in talk.recalls), *of_lines]
+    words += [word for word, _ in interview.beginnings]
     apart = (talk.alone, talk.shots, interview.limited, interview.stopped, *interview.streams)
     for word in dict.fromkeys(words):
         for exchange in filter(None, apart):

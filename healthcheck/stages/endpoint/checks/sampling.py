@@ -8,7 +8,7 @@ import re
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, note
 from healthcheck.core.records import Finding
-from healthcheck.stages.endpoint.answers import about, answered, response_of, said, shown
+from healthcheck.stages.endpoint.answers import about, answered, response_of, said, shown, vary
 from healthcheck.stages.endpoint.lone_streams import changed_alone
 from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
@@ -28,7 +28,8 @@ _CHANCE = 1e-6
 )
 def sampling(interview: Interview) -> Findings:
     """Four answers to one open request at temperature 1 should differ. If they are equal, four longer ones at
-    temperature 2 are requested; if those are equal too, four more without top_p and top_k. At temperature 0 the
+    temperature 2 are requested; if those are equal too, or differ only beyond the place where the first four ended,
+    four more without top_p and top_k. At temperature 0 the
     same request must give the same answer.
 
     A model can be certain of its words. If the server reports log-probabilities, equal answers fail only if correct
@@ -67,21 +68,24 @@ def sampling(interview: Interview) -> Findings:
         fix = msg("accept temperatures up to 2, as OpenAI's endpoint does")
         yield about(samples.warm[0]).warn(expected=expected, seen=response_of(samples.warm[0]), fix=fix)
         return
-    if not samples.warm or _differ(samples.warm) or _differ(samples.hot):
+    if not samples.warm or vary(samples.warm) or vary(samples.hot, samples.ends_after):
         return
-    if _differ(samples.freed):
+    if vary(samples.freed):
         expected = msg("different answers at temperature 1 and 2")
         told = len(samples.warm) + len(samples.hot)
         seen = msg("{warm} equal answers; with top_p 1 and top_k -1 they differ", told)
         fix = msg("look for top_k and top_p in generation_config.json; --generation-config vllm ignores it")
         yield about(samples.warm[0]).warn(expected=expected, seen=seen, fix=fix)
         return
-    yield from _all_alike(samples.freed or samples.hot, told=bool(unsteady))
+    whole = [exchange for exchange in samples.freed or samples.hot if answered(exchange)]
+    if vary(samples.hot) and whole and _chance(whole) is None:
+        why = msg("without log-probabilities, equal short answers prove nothing: {said}", shown(said(whole[0])))
+        raise NotApplicable(why)
+    yield from _all_alike(whole, told=bool(unsteady))
 
 
-def _all_alike(answers: tuple[Exchange, ...], *, told: bool) -> Findings:
+def _all_alike(whole: list[Exchange], *, told: bool) -> Findings:
     """Equal answers at temperature 2: the model's certainty, or a temperature that has no effect."""
-    whole = [exchange for exchange in answers if answered(exchange)]
     if len(whole) < 2 or len(said(whole[0])) < _TELLING_CHARACTERS:
         if not told:
             why = msg("too few answers, or too short to differ: {said}", [said(each) for each in whole[:1]])
@@ -107,10 +111,6 @@ def _chance(answers: list[Exchange]) -> float | None:
     if first.mean_logprob is None or first.usage is None:
         return None
     return math.exp(min(0.0, first.mean_logprob * first.usage.completion_tokens * (len(answers) - 1)))
-
-
-def _differ(exchanges: tuple[Exchange, ...]) -> bool:
-    return len({said(exchange) for exchange in exchanges if answered(exchange)}) > 1
 
 
 def _unsteady(interview: Interview) -> Finding | None:

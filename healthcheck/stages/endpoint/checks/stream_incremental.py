@@ -32,7 +32,9 @@ def stream_incremental(interview: Interview) -> Findings:
     is a failure if the first text of every long answer took longer than that of every short one, by a quarter of
     the long answer's time or more (medians). If only some took longer, the check is inconclusive. It is skipped if
     no long answer takes 2 s longer than a short one, or if more than 100 tokens come in a second: a proxy that is
-    slower than its engine looks the same then.
+    slower than its engine looks the same then. If such a server reports vLLM's metrics, these tell when the engine
+    had the first token: the check passes if the text of four answers arrives then, and warns if it arrives in the
+    last quarter of the engine's time.
 
     Repair: send each token when it is generated, and switch off buffering in every proxy (nginx: proxy_buffering
     off).
@@ -76,6 +78,16 @@ def _arrivals(interview: Interview, fix: str) -> Findings:
         )
         raise NotApplicable(why)
     if found is Streaming.INCREMENTAL:
+        return
+    if found is Streaming.BEHIND:
+        late = interview.clocked[-1]
+        text_s = late.exchange.arrivals_s[0] if late.exchange.arrivals_s else late.exchange.seconds
+        seen = msg(
+            "the engine had its first token after {first_s:.2f} s and its last after {whole_s:.2f} s; the first "
+            "text came after {text_s:.2f} s",
+            late.first_s, late.whole_s, text_s,
+        )  # fmt: skip
+        yield about(late.exchange).warn(expected=_EXPECTED, seen=seen, fix=fix)
         return
     if compared is None:
         seen = msg("no text came in time to compare short and long answers")
