@@ -21,11 +21,27 @@ from healthcheck.text.messages import msg
 from healthcheck.text.reasoning import final_text
 
 UNDECODED = "undecoded"
-DECODE = msg(
-    "decode with the tokenizer of the weights: look at --tokenizer, at tokenizer_class and the release of "
-    "transformers, and for a front that encodes the text again"
+GARBAGE = msg(
+    "try --dtype bfloat16, no quantisation, --enforce-eager, --tensor-parallel-size 1, in this order; "
+    "npu-adapter explain probe/degenerate says why"
 )
-"""The repair of texts that nobody decoded."""
+_WEIGHTS = msg(
+    "check in transformers that the weights are trained and of the right revision; then try --dtype bfloat16, no "
+    "quantisation, --enforce-eager, --tensor-parallel-size 1"
+)
+REPAIRS = {
+    UNDECODED: msg(
+        "decode with the tokenizer of the weights: look at --tokenizer, at tokenizer_class and the release of "
+        "transformers, and for a front that encodes the text again"
+    ),
+    "empty": msg(
+        "check first that the chat template and the end-of-turn token are those of the weights: an empty answer is "
+        "an end of turn at once; then try --dtype bfloat16, no quantisation"
+    ),
+    "mixed_scripts": _WEIGHTS,
+    "implausible_words": _WEIGHTS,
+}
+"""What to try first, by sign; GARBAGE for the others."""
 CONSTANT_LEAST_CHARS = 16
 DRAWN_LEAST_CHARS = 400
 """The shortest run of a drawing character: rules, tables, rows of emoji, matrices of zeros and ones."""

@@ -250,9 +250,8 @@ def _sampling(rest: Rest) -> Sampling:
     for fields in _FREED:
         freed = four(HOT_TOKENS, 2.0, ignore_eos=beyond, **fields)
         if freed[0].status == 200:
-            more = (
-                () if beyond else (four(HOT_TOKENS, 2.0, ignore_eos=False, **fields) for _ in range(_SHORT_FOURS))
-            )
+            fours = 0 if beyond else _MORE_FOURS
+            more = [four(HOT_TOKENS, 2.0, ignore_eos=False, **fields) for _ in range(fours)]
             return replace(found, freed=sum(more, start=freed))
     return found
 

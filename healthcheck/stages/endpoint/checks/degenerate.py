@@ -12,10 +12,6 @@ from healthcheck.wire.client import Exchange
 _SIGNS = ("constant", "bad_codepoints", signs.UNDECODED, "mixed_scripts", "tail_loop", "compressible")
 _TELLING_CHARACTERS = 16
 _FEWEST = 3
-_FIX = msg(
-    "try --dtype bfloat16, no quantisation, --enforce-eager, --tensor-parallel-size 1, in this order; "
-    "npu-adapter explain probe/degenerate says why"
-)
 
 
 @check(
@@ -65,7 +61,7 @@ def degenerate(interview: Interview) -> Findings:
         return
     as_well = sum(bool(_signs(each)) for each in short)
     seen = msg("{seen} and {bool} of {short} short ones: {last}", seen, as_well, len(short), last)
-    fix = signs.DECODE if signs.UNDECODED in _signs(spoilt[0]) else _FIX
+    fix = next((signs.REPAIRS[sign] for sign in _signs(spoilt[0]) if sign in signs.REPAIRS), signs.GARBAGE)
     yield about(spoilt[0]).fail(expected=msg("answers that are text"), seen=seen, fix=fix)
 
 

@@ -14,7 +14,7 @@ from healthcheck.stages.probe.records import ProbeRun, Sample
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.results.answers import excerpt, surely
 from healthcheck.stages.probe.statistics.intervals import clopper_pearson, wilson
-from healthcheck.text.degenerate import DECODE, UNDECODED, breaks_off, dominant_script, flags
+from healthcheck.text.degenerate import GARBAGE, REPAIRS, breaks_off, dominant_script, flags
 from healthcheck.text.messages import joined, msg
 from healthcheck.text.reasoning import final_text
 
@@ -45,10 +45,6 @@ _REFUSAL = re.compile(
     r"\b(?:sorry|apologi[sz]e|unable|cannot|can['’]?t|can not|not able|don['’]t know|do not know|not sure|"
     r"as an AI)\b|抱歉|对不起|對不起|无法|無法|不能|不知道",
     re.IGNORECASE,
-)
-_GARBAGE = msg(
-    "try --dtype bfloat16, no quantisation, --enforce-eager, --tensor-parallel-size 1, in this order; "
-    "npu-adapter explain probe/degenerate says why"
 )
 _TEXT = msg("answers that are text")
 _ALL_REASONING = msg(
@@ -90,10 +86,11 @@ def degenerate(run: ProbeRun) -> Findings:
     check warns, and fails where these texts are 100,000 characters.
 
     Repair: try in this order, and keep the first that helps: --dtype bfloat16 (float16 can overflow), no
-    quantisation, --enforce-eager (no graph capture), --tensor-parallel-size 1 (no communication between NPUs). If
-    all text is in the reasoning field, remove --reasoning-parser. If answers ignore the question or are in another
-    script, first check that chat template and tokenizer belong to the weights. If they differ at temperature 0,
-    first try --max-num-seqs 1.
+    quantisation, --enforce-eager (no graph capture), --tensor-parallel-size 1 (no communication between NPUs). For
+    empty answers, answers that ignore the question and those in another script, first check that chat template and
+    tokenizer belong to the weights. For words of many scripts try the weights in transformers first: untrained ones
+    or those of a wrong revision, sound like that. If all text is in the reasoning field, remove --reasoning-parser.
+    If answers differ at temperature 0, first try --max-num-seqs 1.
 
     Example:
     ```text an answer
@@ -144,7 +141,7 @@ def _signs(run: ProbeRun, signs: dict[str, list[Sample]], answered: Sequence[Sam
     if surely(garbage.values(), answered) > MOST and not any(finding.level is Level.FAIL for finding in found):
         told = (len(garbage), len(answered), excerpt(next(iter(garbage.values())).text))
         seen = msg("{garbage} of {answered} answers have one of these signs, such as {text}", *told)
-        yield fail(expected=_TEXT, seen=seen, fix=_GARBAGE)
+        yield fail(expected=_TEXT, seen=seen, fix=GARBAGE)
 
 
 def _sign(name: str, samples: list[Sample], answered: Sequence[Sample], limits: tuple[float, float]) -> Finding:
@@ -156,8 +153,8 @@ def _sign(name: str, samples: list[Sample], answered: Sequence[Sample], limits: 
         told = fail if low > limits[1] else unsettled if low > limits[0] else warn
     said = (name, len(samples), len(answered), excerpt(samples[0].text))
     seen = msg("{name}: {samples} of {answered} answers, such as {text}", *said)
-    repair = DECODE if name == UNDECODED else _GARBAGE
-    return told(expected=_TEXT, seen=seen, fix=_ALL_REASONING if all_reasoning else repair)
+    repair = _ALL_REASONING if all_reasoning else REPAIRS.get(name, GARBAGE)
+    return told(expected=_TEXT, seen=seen, fix=repair)
 
 
 def _client_reads(sample: Sample) -> bool:
