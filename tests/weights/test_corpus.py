@@ -174,6 +174,18 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
         lambda f: remove(model(f), "tokenizer.json"), {}, {"weights/tokenizer": FAIL},
     ),
     "tokenizer.json broken": (lambda f: text(model(f), "tokenizer.json", "{}"), {}, {"weights/tokenizer": FAIL}),
+    "sound, a tokenizer of bytes": (
+        lambda f: text(
+            model(f, {**QWEN3, "model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}), "tokenizer.json",
+            '{"model": {"type": "BPE"}, "decoder": {"type": "ByteLevel"}}',
+        ), {}, SOUND,
+    ),
+    "a tokenizer of another kind than transformers makes for the model type": (
+        lambda f: text(
+            model(f, {**QWEN3, "model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}), "tokenizer.json",
+            '{"model": {"type": "BPE"}, "decoder": {"type": "Metaspace"}}',
+        ), {}, {"weights/tokenizer": WARN},
+    ),
     "no chat template": (lambda f: text(model(f), "tokenizer_config.json", "{}"), {}, {"weights/tokenizer": FAIL}),
     "a template that refuses a system message": (
         lambda f: template(f, "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}" + CHATML),

@@ -28,6 +28,7 @@ class KnownModels:
         experts_by_default: model types whose configuration class has experts even if config.json has no number.
         own_encoding: architectures whose prompts vLLM builds in code; `own_modes` are values of --tokenizer-mode.
         brought_templates: model types for which vLLM has a chat template.
+        byte_level: model types whose tokenizer transformers 5 builds anew, for bytes, whatever tokenizer.json says.
         with_processor: model types whose images and audio a processor of transformers prepares.
         takes, makes: keys of a configuration for a part that handles images or audio, by "image" and "audio".
         diffusion: substrings of the architectures of pipelines.
@@ -42,6 +43,7 @@ class KnownModels:
     own_encoding: frozenset[str]
     own_modes: frozenset[str]
     brought_templates: frozenset[str]
+    byte_level: frozenset[str]
     with_processor: frozenset[str]
     takes: Mapping[str, frozenset[str]]
     makes: Mapping[str, frozenset[str]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 
@@ -39,6 +40,7 @@ class Tokenizer:
     Attributes:
         vocabularies: the files with a vocabulary.
         error: why tokenizer.json is not a tokenizer, "" if it is one or is absent.
+        byte_level: whether tokenizer.json decodes tokens as bytes; None if it does not say.
         config: tokenizer_config.json.
         templates: the chat templates in an engine's order of preference.
         tokens: special tokens by name (bos_token …), as a template receives them.
@@ -47,6 +49,7 @@ class Tokenizer:
 
     vocabularies: tuple[str, ...]
     error: str
+    byte_level: bool | None
     config: Document
     special_tokens: Document
     templates: tuple[Template, ...]
@@ -62,15 +65,18 @@ class _Model:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _TokenizerJson:
     model: _Model
+    decoder: object = None
 
 
 def read_tokenizer(folder: Folder) -> Tokenizer:
     """Read the tokenizer files; errors become part of the record."""
     config = read_document(folder, "tokenizer_config.json", MAX_CONFIG_BYTES)
     special = read_document(folder, "special_tokens_map.json", MAX_CONFIG_BYTES)
+    error, byte_level = _tokenizer_json(folder)
     return Tokenizer(
         vocabularies=tuple(e.name for e in folder.entries if e.at_top and VOCABULARY.search(e.name)),
-        error=_tokenizer_error(folder),
+        error=error,
+        byte_level=byte_level,
         config=config,
         special_tokens=special,
         templates=_templates(folder, config.value),
@@ -79,16 +85,17 @@ def read_tokenizer(folder: Folder) -> Tokenizer:
     )
 
 
-def _tokenizer_error(folder: Folder) -> str:
+def _tokenizer_json(folder: Folder) -> tuple[str, bool | None]:
+    """Why tokenizer.json is not a tokenizer, and whether it decodes bytes."""
     if folder.entry("tokenizer.json") is None:
-        return ""
+        return "", None
     try:
-        json_text.load_as(folder.read("tokenizer.json", MAX_TOKENIZER_BYTES), _TokenizerJson)
+        read = json_text.load_as(folder.read("tokenizer.json", MAX_TOKENIZER_BYTES), _TokenizerJson)
     except Unreadable as error:
-        return str(error)
+        return str(error), None
     except json_text.JsonError as error:
-        return msg("is not a tokenizer: {error}", error)
-    return ""
+        return msg("is not a tokenizer: {error}", error), None
+    return "", "ByteLevel" in json.dumps(read.decoder) if read.decoder else None
 
 
 def _templates(folder: Folder, config: JsonObject) -> tuple[Template, ...]:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 
 from healthcheck import contract
+from healthcheck.ascend import stacks
+from healthcheck.ascend.stacks import in_range
 from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unsettled, warn
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.errors import UsageError
@@ -59,6 +61,9 @@ def tokenizer(facts: WeightsFacts) -> Findings:
     --chat-template option of deploy.sh, chat_template.jinja, chat_template.json (of a processor), "chat_template"
     in tokenizer_config.json. For some architectures the engine has its own encoding.
 
+    For some model types transformers 5 makes a tokenizer of bytes, whatever tokenizer.json says; the check warns if
+    that has another decoder.
+
     The template is rendered as transformers renders it, in a sandboxed child process with limits. A conversation
     like the evaluation client's (nine messages, user and assistant in turn, no system message) must render; an
     error with a system message only warns.
@@ -90,6 +95,7 @@ def tokenizer(facts: WeightsFacts) -> Findings:
     if facts.nature().family not in {Family.GENERATES, Family.UNKNOWN}:
         raise NotApplicable(msg("the weights are not a chat model (see task/matches-weights)"))
     yield from _files(facts)
+    yield from _rebuilt(facts)
     yield from _template(facts)
 
 
@@ -123,6 +129,24 @@ def _files(facts: WeightsFacts) -> Findings:
     for document in (read.config, read.special_tokens):
         if document.error:
             yield broken(document)
+
+
+def _rebuilt(facts: WeightsFacts) -> Findings:
+    """A tokenizer that the engine's transformers replaces by one of another kind."""
+    kind = text_of(facts.weights.config.value.get("model_type"))
+    release = stacks.installed(facts.row).get("transformers", "")
+    rebuilds = kind in known_models().byte_level and in_range(release, ">=5")
+    if rebuilds and facts.weights.tokenizer.byte_level is False and facts.engine in {"", "unknown", "vllm"}:
+        expected = msg("a tokenizer of bytes for the model type {kind}", repr(kind))
+        seen = msg(
+            "a decoder without ByteLevel; transformers {release} makes the tokenizer of this model type itself, "
+            "and answers would keep the marks of the tokens (The▁answer)",
+            release,
+        )
+        fix = msg(
+            "convert the weights to the model type whose tokenizer this is (llama, mistral), or take its original"
+        )
+        yield At("tokenizer.json").warn(expected=expected, seen=seen, fix=fix)
 
 
 def _is_on_a_hub(facts: WeightsFacts, name: str) -> bool:
