@@ -56,6 +56,11 @@ def changed_copies(crowd: Crowd) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
+def disturbed(crowd: Crowd) -> bool:
+    """Whether concurrent texts were mixed up or changed on their way."""
+    return bool(crowd_talk(crowd)) or len(changed_copies(crowd)) >= MIXED
+
+
 def doubtful_copies(crowd: Crowd) -> tuple[int, ...]:
     """The numbers of the lines to request alone: nearly repeated, or answered in two ways."""
     heard: dict[int, list[str]] = {}

@@ -21,9 +21,8 @@ from healthcheck.stages.endpoint.asking import SHORT_TOKENS, Asker, together
 from healthcheck.stages.endpoint.crowd import (
     LINE_AFTER_DISCONNECTS,
     LINE_AFTER_MALFORMED,
-    MIXED,
     MOST_ALONE,
-    changed_copies,
+    disturbed,
     doubtful_copies,
     undisturbed,
 )
@@ -231,7 +230,7 @@ def _recovery(rest: Rest, facts: Interview) -> Interview:
     for index in doubtful_copies(crowd)[:MOST_ALONE]:
         crowd = replace(crowd, alone=(*crowd.alone, (index, asker.stream(copying(crowd.lines[index])))))
     facts = replace(facts, crowd=crowd)
-    if len(changed_copies(crowd)) >= MIXED:
+    if disturbed(crowd):
         pairs = [(_story(asker.stream), _story(asker.plain)) for _ in range(_LONE_PAIRS)]
         streams, plains = zip(*pairs, strict=True)
         facts = replace(facts, lone=Pairs(streams=streams, plains=plains))
