@@ -28,7 +28,7 @@ class KnownModels:
         experts_by_default: model types whose configuration class has experts even if config.json has no number.
         own_encoding: architectures whose prompts vLLM builds in code; `own_modes` are values of --tokenizer-mode.
         brought_templates: model types for which vLLM has a chat template.
-        byte_level: model types whose tokenizer transformers 5 builds anew, for bytes, whatever tokenizer.json says.
+        byte_level: model types whose tokenizer transformers 5 builds for bytes itself.
         with_processor: model types whose images and audio a processor of transformers prepares.
         takes, makes: keys of a configuration for a part that handles images or audio, by "image" and "audio".
         diffusion: substrings of the architectures of pipelines.
