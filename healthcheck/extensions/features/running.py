@@ -43,7 +43,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _metrics(found: FeaturesRun) -> dict[str, JsonValue]:
     _, fits, agrees = rates(found.trials)
-    return {"schema accuracy": figure(fits), "trigger agreement": figure(agrees)}
+    there = ", ".join(f"{path} {status}" for path, status in found.endpoints.items())
+    figures = {"schema accuracy": figure(fits), "trigger agreement": figure(agrees)}
+    return figures | {"other endpoints": {"value": there}}
 
 
 def _judge(run: Run, url: str) -> None:
