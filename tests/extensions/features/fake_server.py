@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,8 +19,12 @@ FAULTS = (
     "stream-breaks", "required-ignored", "none-ignored", "named-ignored", "no-calls", "half-wrong", "errors",
     "triggers-inverted", "schema-ignored", "stream-schema-ignored", "object-ignored", "choice-ignored", "regex-ignored",
     "guided-swallowed", "endless", "max-tokens-ignored", "stop-ignored", "n-ignored", "seed-ignored", "content-lost",
-    "no-tools", "no-formats", "not-json", "unsteady",
+    "no-tools", "no-formats", "not-json", "unsteady", "marks-in-content", "answer-among-thoughts",
+    "stream-without-thoughts", "thinks-always", "thinks-for-ever", "no-thoughts", "no-length", "uncounted", "middle-lost",
+    "too-long-taken", "too-long-breaks", "overlooks",
 )  # fmt: skip
+LENGTH = 6000
+THOUGHTS = "17 and 25 make 42."
 
 
 class Fake:
@@ -45,9 +50,13 @@ class Fake:
             return 422, {"detail": "unknown field"}
         if self.has("errors") and "seed" in body and "tools" in body:
             return 500, {"error": {"message": "EngineCore encountered an issue"}}
+        read = sum(len(str(message["content"])) for message in body["messages"]) // 4
+        if read > LENGTH and not self.has("too-long-taken"):
+            return 500 if self.has("too-long-breaks") else 400, {"error": {"message": f"{read} are too many"}}
         name = self.called(body)
         message, finish = self.call(name, number, body.get("seed", 0)) if name else self.text(body, number)
-        finish = "length" if self.has("endless") and not name else finish
+        endless = self.has("endless") and {"response_format", "structured_outputs", "guided_json"} & body.keys()
+        finish = "length" if endless else finish
         tokens = 1 if finish == "stop" and len(str(message["content"])) < 2 else 8
         if body.get("max_tokens") == 5:
             tokens, finish = (64, "stop") if self.has("max-tokens-ignored") else (5, "length")
@@ -56,7 +65,26 @@ class Fake:
         if self.has("content-lost") and "tools" not in body:
             choice["message"] = {"content": None, "reasoning_content": SENTENCE}
             tokens = 9
-        return 200, {"choices": choices, "usage": {"prompt_tokens": 9, "completion_tokens": tokens}}
+        usage = {"prompt_tokens": read, "completion_tokens": tokens}
+        if "chat_template_kwargs" in body:
+            self.think(choice, body)
+            usage["prompt_tokens"] += not body["chat_template_kwargs"]["enable_thinking"]
+        return 200, {"choices": choices, "usage": {} if self.has("uncounted") else usage}
+
+    def think(self, choice: dict[str, Any], body: dict[str, Any]) -> None:
+        if self.has("no-thoughts"):
+            return
+        message = choice["message"]
+        if body["chat_template_kwargs"]["enable_thinking"] or self.has("thinks-always"):
+            message["reasoning"] = THOUGHTS
+        if self.has("marks-in-content"):
+            message["content"] = f"{message.pop('reasoning', '')}</think>{message['content']}"
+        if self.has("answer-among-thoughts"):
+            message |= {"reasoning": f"{THOUGHTS} {message['content']}", "content": ""}
+        if self.has("stream-without-thoughts") and body.get("stream"):
+            message.pop("reasoning", None)
+        if self.has("thinks-for-ever"):
+            choice |= {"message": {"content": None, "reasoning": THOUGHTS}, "finish_reason": "length"}
 
     def called(self, body: dict[str, Any]) -> str:
         """The tool that is called, "" for none."""
@@ -78,7 +106,7 @@ class Fake:
         if self.has("missing-argument"):
             arguments.popitem()
         if self.has("unsteady") and name == "get_weather":
-            arguments["city"] = ("Paris", "Oslo", "Lima", "Delhi", "Hanoi")[number % 5]
+            arguments["city"] = ("Paris", "Oslo", "Lima")[number % 3]
         text: Any = json.dumps(arguments)
         text = text[:-1] if self.has("arguments-not-json") else text
         text = arguments if self.has("arguments-as-object") else text
@@ -107,9 +135,15 @@ class Fake:
             text = SENTENCE if self.has("regex-ignored") else "Z012-red"
         elif "guided_json" in body:
             text = SENTENCE if self.has("guided-swallowed") else THING
+        asked = body["messages"][-1]["content"]
+        if code := re.search(r"code number is (\d+)", asked):
+            lost = self.has("overlooks") or (
+                self.has("middle-lost") and 0.4 < code.start() / len(asked) < 0.6 and len(asked) > 999
+            )
+            text = SENTENCE if lost else code[1]
         if body.get("seed") and self.has("seed-ignored"):
             text = f"{text} {number}"
-        text = text[:8] if self.has("endless") else text
+        text = text[:8] if self.has("endless") and text == THING else text
         for stop in () if self.has("stop-ignored") else body.get("stop", ()):
             text = text.partition(stop)[0]
         return {"content": text}, "stop"
@@ -119,6 +153,8 @@ class Fake:
         (choice,) = answer["choices"]
         message = choice["message"]
         yield self.event({"role": "assistant", "content": ""})
+        if message.get("reasoning"):
+            yield self.event({"reasoning": message["reasoning"]})
         for piece in pieces(message.get("content") or ""):
             yield self.event({"content": piece})
         for index, call in enumerate(message.get("tool_calls") or ()):
@@ -130,7 +166,7 @@ class Fake:
                 more = {"name": name} if self.has("stream-repeats-name") else {}
                 yield self.event({"tool_calls": [{"index": index, "function": more | {"arguments": piece}}]})
         finish = "stop" if self.has("stream-finish-stop") else choice["finish_reason"]
-        yield self.event({}, finish)
+        yield self.event({}, finish) | {"usage": answer["usage"]}
 
     def event(self, delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
         return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
@@ -154,11 +190,16 @@ def serving(fake: Fake) -> Iterator[str]:
             self.wfile.write(data)
 
         def do_GET(self) -> None:
-            card = {"id": "fake", "object": "model", "owned_by": "vllm" if fake.vllm else "somebody"}
-            self.send(200, "application/json", json.dumps({"data": [card]}).encode())
+            card: dict[str, Any] = {"id": "fake", "owned_by": "vllm" if fake.vllm else "somebody"}
+            card |= {} if fake.has("no-length") else {"max_model_len": LENGTH}
+            there = self.path in ("/v1/models", "/health")
+            self.send(200 if there else 404, "application/json", json.dumps({"data": [card]}).encode())
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            if self.path != "/v1/chat/completions":
+                self.send(404, "application/json", b"{}")
+                return
             status, answer = fake.answer(body)
             if fake.has("not-json") and "tools" in body:
                 self.send(200, "application/json", b"<html>busy</html>")

@@ -32,6 +32,7 @@ def test_a_report_has_the_rates_with_intervals(tmp_path: Path, capsys: pytest.Ca
     assert report["metrics"]["schema accuracy"] == pytest.approx(
         {"value": 1.0, "low": 0.782, "high": 1.0, "question": "requests like these"}, abs=0.001
     )
+    assert report["metrics"]["other endpoints"]["value"].startswith("/health 200, /metrics 404, /tokenize 404, ")
     assert {check["stage"] for check in report["checks"]} == {"features"}
     assert "features of http://" in report["asked"]
     assert (tmp_path / "out" / "report.html").is_file()
@@ -80,8 +81,8 @@ def test_a_count_takes_the_first_ones_or_begins_again(tmp_path: Path) -> None:
 @rows(
     ("text", "words"),
     [
-        ("{", "line 1 is not a request"),
-        ("[]", "line 1 is not a request"),
+        ("{", ":1: not JSON"),
+        ("5", ":1: not a JSON object but '5'"),
         (f"{line()}\n{{}}", "line 2 is not a request: no messages"),
         ('{"messages": {}}', "no messages"),
         ('{"request": 5}', "no messages"),
@@ -97,9 +98,9 @@ def test_a_line_that_is_no_request_is_named(text: str, words: str, tmp_path: Pat
 def test_wrong_usage_and_no_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(Fake()) as url:
         assert main(["features", url, "--model", "other"]) == 2
-        assert "no model 'other', but fake" in capsys.readouterr().err
+        assert "no model 'other'; it lists 'fake'" in capsys.readouterr().err
     assert main(["features", url, "--quiet"]) == 3
-    assert "no model list at http" in capsys.readouterr().out
+    assert "no server answers at http" in capsys.readouterr().out
     assert main(["features", url, "--requests", str(tmp_path / "none.jsonl")]) == 2
 
 
