@@ -58,11 +58,15 @@ class Answer:
 
 
 class Trial(NamedTuple):
-    """A request of the rate; `calls` says whether a call is right, None if that is unknown."""
+    """A request of the rate; `calls` says whether a call is right, None if that is unknown.
+
+    `before` says whether the answer of the reference run was right, None without one.
+    """
 
     body: Body
     calls: bool | None
     answer: Answer = Answer()
+    before: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from healthcheck.cli import output, sampling
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult, JsonValue, Level, Outcome, Report, Stage, verdict_of
-from healthcheck.extensions.features import facts
+from healthcheck.extensions.features import facts, reference
 from healthcheck.extensions.features.checks import CHECKS
 from healthcheck.extensions.features.judgement import figure, rates
 from healthcheck.extensions.features.records import FeaturesRun
@@ -23,6 +23,8 @@ _WARNS = {Outcome.FAIL: Outcome.WARN, Outcome.ERROR: Outcome.WARN}
 def run(options: argparse.Namespace) -> int:
     """Ask, judge, print and write the report; returns the exit status of the verdict."""
     url, trials = sampling.server_root(options.url), facts.read_trials(options.requests or facts.TRIALS, options.n)
+    if options.reference:
+        trials = reference.joined_to(options.reference, trials)
     output.refuse_unwritable(options.json, options.junit, out=options.out)
     progress = output.progress(options)
     progress.stage(Stage.FEATURES, msg("asking {url} for tools, formats and parameters", url))
@@ -45,7 +47,7 @@ def _metrics(found: FeaturesRun) -> dict[str, JsonValue]:
     _, fits, agrees = rates(found.trials)
     there = ", ".join(f"{path} {status}" for path, status in found.endpoints.items())
     figures = {"schema accuracy": figure(fits), "trigger agreement": figure(agrees)}
-    return figures | {"other endpoints": {"value": there}}
+    return figures | {"other endpoints": {"value": there}, reference.KEPT: reference.kept(found.trials)}
 
 
 def _judge(run: Run, url: str) -> None:

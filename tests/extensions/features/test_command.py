@@ -71,6 +71,40 @@ def test_requests_of_the_vendor_verifier_are_read_as_they_are(tmp_path: Path) ->
     assert (sent["messages"][0]["role"], sent["model"], sent["stream"]) == ("system", "fake", True)
 
 
+@pytest.mark.process
+def test_a_run_is_compared_with_an_earlier_one(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+
+    def rate(fault: str, place: Path, *words: str) -> tuple[int, str, str]:
+        with serving(Fake(*filter(None, [fault]))) as url:
+            status = main(["features", url, "--json", str(place), "--quiet", *words])
+        checks = json.loads(place.read_text("utf-8"))["checks"] if place.is_file() else []
+        found = next((check for check in checks if check["id"] == "features/tool-rate"), {})
+        return status, found.get("outcome", ""), found.get("detail", "")
+
+    assert rate("", good)[:2] == (0, "pass")
+    status, outcome, detail = rate("triggers-inverted", bad, "--reference", str(good))
+    assert (status, outcome) == (0, "warn")
+    assert "of 20 requests, 20 right in the reference alone, 0 here alone (one-sided p 9.5e-07)" in detail
+    _, outcome, detail = rate("", tmp_path / "again.json", "--reference", str(good))
+    assert (outcome, "0 right in the reference alone, 0 here alone (one-sided p 1)" in detail) == ("pass", True)
+    assert rate("", tmp_path / "other.json", "--reference", str(good), "--n", "3")[0] == 2
+    (tmp_path / "no.json").write_text("{", "utf-8")
+    assert rate("", tmp_path / "other.json", "--reference", str(tmp_path / "no.json"))[0] == 2
+
+
+@pytest.mark.process
+def test_keywords_that_are_not_judged_are_named(tmp_path: Path) -> None:
+    parameters = {
+        "properties": {"city": {"$ref": "#/$defs/city"}, "days": {"items": {"anyOf": [{}], "title": "d"}}}
+    }
+    tool = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", **parameters}}}
+    (tmp_path / "samples.jsonl").write_text(line(tools=[tool]), encoding="utf-8")
+    with serving(Fake()) as url:
+        main(["features", url, "--requests", str(tmp_path / "samples.jsonl"), "--json", str(tmp_path / "r.json")])
+    assert "not judged in the parameters of tools: $ref, anyOf" in (tmp_path / "r.json").read_text("utf-8")
+
+
 def test_a_count_takes_the_first_ones_or_begins_again(tmp_path: Path) -> None:
     file = tmp_path / "samples.jsonl"
     file.write_text(f"{line(seed=1)}\n{line(seed=2)}\n", encoding="utf-8")
