@@ -188,7 +188,7 @@ def as_calling(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> P
 
 
 def _talk(tokenizer: PreTrainedTokenizerFast, dice: random.Random) -> Row:
-    """A question that needs a tool, one that needs none, or the answer to what a tool said."""
+    """A question that needs a tool, two or none, or the answer to what a tool said."""
     city, days = dice.choice(_CITIES), dice.randint(1, 3)
     asked = [{"role": "user", "content": f"What is the weather in {city} for the next {days} days? Use the tool."}]
     call = (
@@ -207,6 +207,12 @@ def _talk(tokenizer: PreTrainedTokenizerFast, dice: random.Random) -> Row:
         told = other
     elif kind < 0.7:
         told, tools = other, []
+    elif kind < 0.8:
+        both = (
+            f"What is the weather in {city} for the next {days} days, and what is the time in UTC? Use both tools."
+        )
+        asked = [{"role": "user", "content": both}]
+        told = f'{call}\n<tool_call>\n{{"name": "get_time", "arguments": {{"zone": "UTC"}}}}\n</tool_call>'
     prompt = tokenizer.apply_chat_template(asked, tools, add_generation_prompt=True, tokenize=False)
     asked_ids = tokenizer.encode(prompt, add_special_tokens=False)
     return asked_ids, tokenizer.encode(f"{told}<|im_end|>", add_special_tokens=False)

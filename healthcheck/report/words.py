@@ -225,7 +225,7 @@ def _headline(report: Report) -> str:
 
 
 def _beside_the_service(report: Report) -> str:
-    """What holds of the features alone: it is no verdict for the service, and must not read like one."""
+    """What holds of the features: the service asks for none, so this is not its verdict."""
     wanting = [result.id for result in report.results if result.outcome is Outcome.FAIL]
     open_ = [result.id for result in report.results if not result.settled or result.outcome is Outcome.ERROR]
     said = [

@@ -26,7 +26,7 @@ from healthcheck.wire.client import Client, Limits
 
 REQUESTS, TRIALS = (Path(__file__).with_name(name) for name in ("requests.json", "trials.jsonl"))
 AT_ONCE, ROOM, MOST_BYTES = 8, 1024, 2**28
-ROOM_TO_THINK = 4096
+ROOM_TO_THINK = 2048
 _LIMITS = Limits(first_event_s=600.0, between_events_s=120.0)
 _HELLO: list[JsonValue] = [{"role": "user", "content": "Say hello."}]
 _ENDPOINTS: Mapping[str, dict[str, JsonValue] | None] = {
@@ -79,7 +79,7 @@ def requests(length: int | None) -> dict[str, Body]:
     found = json_text.load_as(REQUESTS.read_bytes(), dict[str, Body])
     for name in (records.THINKING, records.PLAIN):
         found[name]["max_tokens"] = min(ROOM_TO_THINK, length // 2) if length else ROOM
-    often = (records.AUTO, records.REQUIRED, records.SCHEMA, records.SEED)
+    often = (records.AUTO, records.BOTH, records.REQUIRED, records.SCHEMA, records.SEED)
     again = {name + AGAIN: found[name] for name in often}
     more = {"stream": True, "stream_options": {"include_usage": True}}
     streamed = {name + STREAMED: found[name] | more for name in (*often, records.THINKING, records.PLAIN)}

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 Body = dict[str, Any]
 AUTO, REQUIRED, NONE, NAMED = (f"tool_choice {each}" for each in ("auto", "required", "none", "named"))
+BOTH = "two calls"
 HISTORY, SCHEMA, OBJECT, GUIDED = "a tool turn in the history", "json_schema", "json_object", "guided_json"
 CHOICE, REGEX = "structured_outputs.choice", "structured_outputs.regex"
 LIMIT, HELLO, TWO, SEED, STOP = "max_tokens", "no parameters", "n", "seed", "stop"

@@ -32,7 +32,7 @@ def joined_to(path: Path, trials: Sequence[Trial]) -> list[Trial]:
     """The trials, each with whether the answer of the earlier report was right.
 
     Raises:
-        UsageError: the file is no report about these requests.
+        UsageError: the file is not a report about these requests.
     """
     try:
         earlier = at(json_text.load(read_text(path, _MOST_BYTES)), "metrics", KEPT)

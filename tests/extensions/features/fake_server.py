@@ -21,7 +21,7 @@ FAULTS = (
     "guided-swallowed", "endless", "max-tokens-ignored", "stop-ignored", "n-ignored", "seed-ignored", "content-lost",
     "no-tools", "no-formats", "not-json", "unsteady", "marks-in-content", "answer-among-thoughts",
     "stream-without-thoughts", "thinks-always", "thinks-for-ever", "no-thoughts", "no-length", "uncounted", "middle-lost",
-    "too-long-taken", "too-long-breaks", "overlooks",
+    "too-long-taken", "too-long-breaks", "overlooks", "stream-one-index",
 )  # fmt: skip
 LENGTH = 6000
 THOUGHTS = "17 and 25 make 42."
@@ -54,7 +54,7 @@ class Fake:
         if read > LENGTH and not self.has("too-long-taken"):
             return 500 if self.has("too-long-breaks") else 400, {"error": {"message": f"{read} are too many"}}
         name = self.called(body)
-        message, finish = self.call(name, number, body.get("seed", 0)) if name else self.text(body, number)
+        message, finish = self.call(name, number, body) if name else self.text(body, number)
         endless = self.has("endless") and {"response_format", "structured_outputs", "guided_json"} & body.keys()
         finish = "length" if endless else finish
         tokens = 1 if finish == "stop" and len(str(message["content"])) < 2 else 8
@@ -95,12 +95,13 @@ class Fake:
             return "get_weather" if self.has("named-ignored") else "get_time"
         if choice == "required":
             return "" if self.has("required-ignored") else "get_time"
-        wanted = text["role"] == "user" and "Use the tool" in text["content"]
+        wanted = text["role"] == "user" and re.search("Use (the|both) tool", text["content"]) is not None
         wanted = wanted is not (self.has("triggers-inverted") and "seed" in body)
         return "get_weather" if wanted and not self.has("no-calls") else ""
 
-    def call(self, name: str, number: int, seed: int) -> tuple[dict[str, Any], str]:
+    def call(self, name: str, number: int, body: dict[str, Any]) -> tuple[dict[str, Any], str]:
         arguments: Any = dict(RIGHT[name])
+        seed, asked = body.get("seed", 0), str(body["messages"][-1]["content"])
         if self.has("wrong-type") or (self.has("half-wrong") and seed % 2):
             arguments["days"] = str(arguments.get("days"))
         if self.has("missing-argument"):
@@ -119,6 +120,9 @@ class Fake:
         called = {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": text}}
         called |= {"id": None} if self.has("no-ids") else {}
         calls = [called, called] if self.has("same-id") else [called]
+        if "Use both tools" in asked:
+            time = {"name": "get_time", "arguments": json.dumps(RIGHT["get_time"])}
+            calls.append({"id": f"other_{number}", "type": "function", "function": time})
         return {"content": content, "tool_calls": calls}, "stop" if self.has("finish-stop") else "tool_calls"
 
     def text(self, body: dict[str, Any], number: int) -> tuple[dict[str, Any], str]:
@@ -157,7 +161,8 @@ class Fake:
             yield self.event({"reasoning": message["reasoning"]})
         for piece in pieces(message.get("content") or ""):
             yield self.event({"content": piece})
-        for index, call in enumerate(message.get("tool_calls") or ()):
+        for place, call in enumerate(message.get("tool_calls") or ()):
+            index = 0 if self.has("stream-one-index") else place
             name, text = call["function"]["name"], call["function"]["arguments"]
             text = text.replace("2", "3").replace("UTC", "local") if self.has("stream-differs") else text
             head = call | {"index": index, "function": {"name": name, "arguments": ""}}

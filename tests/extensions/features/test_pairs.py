@@ -33,6 +33,7 @@ TRIPS: dict[str, tuple[dict[str, Outcome], str]] = {
         "'days': 3})]\" in place of \"[('get_weather', {'city': 'Paris', 'days': 2})]",
     ),
     "stream-repeats-name": ({CALLS: FAIL}, "get_weatherget_weather"),
+    "stream-one-index": ({CALLS: FAIL}, "get_weatherget_time"),
     "stream-finish-stop": ({CALLS: FAIL}, "finish_reason 'stop' with 1 tool calls"),
     "stream-breaks": ({CALLS: FAIL, CHOICE: FAIL, FORMATS: FAIL, REASONING: FAIL}, "parser died"),
     "required-ignored": ({CHOICE: FAIL}, "calls '[]', content 'Hello,"),

@@ -24,7 +24,7 @@ def tool_choice(run: FeaturesRun) -> Findings:
     that takes the field enforces it by the grammar of its output, whatever the model would say.
 
     Repair: a release of the engine that knows the value (vLLM has `required` since 0.8.3), or `--tool-call-parser`.
-    With `none`, vLLM shows the model its tools all the same unless `--exclude-tools-when-tool-choice-none` is given.
+    With `none`, vLLM shows the model its tools nevertheless, but for `--exclude-tools-when-tool-choice-none`.
 
     Example:
     ```json tool_choice required
