@@ -21,7 +21,7 @@ FAULTS = (
     "guided-swallowed", "endless", "max-tokens-ignored", "stop-ignored", "n-ignored", "seed-ignored", "content-lost",
     "no-tools", "no-formats", "not-json", "unsteady", "marks-in-content", "answer-among-thoughts",
     "stream-without-thoughts", "thinks-always", "thinks-for-ever", "no-thoughts", "no-length", "uncounted", "middle-lost",
-    "too-long-taken", "too-long-breaks", "overlooks", "stream-one-index",
+    "too-long-taken", "too-long-breaks", "overlooks", "stream-one-index", "promises-too-much",
 )  # fmt: skip
 LENGTH = 6000
 THOUGHTS = "17 and 25 make 42."
@@ -51,7 +51,8 @@ class Fake:
         if self.has("errors") and "seed" in body and "tools" in body:
             return 500, {"error": {"message": "EngineCore encountered an issue"}}
         read = sum(len(str(message["content"])) for message in body["messages"]) // 4
-        if read > LENGTH and not self.has("too-long-taken"):
+        most = LENGTH // 2 if self.has("promises-too-much") else LENGTH
+        if read > most and not self.has("too-long-taken"):
             return 500 if self.has("too-long-breaks") else 400, {"error": {"message": f"{read} are too many"}}
         name = self.called(body)
         message, finish = self.call(name, number, body) if name else self.text(body, number)

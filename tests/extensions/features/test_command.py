@@ -35,7 +35,7 @@ def test_a_report_has_the_rates_with_intervals(tmp_path: Path, capsys: pytest.Ca
     assert report["metrics"]["other endpoints"]["value"].startswith("/health 200, /metrics 404, /tokenize 404, ")
     assert {check["stage"] for check in report["checks"]} == {"features"}
     assert "features of http://" in report["asked"]
-    assert (tmp_path / "out" / "report.html").is_file()
+    assert "/v1/responses" in (tmp_path / "out" / "report.html").read_text("utf-8")
     printed = " ".join(capsys.readouterr().out.split())
     assert "Verdict: features: what the server offers holds; the service asks for none of them" in printed
     assert "ready" not in printed

@@ -70,6 +70,7 @@ TRIPS: dict[str, tuple[dict[str, Outcome], str]] = {
     "middle-lost": ({LONG: FAIL}, "9627 from a text of 5"),
     "too-long-taken": ({LONG: FAIL}, "HTTP 4xx for more than 6000 tokens HTTP 200, 6"),
     "too-long-breaks": ({LONG: FAIL}, "HTTP 500, 0 prompt tokens, "),
+    "promises-too-much": ({LONG: FAIL}, "5186 from a text of 5"),
     "overlooks": ({LONG: SKIP}, "does not repeat a number from a short text: 'Hello,"),
 }
 NOT_SETTLED = {"no-calls", "endless", "unsteady", "thinks-for-ever"}

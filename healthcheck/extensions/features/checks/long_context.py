@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note
-from healthcheck.core.records import Level
-from healthcheck.extensions.features.judgement import split
-from healthcheck.extensions.features.records import BEYOND, CODES, SHORT, FeaturesRun
+from healthcheck.core.records import Finding
+from healthcheck.extensions.features.judgement import cut
+from healthcheck.extensions.features.records import BEYOND, CODES, SHORT, Answer, FeaturesRun
 from healthcheck.extensions.features.schema import quoted
 from healthcheck.text.messages import msg
 
@@ -41,19 +41,24 @@ def long_context(run: FeaturesRun) -> Findings:
     """
     if BEYOND not in run.answers:
         raise NotApplicable(msg("the server does not say its length (max_model_len), or counts no prompt tokens"))
-    answers, findings = split(run, [name for name in CODES if name in run.answers])
+    findings: list[Finding] = []
     beyond = run.answers[BEYOND]
     if not beyond.refused:
-        told = (beyond.status, beyond.read or 0, beyond.said or quoted(beyond.text))
-        seen = msg("HTTP {status}, {read} prompt tokens, {said}", *told)
         expected = msg("HTTP 4xx for more than {length} tokens", run.length)
-        findings.append(fail(expected=expected, seen=seen, fix=_REFUSE, where=BEYOND))
-    for name, answer in answers.items():
-        if CODES[name] not in answer.text and name != SHORT:
-            expected = msg("{code} from a text of {tried} tokens", CODES[name], run.tried)
-            findings.append(fail(expected=expected, seen=quoted(answer.text), fix=_SHORTER, where=name))
-    if not run.tried and not any(each.level is Level.FAIL for each in findings):
+        findings.append(fail(expected=expected, seen=_seen(beyond), fix=_REFUSE, where=BEYOND))
+    for name, answer in run.answers.items():
+        if CODES.get(name, "") in answer.text or name == SHORT:
+            continue
+        expected = msg("{code} from a text of {tried} tokens", CODES[name], run.tried)
+        lost = fail(expected=expected, seen=_seen(answer), fix=_SHORTER, where=name)
+        findings.append(cut(name, answer) if answer.finish == "length" else lost)
+    if not run.tried and not findings:
         text = quoted(run.answers[SHORT].text)
         raise NotApplicable(msg("the model does not repeat a number from a short text: {text}", text))
     yield from findings
     yield note(msg("texts of {tried} of {length} tokens", run.tried, run.length))
+
+
+def _seen(answer: Answer) -> str:
+    told = (answer.status, answer.read or 0, answer.said or quoted(answer.text))
+    return msg("HTTP {status}, {read} prompt tokens, {said}", *told)
