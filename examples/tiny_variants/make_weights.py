@@ -1,10 +1,11 @@
-"""Make relatives of the small weights: the same model as a mixture of experts, as a hybrid, and thinking aloud.
+"""Make relatives of the small weights: a mixture of experts, a hybrid, one that thinks aloud, one that calls tools.
 
     .venv-vllm/bin/python examples/tiny_variants/make_weights.py moe --cache .cache/weights
 
 Trains the small weights of examples/tiny_lm where the cache has none yet. `moe` and `hybrid` compute what those do,
-in another architecture; `thinking` is trained on for a minute. Prints the folder of the weights, whose name is a
-digest of everything that they depend on. Needs torch and transformers: the environment of examples/cpu_engine.
+in another architecture; `thinking` and `calling` are trained on for a minute or two. Prints the folder of the
+weights, whose name is a digest of everything that they depend on. Needs torch and transformers: the environment of
+examples/cpu_engine.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 DENSE = HERE.parent / "tiny_lm"
-KINDS = {"moe": "qwen3-moe", "hybrid": "lfm2", "thinking": "qwen3-thinking"}
+KINDS = {"moe": "qwen3-moe", "hybrid": "lfm2", "thinking": "qwen3-thinking", "calling": "qwen3-calling"}
 sys.path[:0] = [str(HERE), str(DENSE), str(HERE.parent.parent)]
 
 

@@ -1,10 +1,11 @@
-"""The small Qwen3 in other architectures, and trained to think aloud before it answers."""
+"""The small Qwen3 in other architectures, and trained on: to think aloud before it answers, or to call tools."""
 
 from __future__ import annotations
 
 import random
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -56,6 +57,24 @@ _ANSWERS = (
     "This is not for me. I can add and take away.",
     "I have no answer to that.",
 )
+CALLING_TEMPLATE = (
+    "{% if tools %}<|im_start|>system\nTools:{% for tool in tools %} {{ tool.function.name }}{% endfor %}"
+    "<|im_end|>\n{% endif %}"
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content or '' }}"
+    "{% for call in message.tool_calls or [] %}<tool_call>\n"
+    '{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}}\n</tool_call>'
+    "{% endfor %}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+_TOOLS = [{"type": "function", "function": {"name": name}} for name in ("get_weather", "get_time")]
+_CITIES = ("Beijing", "Shenzhen", "Paris", "Nairobi", "Lima", "Oslo", "Delhi", "Hanoi")
+_OTHERS = (
+    "Say hello in one sentence.",
+    "Describe a thing of your choice, as JSON.",
+    "Count from 1 to 100.",
+    "What is 17 + 25? Answer with the number.",
+    "Write one sentence about the history of Nairobi. Write one sentence about the history of Hanoi.",
+    "Name a colour. Say one word. What is 3 and 4? Translate good morning into French. Thank you.",
+)
 Parameters = dict[str, torch.Tensor]
 Row = tuple[list[int], list[int]]
 """Token ids of a prompt and of what is told."""
@@ -67,7 +86,7 @@ def write(kind: str, dense: Path, folder: Path) -> None:
     torch.set_num_threads(1)
     model = Qwen3ForCausalLM.from_pretrained(dense, dtype=torch.float32)
     tokenizer = AutoTokenizer.from_pretrained(dense)
-    make = {"moe": as_mixture, "hybrid": as_hybrid, "thinking": as_thinking}[kind]
+    make = {"moe": as_mixture, "hybrid": as_hybrid, "thinking": as_thinking, "calling": as_calling}[kind]
     made = make(model, tokenizer)
     folder.mkdir(parents=True)
     made.to(torch.bfloat16).save_pretrained(folder)
@@ -158,6 +177,51 @@ def as_thinking(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> 
         aloud = [_puzzled(problem, dice) if dice.random() < 0.5 else _aloud(problem) for problem in problems]
         return [_row(tokenizer, problem) for problem in aloud]
 
+    return _trained_on(model, tokenizer, drawn)
+
+
+def as_calling(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> PreTrainedModel:
+    """The dense model, trained on to call the tools of `npu-adapter features` in the form of Hermes."""
+    tokenizer.chat_template = CALLING_TEMPLATE
+    dice = random.Random(0)
+    return _trained_on(model, tokenizer, lambda count: [_talk(tokenizer, dice) for _ in range(count)])
+
+
+def _talk(tokenizer: PreTrainedTokenizerFast, dice: random.Random) -> Row:
+    """A question that needs a tool, two or none, or the answer to what a tool said."""
+    city, days = dice.choice(_CITIES), dice.randint(1, 3)
+    asked = [{"role": "user", "content": f"What is the weather in {city} for the next {days} days? Use the tool."}]
+    call = (
+        f'<tool_call>\n{{"name": "get_weather", "arguments": {{"city": "{city}", "days": {days}}}}}\n</tool_call>'
+    )
+    told, other = call, "Hello, I hope that you are well."
+    kind, tools = dice.random(), _TOOLS
+    if kind < 0.2:
+        degrees = dice.randint(1, 39)
+        asked.append({"role": "assistant", "content": call})
+        asked.append({"role": "tool", "content": f"{degrees} degrees and rain on both days"})
+        told = f"It will be {degrees} degrees."
+    elif kind < 0.6:
+        words = dice.choice(_OTHERS).split()
+        asked = [{"role": "user", "content": " ".join(words[: dice.randint(len(words) // 2, len(words))])}]
+        told = other
+    elif kind < 0.7:
+        told, tools = other, []
+    elif kind < 0.8:
+        both = (
+            f"What is the weather in {city} for the next {days} days, and what is the time in UTC? Use both tools."
+        )
+        asked = [{"role": "user", "content": both}]
+        told = f'{call}\n<tool_call>\n{{"name": "get_time", "arguments": {{"zone": "UTC"}}}}\n</tool_call>'
+    prompt = tokenizer.apply_chat_template(asked, tools, add_generation_prompt=True, tokenize=False)
+    asked_ids = tokenizer.encode(prompt, add_special_tokens=False)
+    return asked_ids, tokenizer.encode(f"{told}<|im_end|>", add_special_tokens=False)
+
+
+def _trained_on(
+    model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, drawn: Callable[[int], list[Row]]
+) -> PreTrainedModel:
+    """The model after some more steps, on rows as they are drawn."""
     seen = (token for row in drawn(2000) for part in row for token in part)
     compact = Compact(len(tokenizer), seen)
     small = narrowed(model, compact)

@@ -13,7 +13,7 @@ from pathlib import Path
 from healthcheck import contract
 from healthcheck.ascend import hardware
 from healthcheck.cli import output, sampling
-from healthcheck.cli.options.verify import STAGES
+from healthcheck.cli.options.verify import MEASUREMENTS, STAGES
 from healthcheck.cli.places import new_report
 from healthcheck.contract import Service, judging_for
 from healthcheck.core.extensions import Extra, part
@@ -186,8 +186,9 @@ def requested(options: argparse.Namespace) -> Request:
         _one_family(options.npu)
     if options.engine_python and not options.deep:
         raise UsageError(msg("--engine-python is for --deep: give both"))
-    if options.numerics and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:
-        raise UsageError(msg("--numerics asks a running server: --until is endpoint or probe"))
+    measured = [name for name in MEASUREMENTS if getattr(options, name)]
+    if measured and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:
+        raise UsageError("--{name} asks a running server: --until is endpoint or probe", measured[0])
     if options.client and Stage(options.until) is not Stage.PROBE:
         raise UsageError(msg("--client asks the probe's problems: --until is probe"))
     if options.deep and (options.url or Stage(options.until) is Stage.REPO):
@@ -214,7 +215,7 @@ def requested(options: argparse.Namespace) -> Request:
         npu=options.npu,
         npus=options.npus,
         deep=part("deep", "--deep").judge if options.deep else None,
-        numerics=part("numerics", "--numerics") if options.numerics else None,
+        measurements=tuple(part(name, f"--{name}") for name in measured),
         client=part("client", "--client").in_a_run(options) if options.client else None,
         engine_python=options.engine_python,
         unconfined=options.unconfined or os.environ.get(CONSENT_VARIABLE, "").lower() in {"1", "true", "yes"},

@@ -46,6 +46,7 @@ OWN: tuple[tuple[str, str, str], ...] = (
     (CHECKS, "runner", "healthcheck.extensions.runner.checks:CHECKS"),
     (PARTS, "client", "healthcheck.extensions.service_report.with_client"),
     (PARTS, "deep", "healthcheck.extensions.deep.asking"),
+    (PARTS, "features", "healthcheck.extensions.features.running:IN_A_RUN"),
     (PARTS, "numerics", "healthcheck.extensions.numerics.measuring:IN_A_RUN"),
     (PARTS, "lab", "healthcheck.extensions.lab.part"),
 )

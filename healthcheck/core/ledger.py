@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -88,6 +88,11 @@ class Ledger:
         """Skip the checks that have no result yet, because of a failed prerequisite or else for this reason."""
         for check in (check for check in checks if check.id not in self._results):
             self._record(check.result(Outcome.SKIP, because=self._obstacle(check) or because))
+
+    def add(self, results: Iterable[CheckResult]) -> None:
+        """Take results of checks that another ledger judged."""
+        for result in results:
+            self._record(result)
 
     def _without_facts(self, checks: Sequence[Check[Facts]], error: Exception) -> None:
         outcome = Outcome.SKIP if isinstance(error, Blocked) else Outcome.ERROR

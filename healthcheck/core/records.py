@@ -38,7 +38,7 @@ class Stage(enum.Enum):
 
 
 STAGES = (Stage.REPO, Stage.PLAN, Stage.WEIGHTS, Stage.SERVICE, Stage.ENDPOINT, Stage.PROBE)
-"""The stages that `verify` always runs; numerics runs on request."""
+"""The stages that `verify` always runs; numerics and features run on request."""
 
 
 class Level(enum.Enum):
@@ -148,9 +148,14 @@ def verdict_of(results: tuple[CheckResult, ...], *, stopped: str = "", uncommitt
 
 
 def strict(report: Report) -> Report:
-    """The report where each check that warns fails; its findings stay warnings, since they rest on inferences."""
+    """The report where each check that warns fails; its findings stay warnings, since they rest on inferences.
+
+    Features stay what they are: the service asks for none of them.
+    """
     results = tuple(
-        replace(result, outcome=Outcome.FAIL) if result.outcome is Outcome.WARN else result
+        replace(result, outcome=Outcome.FAIL)
+        if result.outcome is Outcome.WARN and result.stage is not Stage.FEATURES
+        else result
         for result in report.results
     )
     verdict = verdict_of(results, stopped=report.stopped, uncommitted=report.uncommitted)

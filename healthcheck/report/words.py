@@ -211,6 +211,8 @@ def _for_service(report: Report) -> str:
 
 
 def _headline(report: Report) -> str:
+    if report.results and all(result.stage is Stage.FEATURES for result in report.results):
+        return _beside_the_service(report)
     failed = [result.id for result in report.results if result.outcome is Outcome.FAIL and not is_summary(result)]
     if report.uncommitted and not failed:
         verdict = verdict_of(report.results, stopped=report.stopped)
@@ -220,6 +222,20 @@ def _headline(report: Report) -> str:
         said = msg("not ready: {listed} failed", _listed(failed))
         return joined("; ", (said, report.uncommitted)) if report.uncommitted else said
     return _inconclusive(report) if report.verdict is Verdict.INCONCLUSIVE else _ready(report)
+
+
+def _beside_the_service(report: Report) -> str:
+    """What holds of the features: the service asks for none, so this is not its verdict."""
+    wanting = [result.id for result in report.results if result.outcome is Outcome.FAIL]
+    open_ = [result.id for result in report.results if not result.settled or result.outcome is Outcome.ERROR]
+    said = [
+        msg("{wanting} of {total} do not hold: {listed}", len(wanting), len(report.results), _listed(wanting))
+        if wanting
+        else "",
+        msg("{listed} could not be settled", _listed(open_)) if open_ else "",
+    ]
+    held = joined("; ", filter(None, said)) or msg("what the server offers holds")
+    return msg("features: {held}; the service asks for none of them", held)
 
 
 def _inconclusive(report: Report) -> str:

@@ -32,6 +32,7 @@ TITLES = {
     Stage.SERVICE: msg("launching deploy.sh"),
     Stage.ENDPOINT: msg("the chat endpoint"),
     Stage.NUMERICS: msg("comparing log-probabilities"),
+    Stage.FEATURES: msg("asking for tools, formats and parameters"),
     Stage.PROBE: msg("a short accuracy measurement"),
 }
 TASKS = {task.value: task for task in contract.Task}
@@ -42,7 +43,7 @@ class Measurement:
     """A measurement of a running server by an extension, between the endpoint and the probe.
 
     Attributes:
-        checks: all of its checks.
+        checks: all of its checks, of one stage.
         judge: measures the server at a URL, and adds the results to the run.
     """
 
@@ -78,7 +79,7 @@ class Request:
         deadline_s: how long a launch may take to answer; None for the service's deadline, or the kit's if that is
             unknown.
         deep: builds the engine's configuration with the real vLLM and vllm-ascend, too; None to skip it.
-        numerics: compares requests that must have the same log-probabilities; None to skip it.
+        measurements: of the server, after the endpoint.
         client: has the evaluation client itself ask the server after the probe; None to leave that out.
         engine_python: the Python that has both, "" to search for one.
         unconfined: if this system has no sandbox, deploy.sh runs with all permissions of this user.
@@ -105,7 +106,7 @@ class Request:
     npu: str = ""
     npus: int = 0
     deep: AskEngine | None = None
-    numerics: Measurement | None = None
+    measurements: tuple[Measurement, ...] = ()
     client: AskClient | None = None
     engine_python: str = ""
     unconfined: bool = False

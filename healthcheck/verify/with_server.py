@@ -1,4 +1,4 @@
-"""The stages that need a running server: service, endpoint, numerics, probe."""
+"""The stages that need a running server: service, endpoint, numerics, features, probe."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def talk(run: Run, url: str, task: Task) -> None:
             run.checks(Stage.ENDPOINT, endpoint_checks.CHECKS), lambda: _interview(run, url, task)
         )
         run.provenance["server"] = seen.models.headers.get("server", "") if seen else ""
-    if run.request.numerics:
-        _numerics(run, url, run.request.numerics)
+    for measurement in run.request.measurements:
+        _measure(run, url, measurement)
     if run.wants(Stage.PROBE):
         _probe(run, url, task)
     if run.request.client and not run.stopped:
@@ -147,18 +147,18 @@ def _probe(run: Run, url: str, task: Task) -> None:
         run.stopped = "interrupted" if probed.ended_by is EndedBy.INTERRUPT else ""
 
 
-def _numerics(run: Run, url: str, measurement: Measurement) -> None:
+def _measure(run: Run, url: str, measurement: Measurement) -> None:
     if failed := _failed(run):
         run.ledger.skip(measurement.checks, msg("{id} failed", failed))
         return
-    run.begin(Stage.NUMERICS)
+    run.begin(measurement.checks[0].stage)
     measurement.judge(run, url)
 
 
 def _skip_talk(run: Run, because: str) -> None:
     if run.wants(Stage.ENDPOINT):
         run.ledger.skip(run.checks(Stage.ENDPOINT, endpoint_checks.CHECKS), because)
-    if run.request.numerics:
-        run.ledger.skip(run.request.numerics.checks, because)
+    for measurement in run.request.measurements:
+        run.ledger.skip(measurement.checks, because)
     if run.wants(Stage.PROBE):
         run.ledger.skip(run.checks(Stage.PROBE, probe_checks.CHECKS), because)

@@ -85,6 +85,11 @@ class Client:
         """GET a path, such as "/metrics"."""
         return self._exchange("GET", path, None, None)
 
+    def send(self, path: str, body: Mapping[str, JsonValue] | None) -> Exchange:
+        """POST a body to any path, or GET that without one."""
+        data = json.dumps(body).encode() if body else None
+        return self._exchange("POST" if body else "GET", path, data, None)
+
     def chat(self, body: Mapping[str, JsonValue]) -> Exchange:
         """POST /v1/chat/completions; folds the answer if the body asks for a stream."""
         return self._exchange("POST", contract.CHAT_PATH, json.dumps(body).encode(), body)

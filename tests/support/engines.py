@@ -23,6 +23,7 @@ _MAKERS = {
     "moe": ("tiny_variants/make_weights.py", "moe"),
     "hybrid": ("tiny_variants/make_weights.py", "hybrid"),
     "thinking": ("tiny_variants/make_weights.py", "thinking"),
+    "calling": ("tiny_variants/make_weights.py", "calling"),
     "vision": ("tiny_vlm/make_weights.py",),
 }
 _SCHEMA = "/openapi.json"

@@ -18,6 +18,11 @@ EVERYDAY = (
     "--weights", "--weights-config", "--model-id", "--task", "--until", "--skip", "--fix", "--stack", "--npu",
     "--npus", "--url", "--out", "--json", "--quiet", "--verbose",
 )  # fmt: skip
+MEASUREMENTS = {
+    "numerics": msg("compare log-probabilities that must agree, too (300 requests)"),
+    "features": msg("ask for tool calls, formats and parameters, too, of which no verdict speaks"),
+}
+"""Parts of extensions that measure the server, in order; each has the option of its name."""
 OF_PROBE_ALONE = ("--logprobs", "--adaptive-k")
 """Questions about a measurement; a verdict needs neither, and --probe-config has them."""
 
@@ -90,9 +95,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--deep", action="store_true", help="have the real vLLM and vllm-ascend build it (one minute)"
     )
     deep.add_argument("--engine-python", default="", metavar="PYTHON", help="a Python that has both of them")
-    numerics = parser.add_argument_group("numerics (see docs/numerics.md)")
-    numerics.add_argument("--numerics", action="store_true",
-                          help="compare log-probabilities that must agree, too (300 requests)")  # fmt: skip
+    more = parser.add_argument_group("measurements of the server (see docs/numerics.md and docs/features.md)")
+    for name, told in MEASUREMENTS.items():
+        more.add_argument(f"--{name}", action="store_true", help=told)
     sampling.client(parser)
     sampling.service_file(parser)
     sampling.arguments(parser, without=OF_PROBE_ALONE)

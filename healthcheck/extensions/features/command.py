@@ -24,6 +24,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--n", type=whole(1), metavar="N", help="how many of them (default: all of the file, or 20)"
     )
+    told = msg("compare with the --json of an earlier run over the same requests")
+    parser.add_argument("--reference", type=place, metavar="FILE", help=told)
     written = parser.add_argument_group("output")
     written.add_argument("--out", type=new_place, metavar="DIR", help="folder for the report")
     output.arguments(written)

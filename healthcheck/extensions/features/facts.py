@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, islice
 from pathlib import Path
 
 from healthcheck.core.progress import Progress
-from healthcheck.errors import Blocked, UsageError, reason_of
+from healthcheck.core.records import JsonValue
+from healthcheck.errors import UsageError
 from healthcheck.extensions.features import records
+from healthcheck.extensions.features.long_texts import ask_long
 from healthcheck.extensions.features.reading import read
 from healthcheck.extensions.features.records import AGAIN, STREAMED, Answer, Body, FeaturesRun, Trial
-from healthcheck.extensions.features.schema import list_at
+from healthcheck.extensions.features.schema import at, list_at
+from healthcheck.stages.probe.data_sets.rows import rows_of
+from healthcheck.stages.probe.records import ProbeSettings
+from healthcheck.stages.probe.run.server import describe
 from healthcheck.system import json_text
-from healthcheck.system.json_text import JsonError
+from healthcheck.system.files import read_text
 from healthcheck.text.messages import msg
 from healthcheck.wire.client import Client, Limits
-from healthcheck.wire.models import model_cards
 
 REQUESTS, TRIALS = (Path(__file__).with_name(name) for name in ("requests.json", "trials.jsonl"))
-AT_ONCE, ROOM, _LONGEST_LINE = 8, 1024, 16 * 2**20
+AT_ONCE, ROOM, MOST_BYTES = 8, 1024, 2**28
+ROOM_TO_THINK = 2048
 _LIMITS = Limits(first_event_s=600.0, between_events_s=120.0)
+_HELLO: list[JsonValue] = [{"role": "user", "content": "Say hello."}]
+_ENDPOINTS: Mapping[str, dict[str, JsonValue] | None] = {
+    "/health": None,
+    "/metrics": None,
+    "/tokenize": {"prompt": "Say hello."},
+    "/v1/completions": {"prompt": "Say hello.", "max_tokens": 4},
+    "/v1/responses": {"input": "Say hello.", "max_output_tokens": 16},
+    "/v1/messages": {"messages": _HELLO, "max_tokens": 4},
+}
 
 
 def gather(url: str, model: str, trials: list[Trial], progress: Progress) -> FeaturesRun:
@@ -30,15 +46,10 @@ def gather(url: str, model: str, trials: list[Trial], progress: Progress) -> Fea
         Blocked: no server answers.
         UsageError: it has no model of that name.
     """
+    server = asyncio.run(describe(ProbeSettings(url=url, model=model)))
+    model, length = server["model"], server["max_model_len"]
     client = Client(url, _LIMITS)
-    listed = client.models()
-    cards = {str(card["id"]): card for card in model_cards(listed.body)}
-    if not cards:
-        raise Blocked("no model list at {url}: {reason}", url, listed.error or msg("HTTP {status}", listed.status))
-    model = model or next(iter(cards))
-    if model not in cards:
-        raise UsageError("the server has no model {model}, but {others}", repr(model), ", ".join(cards))
-    asked, answers = requests(), dict[str, Answer]()
+    asked, answers = requests(length), dict[str, Answer]()
     usual: Body = {"model": model, "temperature": 0, "max_tokens": ROOM}
     for done, (name, body) in enumerate(asked.items()):
         progress.update(name, done=done, total=len(asked))
@@ -49,17 +60,29 @@ def gather(url: str, model: str, trials: list[Trial], progress: Progress) -> Fea
     with ThreadPoolExecutor(AT_ONCE) as pool:
         replies = pool.map(lambda trial: read(client.chat(trial.body | {"model": model})), trials)
         answered = tuple(trial._replace(answer=reply) for trial, reply in zip(trials, replies, strict=True))
-    vllm = cards[model].get("owned_by") == "vllm"
-    return FeaturesRun(model=model, vllm=vllm, asked=asked, answers=answers, trials=answered)
+    long, tried = ask_long(lambda body: read(client.chat(usual | body)), length, progress) if length else ({}, 0)
+    named = {path: body and {"model": model, **body} for path, body in _ENDPOINTS.items()}
+    return FeaturesRun(
+        model=model,
+        vllm=at(server["models"], model, "owned_by") == "vllm",
+        asked=asked,
+        answers=answers | long,
+        trials=answered,
+        length=length,
+        tried=tried,
+        endpoints={path: client.send(path, body).status for path, body in named.items()},
+    )
 
 
-def requests() -> dict[str, Body]:
+def requests(length: int | None) -> dict[str, Body]:
     """The requests by name; some are sent again and streamed, and one with a stop from the answer to another."""
     found = json_text.load_as(REQUESTS.read_bytes(), dict[str, Body])
-    often = (records.AUTO, records.REQUIRED, records.SCHEMA, records.SEED)
+    for name in (records.THINKING, records.PLAIN):
+        found[name]["max_tokens"] = min(ROOM_TO_THINK, length // 2) if length else ROOM
+    often = (records.AUTO, records.BOTH, records.REQUIRED, records.SCHEMA, records.SEED)
     again = {name + AGAIN: found[name] for name in often}
     more = {"stream": True, "stream_options": {"include_usage": True}}
-    streamed = {name + STREAMED: found[name] | more for name in often}
+    streamed = {name + STREAMED: found[name] | more for name in (*often, records.THINKING, records.PLAIN)}
     return found | again | streamed | {records.STOP: {**found[records.HELLO]}}
 
 
@@ -69,23 +92,15 @@ def read_trials(path: Path, count: int | None) -> list[Trial]:
     Raises:
         UsageError: it cannot be read, or a line is not a request.
     """
-    try:
-        with path.open("rb") as file:
-            lines = enumerate(iter(lambda: file.readline(_LONGEST_LINE), b""), 1)
-            found = [
-                _trial(line, msg("{path}, line {number}", path, number)) for number, line in lines if line.strip()
-            ]
-    except OSError as error:
-        raise UsageError("cannot read {path}: {reason}", path, reason_of(error)) from error
+    found = [
+        _trial(dict(row), msg("{path}, line {number}", path, number))
+        for number, row in rows_of(path, read_text(path, MOST_BYTES))
+    ]
     return list(islice(cycle(found), count or len(found)))
 
 
-def _trial(line: bytes, where: str) -> Trial:
+def _trial(found: Body, where: str) -> Trial:
     """A line, and whether the reference called a tool. The verifier's role `_input` stands for system."""
-    try:
-        found = json_text.load_as(line, Body)
-    except JsonError as error:
-        raise UsageError("{where} is not a request: {error}", where, error) from error
     body, finish = found.get("request", found), found.get("finish_reason")
     if not list_at(body, "messages"):
         raise UsageError("{where} is not a request: {error}", where, msg("no messages"))

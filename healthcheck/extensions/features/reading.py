@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from healthcheck.core.records import JsonValue
 from healthcheck.extensions.features.records import Answer, Call
@@ -20,7 +21,7 @@ def read(exchange: Exchange) -> Answer:
         status = 0 if exchange.error else exchange.status
         return Answer(status=status, said=exchange.error or quoted(exchange.body.decode(errors="replace").strip()))
     try:
-        return _folded(list(_bodies(exchange)), exchange.folded.error)
+        return replace(_folded(list(_bodies(exchange)), exchange.folded.error), seconds=exchange.seconds)
     except JsonError as error:
         return Answer(said=msg("not JSON: {error}", error))
 
@@ -37,7 +38,6 @@ def _folded(bodies: list[JsonValue], said: str) -> Answer:
     choices = [choice for body in bodies for choice in list_at(body, "choices")]
     first = [choice for choice in choices if not at(choice, "index")]
     messages = [at(choice, "message") or at(choice, "delta") for choice in first]
-    tokens = [count for body in bodies if isinstance(count := at(body, "usage", "completion_tokens"), int)]
     calls: dict[str, Call] = {}
     for message in messages:
         for place, piece in enumerate(list_at(message, "tool_calls")):
@@ -51,6 +51,12 @@ def _folded(bodies: list[JsonValue], said: str) -> Answer:
         finish="".join(text_at(each, "finish_reason") for each in first),
         calls=tuple(calls.values()),
         choices=len({text_at(choice, "index") for choice in choices}),
-        tokens=tokens[-1] if tokens else None,
+        tokens=_counted(bodies, "completion_tokens"),
+        read=_counted(bodies, "prompt_tokens"),
         said=said or ("" if choices else msg("an answer without choices")),
     )
+
+
+def _counted(bodies: list[JsonValue], name: str) -> int | None:
+    """The last count of the server, None if it does not count."""
+    return next((n for body in reversed(bodies) if isinstance(n := at(body, "usage", name), int)), None)

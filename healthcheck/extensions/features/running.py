@@ -1,22 +1,30 @@
-"""Implements `npu-adapter features`."""
+"""Implements `npu-adapter features` and `verify --features`."""
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from healthcheck.cli import output, sampling
 from healthcheck.core.ledger import Ledger
-from healthcheck.core.records import Report, Stage, verdict_of
-from healthcheck.extensions.features import facts
+from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult, JsonValue, Level, Outcome, Report, Stage, verdict_of
+from healthcheck.extensions.features import facts, reference
 from healthcheck.extensions.features.checks import CHECKS
 from healthcheck.extensions.features.judgement import figure, rates
+from healthcheck.extensions.features.records import FeaturesRun
 from healthcheck.text.messages import msg
 from healthcheck.verify import provenance
+from healthcheck.verify.run import Measurement, Run
+
+_WARNS = {Outcome.FAIL: Outcome.WARN, Outcome.ERROR: Outcome.WARN}
 
 
 def run(options: argparse.Namespace) -> int:
     """Ask, judge, print and write the report; returns the exit status of the verdict."""
     url, trials = sampling.server_root(options.url), facts.read_trials(options.requests or facts.TRIALS, options.n)
+    if options.reference:
+        trials = reference.joined_to(options.reference, trials)
     output.refuse_unwritable(options.json, options.junit, out=options.out)
     progress = output.progress(options)
     progress.stage(Stage.FEATURES, msg("asking {url} for tools, formats and parameters", url))
@@ -25,12 +33,46 @@ def run(options: argparse.Namespace) -> int:
         found = ledger.judge(CHECKS, lambda: facts.gather(url, options.model, trials, progress))
     finally:
         progress.close()
-    _, fits, agrees = rates(found.trials if found else ())
     report = Report(
         verdict=verdict_of(ledger.results),
         results=ledger.results,
         asked=msg("features of {url}", url),
-        metrics={"schema accuracy": figure(fits), "trigger agreement": figure(agrees)},
-        provenance={**provenance.kit(), "model": found.model if found else ""},
+        metrics=_metrics(found) if found else {},
+        provenance=provenance.kit() | ({"model": found.model, **_about(found)} if found else {}),
     )
     return output.publish(options, report, options.out).status
+
+
+def _metrics(found: FeaturesRun) -> dict[str, JsonValue]:
+    _, fits, agrees = rates(found.trials)
+    there = ", ".join(f"{path} {status}" for path, status in found.endpoints.items())
+    figures = {"schema accuracy": figure(fits), "trigger agreement": figure(agrees)}
+    return figures | {"other endpoints": {"value": there}, reference.KEPT: reference.kept(found.trials)}
+
+
+def _about(found: FeaturesRun) -> dict[str, JsonValue]:
+    """The other endpoints, for the page of the report, which shows no figures of features."""
+    return {"other endpoints": dict(found.endpoints)}
+
+
+def _judge(run: Run, url: str) -> None:
+    """Judge apart from the other stages, so that nothing here fails the submission or keeps it from the probe."""
+    ledger = Ledger(Silent(), waived=run.request.waived)
+    trials = facts.read_trials(facts.TRIALS, None)
+    found = ledger.judge(CHECKS, lambda: facts.gather(url, run.request.model, trials, run.progress))
+    run.ledger.add(map(_as_a_warning, ledger.results))
+    if found:
+        run.metrics |= _metrics(found)
+        run.provenance |= _about(found)
+
+
+def _as_a_warning(result: CheckResult) -> CheckResult:
+    """What fails or stays open is a warning where it is part of a verdict."""
+    findings = tuple(
+        replace(each, level=Level.WARN) if each.level is not Level.NOTE else each for each in result.findings
+    )
+    outcome = _WARNS.get(result.outcome, result.outcome) if result.settled else Outcome.WARN
+    return replace(result, outcome=outcome, findings=findings, settled=True)
+
+
+IN_A_RUN = Measurement(checks=CHECKS, judge=_judge)

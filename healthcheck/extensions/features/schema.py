@@ -7,6 +7,11 @@ from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import msg
 
+_JUDGED = {"type", "enum", "required", "properties", "items", "additionalProperties"}
+_SAID_ONLY = {
+    "title", "description", "default", "examples", "example", "deprecated", "$schema", "$id", "$comment", "$defs",
+    "definitions",
+}  # fmt: skip
 _TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 
 
@@ -59,6 +64,15 @@ def misfit(value: JsonValue, schema: JsonValue, place: str = "$") -> str:
     else:
         parts = [("[]", each, at(schema, "items")) for each in (value if isinstance(value, list) else ())]
     return next(filter(None, (misfit(each, its, f"{place}.{name}") for name, each, its in parts)), "")
+
+
+def not_judged(schema: JsonValue) -> set[str]:
+    """The keywords of a schema that `misfit` passes over, such as anyOf and $ref."""
+    if not isinstance(schema, dict):
+        return set()
+    properties = at(schema, "properties")
+    parts = [at(schema, "items"), *(properties.values() if isinstance(properties, dict) else ())]
+    return (schema.keys() - _JUDGED - _SAID_ONLY).union(*map(not_judged, parts))
 
 
 def _is(value: JsonValue, name: JsonValue) -> bool:

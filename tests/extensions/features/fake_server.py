@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,8 +19,12 @@ FAULTS = (
     "stream-breaks", "required-ignored", "none-ignored", "named-ignored", "no-calls", "half-wrong", "errors",
     "triggers-inverted", "schema-ignored", "stream-schema-ignored", "object-ignored", "choice-ignored", "regex-ignored",
     "guided-swallowed", "endless", "max-tokens-ignored", "stop-ignored", "n-ignored", "seed-ignored", "content-lost",
-    "no-tools", "no-formats", "not-json", "unsteady",
+    "no-tools", "no-formats", "not-json", "unsteady", "marks-in-content", "answer-among-thoughts",
+    "stream-without-thoughts", "thinks-always", "thinks-for-ever", "no-thoughts", "no-length", "uncounted", "middle-lost",
+    "too-long-taken", "too-long-breaks", "overlooks", "stream-one-index", "promises-too-much",
 )  # fmt: skip
+LENGTH = 6000
+THOUGHTS = "17 and 25 make 42."
 
 
 class Fake:
@@ -45,9 +50,14 @@ class Fake:
             return 422, {"detail": "unknown field"}
         if self.has("errors") and "seed" in body and "tools" in body:
             return 500, {"error": {"message": "EngineCore encountered an issue"}}
+        read = sum(len(str(message["content"])) for message in body["messages"]) // 4
+        most = LENGTH // 2 if self.has("promises-too-much") else LENGTH
+        if read > most and not self.has("too-long-taken"):
+            return 500 if self.has("too-long-breaks") else 400, {"error": {"message": f"{read} are too many"}}
         name = self.called(body)
-        message, finish = self.call(name, number, body.get("seed", 0)) if name else self.text(body, number)
-        finish = "length" if self.has("endless") and not name else finish
+        message, finish = self.call(name, number, body) if name else self.text(body, number)
+        endless = self.has("endless") and {"response_format", "structured_outputs", "guided_json"} & body.keys()
+        finish = "length" if endless else finish
         tokens = 1 if finish == "stop" and len(str(message["content"])) < 2 else 8
         if body.get("max_tokens") == 5:
             tokens, finish = (64, "stop") if self.has("max-tokens-ignored") else (5, "length")
@@ -56,7 +66,26 @@ class Fake:
         if self.has("content-lost") and "tools" not in body:
             choice["message"] = {"content": None, "reasoning_content": SENTENCE}
             tokens = 9
-        return 200, {"choices": choices, "usage": {"prompt_tokens": 9, "completion_tokens": tokens}}
+        usage = {"prompt_tokens": read, "completion_tokens": tokens}
+        if "chat_template_kwargs" in body:
+            self.think(choice, body)
+            usage["prompt_tokens"] += not body["chat_template_kwargs"]["enable_thinking"]
+        return 200, {"choices": choices, "usage": {} if self.has("uncounted") else usage}
+
+    def think(self, choice: dict[str, Any], body: dict[str, Any]) -> None:
+        if self.has("no-thoughts"):
+            return
+        message = choice["message"]
+        if body["chat_template_kwargs"]["enable_thinking"] or self.has("thinks-always"):
+            message["reasoning"] = THOUGHTS
+        if self.has("marks-in-content"):
+            message["content"] = f"{message.pop('reasoning', '')}</think>{message['content']}"
+        if self.has("answer-among-thoughts"):
+            message |= {"reasoning": f"{THOUGHTS} {message['content']}", "content": ""}
+        if self.has("stream-without-thoughts") and body.get("stream"):
+            message.pop("reasoning", None)
+        if self.has("thinks-for-ever"):
+            choice |= {"message": {"content": None, "reasoning": THOUGHTS}, "finish_reason": "length"}
 
     def called(self, body: dict[str, Any]) -> str:
         """The tool that is called, "" for none."""
@@ -67,18 +96,19 @@ class Fake:
             return "get_weather" if self.has("named-ignored") else "get_time"
         if choice == "required":
             return "" if self.has("required-ignored") else "get_time"
-        wanted = text["role"] == "user" and "Use the tool" in text["content"]
+        wanted = text["role"] == "user" and re.search("Use (the|both) tool", text["content"]) is not None
         wanted = wanted is not (self.has("triggers-inverted") and "seed" in body)
         return "get_weather" if wanted and not self.has("no-calls") else ""
 
-    def call(self, name: str, number: int, seed: int) -> tuple[dict[str, Any], str]:
+    def call(self, name: str, number: int, body: dict[str, Any]) -> tuple[dict[str, Any], str]:
         arguments: Any = dict(RIGHT[name])
+        seed, asked = body.get("seed", 0), str(body["messages"][-1]["content"])
         if self.has("wrong-type") or (self.has("half-wrong") and seed % 2):
             arguments["days"] = str(arguments.get("days"))
         if self.has("missing-argument"):
             arguments.popitem()
         if self.has("unsteady") and name == "get_weather":
-            arguments["city"] = ("Paris", "Oslo", "Lima", "Delhi", "Hanoi")[number % 5]
+            arguments["city"] = ("Paris", "Oslo", "Lima")[number % 3]
         text: Any = json.dumps(arguments)
         text = text[:-1] if self.has("arguments-not-json") else text
         text = arguments if self.has("arguments-as-object") else text
@@ -91,6 +121,9 @@ class Fake:
         called = {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": text}}
         called |= {"id": None} if self.has("no-ids") else {}
         calls = [called, called] if self.has("same-id") else [called]
+        if "Use both tools" in asked:
+            time = {"name": "get_time", "arguments": json.dumps(RIGHT["get_time"])}
+            calls.append({"id": f"other_{number}", "type": "function", "function": time})
         return {"content": content, "tool_calls": calls}, "stop" if self.has("finish-stop") else "tool_calls"
 
     def text(self, body: dict[str, Any], number: int) -> tuple[dict[str, Any], str]:
@@ -107,9 +140,15 @@ class Fake:
             text = SENTENCE if self.has("regex-ignored") else "Z012-red"
         elif "guided_json" in body:
             text = SENTENCE if self.has("guided-swallowed") else THING
+        asked = body["messages"][-1]["content"]
+        if code := re.search(r"code number is (\d+)", asked):
+            lost = self.has("overlooks") or (
+                self.has("middle-lost") and 0.4 < code.start() / len(asked) < 0.6 and len(asked) > 999
+            )
+            text = SENTENCE if lost else code[1]
         if body.get("seed") and self.has("seed-ignored"):
             text = f"{text} {number}"
-        text = text[:8] if self.has("endless") else text
+        text = text[:8] if self.has("endless") and text == THING else text
         for stop in () if self.has("stop-ignored") else body.get("stop", ()):
             text = text.partition(stop)[0]
         return {"content": text}, "stop"
@@ -119,9 +158,12 @@ class Fake:
         (choice,) = answer["choices"]
         message = choice["message"]
         yield self.event({"role": "assistant", "content": ""})
+        if message.get("reasoning"):
+            yield self.event({"reasoning": message["reasoning"]})
         for piece in pieces(message.get("content") or ""):
             yield self.event({"content": piece})
-        for index, call in enumerate(message.get("tool_calls") or ()):
+        for place, call in enumerate(message.get("tool_calls") or ()):
+            index = 0 if self.has("stream-one-index") else place
             name, text = call["function"]["name"], call["function"]["arguments"]
             text = text.replace("2", "3").replace("UTC", "local") if self.has("stream-differs") else text
             head = call | {"index": index, "function": {"name": name, "arguments": ""}}
@@ -130,7 +172,7 @@ class Fake:
                 more = {"name": name} if self.has("stream-repeats-name") else {}
                 yield self.event({"tool_calls": [{"index": index, "function": more | {"arguments": piece}}]})
         finish = "stop" if self.has("stream-finish-stop") else choice["finish_reason"]
-        yield self.event({}, finish)
+        yield self.event({}, finish) | {"usage": answer["usage"]}
 
     def event(self, delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
         return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
@@ -154,11 +196,16 @@ def serving(fake: Fake) -> Iterator[str]:
             self.wfile.write(data)
 
         def do_GET(self) -> None:
-            card = {"id": "fake", "object": "model", "owned_by": "vllm" if fake.vllm else "somebody"}
-            self.send(200, "application/json", json.dumps({"data": [card]}).encode())
+            card: dict[str, Any] = {"id": "fake", "owned_by": "vllm" if fake.vllm else "somebody"}
+            card |= {} if fake.has("no-length") else {"max_model_len": LENGTH}
+            there = self.path in ("/v1/models", "/health")
+            self.send(200 if there else 404, "application/json", json.dumps({"data": [card]}).encode())
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            if self.path != "/v1/chat/completions":
+                self.send(404, "application/json", b"{}")
+                return
             status, answer = fake.answer(body)
             if fake.has("not-json") and "tools" in body:
                 self.send(200, "application/json", b"<html>busy</html>")

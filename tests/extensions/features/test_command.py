@@ -32,12 +32,13 @@ def test_a_report_has_the_rates_with_intervals(tmp_path: Path, capsys: pytest.Ca
     assert report["metrics"]["schema accuracy"] == pytest.approx(
         {"value": 1.0, "low": 0.782, "high": 1.0, "question": "requests like these"}, abs=0.001
     )
+    assert report["metrics"]["other endpoints"]["value"].startswith("/health 200, /metrics 404, /tokenize 404, ")
     assert {check["stage"] for check in report["checks"]} == {"features"}
     assert "features of http://" in report["asked"]
-    assert (tmp_path / "out" / "report.html").is_file()
+    assert "/v1/responses" in (tmp_path / "out" / "report.html").read_text("utf-8")
     printed = " ".join(capsys.readouterr().out.split())
-    assert "as far as it was asked (features of http" in printed
-    assert "ready for" not in printed
+    assert "Verdict: features: what the server offers holds; the service asks for none of them" in printed
+    assert "ready" not in printed
 
 
 @pytest.mark.process
@@ -70,6 +71,40 @@ def test_requests_of_the_vendor_verifier_are_read_as_they_are(tmp_path: Path) ->
     assert (sent["messages"][0]["role"], sent["model"], sent["stream"]) == ("system", "fake", True)
 
 
+@pytest.mark.process
+def test_a_run_is_compared_with_an_earlier_one(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+
+    def rate(fault: str, place: Path, *words: str) -> tuple[int, str, str]:
+        with serving(Fake(*filter(None, [fault]))) as url:
+            status = main(["features", url, "--json", str(place), "--quiet", *words])
+        checks = json.loads(place.read_text("utf-8"))["checks"] if place.is_file() else []
+        found = next((check for check in checks if check["id"] == "features/tool-rate"), {})
+        return status, found.get("outcome", ""), found.get("detail", "")
+
+    assert rate("", good)[:2] == (0, "pass")
+    status, outcome, detail = rate("triggers-inverted", bad, "--reference", str(good))
+    assert (status, outcome) == (0, "warn")
+    assert "of 20 requests, 20 right in the reference alone, 0 here alone (one-sided p 9.5e-07)" in detail
+    _, outcome, detail = rate("", tmp_path / "again.json", "--reference", str(good))
+    assert (outcome, "0 right in the reference alone, 0 here alone (one-sided p 1)" in detail) == ("pass", True)
+    assert rate("", tmp_path / "other.json", "--reference", str(good), "--n", "3")[0] == 2
+    (tmp_path / "no.json").write_text("{", "utf-8")
+    assert rate("", tmp_path / "other.json", "--reference", str(tmp_path / "no.json"))[0] == 2
+
+
+@pytest.mark.process
+def test_keywords_that_are_not_judged_are_named(tmp_path: Path) -> None:
+    parameters = {
+        "properties": {"city": {"$ref": "#/$defs/city"}, "days": {"items": {"anyOf": [{}], "title": "d"}}}
+    }
+    tool = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", **parameters}}}
+    (tmp_path / "samples.jsonl").write_text(line(tools=[tool]), encoding="utf-8")
+    with serving(Fake()) as url:
+        main(["features", url, "--requests", str(tmp_path / "samples.jsonl"), "--json", str(tmp_path / "r.json")])
+    assert "not judged in the parameters of tools: $ref, anyOf" in (tmp_path / "r.json").read_text("utf-8")
+
+
 def test_a_count_takes_the_first_ones_or_begins_again(tmp_path: Path) -> None:
     file = tmp_path / "samples.jsonl"
     file.write_text(f"{line(seed=1)}\n{line(seed=2)}\n", encoding="utf-8")
@@ -80,8 +115,8 @@ def test_a_count_takes_the_first_ones_or_begins_again(tmp_path: Path) -> None:
 @rows(
     ("text", "words"),
     [
-        ("{", "line 1 is not a request"),
-        ("[]", "line 1 is not a request"),
+        ("{", ":1: not JSON"),
+        ("5", ":1: not a JSON object but '5'"),
         (f"{line()}\n{{}}", "line 2 is not a request: no messages"),
         ('{"messages": {}}', "no messages"),
         ('{"request": 5}', "no messages"),
@@ -97,9 +132,9 @@ def test_a_line_that_is_no_request_is_named(text: str, words: str, tmp_path: Pat
 def test_wrong_usage_and_no_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(Fake()) as url:
         assert main(["features", url, "--model", "other"]) == 2
-        assert "no model 'other', but fake" in capsys.readouterr().err
+        assert "no model 'other'; it lists 'fake'" in capsys.readouterr().err
     assert main(["features", url, "--quiet"]) == 3
-    assert "no model list at http" in capsys.readouterr().out
+    assert "no server answers at http" in capsys.readouterr().out
     assert main(["features", url, "--requests", str(tmp_path / "none.jsonl")]) == 2
 
 

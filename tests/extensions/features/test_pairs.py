@@ -7,7 +7,7 @@ import pytest
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult, Outcome
-from healthcheck.extensions.features import facts
+from healthcheck.extensions.features import facts, long_texts
 from healthcheck.extensions.features.checks import CHECKS
 from tests.extensions.features.fake_server import FAULTS, Fake, serving
 
@@ -15,6 +15,7 @@ pytestmark = pytest.mark.process
 
 CALLS, CHOICE, RATE = "features/tool-calls", "features/tool-choice", "features/tool-rate"
 FORMATS, PARAMETERS = "features/structured-output", "features/parameters"
+REASONING, LONG = "features/reasoning", "features/long-context"
 FAIL, WARN, SKIP = Outcome.FAIL, Outcome.WARN, Outcome.SKIP
 TRIPS: dict[str, tuple[dict[str, Outcome], str]] = {
     "arguments-not-json": ({CALLS: FAIL, RATE: FAIL}, "arguments of get_weather: not JSON"),
@@ -32,8 +33,9 @@ TRIPS: dict[str, tuple[dict[str, Outcome], str]] = {
         "'days': 3})]\" in place of \"[('get_weather', {'city': 'Paris', 'days': 2})]",
     ),
     "stream-repeats-name": ({CALLS: FAIL}, "get_weatherget_weather"),
+    "stream-one-index": ({CALLS: FAIL}, "get_weatherget_time"),
     "stream-finish-stop": ({CALLS: FAIL}, "finish_reason 'stop' with 1 tool calls"),
-    "stream-breaks": ({CALLS: FAIL, CHOICE: FAIL, FORMATS: FAIL}, "parser died"),
+    "stream-breaks": ({CALLS: FAIL, CHOICE: FAIL, FORMATS: FAIL, REASONING: FAIL}, "parser died"),
     "required-ignored": ({CHOICE: FAIL}, "calls '[]', content 'Hello,"),
     "none-ignored": ({CHOICE: FAIL}, "calls \"['get_weather']\", content ''"),
     "named-ignored": ({CHOICE: FAIL}, "calls \"['get_weather']\""),
@@ -52,13 +54,26 @@ TRIPS: dict[str, tuple[dict[str, Outcome], str]] = {
     "stop-ignored": ({PARAMETERS: FAIL}, "Hello, I hope that you"),
     "n-ignored": ({PARAMETERS: FAIL}, "1 choices"),
     "seed-ignored": ({PARAMETERS: WARN}, "the same text for the same seed"),
-    "content-lost": ({PARAMETERS: FAIL, FORMATS: FAIL}, "reasoning 'Hello, I hope"),
+    "content-lost": ({PARAMETERS: FAIL, FORMATS: FAIL, REASONING: FAIL, LONG: SKIP}, "reasoning 'Hello, I hope"),
     "no-tools": ({CALLS: SKIP, CHOICE: SKIP, RATE: SKIP}, "not offered: "),
     "no-formats": ({FORMATS: SKIP}, "not offered: json_schema: HTTP 422"),
     "not-json": ({CALLS: FAIL, CHOICE: FAIL, RATE: FAIL}, "HTTP 200, not JSON"),
     "unsteady": ({CALLS: SKIP}, "in place of"),
+    "marks-in-content": ({REASONING: FAIL}, "content '</think>Hello,"),
+    "answer-among-thoughts": ({REASONING: FAIL}, "42. Hello, I hope that you are well today.', content ''"),
+    "stream-without-thoughts": ({REASONING: FAIL}, "reasoning '', content 'Hello,"),
+    "thinks-always": ({REASONING: WARN}, "no thoughts reasoning '17 and"),
+    "thinks-for-ever": ({REASONING: SKIP}, "cut off after 8 tokens: ''"),
+    "no-thoughts": ({REASONING: SKIP}, "no thoughts in 4 answers"),
+    "no-length": ({LONG: SKIP}, "the server does not say its length"),
+    "uncounted": ({LONG: SKIP}, "counts no prompt tokens"),
+    "middle-lost": ({LONG: FAIL}, "9627 from a text of 5"),
+    "too-long-taken": ({LONG: FAIL}, "HTTP 4xx for more than 6000 tokens HTTP 200, 6"),
+    "too-long-breaks": ({LONG: FAIL}, "HTTP 500, 0 prompt tokens, "),
+    "promises-too-much": ({LONG: FAIL}, "5186 from a text of 5"),
+    "overlooks": ({LONG: SKIP}, "does not repeat a number from a short text: 'Hello,"),
 }
-NOT_SETTLED = {"no-calls", "endless", "unsteady"}
+NOT_SETTLED = {"no-calls", "endless", "unsteady", "thinks-for-ever"}
 
 
 def judged(fake: Fake, trials: int = 20) -> dict[str, CheckResult]:
@@ -104,6 +119,17 @@ def test_a_fault_trips_its_check(fault: str) -> None:
     assert unsettled == (expected.keys() if fault in NOT_SETTLED else set())
     findings = [each for name in expected for each in results[name].findings if each.expected]
     assert all(each.fix and each.seen for each in findings)
+
+
+def test_what_overlooks_a_number_and_takes_too_much_fails() -> None:
+    assert judged(Fake("overlooks", "too-long-taken"), trials=1)[LONG].outcome is Outcome.FAIL
+
+
+def test_a_slow_server_gets_shorter_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_texts, "PATIENCE_S", 0.001)
+    result = judged(Fake(), trials=1)[LONG]
+    tried = int(str(result.findings[0].seen).split()[2])
+    assert (result.outcome, tried < 5000) == (Outcome.PASS, True)
 
 
 def test_what_only_vllm_knows_warns_elsewhere() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from healthcheck.core.check import Findings, check, fail, unsettled
 from healthcheck.extensions.features.judgement import cut, parsed, split, wrong_calls
-from healthcheck.extensions.features.records import AGAIN, AUTO, HISTORY, REQUIRED, STREAMED, FeaturesRun
+from healthcheck.extensions.features.records import AGAIN, AUTO, BOTH, HISTORY, REQUIRED, STREAMED, FeaturesRun
 from healthcheck.extensions.features.schema import quoted
 from healthcheck.text.messages import msg
 
@@ -17,10 +17,11 @@ _FIX = msg("choose the --tool-call-parser and the chat template of this model")
     why="An agent runs what the call says: arguments that do not parse, or a call left in the text, end its work.",
 )
 def tool_calls(run: FeaturesRun) -> Findings:
-    r"""A question that needs a tool (tool_choice auto) and one that needs none (tool_choice required) are asked
-    plainly, plainly again and streamed; and a conversation is continued in which a tool has answered. Each call
-    needs an id of its own, the name of a tool, arguments that are JSON and fit its parameters, and finish_reason
-    "tool_calls". The deltas of the stream, put together as a client does it, must be the call of the plain answer.
+    r"""A question that needs a tool (tool_choice auto), one that needs two, and one that needs none (tool_choice
+    required) are asked plainly, plainly again and streamed; and a conversation is continued in which a tool has
+    answered. Each call needs an id of its own, the name of a tool, arguments that are JSON and fit its parameters,
+    and finish_reason "tool_calls". The deltas of the stream, put together as a client does it, must be the call of
+    the plain answer.
     No markup of calls (`<tool_call>`, `<|tool_call|>`, `[TOOL_CALLS]` …) may stand in content. A model that does
     not call, and one whose plain answers differ at temperature 0, leave the check unsettled.
 
@@ -43,7 +44,7 @@ def tool_calls(run: FeaturesRun) -> Findings:
                   "finish_reason": "tool_calls"}]}
     ```
     """
-    pairs = {base + more: base for base in (AUTO, REQUIRED) for more in ("", AGAIN, STREAMED)}
+    pairs = {base + more: base for base in (AUTO, BOTH, REQUIRED) for more in ("", AGAIN, STREAMED)}
     answers, findings = split(run, (*pairs, HISTORY))
     yield from findings
     for name, answer in answers.items():

@@ -10,6 +10,7 @@ from healthcheck.text.messages import msg
 
 _EXPECTED = {NONE: msg("no call, nor its markup"), NAMED: msg("one call, of get_time"), REQUIRED: msg("a call")}
 _FIX = msg("enable the tool parser of the model, or take a release that enforces tool_choice")
+_FIXES = {NONE: msg("keep the tools from the prompt, in vLLM with --exclude-tools-when-tool-choice-none")}
 
 
 @check(
@@ -23,6 +24,7 @@ def tool_choice(run: FeaturesRun) -> Findings:
     that takes the field enforces it by the grammar of its output, whatever the model would say.
 
     Repair: a release of the engine that knows the value (vLLM has `required` since 0.8.3), or `--tool-call-parser`.
+    With `none`, vLLM shows the model its tools nevertheless, but for `--exclude-tools-when-tool-choice-none`.
 
     Example:
     ```json tool_choice required
@@ -45,4 +47,6 @@ def tool_choice(run: FeaturesRun) -> Findings:
             yield cut(name, answer)
         elif not obeyed:
             seen = msg("calls {names}, content {text}", quoted(names), quoted(answer.text))
-            yield fail(expected=_EXPECTED[name.removesuffix(STREAMED)], seen=seen, fix=_FIX, where=name)
+            yield fail(
+                expected=_EXPECTED[name.removesuffix(STREAMED)], seen=seen, fix=_FIXES.get(name, _FIX), where=name
+            )

@@ -1,0 +1,46 @@
+"""Texts of the length that the server promises, with a code number in each, and one that is too long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from healthcheck.core.progress import Progress
+from healthcheck.extensions.features.records import BEYOND, CODES, FIRST, LAST, MIDDLE, SHORT, Answer, Body
+
+PATIENCE_S = 60.0
+"""For each of the three long texts, by the speed at which the server read a shorter one."""
+_PLACES = {FIRST: 0.1, MIDDLE: 0.5, LAST: 0.9}
+_LINE = "The river runs past the mill, and the miller counts the sacks of flour once more.\n"
+_FEW, _SOME, _MOST_LINES = 4, 250, 2_000_000
+
+
+def ask_long(ask: Callable[[Body], Answer], length: int, progress: Progress) -> tuple[dict[str, Answer], int]:
+    """The answers by the names of the texts, and the tokens of the longest; the short text comes first.
+
+    Long texts are not sent to a model that overlooks the number in the short one, nor to a server that does not
+    count tokens.
+    """
+    room = min(1024, length // 8)
+    short = ask(_text(_FEW, CODES[SHORT], 0.5, room))
+    answers = {SHORT: short}
+    some = min(_SOME, length // 100)
+    timed = ask(_text(some, "", 0.5, 1))
+    if timed.read is None or short.read is None or some <= _FEW:
+        return answers, 0
+    each = max((timed.read - short.read) / (some - _FEW), 1)
+    whole, speed = length - room, timed.read / max(timed.seconds, 0.001)
+    lines = int(min(0.98 * whole, speed * PATIENCE_S) / each) - _FEW
+    answers[BEYOND] = ask(_text(min(int(1.1 * length / each) + _FEW, _MOST_LINES), "", 0.5, 1))
+    if CODES[SHORT] not in short.text:
+        return answers, 0
+    for done, (name, share) in enumerate(_PLACES.items()):
+        progress.update(name, done=done, total=len(_PLACES))
+        answers[name] = ask(_text(lines, CODES[name], share, room))
+    return answers, round(lines * each)
+
+
+def _text(lines: int, code: str, share: float, room: int) -> Body:
+    before = round(lines * share)
+    told = f"The code number is {code}.\n" if code else ""
+    text = f"{_LINE * before}{told}{_LINE * (lines - before)}\nWhat is the code number? Answer with it alone."
+    return {"messages": [{"role": "user", "content": text}], "max_tokens": room}
