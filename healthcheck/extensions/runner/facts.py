@@ -69,7 +69,7 @@ def _seconds(machine: WholeMachine, wanted: Wanted, progress: Progress) -> Runne
         software=software,
         host=host,
         row=asked or stacks.nearest(versions(software, cann)),
-        ecc=ecc.before(machine, smi.command, smi.cards),
+        ecc=ecc.counters(machine, smi.command, smi.cards),
     )
 
 
@@ -114,7 +114,6 @@ def _host(machine: WholeMachine, *, measured: bool, progress: Progress) -> Host:
     weights = variables.get("MODEL_PATH", "")
     folder = weights or "."
     exists = folder == "." or bool(machine.paths(glob.escape(folder)))
-    is_given = exists and weights not in {"", "."}
     progress.update(msg("disk, memory, limits"))
     return Host(
         user=machine.run("id").stdout.strip()[:500],
@@ -125,16 +124,11 @@ def _host(machine: WholeMachine, *, measured: bool, progress: Progress) -> Host:
         disk=machine.space(folder),
         speed=machine.read_speed(folder) if exists and (measured or weights) else None,
         shm=machine.space("/dev/shm"),  # noqa: S108 - the very thing that is looked at
-        open_files=surroundings.limits(machine, "Max open files")[1],
         port_holders=machine.port_holders(contract.PORT),
         variables=variables,
         accelerators=_accelerators(machine),
         gpus=tuple(entry.path for entry in (*machine.paths("/dev/nvidia[0-9]*"), *machine.paths("/dev/kfd"))),
         memory=surroundings.memory(machine),
-        processors=surroundings.processors(machine),
-        locked_bytes=surroundings.locked_bytes(machine),
-        mount=surroundings.mount(machine, folder) if is_given else None,
-        weights_bytes=machine.size(folder) if is_given else None,
     )
 
 

@@ -43,7 +43,6 @@ def _named(facts: RunnerFacts) -> dict[str, str]:
         "device memory in MB": ", ".join(sorted({str(chip.total_mib) for chip in chips})),
         "host memory in bytes": _text(around.memory.total_bytes),
         "memory limit in bytes": _text(around.memory.limit_bytes),
-        "processors": _text(around.processors),
         "shared memory in bytes": _text(facts.host.shm.total_bytes if facts.host.shm else None),
     }
     for name, version in facts.software.packages.items():
