@@ -18,7 +18,7 @@ EVERYDAY = (
     "--weights", "--weights-config", "--model-id", "--task", "--until", "--skip", "--fix", "--stack", "--npu",
     "--npus", "--url", "--out", "--json", "--quiet", "--verbose",
 )  # fmt: skip
-OF_PROBE_ALONE = ("--logprobs", "--adaptive-k")
+OF_PROBE_ALONE = ("--logprobs",)
 """Questions about a measurement; a verdict needs neither, and --probe-config has them."""
 
 

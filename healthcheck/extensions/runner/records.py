@@ -14,7 +14,6 @@ from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.ecc import Ecc
 from healthcheck.extensions.runner.npu_smi_queries import Fields, Mapped
 from healthcheck.extensions.runner.snapshot import Snapshot
-from healthcheck.extensions.runner.surroundings import HostMemory
 from healthcheck.extensions.runner.trial_records import Hccl, Soak, Torch
 from healthcheck.extensions.runner.whole_machine import ReadSpeed, Space
 from healthcheck.machine.installed import Cann, Driver, Software
@@ -116,7 +115,6 @@ class Host:
     variables: Mapping[str, str]
     accelerators: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
-    memory: HostMemory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

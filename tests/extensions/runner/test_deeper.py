@@ -67,12 +67,6 @@ CASES = [
     (at("commands|npu-smi info -t ecc -i 3", counters(3, HBM_Single_Bit_Error_Count=2)), "ecc", PASS, "2 corrected"),
     (at("commands|npu-smi info -t ecc -i 3", said("        Single-bit Error Count : 0", "        Double-bit Error Count : 7")), "ecc", WARN, "Double-bit Error Count 7"),
     (lambda m: [m["commands"].update({f"npu-smi info -t ecc -i {n}": said("This device does not support querying ecc.", status=1)}) for n in range(8)], "ecc", SKIP, "no counters"),
-    # memory of the host
-    (at("files|/sys/fs/cgroup/user.slice/memory.max", ["34359738368"]), "host-memory", WARN, "32.0 GiB, the limit of the control group"),
-    (at("files|/sys/fs/cgroup/memory/memory.limit_in_bytes", ["34359738368"]), "host-memory", WARN, "32.0 GiB"),
-    (at("files|/sys/fs/cgroup/memory/memory.limit_in_bytes", ["9223372036854771712"]), "host-memory", PASS, "2016 GiB"),
-    (at("files|/proc/meminfo", ["MemTotal:       33554432 kB"]), "host-memory", WARN, "32.0 GiB in the machine"),
-    (at("files|/proc/meminfo", ["MemTotal: many"]), "host-memory", SKIP, "not known"),
     # the soak
     (at(f"children|{SOAK}", answers.soak(wrong=12)), "soak", FAIL, "device 3: 12 elements differ in 6000000 products, the first within 500 s"),
     (at(f"children|{SOAK}", answers.soak(slow=0.7)), "soak", WARN, "device 3: "),

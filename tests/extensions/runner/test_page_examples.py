@@ -166,12 +166,6 @@ def soaked(machine: Machine, text: str) -> None:
         machine["children"][SOAK] = soak(wrong=12)
 
 
-def first_file(machine: Machine, text: str) -> None:
-    """`cat FILE` and its content; the group of the process is that of the file."""
-    path, content = re.findall(r"^\$ cat (\S+)\n(.*)$", text.strip())[0]
-    machine["files"][path] = [content]
-
-
 def before_and_now(machine: Machine, text: str) -> None:
     """The page shows the firmware of before and that of now; the machine has the latter."""
     before, now = re.findall(r"Firmware Version +: (\S+)", text)
@@ -196,11 +190,9 @@ SHOWN: dict[str, tuple[str, Callable[[Machine, str], None]]] = {
     "runner/shm": (HOST, shared_memory),
     "runner/port": (HOST, listeners),
     "runner/visible-devices": (HOST, variables),
-    "runner/proxy": (HOST, variables),
     "runner/container": (CONTAINER, mounts),
     "runner/ecc": (COMPLETE, counted),
     "runner/soak": (COMPLETE, soaked),
-    "runner/host-memory": (COMPLETE, first_file),
     "runner/baseline": (COMPLETE, before_and_now),
 }
 

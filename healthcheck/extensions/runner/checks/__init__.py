@@ -19,11 +19,9 @@ from healthcheck.extensions.runner.checks.driver import driver
 from healthcheck.extensions.runner.checks.ecc import ecc
 from healthcheck.extensions.runner.checks.hccl import hccl
 from healthcheck.extensions.runner.checks.health import health
-from healthcheck.extensions.runner.checks.host_memory import host_memory
 from healthcheck.extensions.runner.checks.memory import memory
 from healthcheck.extensions.runner.checks.npu_smi import npu_smi
 from healthcheck.extensions.runner.checks.port import port
-from healthcheck.extensions.runner.checks.proxy import proxy
 from healthcheck.extensions.runner.checks.python import python
 from healthcheck.extensions.runner.checks.shm import shm
 from healthcheck.extensions.runner.checks.soak import soak
@@ -36,6 +34,6 @@ from healthcheck.extensions.runner.records import RunnerFacts
 _DEVICES = (device_nodes, npu_smi, health, ecc, driver, supported)
 _SOFTWARE = (cann, python, stack, torch_npu)
 _TRIALS = (compute, memory, busy, hccl, soak)
-_HOST = (host_memory, disk, shm, port)
-_SURROUNDINGS = (visible_devices, proxy, container)
+_HOST = (disk, shm, port)
+_SURROUNDINGS = (visible_devices, container)
 CHECKS: tuple[Check[RunnerFacts], ...] = (*_DEVICES, *_SOFTWARE, *_TRIALS, *_HOST, *_SURROUNDINGS, baseline)
