@@ -44,10 +44,8 @@ COMMANDS = {
     "probe": (Group.MEASURE, msg("measure the accuracy of a running server")),
     "simulate": (Group.MEASURE, msg("serve a simulated endpoint with a known accuracy and chosen faults")),
     "explain": (Group.EXPLAIN, msg("explain a check")),
-    "diagnose": (Group.EXPLAIN, msg("find the cause of a failed launch in its log")),
     "service": (Group.EXPLAIN, msg("show the rules that judge, and where each is from")),
     "doctor": (Group.EXPLAIN, msg("show which optional parts of the kit's own environment are there")),
-    "completion": (Group.EXPLAIN, msg("print a completion script for a shell")),
 }
 EXAMPLES = ("new my-adapter", "verify my-adapter --weights /data/Qwen3-8B", "explain plan/port")
 EXIT_STATUSES = msg("""\
@@ -186,12 +184,6 @@ def _broken(error: KitFailure) -> Command:
         raise error
 
     return Command(summary=msg("(an extension that cannot be used)"), arguments=lambda _: None, run=refuse)
-
-
-def whole_parser() -> Parser:
-    """The parser with the options of every command, those of extensions too."""
-    added = added_commands()
-    return parser_for({*COMMANDS, *added}, added)
 
 
 def parser_for(wanted: Collection[str], added: Mapping[str, Command]) -> Parser:

@@ -11,7 +11,6 @@ from importlib import metadata
 
 from healthcheck import contract
 from healthcheck.cli import output
-from healthcheck.cli.completion import SHTAB
 from healthcheck.cli.parsing import version
 from healthcheck.core import extensions
 from healthcheck.errors import Blocked, KitFailure
@@ -86,7 +85,6 @@ def look() -> Iterator[Part]:
         "the kit itself judges the rest"
     )
     yield _package(judge.PACKAGE, without, use)
-    yield _package(SHTAB, extras.install_command(SHTAB), msg("npu-adapter completion"))
     yield from _engines()
     yield from _extensions()
 

@@ -37,10 +37,7 @@ def run(options: argparse.Namespace) -> int:
     print(f"  npu-adapter verify . --weights /folder/of/the/weights           # {found}")
     if made and made.given.get("kit") == "":
         print()
-        said = msg(
-            "No git address of this kit is known: the workflow waits for its variable NPU_ADAPTER_KIT. "
-            "--vendor-kit puts the kit into the repository."
-        )
+        said = msg("No git address of this kit is known: the workflow waits for its variable NPU_ADAPTER_KIT.")
         print(say(said))
     return 0
 
@@ -50,8 +47,6 @@ def _order(options: argparse.Namespace, destination: Path) -> Order:
     source = options.template
     if source in template.FORMS:
         answers["form"], source = source, None
-    if options.vendor_kit and "kit" in answers:
-        raise UsageError(msg("--vendor-kit and --data kit=… say two things: leave one away"))
     if source is None:
         template.check_answers(answers)
         answers.setdefault("language", of_the_user(os.environ).value)
@@ -59,7 +54,7 @@ def _order(options: argparse.Namespace, destination: Path) -> Order:
         _refuse_target(options)
     else:
         answers.setdefault("launch", planner.lines(planner.target(options, answers.get("stack", ""))))
-    wanted = order(destination, answers, template=source, ask=not options.defaults, vendored=options.vendor_kit)
+    wanted = order(destination, answers, template=source, ask=not options.defaults)
     if wanted.ask and not sys.stdin.isatty():
         missing = [question.name for question in template.questions() if question.name not in wanted.given]
         raise UsageError(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from healthcheck import __version__, contract
-from healthcheck.cli.places import new_place, place
+from healthcheck.cli.places import place
 from healthcheck.errors import ExitStatus
 from healthcheck.system import programs
 from healthcheck.text.did_you_mean import hint
@@ -131,24 +131,11 @@ def help_all_argument(parser: argparse.ArgumentParser) -> None:
                         help="show the options that are seldom needed, too")  # fmt: skip
 
 
-class Stored(argparse.Action):
-    """The default action, which also tells shtab (`npu-adapter completion`) which values are paths."""
-
-    def __init__(self, **keywords: Any) -> None:
-        super().__init__(**keywords)
-        if self.type in {place, new_place}:
-            self.complete = "file"
-
-    def __call__(self, *given: Any, **_: Any) -> None:
-        setattr(given[1], self.dest, given[2])
-
-
 class Parser(argparse.ArgumentParser):
     """Asks "did you mean" for an unknown command, choice or option, and refers to the help."""
 
     def __init__(self, **keywords: Any) -> None:
         super().__init__(**{"formatter_class": Help, "exit_on_error": False, **keywords})
-        self.register("action", None, Stored)
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None

@@ -22,7 +22,7 @@ from healthcheck.stages.probe.results.export import client_column
 from healthcheck.stages.probe.run.folder import Stored, stored
 from healthcheck.stages.probe.run.layout import SETTINGS
 from healthcheck.stages.probe.settings import settings_of
-from healthcheck.text.language import translation_of_the_process, wrapped
+from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
 from healthcheck.verify import provenance
 
@@ -54,9 +54,6 @@ def run(options: argparse.Namespace) -> int:
         if len(printed) > 1:
             mixed = msg("  (its pass@n and cons@n mix samples of different problems; those above are true)")
             print(translation.say(mixed))
-    saved = report.metrics.get("adaptive k")
-    if isinstance(saved, dict):
-        print("\n".join(wrapped(translation.say(str(saved["said"])), 80)))
     if (folder / SETTINGS).exists():
         print(translation.labelled(msg("Run folder"), str(folder)))
     elif published.page:

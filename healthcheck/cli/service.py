@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     if options.repo and shown is PUBLIC:
         shown = service.of_repository(options.repo, read_settings(options.repo))
     with contract.judging_for(shown):
-        output.show(service.toml(shown) if options.toml else _lines(), options.json, _record)
+        output.show(_lines(), options.json, _record)
     return 0
 
 

@@ -34,6 +34,7 @@ PARTS = "parts"
 """Implementations of options of core commands, such as `verify --numerics`; for the kit's own extensions only."""
 OWN: tuple[tuple[str, str, str], ...] = (
     (COMMANDS, "compare", "healthcheck.extensions.compare.command:COMMAND"),
+    (COMMANDS, "diagnose", "healthcheck.extensions.diagnose.command:COMMAND"),
     (COMMANDS, "features", "healthcheck.extensions.features.command:COMMAND"),
     (COMMANDS, "fleet", "healthcheck.extensions.fleet.command:COMMAND"),
     (COMMANDS, "numerics", "healthcheck.extensions.numerics.command:COMMAND"),

@@ -1,4 +1,4 @@
-"""What a machine is asked, whether it is real or recorded.
+"""What a machine is asked.
 
 Every answer is plain, bounded data and never an exception: an unknown value is None, empty, or an Output with the
 reason.
@@ -44,7 +44,6 @@ class Output:
 
 
 NO_PROGRAM = msg("no such program")
-NOT_RECORDED = msg("not in the recording")
 
 
 class Interrupted(KeyboardInterrupt):
@@ -99,7 +98,7 @@ class Machine(Protocol):
         """The matches of a glob pattern, by name; at most MAX_PATHS."""
 
     def variable(self, name: str) -> str | None:
-        """One environment variable, so that a recording has no others."""
+        """One environment variable."""
 
 
 def called(machine: Machine, name: str, places: Iterable[str], *arguments: str) -> tuple[str, Output]:

@@ -9,7 +9,6 @@ from healthcheck.core.records import JsonValue
 from healthcheck.text.messages import Message, joined, msg
 
 LABELS: Mapping[str, str] = {
-    "adaptive_k": msg("adaptive number of samples"),
     "api_key_env": msg("variable of the API key"),
     "arguments": msg("command line of the server"),
     "asked by": msg("questions asked by"),
@@ -36,7 +35,6 @@ LABELS: Mapping[str, str] = {
     "few_shot_file": msg("file of few-shot examples"),
     "headers": msg("HTTP headers"),
     "headers_env": msg("HTTP headers from variables"),
-    "host memory in bytes": msg("host memory in bytes"),
     "kit": "npu-adapter-kit",
     "launch": msg("launch of deploy.sh"),
     "libraries": msg("libraries of the kit"),
@@ -45,7 +43,6 @@ LABELS: Mapping[str, str] = {
     "logprobs": msg("log-probabilities asked for"),
     "machine": msg("this machine"),
     "memory_gib": msg("memory in GiB"),
-    "memory limit in bytes": msg("memory limit in bytes"),
     "model": msg("model name"),
     "models": msg("models listed"),
     "npu_devices": msg("NPU devices"),
@@ -54,11 +51,9 @@ LABELS: Mapping[str, str] = {
     "probe.server": msg("server as it answered"),
     "problems": msg("number of problems"),
     "problems_sha256": msg("SHA-256 of the problems"),
-    "processors": msg("usable processors"),
     "prompt": msg("prompt template"),
     "python": "Python",
     "ready_s": msg("seconds until it was ready"),
-    "recorded_machine": msg("recorded machine"),
     "reference": msg("compared with"),
     "repository": msg("adapter repository"),
     "request": msg("in each request"),

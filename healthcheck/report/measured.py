@@ -9,7 +9,6 @@ from healthcheck.core.records import JsonValue
 from healthcheck.report import words
 from healthcheck.report.excerpts import Excerpt, excerpts
 from healthcheck.stages.probe.grading import Grade
-from healthcheck.stages.probe.laboratory import adaptive_k, laboratory
 from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import THE_KIT, ProbeRun, Sample, count_of_problems, count_of_samples
 from healthcheck.stages.probe.results import figures, strata
@@ -51,7 +50,6 @@ class Measured:
     Attributes:
         said: the amount of data, and what is missing, one sentence each.
         strata: further divisions of the problems, by name.
-        reliability: calibration in a sentence, and a row for each bin.
         choices: figures of rules that choose one answer of a problem's samples, and the choice in words.
         legend: each result of a sample that occurs: its name, its words, its count.
         data: the grid and its texts for the page's script.
@@ -62,7 +60,6 @@ class Measured:
     choices: tuple[tuple[Estimate, str], ...]
     tiers: tuple[Tier, ...]
     strata: tuple[tuple[str, tuple[Tier, ...]], ...]
-    reliability: tuple[str, tuple[Tier, ...]] | None
     threshold: float | None
     legend: tuple[tuple[str, str, int], ...]
     data: dict[str, JsonValue]
@@ -88,7 +85,6 @@ def measured(run: ProbeRun) -> Measured:
         choices=figures.choices(run) if figures.grid(run).repeats > 1 else (),
         tiers=tuple(_tiers(run)),
         strata=tuple((name, tuple(_rows(run, parts))) for name, parts in strata.strata(run).items()),
-        reliability=_reliability(run),
         threshold=run.settings.threshold,
         legend=tuple(entry for entry in legend if entry[2]),
         data=_data(run, outcomes),
@@ -112,9 +108,7 @@ def _said(run: ProbeRun) -> tuple[str, ...]:
     if run.stopped:
         why = words.plain(without_secrets(message(run.stopped)))
         said.append(msg("The run ended early: {without_secrets}.", why))
-    if lab := adaptive_k(run.settings):
-        said.append(lab.told(run))
-    elif len(chosen.flat) < len(run.samples):
+    if len(chosen.flat) < len(run.samples):
         said.append(msg("Figures rest on the {flat} samples of complete rounds.", len(chosen.flat)))
     judges = sorted({grade.by for grade in run.grades if grade.by})
     shown = (THE_KIT, joined("", (msg(" and {note}", _note(name)) for name in judges)))
@@ -143,19 +137,6 @@ def _rows(run: ProbeRun, parts: Iterable[Summary]) -> Iterator[Tier]:
         if outer and inner:
             reference = run.settings.references.get(part.tier)
             yield Tier(label=part.tier, inner=inner, outer=outer, reference=reference)
-
-
-def _reliability(run: ProbeRun) -> tuple[str, tuple[Tier, ...]] | None:
-    lab = laboratory()
-    found = lab.reliability(run, figures.grid(run)) if lab else None
-    if found is None:
-        return None
-    said, bins = found
-    rows = (
-        Tier(label=f"{confidence:.2f}", inner=share, outer=share, reference=confidence)
-        for confidence, share in bins
-    )
-    return said, tuple(rows)
 
 
 def _data(run: ProbeRun, outcomes: Sequence[str]) -> dict[str, JsonValue]:

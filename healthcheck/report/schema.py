@@ -1,19 +1,15 @@
-"""The shape of report.json as records, and the JSON Schema that they give: docs/report.schema.json."""
+"""The shape of report.json as records; scripts/make_report_schema.py makes docs/report.schema.json of them."""
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
-from healthcheck.core.records import JsonValue, Level, Outcome, Stage, Verdict
+from healthcheck.core.records import Level, Outcome, Stage, Verdict
 from healthcheck.report.recorded import Recorded
-from healthcheck.system import json_text
 
 Anything = Mapping[str, Any]
-_ATTRIBUTE = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,27 +103,3 @@ class ReportDocument:
     messages: Mapping[str, Recorded] = field(default_factory=dict)
     stopped: str = ""
     uncommitted: str = ""
-
-
-def as_json() -> dict[str, JsonValue]:
-    """The JSON Schema (draft 2020-12), each property with its description."""
-    made = json_text.schema(ReportDocument)
-    definitions = cast("dict[str, dict[str, JsonValue]]", made["$defs"])
-    for record in (Recorded, FindingDocument, CheckDocument, ReportDocument):
-        described = definitions[record.__name__]
-        about, descriptions = _documented(record)
-        described["description"] = about
-        for name, shape in cast("dict[str, dict[str, JsonValue]]", described["properties"]).items():
-            shape["description"] = descriptions[name]
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "report.json of npu-adapter",
-        **made,
-    }
-
-
-def _documented(record: type) -> tuple[str, dict[str, str]]:
-    """The description of a record and of each attribute, from its docstring."""
-    about, _, attributes = inspect.getdoc(record).partition("\n\nAttributes:\n")  # type: ignore[union-attr]
-    found = _ATTRIBUTE.findall(attributes)
-    return " ".join(about.split()), {name: " ".join(text.split()) for name, text in found}

@@ -25,7 +25,7 @@ class Answers:
     Attributes:
         source: template.NAME for the kit's own template, else a git address or a folder.
         version: of the template: the kit's own numbering, or git's description of a commit; "" for a plain folder.
-        rendering: id of the tree that the template made, without this file and the vendored kit; "" if unknown.
+        rendering: id of the tree that the template made, without this file and KIT_FOLDER; "" if unknown.
         given: question → answer.
     """
 

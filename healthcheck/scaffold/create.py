@@ -23,7 +23,7 @@ MAX_SHOWN_BYTES = 1024**2
 _NOT_IN_A_TITLE = re.compile(r"[^\w .,()+-]+|\A[^\w]+")
 
 
-def order(destination: Path, given: Mapping[str, str], *, template: str | None, ask: bool, vendored: bool) -> Order:
+def order(destination: Path, given: Mapping[str, str], *, template: str | None, ask: bool) -> Order:
     """What to render for a folder. The title is the folder's name; the kit has an address, or none.
 
     `template` is a git address or a folder, None for the kit's own.
@@ -32,7 +32,6 @@ def order(destination: Path, given: Mapping[str, str], *, template: str | None, 
     defaults = {"kit": kit.address()} | ({"name": title} if title else {})
     # Known answers are not asked for.
     known = {"kit": defaults["kit"]} if template is None and defaults["kit"] else {}
-    known |= {"kit": kit.VENDORED} if vendored else {}
     source = str(Path(template).resolve()) if template and Path(template).exists() else template
     return Order(source=source, given=known | dict(given), defaults=defaults, ask=ask)
 
@@ -165,8 +164,6 @@ def _lines(path: Path) -> list[str]:
 def given_on(answer: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Carry answers over to the next rendering; the kit's address is renewed, the rest stays."""
     now = dict(answer)
-    if str(answer.get("kit", "")).endswith(".whl"):
-        now["kit"] = kit.VENDORED
-    elif str(answer.get("kit", "")).startswith("git+") and kit.address():
+    if str(answer.get("kit", "")).startswith("git+") and kit.address():
         now["kit"] = kit.address()
     return now

@@ -16,7 +16,7 @@ from types import ModuleType
 
 from healthcheck.core.records import JsonValue
 from healthcheck.errors import KitError, KitFailure, UsageError, reason_of
-from healthcheck.scaffold import answers, kit, template
+from healthcheck.scaffold import answers, template
 from healthcheck.system import extras
 from healthcheck.system.files import prefix
 from healthcheck.text.language import translation_of_the_process
@@ -48,7 +48,7 @@ class Order:
 
 
 def render(order: Order, destination: Path) -> answers.Answers | None:
-    """Render a template into a folder, with a vendored kit if requested; returns the folder's answers file.
+    """Render a template into a folder; returns the folder's answers file.
 
     Raises:
         UsageError: the template cannot be rendered, or refuses an answer.
@@ -67,10 +67,7 @@ def render(order: Order, destination: Path) -> answers.Answers | None:
             _copy(order.source, order.version or None, order, destination)
     if not (destination / answers.ANSWERS_FILE).is_file():
         return None
-    made = answers.read(destination)
-    if made.given.get("kit") == kit.VENDORED:
-        kit.vendor(destination)
-    return made
+    return answers.read(destination)
 
 
 def _copy(source: str, reference: str | None, order: Order, destination: Path) -> None:

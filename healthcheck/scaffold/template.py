@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import shutil
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +84,17 @@ def version_of(folder: Path) -> str:
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         digest.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
     return f"{__version__}-{digest.hexdigest()[:12]}"
+
+
+def earlier(version: str, folder: Path) -> Path | None:
+    """Unpack a version that the kit keeps into a folder; None if it keeps no such version."""
+    archive = next((each for each in KEPT.glob("*.zip") if each.stem == version), None)
+    if archive is None:
+        return None
+    with zipfile.ZipFile(archive) as packed:
+        for entry in packed.infolist():
+            Path(packed.extract(entry, folder)).chmod(entry.external_attr >> 16 & 0o777 or 0o644)
+    return folder
 
 
 def questions() -> tuple[Question, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from healthcheck import __version__
 from healthcheck.core.records import JsonValue
 from healthcheck.errors import KitError, UsageError
-from healthcheck.scaffold import KIT_FOLDER, answers, earlier, git, kit, template
+from healthcheck.scaffold import KIT_FOLDER, answers, git, kit, template
 from healthcheck.scaffold.answers import ANSWERS_FILE, Answers
 from healthcheck.scaffold.create import given_on
 from healthcheck.scaffold.render import Order, render
@@ -125,7 +125,7 @@ class _Merge:
         said: str
         source, said = made.source, msg("a plain folder has no versions")
         if made.own:
-            found = earlier.unpack(self._repository, made, self._scratch / "earlier")
+            found = template.earlier(made.version, self._scratch / "earlier")
             source, said = str(found or ""), msg("the template {version} is nowhere to be had", made.version)
         if source and made.version:
             try:

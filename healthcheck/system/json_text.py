@@ -80,11 +80,6 @@ def _values(data: bytes, most: int) -> int:
     return found + sum(plain.count(sign, at) for sign in signs)
 
 
-def schema(shape: type) -> dict[str, JsonValue]:
-    """The JSON Schema of a record; its definition and those of nested records are below `$defs`."""
-    return msgspec.json.schema(shape)
-
-
 def _builtin(value: object) -> str:
     """The plain text of a message: msgspec supports `str` but none of its subclasses."""
     if isinstance(value, str):

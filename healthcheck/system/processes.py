@@ -264,15 +264,13 @@ def ran(
     deadline_s: float,
     cwd: str | os.PathLike[str],
     env: Mapping[str, str],
-    stdin: int | IO[bytes] = subprocess.DEVNULL,
-    stderr: int | None = subprocess.STDOUT,
 ) -> int | None:
     """Run a program in a new session while `read` gets its output; returns its exit status, None past the deadline.
 
     Raises:
         OSError: the program cannot be run.
     """
-    process = started(command, cwd=cwd, env=env, stdin=stdin, stderr=stderr)
+    process = started(command, cwd=cwd, env=env, stderr=subprocess.STDOUT)
     reader = threading.Thread(target=_reading, args=(process.stdout, read), daemon=True)
     reader.start()
     in_time = wait_or_kill(process, deadline_s)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -153,25 +153,6 @@ def _table(table: object, file: str, name: str, names: tuple[str, ...]) -> dict[
 def key(name: str) -> str:
     """The key of an attribute in the file."""
     return name.replace("_", "-")
-
-
-def toml(service: Service) -> Iterator[str]:
-    """The lines of a file that says what the profile says; what is unknown is a comment."""
-    for name in _TEXTS:
-        yield f"{key(name)} = {value(getattr(service, name))}"
-    yield from (f"{key(name)} = {value(getattr(service, name))}" for name in FIGURES)
-    yield "\n[known]"
-    for name in KNOWN:
-        found = getattr(service, name)
-        yield f"# {key(name)} =" if found is None else f"{key(name)} = {value(found)}"
-    yield "\n[sentences]"
-    rules = {
-        rule.about[0]: rule for rule in vars(contract).values() if isinstance(rule, contract.Rule) and rule.about
-    }
-    for name in (*FIGURES, *KNOWN):
-        own = service.sentences.get(name)
-        if own or name in FIGURES:
-            yield f"{'' if own else '# '}{key(name)} = {value(own or str(rules[name].sentence))}"
 
 
 def value(found: object) -> str:

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from healthcheck.contract import Task
 from healthcheck.core.records import Outcome, Stage
 from healthcheck.errors import Blocked, reason_of
-from healthcheck.machine.devices import used_memory
 from healthcheck.machine.real import RealMachine
 from healthcheck.machine.versions import versions
 from healthcheck.stages.endpoint import checks as endpoint_checks
@@ -23,7 +22,6 @@ from healthcheck.stages.probe.records import EndedBy
 from healthcheck.stages.repo.facts import Submission, export
 from healthcheck.stages.service import checks as service_checks
 from healthcheck.stages.service.facts import Service, gather_port
-from healthcheck.stages.service.memory import MemoryWatch
 from healthcheck.stages.service.watch import Patience
 from healthcheck.text.messages import msg
 from healthcheck.verify import provenance
@@ -88,7 +86,6 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
         progress=run.progress,
         patience=Patience() if asked.deadline_s is None else Patience(deadline_s=asked.deadline_s),
         environment=asked.environment,
-        memory=MemoryWatch(lambda: used_memory(RealMachine())),
     )
     try:
         with service:

@@ -38,15 +38,11 @@ def documented(command: str, capsys: pytest.CaptureFixture[str]) -> set[int]:
 @pytest.mark.process
 @pytest.mark.parametrize("command", sorted(LISTED))
 def test_the_help_names_every_status_and_no_other(
-    command: str, log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tried_below: tuple[str, ...] = ()
     tried: dict[int, tuple[str, ...]] = {2: (command, "--nonsense")}
-    other = tmp_path / "other.log"
-    other.write_text("all is well\n")
     tried |= {
-        "completion": {0: ("completion", "bash")},
-        "diagnose": {0: ("diagnose", str(log)), 3: ("diagnose", str(other))},
         "doctor": {0: ("doctor",), 1: tried_below},
         "explain": {0: ("explain", "plan/port"), 2: ("explain", "no/such")},
         "new": {0: ("new", str(tmp_path / "new"), "--task", "text-generation", "--defaults")},

@@ -77,7 +77,6 @@ LOST = f"npu-adapter: cannot write standard output: {NO_SPACE}\n"
     [
         ("explain",),
         ("--help",),
-        ("completion", "bash"),
         pytest.param(("--version",), marks=pytest.mark.process),
         pytest.param(("doctor",), marks=pytest.mark.process),
     ],

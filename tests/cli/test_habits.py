@@ -1,4 +1,4 @@
-"""What a person expects of any command line: hints, quiet and loud, no colours in files, completion, a version."""
+"""What a person expects of any command line: hints, quiet and loud, no colours in files, a version."""
 
 from __future__ import annotations
 
@@ -65,7 +65,6 @@ def verify(root: Path, *words: str) -> list[str]:
         (["explain", "port"], "did you mean plan/port or service/port-free"),
         (["--verison"], "unrecognized arguments: --verison; did you mean --version?"),
         (["new", "x", "--task", "text"], "did you mean text-generation?"),
-        (["completion", "basch"], "did you mean bash?"),
         (["simulate", "--fault", "no-dne"], "did you mean no-done?"),
         (["verify", "--weights", "x", "--until", "plan", "--task", "text-gen"], "did you mean text-generation?"),
     ],

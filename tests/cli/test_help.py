@@ -9,7 +9,7 @@ import pytest
 
 from healthcheck import cli
 from healthcheck.cli.options import probe, verify
-from tests.support.commands import ran
+from tests.support.commands import ran, whole_parser
 
 EVERYDAY = {"verify": verify.EVERYDAY, "probe": probe.EVERYDAY}
 
@@ -30,7 +30,7 @@ def test_a_help_begins_with_commands_that_are_right(command: str) -> None:
     shown = ran(*filter(None, [command]), "--help").stdout
     found = examples(shown)
     assert 2 <= len(found) <= 3
-    parser = cli.whole_parser()
+    parser = whole_parser()
     for example in found:
         words = shlex.split(example)
         assert words[1] == command or not command
@@ -55,7 +55,7 @@ def test_an_option_that_the_short_help_leaves_out_is_taken() -> None:
 
 def test_questions_about_a_measurement_are_of_probe_alone() -> None:
     verify, probe = ({*options(ran(command, "--help-all").stdout)} for command in ("verify", "probe"))
-    assert {"--logprobs", "--adaptive-k"} <= probe - verify
+    assert {"--logprobs"} <= probe - verify
 
 
 @pytest.mark.parametrize("command", ["explain", "simulate"])

@@ -101,7 +101,7 @@ def test_the_option_wins_wherever_it_stands(words: list[str], capsys: pytest.Cap
         (["--help"], 0),
         ([], 2),
         *(([command, option], 0) for command in ("verify", "probe") for option in ("--help", "--help-all")),
-        (["completion", "--help"], 0),
+        (["doctor", "--help"], 0),
     ],
 )
 def test_the_help(words: list[str], status: int, capsys: pytest.CaptureFixture[str]) -> None:

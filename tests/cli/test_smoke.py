@@ -70,7 +70,6 @@ def test_a_server_is_measured(room: Path, url: str) -> None:
         (("service",), 0, "100 GB"),
         (("diagnose", "deploy.log"), 0, "torch_npu"),
         (("doctor",), 0, "git version"),
-        (("completion", "bash"), 0, "complete"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck import cli, contract
+from healthcheck import contract
 from healthcheck.cli import main
 from healthcheck.core.extensions import extra_checks
 from healthcheck.simulator import Behaviour, Simulator
@@ -25,6 +25,7 @@ from healthcheck.stages.probe.aisbench.client_results import client_results
 from healthcheck.verify import catalogue
 from tests.docs.blocks import ROOT, blocks, commands, documents
 from tests.support.aisbench_files import ClientReport, Prediction, files_of
+from tests.support.commands import whole_parser
 from tests.support.extensions import installed
 
 pytestmark = pytest.mark.process
@@ -57,7 +58,7 @@ def parsed(command: str) -> argparse.Namespace:
         contract.Service(file=words[words.index("--service") + 1]) if "--service" in words else contract.PUBLIC
     )
     with contract.judging_for(profile):
-        return cli.whole_parser().parse_args(words[1:])
+        return whole_parser().parse_args(words[1:])
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck import cli
 from healthcheck.stages.service.catalogue import catalogue as known_failures
 from healthcheck.verify import catalogue
 from tests.docs.blocks import ROOT
+from tests.support.commands import whole_parser
 
 AVOIDED = re.compile(
     r"(?<!there )\b(?:is|are|was) no (?!longer\b|more\b|less\b|worse\b)|\banew\b|\bdearer\b|\bgravest\b|\bby and by\b"
@@ -39,7 +39,7 @@ def texts_of_checks() -> Iterator[tuple[str, str]]:
 
 
 def help_texts() -> Iterator[tuple[str, str]]:
-    for name, parser in _parsers(cli.whole_parser()):
+    for name, parser in _parsers(whole_parser()):
         yield name, parser.format_help()
 
 

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.cli import whole_parser
 from healthcheck.core import extensions
 from tests.cli.test_help import examples
-from tests.support.commands import Ended, ran
+from tests.support.commands import Ended, ran, whole_parser
 from tests.support.template import ROOT
 from tests.test_architecture import HEAVY, imported_by
 

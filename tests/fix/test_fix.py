@@ -171,35 +171,6 @@ def test_what_a_run_recorded_decides_over_words_that_are_not_plain(before: str, 
     assert (root / "deploy.sh").read_text().rstrip() == f"{text}{after}".rstrip()
 
 
-def flags(**repairs_: str) -> CheckResult:
-    found = (
-        fail(expected="", seen="", fix=text, evidence={"flag": f"--{name}"}) for name, text in repairs_.items()
-    )
-    return replace(result("plan/flags"), findings=tuple(found))
-
-
-@pytest.mark.process
-@pytest.mark.parametrize(
-    ("before", "after", "repairs_"),
-    [
-        (" \\\n  --enable-reasoning \\\n  --x", " \\\n  --x", {"enable-reasoning": "remove it: a"}),
-        (" \\\n  --task generate \\\n  --x 1", " \\\n  --x 1", {"task": "remove it for a chat model; b"}),
-        (" \\\n  --disable-log-requests", "", {"disable-log-requests": "remove it: c"}),
-        (" --swap_space=4 --x", " --x", {"swap_space": "remove it: d"}),
-        (" --max-model-length 8", " --max-model-len 8", {"max-model-length": "did you mean --max-model-len?"}),
-        (" --cuda-graph-sizes=8", " --cudagraph-capture-sizes=8", {"cuda-graph-sizes": "write --cudagraph-capture-sizes"}),
-        (" --nonsense 8", " --nonsense 8", {"nonsense": "take it out"}),
-        (" --task a --task b", " --task a --task b", {"task": "remove it"}),
-        (" --guided-decoding-backend x", " --guided-decoding-backend x", {"guided-decoding-backend": "write --y '{}'"}),
-    ],
-)  # fmt: skip
-def test_options_that_no_release_has(before: str, after: str, repairs_: dict, tmp_path: Path):
-    text = '#!/bin/sh\nvllm serve "$MODEL_PATH"'
-    root = folder(tmp_path / "r", {"deploy.sh": f"{text}{before}\n"})
-    apply(root, proposals(read_submission(root), recorded(), [flags(**repairs_)]))
-    assert (root / "deploy.sh").read_text() == f"{text}{after}\n"
-
-
 @pytest.mark.process
 @pytest.mark.parametrize("rest", ['"$@"', "$@", '"${MORE[@]}"', '"$@" --port 8000'])
 def test_names_end_where_the_run_saw_them_end(tmp_path: Path, rest: str):
@@ -215,16 +186,13 @@ def test_what_is_left_alone_is_said() -> None:
     wrong = [result("plan/port"), result("plan/served-name", Outcome.WARN)]
     said = left_alone([*wrong, result("plan/flags"), result("plan/host", Outcome.PASS)])
     assert said == tuple(
-        f"not repaired for {id_}: npu-adapter explain {id_} says how"
-        for id_ in ("plan/port", "plan/served-name", "plan/flags")
+        f"not repaired for {id_}: npu-adapter explain {id_} says how" for id_ in ("plan/port", "plan/served-name")
     )
 
 
-@pytest.mark.parametrize(
-    "by_hand", ["write --dtype float16", "write a number from 0 to 1", "add --tool-call-parser NAME"]
-)
-def test_a_repair_by_hand_is_given_without_a_reason_that_is_not_its_own(by_hand: str) -> None:
-    assert left_alone([flags(x=by_hand)]) == (f"not repaired for plan/flags; by hand: {by_hand}",)
+def test_a_repair_by_hand_is_given_without_a_reason_that_is_not_its_own() -> None:
+    wrong = replace(result("plan/port"), findings=(fail(expected="", seen="", fix="write --port 8000"),))
+    assert left_alone([wrong]) == ("not repaired for plan/port; by hand: write --port 8000",)
 
 
 def test_uncommitted_changes_are_the_reason_where_there_are_any() -> None:
@@ -239,15 +207,15 @@ def test_a_repair_counts_as_made_only_where_the_copy_passes() -> None:
         result("plan/port"),
         result("plan/host"),
         result("plan/served-name", Outcome.WARN),
-        result("plan/flags"),
+        result("plan/no-api-key"),
     ]
     copy = [
         result("plan/port", Outcome.PASS),
         result("plan/host", Outcome.SKIP),
         result("plan/served-name", Outcome.PASS),
-        result("plan/flags", Outcome.PASS),
+        result("plan/no-api-key", Outcome.PASS),
     ]
-    assert already_made(wrong, copy) == ("plan/port", "plan/served-name", "plan/flags")
+    assert already_made(wrong, copy) == ("plan/port", "plan/served-name", "plan/no-api-key")
 
 
 @pytest.mark.process

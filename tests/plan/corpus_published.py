@@ -217,22 +217,6 @@ RIGHT_PUBLISHED: tuple[Case, ...] = (
         }.items()
     ),
     *(
-        case(f"processor-{name}", bash(f"{line}\n{SERVE}"))
-        for name, line in {
-            "said": 'echo "[deploy] machine: $(uname -m)"',
-            "in-words": 'echo "test on a machine: $(uname -m)" if asked',
-        }.items()
-    ),
-    *(
-        case(f"processor-{name}", bash(f"{line}\n{SERVE}"), {"plan/self-contained": "warn"}, says="depends on it")
-        for name, line in {
-            "tested": 'A=$(uname -m); [ "$A" = x ] && exit 1',
-            "compared": "[[ $(uname -m) == x ]] && exit 1",
-            "cases": 'case "$(uname -m)" in x) exit 1 ;; esac',
-            "nested": 'if true; then if test "$(arch)" = x; then exit 1; fi; fi',
-        }.items()
-    ),
-    *(
         case(f"installs-again-{name}", sh(f"P=torch-npu\npip uninstall -y $P\n{step}\n{SERVE}"),
              {"plan/self-contained": "warn"}, says="and installed again", files={"w/torch_npu-2.7.1-cp311-none.whl": "-"})
         for name, step in {

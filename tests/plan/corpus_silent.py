@@ -176,9 +176,6 @@ SAID: tuple[Case, ...] = (
 UNNOTICED: tuple[Case, ...] = (
     case("changes-weights", sh(f'sed -i s/a/b/ "$MODEL_PATH/config.json"{SERVE}'), {"plan/model-path": "warn"},
          says="the script went on", fix="upload the changed file"),
-    case("sleeps-first", sh(f"sleep 10m{SERVE}"), {"plan/readiness-poll": "warn"}, says="600 s", fix="line 2"),
-    case("sleeps-a-little", sh(f"sleep 5{SERVE}")),
-    case("sleeps-beside", sh(f"(sleep 3600; date) &\nsleep 600 && date &{SERVE}")),
     case("restarts", sh('while true; do\n  vllm serve "$MODEL_PATH" --port 8000\n  sleep 5\ndone'),
          {"plan/foreground": "warn"}, says="starts it again", fix="without the loop"),
     case("waits-in-a-loop", sh('vllm serve "$MODEL_PATH" --port 8000 &\nwhile kill -0 $!; do sleep 120; done')),

@@ -12,12 +12,6 @@ WRONG_VARIABLES: tuple[Case, ...] = (
     case("plugins-empty", sh(f"export VLLM_PLUGINS={SERVE}"), WARNED, says="deploy.sh:2"),
     case("plugins-with-a-space", sh(f"export VLLM_PLUGINS='sampling, ascend'{SERVE}"), WARNED),
     case("devices-of-a-gpu", sh(f"export CUDA_VISIBLE_DEVICES=0,1{SERVE}"), WARNED, says="deploy.sh:2", fix="ASCEND_RT_VISIBLE_DEVICES=0,1"),
-    case("blocking", sh(f"ASCEND_LAUNCH_BLOCKING=1{SERVE.replace('exec', '').lstrip()}".replace("=1vllm", "=1 vllm")), WARNED,
-         says="ACL graph is incompatible"),
-    case("blocking-with-graphs", sh(f"""
-        export ASCEND_LAUNCH_BLOCKING=1
-        {SERVE} --compilation-config '{{"cudagraph_mode": "FULL_DECODE_ONLY"}}'
-        """), WARNED),
     case("libraries-replaced", sh(f"export LD_LIBRARY_PATH=/opt/mine/lib{SERVE}"), WARNED, says="deploy.sh:2", fix="${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"),
     case("modules-replaced-behind-cann", bash(f"""
         source /usr/local/Ascend/ascend-toolkit/set_env.sh
@@ -32,13 +26,7 @@ WRONG_VARIABLES: tuple[Case, ...] = (
 RIGHT_VARIABLES: tuple[Case, ...] = (
     case("devices-of-both", sh(f"export CUDA_VISIBLE_DEVICES=0 ASCEND_RT_VISIBLE_DEVICES=0{SERVE}")),
     case("plugins-with-ascend", sh(f"export VLLM_PLUGINS=ascend,sampling{SERVE}")),
-    case("blocking-eager", sh(f"export ASCEND_LAUNCH_BLOCKING=1{SERVE} --enforce-eager")),
-    case("blocking-without-graphs", sh(f"""
-        export ASCEND_LAUNCH_BLOCKING=1
-        {SERVE} --compilation-config '{{"cudagraph_mode": "NONE"}}'
-        """)),
     case("variable-of-the-release", sh(f"export VLLM_ASCEND_ENABLE_NZ=0{SERVE}")),
-    case("blocking-off", sh(f"export ASCEND_LAUNCH_BLOCKING=0{SERVE}")),
     case("extended", bash(f"""
         export LD_LIBRARY_PATH=/opt/mine/lib:${{LD_LIBRARY_PATH:-}}
         export PYTHONPATH="$PWD${{PYTHONPATH:+:$PYTHONPATH}}"{SERVE}

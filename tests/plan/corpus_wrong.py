@@ -277,8 +277,7 @@ START: tuple[Case, ...] = (
     case("syntax", sh('if true; then\nvllm serve "$MODEL_PATH"'), NEVER),
     case("bash-under-sh", sh('args=(serve "$MODEL_PATH")\nvllm "${args[@]}"'), NEVER),
     case("broken-continuation", sh('vllm serve "$MODEL_PATH" \\ \n  --port 8000 --trust-remote-code'),
-         {"plan/whole-commands": "fail", "plan/flags": "fail"}, says="backslash"),
-    case("forgotten-continuation", sh('vllm serve "$MODEL_PATH"\n--port 8000'), {"plan/whole-commands": "fail"}, says="--port"),
+         {"plan/flags": "fail"}, says="backslash"),
     case("wrong-module", sh('python3 -m adapter.serve "$MODEL_PATH"'), NEEDS),
     case("port-and-name", sh('vllm serve "$MODEL_PATH" --port 9000 --served-model-name x --api-key k &'),
          {"plan/port": "fail", "plan/served-name": "fail", "plan/no-api-key": "fail", "plan/foreground": "fail"}),
@@ -358,9 +357,9 @@ REFUSES: tuple[Case, ...] = (
     case("host-brackets", sh('vllm serve "$MODEL_PATH" --host "[::]"'), {"plan/host": "fail"}),
     case("host-of-this-machine", sh('vllm serve "$MODEL_PATH" --host $(hostname)'), {"plan/host": "warn"}),
     case("removes-vllm", sh(f"pip uninstall -y vllm\n{SERVE}"), {"plan/self-contained": "fail"}, says="is removed"),
+    case("several-on-one-port", bash(f"{SERVE} --port 8000 &\n{SERVE} --port 8000 &\nwait"), {"plan/one-port-each": "warn"},
+         says="vllm serve", fix="start one of them"),
     case("system-packages", sh(f"set -e\napt-get install -y numactl\n{SERVE}"), {"plan/self-contained": "warn"}),
-    case("by-processor", sh(f'A=$(uname -m)\n[ "$A" = none ] && exit 1\n{SERVE}'), {"plan/self-contained": "warn"},
-         says="deploy.sh:3"),
 )  # fmt: skip
 ELSEWHERE: tuple[Case, ...] = (  # test_flags and test_one_machine have more of these
     case("option-of-nobody", sh(f"{SERVE} --frobnicate 3"), {"plan/flags": "fail"}, says="--frobnicate"),

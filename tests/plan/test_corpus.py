@@ -30,7 +30,6 @@ from tests.plan.corpus_published import RIGHT_PUBLISHED, WRONG_PUBLISHED
 from tests.plan.corpus_right import KEPT, WRITTEN
 from tests.plan.corpus_right_around import AROUND, ENGINES
 from tests.plan.corpus_right_python import PYTHON
-from tests.plan.corpus_several import RIGHT_SEVERAL, WRONG_SEVERAL
 from tests.plan.corpus_silent import SILENT
 from tests.plan.corpus_steps import STEPS
 from tests.plan.corpus_variables import RIGHT_VARIABLES, WRONG_VARIABLES
@@ -47,7 +46,6 @@ RIGHT = (
     RIGHT_ASKING,
     RIGHT_LAUNCHERS,
     RIGHT_PUBLISHED,
-    RIGHT_SEVERAL,
     RIGHT_VARIABLES,
     RIGHT_WAITING,
 )
@@ -58,7 +56,6 @@ OTHERS = (
     WRONG_ASKING,
     WRONG_LAUNCHERS,
     WRONG_PUBLISHED,
-    WRONG_SEVERAL,
     WRONG_VARIABLES,
     WRONG_WAITING,
 )

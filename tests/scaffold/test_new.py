@@ -267,7 +267,6 @@ def test_a_folder_in_use_is_refused_and_left_alone(new, tmp_path):
         (["--data", "name=../evil"], "name is '../evil': letters"),
         (["--data", "model_name=bad name"], "model_name is 'bad name': a name such as Qwen/Qwen3-8B\n"),
         (["--data", "kit=npu-adapter-kit"], "kit is 'npu-adapter-kit': git+URL@COMMIT"),
-        (["--data", f"kit={KIT}", "--vendor-kit"], "two things"),
     ],
 )
 def test_wrong_answers_are_refused_with_what_would_do(tmp_path, capsys, arguments, says):

@@ -264,22 +264,6 @@ def test_each_kept_template_is_the_version_that_its_name_says(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_vendored_kit_brings_the_template_that_it_had_and_is_renewed(kit, tmp_path):
-    place = tmp_path / "mine"
-    assert kit("new", place, "--template", "planned", "--defaults", "--vendor-kit").returncode == 0
-    shutil.rmtree(place / ".git")
-    author_and_template_change(kit, place)
-    done = kit("update", place)
-    assert done.returncode == 0, done.stderr
-    assert both_changes_are_there(place)
-    (wheel,) = (place / ".kit").iterdir()
-    with zipfile.ZipFile(wheel) as archive:
-        assert b"# new\nexec vllm" in archive.read("healthcheck/template/deploy.sh")
-    git(place, "commit", "-qm", "updated")
-    assert "already up to date" in kit("update", place).stdout
-
-
-@pytest.mark.slow
 def test_an_older_kit_does_not_take_a_repository_back(kit, tmp_path):
     place = tmp_path / "mine"
     edit(kit.folder / "healthcheck/__init__.py", '__version__ = "', '__version__ = "9.')

@@ -12,8 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
-from healthcheck.cli import main
+from healthcheck.cli import COMMANDS, added_commands, main, parser_for
+from healthcheck.cli.parsing import Parser
 from tests.support.template import ROOT
+
+
+def whole_parser() -> Parser:
+    """The parser with the options of every command, those of extensions too."""
+    added = added_commands()
+    return parser_for({*COMMANDS, *added}, added)
 
 
 @dataclass(frozen=True, slots=True)

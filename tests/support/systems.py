@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from healthcheck.machine.interface import NOT_RECORDED, Entry, Output
+from healthcheck.machine.interface import Entry, Output
 from healthcheck.system import json_text
 
+NOT_RECORDED = "not in the recording"
 MACHINES = Path(__file__).parents[1] / "machine" / "machines"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnsweringMachine:
-    """A machine that answers the kit's questions with the JSON values of `runner --save`; all others are unknown."""
+    """A machine that answers the kit's questions with JSON values; all others are unknown."""
 
     commands: Mapping[str, Any] = field(default_factory=dict)
     children: Mapping[str, Any] = field(default_factory=dict)
@@ -26,13 +27,13 @@ class AnsweringMachine:
 
     def run(self, *command: str, timeout_s: float = 20.0) -> Output:
         del timeout_s
-        return _output(self.commands.get(" ".join(command)))
+        return said(self.commands.get(" ".join(command)))
 
     def python(
         self, program: Path, *arguments: str, sourced: tuple[str, ...] = (), timeout_s: float = 20.0
     ) -> Output:
         del sourced, timeout_s
-        return _output(self.children.get(" ".join((program.stem, *arguments))))
+        return said(self.children.get(" ".join((program.stem, *arguments))))
 
     def read(self, path: str) -> str | None:
         lines = self.files.get(path)
@@ -45,11 +46,12 @@ class AnsweringMachine:
         return self.variables.get(name)
 
 
-def _output(recorded: Mapping[str, Any] | None) -> Output:
+def said(recorded: Mapping[str, Any] | None) -> Output:
+    """An output whose texts are lists of lines."""
     if recorded is None:
         return Output(status=None, trouble=NOT_RECORDED)
-    texts = {stream: "\n".join(recorded[stream]) for stream in ("stdout", "stderr")}
-    return Output(status=recorded["status"], trouble=recorded["trouble"], **texts)
+    texts = {stream: "\n".join(recorded.get(stream, ())) for stream in ("stdout", "stderr")}
+    return Output(status=recorded.get("status"), trouble=recorded.get("trouble", ""), **texts)
 
 
 def recorded_machine(name: str) -> AnsweringMachine:

@@ -8,7 +8,6 @@ from healthcheck import contract
 from healthcheck.cli.options.plan import machine_arguments
 from healthcheck.cli.parsing import begin_help, exit_statuses
 from healthcheck.cli.places import new_place
-from healthcheck.scaffold import KIT_FOLDER
 from healthcheck.text.messages import msg
 
 
@@ -28,8 +27,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--data", metavar="K=V", action="append", default=[], help="an answer to a question of the template"
     )
     parser.add_argument("--defaults", action="store_true", help="ask nothing: use the defaults")
-    told = msg("put the kit's wheel into {kit_folder}/ for the workflows, in place of its git address", KIT_FOLDER)
-    parser.add_argument("--vendor-kit", action="store_true", help=told)
     parser.add_argument(
         "--template", metavar="FORM",
         help="plain: deploy.sh has the launch line (default); planned: an adapter plans it at each start; or a git "

@@ -11,7 +11,7 @@ from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    begin_help(parser, "", "my-adapter", "--toml")
+    begin_help(parser, "", "my-adapter", "--json -")
     said = msg(
         "show the rules that judge, and where each is from: the public page's, those of\n"
         "a profile (--service FILE, in TOML), or of the profile that a repository names.\n"
@@ -20,5 +20,4 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = sentence(said)
     parser.epilog = exit_statuses({0: msg("printed"), 2: msg("the profile cannot be used")})
     parser.add_argument("repo", nargs="?", type=place, help="a repository, whose own profile is shown")
-    parser.add_argument("--toml", action="store_true", help="print it as a profile, to begin one of your own with")
     output.json_argument(parser, msg("the profile"))

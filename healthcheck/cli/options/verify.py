@@ -23,7 +23,7 @@ MEASUREMENTS = {
     "features": msg("ask for tool calls, formats and parameters, too, of which no verdict speaks"),
 }
 """Parts of extensions that measure the server, in order; each has the option of its name."""
-OF_PROBE_ALONE = ("--logprobs", "--adaptive-k")
+OF_PROBE_ALONE = ("--logprobs",)
 """Questions about a measurement; a verdict needs neither, and --probe-config has them."""
 
 

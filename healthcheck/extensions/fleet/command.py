@@ -45,12 +45,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     runner = _subcommand(commands, "runner", msg("look at every machine: which may take jobs"), parser)
     begin_help(runner, "--out machines", "--on auto --level 1 --out machines")
     _runner_arguments(runner)
-    collect = _subcommand(commands, "collect", msg("make one run of what many machines left"), parser)
-    begin_help(collect, "jobs.toml --from left --out fleet")
-    _jobs_argument(collect)
-    collect.add_argument("--from", dest="reports", type=place, metavar="DIR", required=True,
-                         help="the folder with the folders that `fleet verify` left")  # fmt: skip
-    collect.add_argument("--out", type=new_place, metavar="DIR", required=True, help="as for `fleet verify`")
 
 
 def _machine_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from healthcheck.errors import UsageError
+from healthcheck.extensions.fleet import pack
 from healthcheck.extensions.fleet.journal import Journal
 from healthcheck.extensions.fleet.launch import Network, Order
 from healthcheck.extensions.fleet.machines import Machines, Running
 from healthcheck.extensions.fleet.records import Attempt, Ending, Fleet, Job, Source, is_final
 from healthcheck.extensions.fleet.show import Show
-from healthcheck.stages.repo import git, pack
+from healthcheck.stages.repo import git
 from healthcheck.system import files
 from healthcheck.text.messages import msg
 from healthcheck.text.redact import without_secrets

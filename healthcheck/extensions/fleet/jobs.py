@@ -16,9 +16,9 @@ from pathlib import Path
 from healthcheck.core.records import Stage
 from healthcheck.errors import UsageError
 from healthcheck.extensions.fleet.options import Verify
+from healthcheck.extensions.fleet.pack import HASH
 from healthcheck.extensions.fleet.records import Job, Source
 from healthcheck.report.words import plain
-from healthcheck.stages.repo.pack import HASH
 from healthcheck.system import files, json_text, toml_text
 from healthcheck.system.json_text import JsonError
 from healthcheck.system.toml_text import TomlError

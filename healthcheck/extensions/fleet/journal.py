@@ -88,17 +88,8 @@ def _read(path: Path, handle: int) -> list[Attempt]:
     whole = data[: data.rfind(b"\n") + 1]
     if whole != data:
         os.ftruncate(handle, len(whole))
-    return attempts_in(whole, path)
-
-
-def attempts_in(lines: bytes, path: Path) -> list[Attempt]:
-    """The attempts in complete lines of a journal.
-
-    Raises:
-        UsageError: the lines are damaged.
-    """
     try:
-        return [json_text.load_as(line, Attempt) for line in lines.splitlines()]
+        return [json_text.load_as(line, Attempt) for line in whole.splitlines()]
     except JsonError as error:
         raise UsageError("{path} is damaged: {error}", path, error) from error
 

@@ -19,9 +19,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from healthcheck.core.records import Stage
-from healthcheck.extensions.fleet import leash, readback
+from healthcheck.extensions.fleet import leash, pack, readback
 from healthcheck.extensions.fleet.records import Attempt, Ending
-from healthcheck.stages.repo import pack
 from healthcheck.system import files, programs
 from healthcheck.text.messages import msg
 

@@ -18,7 +18,6 @@ from healthcheck.errors import UsageError
 from healthcheck.extensions.fleet.records import Problem, ReportFacts, StageFacts, Tone
 from healthcheck.report import folder as report_folder
 from healthcheck.report import page
-from healthcheck.report.document import MOST_VALUES
 from healthcheck.report.recorded import Recorded, read
 from healthcheck.report.schema import CheckDocument, ReportDocument
 from healthcheck.report.words import plain
@@ -30,6 +29,7 @@ from healthcheck.text.redact import without_secrets
 MAX_REPORT_BYTES = 32 * 2**20
 MAX_PAGE_BYTES = 64 * 2**20
 MAX_LOG_BYTES = 64 * 2**10
+MOST_VALUES = 2_000_000
 MAX_CHECKS = 2000
 MAX_PROBLEMS = 50
 MAX_TEXT = 300

@@ -17,7 +17,7 @@ from healthcheck.cli.options import verify as options_of_verify
 from healthcheck.cli.parsing import Parser, as_message, service_argument, service_asked
 from healthcheck.cli.places import place
 from healthcheck.errors import ExitStatus, UsageError
-from healthcheck.extensions.fleet import collect, drive, jobs, journal, looks, outputs, show
+from healthcheck.extensions.fleet import drive, jobs, journal, looks, outputs, show
 from healthcheck.extensions.fleet.command import DEFAULT_LOOK_S, LOCAL
 from healthcheck.extensions.fleet.launch import Network
 from healthcheck.extensions.fleet.looks import Look, Terms
@@ -69,17 +69,6 @@ def _jobs(options: argparse.Namespace) -> tuple[Job, ...]:
     if profile := contract.service().file:
         every["service"] = str(Path(profile).expanduser().absolute())
     return jobs.read(options.jobs, grammar(), every)
-
-
-def _collect(options: argparse.Namespace) -> ExitStatus:
-    asked = _jobs(options)
-    out = options.out.absolute()
-    left = collect.left_below(options.reports)
-    output.refuse_unwritable(None, out=out)
-    with journal.opened(out, asked, resume=False) as kept:
-        fleet = collect.collected(asked, left, out, kept)
-        outputs.write(out, fleet, translation_of_the_process())
-    return _print_table(fleet, out)
 
 
 def _print_table(fleet: Fleet, out: Path) -> ExitStatus:
@@ -171,4 +160,4 @@ class _Refusing(Parser):
         raise UsageError(as_message(message))
 
 
-_SUBCOMMANDS = {"verify": _verify, "runner": _runner, "collect": _collect}
+_SUBCOMMANDS = {"verify": _verify, "runner": _runner}

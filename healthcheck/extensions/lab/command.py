@@ -4,33 +4,26 @@ from __future__ import annotations
 
 import argparse
 
-from healthcheck.cli import number_types, output
+from healthcheck.cli import output
 from healthcheck.cli.parsing import begin_help, exit_statuses
 from healthcheck.cli.places import place
 from healthcheck.core.extensions import Command, Group
 from healthcheck.extensions.lab.combining import Combine
 from healthcheck.text.messages import msg
 
-TIMEOUT_S = 600.0
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    begin_help(parser, "npu-run --scores scored.jsonl", "npu-run --command 'python3 judge.py'")
+    begin_help(parser, "npu-run --scores scored.jsonl", "npu-run --scores scored.csv --column reward")
     parser.epilog = exit_statuses({0: msg("scored"), 2: msg("wrong usage, or scores that do not fit the run")})
     parser.add_argument("run_folder", type=place, metavar="RUN", help="run folder of a probe")
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--scores", type=place, metavar="FILE", help="JSON lines or CSV with the columns problem, "
+    parser.add_argument("--scores", type=place, required=True, metavar="FILE",
+                        help="JSON lines or CSV with the columns problem, "
                         "repeat (as in logs/samples.jsonl) and score")  # fmt: skip
-    source.add_argument("--command", metavar="COMMAND", help="reads samples as JSON lines, prints one score a "
-                        "line; runs with your rights, in no sandbox")  # fmt: skip
     parser.add_argument("--column", action="append", metavar="NAME[:WEIGHT]",
                         help="column of the scores (default: score); may be repeated")  # fmt: skip
     parser.add_argument("--combine", choices=[each.value for each in Combine], default=Combine.WEIGHTS.value,
                         help="several columns: their weighted sum (default), the first before the next, or by how "
                         "many samples of the problem are better in every column")  # fmt: skip
-    timeout = msg("seconds that the command may take (default: {timeout_s:.0f})", TIMEOUT_S)
-    seconds = number_types.number(1)
-    parser.add_argument("--timeout", type=seconds, default=TIMEOUT_S, metavar="S", help=timeout)
     output.json_argument(parser, msg("the figures"))
 
 

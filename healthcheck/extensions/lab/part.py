@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from healthcheck.core.records import JsonValue
 from healthcheck.extensions.lab import user_scores
-from healthcheck.extensions.lab.adaptive_k import Majorities, Saving, saving, stopping
-from healthcheck.extensions.lab.calibration import Calibration, calibration
 from healthcheck.extensions.lab.user_scores import SCORED
 from healthcheck.extensions.lab.weighted_votes import figures_by_score
-from healthcheck.stages.probe.records import Grid, ProbeRun, ProbeSettings
+from healthcheck.stages.probe.records import Grid, ProbeRun
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.results.metrics import as_json
 from healthcheck.stages.probe.statistics.estimates import Estimate
-from healthcheck.text.messages import Message, msg
-
-
-def majorities(settings: ProbeSettings, problems: int) -> Majorities:
-    """Adaptive k for a run of this many problems."""
-    return Majorities(stopping(settings), problems)
-
-
-def rounds(settings: ProbeSettings) -> int:
-    """The number of samples that adaptive k takes of every problem in any case."""
-    return stopping(settings).least
-
-
-def told(run: ProbeRun) -> Message:
-    """A sentence about the savings of adaptive k."""
-    return saving(run).told
+from healthcheck.text.messages import msg
 
 
 def votes(run: ProbeRun, chosen: Grid) -> tuple[Estimate, ...]:
@@ -52,7 +34,7 @@ def _likelihoods(run: ProbeRun, chosen: Grid) -> list[list[float]]:
 
 
 def choices(run: ProbeRun, chosen: Grid) -> tuple[tuple[Estimate, str], ...]:
-    """The answers that adaptive k, likelihood and the user's scores choose, if available."""
+    """The answers that likelihood and the user's scores choose, if available."""
     n = chosen.repeats
     names = {
         f"weighted maj@{n} (likelihood)": msg("the answer of the greatest likelihood"),
@@ -60,57 +42,13 @@ def choices(run: ProbeRun, chosen: Grid) -> tuple[tuple[Estimate, str], ...]:
         f"best@{n}{SCORED}": msg("the sample of the highest score"),
     }
     found = {estimate.name: estimate for estimate in votes(run, chosen)}
-    majority = saving(run).majority if run.settings.adaptive_k is not None else None
-    adaptive = ((majority, msg("the most frequent answer of adaptively many samples")),) if majority else ()
-    return adaptive + tuple((found[name], said) for name, said in names.items() if name in found)
-
-
-def _calibration(run: ProbeRun, chosen: Grid) -> Calibration | None:
-    confidences = [math.exp(value) for row in _likelihoods(run, chosen) for value in row]
-    right = [each for row in figures.matrix(run, chosen) for each in row]
-    return calibration(confidences, right) if confidences else None
-
-
-def reliability(run: ProbeRun, chosen: Grid) -> tuple[str, Sequence[tuple[float, Estimate]]] | None:
-    """Calibration in a sentence, and the confidence of each bin with its share of right answers."""
-    found = _calibration(run, chosen)
-    if found is None:
-        return None
-    told = (100 * found.error, found.brier, len(found.bins))
-    said = msg(
-        "Expected calibration error {error:.1f} points, Brier score {brier:.3f}, from the likelihood of each "
-        "answer in {bins} bins of equally many; a tall mark is what the likelihood promises.",
-        *told,
-    )
-    return said, found.bins
+    return tuple((found[name], said) for name, said in names.items() if name in found)
 
 
 def metrics(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
-    """The figures of all choices, and the savings of adaptive k."""
+    """The figures of all choices, and the source of the scores."""
     source = user_scores.stored(run.folder).source
     return {
         **{estimate.name: as_json(estimate) for estimate, _ in choices(run, chosen)},
         **({"scores": source} if source else {}),
-        **_calibrated(_calibration(run, chosen)),
-        **({"adaptive k": _saved(saving(run))} if run.settings.adaptive_k is not None else {}),
-    }
-
-
-def _calibrated(found: Calibration | None) -> dict[str, JsonValue]:
-    if found is None:
-        return {}
-    bins = [{"confidence": confidence, **as_json(share)} for confidence, share in found.bins]
-    return {"calibration": {"expected error": found.error, "brier": found.brier, "bins": list[JsonValue](bins)}}
-
-
-def _saved(found: Saving) -> dict[str, JsonValue]:
-    return {
-        "error": found.rule.error,
-        "samples": found.sent,
-        "asked": found.asked,
-        "saved": found.saved,
-        "late": found.late,
-        "problems settled early": found.early,
-        "samples of each problem in other figures": found.rule.least,
-        "said": found.told,
     }

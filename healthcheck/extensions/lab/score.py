@@ -26,12 +26,8 @@ def run(options: argparse.Namespace) -> int:
     probed = load(options.run_folder)
     if not figures.grid(probed).rows:
         raise UsageError("{run_folder} has no complete sample to score", options.run_folder)
-    if options.command is not None:
-        scores = user_scores.from_command(probed, options.command, options.timeout)
-    else:
-        scores = user_scores.from_file(
-            probed, options.scores, options.column or ["score"], Combine(options.combine)
-        )
+    columns = options.column or ["score"]
+    scores = user_scores.from_file(probed, options.scores, columns, Combine(options.combine))
     user_scores.keep(options.run_folder, scores)
     write_metrics(probed, compute_metrics(probed))
     output.show(lines_of(probed, scores), options.json, lambda: as_json(probed, scores))

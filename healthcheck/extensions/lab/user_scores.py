@@ -1,4 +1,4 @@
-"""The user's own scores of a run's samples: from a column of a file, or from a command that scores them.
+"""The user's own scores of a run's samples, from columns of a file.
 
 UserScores order samples (best@k) and weight their votes (weighted maj@k); they never decide what is right.
 """
@@ -6,19 +6,15 @@ UserScores order samples (best@k) and weight their votes (weighted maj@k); they 
 from __future__ import annotations
 
 import math
-import os
-import shlex
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
-from healthcheck.errors import UsageError, reason_of
+from healthcheck.errors import UsageError
 from healthcheck.extensions.lab.combining import Combine, combined
 from healthcheck.stages.probe.data_sets.rows import rows_of
 from healthcheck.stages.probe.records import Grid, ProbeRun
-from healthcheck.system import json_text, processes, programs
+from healthcheck.system import json_text
 from healthcheck.system.files import read_bounded, read_text, write_atomically
 from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import msg
@@ -27,8 +23,6 @@ STORED = "results/scores.json"
 SCORED = " (score)"
 """The suffix of figures that use the user's scores."""
 MAX_FILE_BYTES = 2**28
-MAX_LINE_BYTES = 100
-"""For a command's output per sample."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +30,7 @@ class UserScores:
     """The scores of the user's own judge; higher is better.
 
     Attributes:
-        source: a file and its column, or a command.
+        source: a file and its columns.
         scores: (problem, repeat, score) of each answered sample.
     """
 
@@ -116,85 +110,6 @@ def _weighted(text: str, row: Mapping[str, object]) -> tuple[str, float]:
     """A column and its weight."""
     name, colon, weight = text.rpartition(":")
     return (name, _number(weight, f"--column {text}")) if colon and text not in row else (text, 1.0)
-
-
-def from_command(run: ProbeRun, command: str, timeout_s: float) -> UserScores:
-    """Scores from a command of the user, which reads samples as JSON lines and prints a number for each, in order.
-
-    It runs like any program that the user starts, without a sandbox. Its standard error goes to the terminal.
-
-    Raises:
-        UsageError: the command cannot be started, fails, takes too long, or prints something else.
-    """
-    samples = [place for place, sample in enumerate(run.samples) if not sample.error]
-    text = _printed(_words(command), [_record(run, place) for place in samples], timeout_s)
-    lines = text.splitlines()
-    if len(lines) != len(samples):
-        counts = (len(lines), len(samples))
-        raise UsageError("the scoring command printed {lines} lines for {samples} samples", *counts)
-    scores = []
-    for line, (place, said) in enumerate(zip(samples, lines, strict=True), 1):
-        sample = run.samples[place]
-        score = _number(said.strip(), msg("line {line} of the scoring command", line))
-        scores.append((sample.problem, sample.repeat, score))
-    return UserScores(source=msg("command {program}", Path(_words(command)[0]).name), scores=tuple(sorted(scores)))
-
-
-def _words(command: str) -> list[str]:
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise UsageError("the scoring command cannot be read: {error}", error) from error
-    if not words:
-        raise UsageError(msg("the scoring command is empty"))
-    return words
-
-
-def _record(run: ProbeRun, place: int) -> Mapping[str, object]:
-    """The fields of a sample for the command, without the expected answer."""
-    sample, problem = run.samples[place], run.problems[run.samples[place].problem]
-    return {
-        "problem": sample.problem,
-        "repeat": sample.repeat,
-        "id": problem.id,
-        "question": problem.question,
-        "text": sample.text,
-        "reasoning": sample.reasoning,
-        "extracted": run.grades[place].extracted,
-        "finish_reason": sample.finish_reason,
-        "mean_logprob": sample.mean_logprob,
-    }
-
-
-def _printed(words: Sequence[str], records: Sequence[Mapping[str, object]], timeout_s: float) -> str:
-    """The output of a command. Its input is a file: a command that prints before reading all would block a pipe."""
-    program = str(Path(words[0]).absolute()) if os.sep in words[0] else programs.find_or_name(words[0])
-    most = MAX_LINE_BYTES * (len(records) + 1)
-    kept = bytearray()
-
-    def read(stream: IO[bytes]) -> None:
-        """Read to the end, or beyond the maximum for scores; then the pipe is closed, which ends the command."""
-        while len(kept) <= most and (block := os.read(stream.fileno(), 65536)):
-            kept.extend(block)
-
-    with tempfile.TemporaryFile() as given:
-        given.writelines(map(json_text.dump_line, records))
-        given.seek(0)
-        try:  # files that the user names are relative to the user's folder
-            status = processes.ran(
-                (program, *words[1:]), read, deadline_s=timeout_s, cwd=Path.cwd(), env=os.environ, stdin=given,
-                stderr=None,
-            )  # fmt: skip
-        except OSError as error:
-            why = (words[0], reason_of(error))
-            raise UsageError("the scoring command cannot be run: {words}: {reason}", *why) from error
-    if len(kept) > most:
-        raise UsageError("the scoring command printed more than {max_line_bytes} bytes a sample", MAX_LINE_BYTES)
-    if status is None:
-        raise UsageError("the scoring command did not end within {timeout_s:g} s (--timeout)", timeout_s)
-    if status:
-        raise UsageError("the scoring command ended with exit status {returncode}", status)
-    return kept.decode("utf-8", "replace")
 
 
 def _whole(value: object, where: str, name: str) -> int:

@@ -1,1 +1,1 @@
-"""Checks whether this machine or CI runner can run adapters: facts about it, checks, and recordings of both."""
+"""Checks whether this machine or CI runner can run adapters: facts about it, and checks."""

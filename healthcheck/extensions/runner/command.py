@@ -34,9 +34,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
                         help="write report.html, report.json, summary.md")  # fmt: skip
     output.extensions_argument(parser)
     output.arguments(parser)
-    parser.add_argument("--save", type=new_place, metavar="FILE",
-                        help="record the machine, without secrets and host names, for --replay")  # fmt: skip
-    parser.add_argument("--replay", type=place, metavar="FILE", help="judge a recorded machine instead of this one")
 
 
 def _run(options: argparse.Namespace) -> int:

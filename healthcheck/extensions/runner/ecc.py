@@ -26,19 +26,10 @@ class Ecc:
     counts: Mapping[str, int]
 
 
-def before(machine: Machine, command: str, cards: tuple[int, ...]) -> tuple[Ecc, ...]:
+def counters(machine: Machine, command: str, cards: tuple[int, ...]) -> tuple[Ecc, ...]:
     """The counters of these cards; cards without counters are left out."""
-    return _counters(machine, {npu: (command, "info", "-t", "ecc", "-i", str(npu)) for npu in cards})
-
-
-def after(machine: Machine, command: str, cards: tuple[int, ...]) -> tuple[Ecc, ...]:
-    """The counters again, by a differently worded command: a recording keeps one answer per command."""
-    return _counters(machine, {npu: (command, "info", "-i", str(npu), "-t", "ecc") for npu in cards})
-
-
-def _counters(machine: Machine, questions: Mapping[int, tuple[str, ...]]) -> tuple[Ecc, ...]:
-    asked = list(questions.items())[:MAX_CARDS]
-    return tuple(ecc for npu, words in asked for ecc in parse(machine.run(*words).stdout, npu=npu))
+    said = ((npu, machine.run(command, "info", "-t", "ecc", "-i", str(npu))) for npu in cards[:MAX_CARDS])
+    return tuple(ecc for npu, output in said for ecc in parse(output.stdout, npu=npu))
 
 
 def parse(text: str, *, npu: int) -> tuple[Ecc, ...]:

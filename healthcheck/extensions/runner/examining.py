@@ -19,7 +19,6 @@ from healthcheck.extensions.runner.checks import CHECKS
 from healthcheck.extensions.runner.facts import gather
 from healthcheck.extensions.runner.inventory import inventory, soak
 from healthcheck.extensions.runner.real import RealWholeMachine
-from healthcheck.extensions.runner.recording import RecordedMachine, Recorder, load
 from healthcheck.extensions.runner.records import RunnerFacts, Wanted
 from healthcheck.extensions.runner.whole_machine import WholeMachine
 from healthcheck.system import json_text
@@ -33,21 +32,14 @@ MAX_SOAK_MINUTES = 7 * 24 * 60
 def run(options: argparse.Namespace) -> int:
     """Examine the machine, judge and print; returns 0 if ready, 1 if not ready, 3 if inconclusive."""
     wanted = _wanted(options)
-    output.refuse_unwritable(options.json, options.junit, options.save, out=options.out)
-    source: WholeMachine = RecordedMachine(load(options.replay)) if options.replay else RealWholeMachine()
-    recorder = Recorder(source) if options.save else None
+    output.refuse_unwritable(options.json, options.junit, out=options.out)
     output.end_with_a_report()
     progress = output.progress(options)
     try:
-        report = judge(recorder or source, wanted, progress, output.extension_checks(options))
+        report = judge(RealWholeMachine(), wanted, progress, output.extension_checks(options))
     finally:
         progress.close()
-    if options.replay:
-        report = replace(report, provenance={**report.provenance, "recorded_machine": options.replay.name})
-    status = output.publish(options, report, options.out).status
-    if recorder and not report.stopped:
-        recorder.save(options.save)
-    return status
+    return output.publish(options, report, options.out).status
 
 
 def judge(machine: WholeMachine, wanted: Wanted, progress: Progress, extra: Extra = NONE) -> Report:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from healthcheck import contract
 from healthcheck.ascend import stacks
 from healthcheck.core.progress import Progress
-from healthcheck.extensions.runner import ecc, npu_smi_queries, surroundings, trials
+from healthcheck.extensions.runner import ecc, npu_smi_queries, trials
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.records import MOUNTS, Host, RunnerFacts, Smi, Wanted
 from healthcheck.extensions.runner.whole_machine import WholeMachine
@@ -22,9 +22,8 @@ from healthcheck.text.messages import msg
 
 MAX_BOARDS = 16
 CONTROL = ("davinci_manager", "davinci_manager_docker", "devmm_svm", "hisi_hdc")
-PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 DEVICES = ("ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
-VARIABLES = (*DEVICES, "MODEL_PATH", *PROXIES, *map(str.upper, PROXIES))
+VARIABLES = (*DEVICES, "MODEL_PATH")
 _ASCEND_ON_PCI = "19e5d"
 """Vendor Huawei; its NPUs are devices d1xx (310), d5xx (310P) and d8xx (910); its other devices have no d."""
 
@@ -69,7 +68,7 @@ def _seconds(machine: WholeMachine, wanted: Wanted, progress: Progress) -> Runne
         software=software,
         host=host,
         row=asked or stacks.nearest(versions(software, cann)),
-        ecc=ecc.before(machine, smi.command, smi.cards),
+        ecc=ecc.counters(machine, smi.command, smi.cards),
     )
 
 
@@ -114,7 +113,6 @@ def _host(machine: WholeMachine, *, measured: bool, progress: Progress) -> Host:
     weights = variables.get("MODEL_PATH", "")
     folder = weights or "."
     exists = folder == "." or bool(machine.paths(glob.escape(folder)))
-    is_given = exists and weights not in {"", "."}
     progress.update(msg("disk, memory, limits"))
     return Host(
         user=machine.run("id").stdout.strip()[:500],
@@ -125,16 +123,10 @@ def _host(machine: WholeMachine, *, measured: bool, progress: Progress) -> Host:
         disk=machine.space(folder),
         speed=machine.read_speed(folder) if exists and (measured or weights) else None,
         shm=machine.space("/dev/shm"),  # noqa: S108 - the very thing that is looked at
-        open_files=surroundings.limits(machine, "Max open files")[1],
         port_holders=machine.port_holders(contract.PORT),
         variables=variables,
         accelerators=_accelerators(machine),
         gpus=tuple(entry.path for entry in (*machine.paths("/dev/nvidia[0-9]*"), *machine.paths("/dev/kfd"))),
-        memory=surroundings.memory(machine),
-        processors=surroundings.processors(machine),
-        locked_bytes=surroundings.locked_bytes(machine),
-        mount=surroundings.mount(machine, folder) if is_given else None,
-        weights_bytes=machine.size(folder) if is_given else None,
     )
 
 

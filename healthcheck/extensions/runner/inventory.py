@@ -31,7 +31,7 @@ def soak(seen: Soak) -> dict[str, JsonValue]:
 
 def _named(facts: RunnerFacts) -> dict[str, str]:
     """Versions, devices and limits, without unknown values."""
-    chips, table, around = facts.smi.chips, facts.smi.table, facts.host
+    chips, table = facts.smi.chips, facts.smi.table
     atb = facts.cann.atb
     found = {
         "driver": facts.driver.version or (table.driver if table else ""),
@@ -41,9 +41,6 @@ def _named(facts: RunnerFacts) -> dict[str, str]:
         "Python": facts.software.python,
         "devices": f"{len(chips)} × {chips[0].name}" if chips else "",
         "device memory in MB": ", ".join(sorted({str(chip.total_mib) for chip in chips})),
-        "host memory in bytes": _text(around.memory.total_bytes),
-        "memory limit in bytes": _text(around.memory.limit_bytes),
-        "processors": _text(around.processors),
         "shared memory in bytes": _text(facts.host.shm.total_bytes if facts.host.shm else None),
     }
     for name, version in facts.software.packages.items():

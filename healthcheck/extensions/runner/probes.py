@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from healthcheck.extensions.runner.trial_records import (
     Device,
     Hccl,
-    Operators,
     Product,
     Reading,
     Soak,
@@ -102,13 +101,6 @@ def hccl(output: Output, world: int) -> Hccl:
         wrong=tuple(sorted(rank for rank, right in ranks.items() if not right)),
         errors=_errors(said),
     )
-
-
-def operators(output: Output) -> Operators:
-    """The result of `children/operators_probe.py`."""
-    said = parse(output)
-    found, *_ = named(said, "operators", _Place) or (_Place(),)
-    return Operators(output=output, imported=found.module, count=found.count, errors=_errors(said))
 
 
 def soak(output: Output, *, asked_s: float, count: int) -> Soak:

@@ -31,9 +31,6 @@ class RealWholeMachine(RealMachine):
             return None
         return Space(total_bytes=found.f_blocks * found.f_frsize, free_bytes=found.f_bavail * found.f_frsize)
 
-    def size(self, folder: str) -> int | None:
-        return sum(size for size, _ in _sizes(folder)) if os.access(folder, os.R_OK | os.X_OK) else None
-
     def read_speed(self, folder: str) -> ReadSpeed | None:
         largest = _largest_file(folder)
         try:

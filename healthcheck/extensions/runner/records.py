@@ -14,8 +14,7 @@ from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.ecc import Ecc
 from healthcheck.extensions.runner.npu_smi_queries import Fields, Mapped
 from healthcheck.extensions.runner.snapshot import Snapshot
-from healthcheck.extensions.runner.surroundings import HostMemory, Mount
-from healthcheck.extensions.runner.trial_records import Hccl, Operators, Soak, Torch
+from healthcheck.extensions.runner.trial_records import Hccl, Soak, Torch
 from healthcheck.extensions.runner.whole_machine import ReadSpeed, Space
 from healthcheck.machine.installed import Cann, Driver, Software
 from healthcheck.machine.interface import Entry, Output
@@ -99,14 +98,9 @@ class Host:
         mounts: the existing ones of MOUNTS.
         folder: the place of the weights: MODEL_PATH, or the working directory (".").
         folder_exists: whether it exists.
-        open_files: the hard limit; None if unlimited or unknown.
         variables: the relevant variables that are set.
         accelerators: Ascend NPUs on the PCI bus, as "vendor:device".
         gpus: device nodes of other makers' GPUs.
-        processors: the number that this process may use; None if unknown.
-        locked_bytes: the limit of locked memory; None if there is none.
-        mount: the mount of the weights; None without a folder of weights.
-        weights_bytes: the total size of the files in the folder of the weights; None without it.
     """
 
     user: str = ""
@@ -117,16 +111,10 @@ class Host:
     disk: Space | None = None
     speed: ReadSpeed | None = None
     shm: Space | None = None
-    open_files: int | None = None
     port_holders: tuple[Listener, ...] = ()
     variables: Mapping[str, str]
     accelerators: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
-    memory: HostMemory
-    processors: int | None = None
-    locked_bytes: int | None = None
-    mount: Mount | None = None
-    weights_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +142,6 @@ class RunnerFacts:
     ecc: tuple[Ecc, ...] = ()
     torch: Torch = field(default_factory=Torch)
     hccl: Hccl | None = None
-    operators: Operators | None = None
     soak: Soak | None = None
     ecc_after: tuple[Ecc, ...] = ()
 

@@ -98,19 +98,6 @@ class Hccl(Trial):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Operators(Trial):
-    """The import of vllm-ascend's own operators.
-
-    Attributes:
-        imported: the module that was imported, "" if none was.
-        count: number of registered operators, None if unknown.
-    """
-
-    imported: str = ""
-    count: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """A device's products in a part of the soak, which ended `at_s` after its begin."""
 

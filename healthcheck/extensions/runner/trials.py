@@ -21,13 +21,12 @@ PRODUCT_SIZE = 8192
 
 
 def minutes(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFacts:
-    """Try torch_npu, collectives and operators. After torch_npu, Ctrl-C keeps the results so far.
+    """Try torch_npu and collectives. After torch_npu, Ctrl-C keeps the results so far.
 
     The programs run as deploy.sh would run them: with CANN's environment scripts sourced.
     """
     tried = functools.partial(machine.python, sourced=facts.cann.scripts)
-    packages = facts.software.packages
-    if packages.get("torch_npu"):
+    if facts.software.packages.get("torch_npu"):
         progress.update(msg("a matrix product on every device"))
         facts = replace(facts, torch=probes.torch(tried(children.TORCH, timeout_s=TORCH_S)))
     facts = replace(facts, reached=Depth.MINUTES)
@@ -37,9 +36,6 @@ def minutes(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerF
             progress.update(msg("an all-reduce over {world} devices", world))
             output = tried(children.HCCL, str(world), timeout_s=HCCL_S)
             facts = replace(facts, hccl=probes.hccl(output, world))
-        if facts.torch.imported and packages.get("vllm_ascend"):
-            progress.update(msg("the operators of vllm-ascend"))
-            facts = replace(facts, operators=probes.operators(tried(children.OPERATORS, timeout_s=TORCH_S)))
     except KeyboardInterrupt:
         facts = replace(facts, stopped="interrupted")
     return facts
@@ -59,7 +55,7 @@ def soak(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFact
         facts = replace(facts, soak=probes.soak(output, asked_s=asked_s, count=world))
     if facts.stopped:
         return facts
-    facts = replace(facts, ecc_after=ecc.after(machine, facts.smi.command, facts.smi.cards))
+    facts = replace(facts, ecc_after=ecc.counters(machine, facts.smi.command, facts.smi.cards))
     return replace(facts, reached=Depth.SOAK)
 
 

@@ -42,9 +42,6 @@ class WholeMachine(Machine, Protocol):
     def space(self, path: str) -> Space | None:
         """The file system under a path."""
 
-    def size(self, folder: str) -> int | None:
-        """The bytes of the files in a folder, without its subfolders; None if it cannot be read."""
-
     def read_speed(self, folder: str) -> ReadSpeed | None:
         """The disk's read speed: half a second of reading the folder's largest file, or one made for it."""
 

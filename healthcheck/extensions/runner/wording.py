@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeVar
-
-from healthcheck.core.check import NotApplicable, fail, unsettled
-from healthcheck.core.records import Finding
+from healthcheck.core.check import NotApplicable
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.records import RunnerFacts
-from healthcheck.extensions.runner.trial_records import Trial
-from healthcheck.machine.interface import NOT_RECORDED, Entry
+from healthcheck.machine.interface import Entry
 from healthcheck.machine.npu_smi import Chip
 from healthcheck.text.messages import joined, msg
 
-Made = TypeVar("Made", bound=Trial)
 GB = 10**9
 READY_S = 600
 """vLLM's VLLM_ENGINE_READY_TIMEOUT_S: an engine that is not ready by then is abandoned."""
@@ -50,31 +44,6 @@ def needs_depth(facts: RunnerFacts, depth: Depth) -> None:
     """
     if facts.reached < depth:
         raise NotApplicable(facts.stopped or msg("this is tried at --level {value}", depth.value))
-
-
-def made(facts: RunnerFacts, trial: Made | None, needs: str) -> Made:
-    """A trial of the devices.
-
-    Raises:
-        NotApplicable: it was not made; `needs` is what it requires.
-    """
-    if trial is None:
-        raise NotApplicable(facts.stopped or needs)
-    if trial.output.trouble == NOT_RECORDED:
-        raise NotApplicable(NOT_RECORDED)
-    return trial
-
-
-def errors(trial: Trial, *, expected: str, fix: str) -> Iterator[Finding]:
-    """The errors of a trial, each a failure."""
-    for error in trial.errors[:4]:
-        yield fail(expected=expected, seen=error.text[:400], fix=fix, where=error.at)
-
-
-def unanswered(trouble: str) -> Finding:
-    """An inconclusive result: the devices were not tried, or gave no answer."""
-    fix = msg("record the machine again: runner --save FILE")
-    return unsettled(expected=msg("an answer of the devices"), seen=trouble, fix=fix)
 
 
 def npus(number: int) -> str:

@@ -13,11 +13,12 @@ from pathlib import Path
 from healthcheck.cli import output
 from healthcheck.core.records import SCHEMA, Finding, Level, exit_status
 from healthcheck.errors import ExitStatus, UsageError
+from healthcheck.extensions.service_report import document
 from healthcheck.extensions.service_report.archive import EXPECTED, open_reports
 from healthcheck.extensions.service_report.reading import Reading, read_tasks
 from healthcheck.extensions.service_report.remarks import remarks
 from healthcheck.extensions.service_report.task import tasks_of
-from healthcheck.report import document, terminal
+from healthcheck.report import terminal
 from healthcheck.report.words import plain, sentence
 from healthcheck.stages.probe.aisbench.client_results import printed
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary

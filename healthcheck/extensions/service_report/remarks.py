@@ -14,7 +14,6 @@ from healthcheck.stages.probe.results.answers import counted
 from healthcheck.text.degenerate import flags
 from healthcheck.text.messages import joined, msg, plural
 
-REPEATED_START_CHARS = 10
 MOSTLY_THINKING = 0.5
 _AGAIN = msg("download the report again")
 _LOOKED_AT = 400
@@ -179,17 +178,6 @@ def _texts(reading: Reading) -> Iterator[Finding]:
         )
         fix = msg("this is how a broken deployment looks: npu-adapter explain probe/degenerate says what to try")
         yield warn(expected=msg("text that a person could have written"), seen=seen, fix=fix)
-    doubled = [answer for answer in texts if _starts_twice(answer.text)]
-    if doubled:
-        start = doubled[0].text[:60]
-        expected = msg("one answer in each prediction")
-        seen = msg(
-            "{doubled} predictions begin twice ({start}): AISBench keeps what came before a broken "
-            "connection and adds the second try to it",
-            len(doubled),
-            repr(start),
-        )
-        yield warn(expected=expected, seen=seen, fix=msg("find out why the server broke the connection"))
 
 
 def _grading(reading: Reading) -> Iterator[Finding]:
@@ -280,14 +268,6 @@ def _damage(reading: Reading) -> Iterator[Finding]:
 def _meaning(reading: Reading) -> Iterator[Finding]:
     if reading.task.version in KNOWN:
         yield note(msg("version {version}: {known}", reading.task.version, KNOWN[reading.task.version]))
-
-
-def _starts_twice(text: str) -> bool:
-    """Whether a text begins with a piece of at least ten characters that is repeated exactly once: not a loop."""
-    again = text.find(text[:REPEATED_START_CHARS], REPEATED_START_CHARS)
-    if len(text) < 2 * REPEATED_START_CHARS or again < 0:
-        return False
-    return text[:again] == text[again : 2 * again] and text[2 * again : 3 * again] != text[:again]
 
 
 def _misread(samples: Sequence[Graded]) -> str:

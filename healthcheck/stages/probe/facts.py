@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import distributions
 from pathlib import Path
@@ -17,7 +17,6 @@ from healthcheck.errors import UsageError
 from healthcheck.stages.probe.data_sets.dataset import Drawn
 from healthcheck.stages.probe.grading import Grade, grade, judge
 from healthcheck.stages.probe.grading.code import AT_ONCE
-from healthcheck.stages.probe.laboratory import Majorities, adaptive_k
 from healthcheck.stages.probe.problems import AnswerKind, Dice, Problem
 from healthcheck.stages.probe.records import FEW_PROBLEMS, EndedBy, ProbeRun, ProbeSettings, Sample
 from healthcheck.stages.probe.results import verdict
@@ -57,7 +56,6 @@ _IDENTITY = (
     "max_tokens",
     "seed",
     "logprobs",
-    "adaptive_k",
 )
 
 
@@ -144,8 +142,6 @@ def provenance(run: ProbeRun) -> dict[str, JsonValue]:
 
 
 def _usable(settings: ProbeSettings) -> None:
-    if adaptive_k(settings) and settings.references:
-        raise UsageError(msg("a reference is judged by whole rounds: leave adaptive k or the reference away"))
     if not settings.url.startswith(("http://", "https://")):
         raise UsageError("{url} is not an http:// URL", repr(settings.url))
 
@@ -217,7 +213,6 @@ class _Keeper:
     problems: Sequence[Problem]
     meter: Meter
     observer: verdict.Observer | None
-    majorities: Majorities | None
     full: bool
     decided: bool = False
     cut_first: int = 0
@@ -247,10 +242,6 @@ class _Keeper:
         """Whether the first answers were all cut: the others would cost max_tokens each and say the same."""
         return self.cut_first >= MANY_CUT
 
-    def wanted(self, slots: Sequence[Slot]) -> Iterator[Slot]:
-        """The slots whose problems are not yet settled at their turn."""
-        return (slot for slot in slots if not (self.majorities and self.majorities.settled(slot.problem)))
-
     async def _run(self, sample: Sample) -> None:
         async with self.places:
             graded = await asyncio.to_thread(self._graded, sample)
@@ -266,8 +257,6 @@ class _Keeper:
             self.one_ended |= sample.finish_reason != "length"
             self.cut_first += not self.one_ended
         self.meter.take(sample, graded)
-        if self.majorities:
-            self.majorities.take(sample, graded)
         if self.observer:
             self.decided = self.observer.take(sample, graded) is not Decision.OPEN
 
@@ -311,15 +300,12 @@ def _keeper(settings: ProbeSettings, problems: Sequence[Problem], progress: Prog
         progress.note(planned.told)
     elif settings.references:
         progress.note(msg("these samples cannot tell the reference from half of it: it decides nothing"))
-    lab = adaptive_k(settings)
-    majorities = lab.majorities(settings, len(problems)) if lab else None
     every = settings.full or settings.threshold is not None  # a threshold is judged by the interval of all samples
     return _Keeper(
         journal=Journal(folder / JOURNAL),
         problems=problems,
-        meter=Meter(progress, total=len(problems) * settings.samples, majorities=majorities),
+        meter=Meter(progress, total=len(problems) * settings.samples),
         observer=verdict.Observer(planned) if planned else None,
-        majorities=majorities,
         full=every,
     )
 
@@ -328,7 +314,7 @@ async def _send(sampler: Sampler, settings: ProbeSettings, keeper: _Keeper, slot
     async with connections(settings) as server:
         ticking = asyncio.create_task(_tick(sampler, keeper.meter))
         try:
-            await sampler.run(server, keeper.wanted(slots))
+            await sampler.run(server, iter(slots))
             await asyncio.gather(*keeper.running)
         finally:
             ticking.cancel()
@@ -337,7 +323,7 @@ async def _send(sampler: Sampler, settings: ProbeSettings, keeper: _Keeper, slot
 
 def _can_ask_alone(settings: ProbeSettings, problems: Sequence[Problem], folder: Path) -> bool:
     """Whether answers among many can be compared with answers alone, and have not been."""
-    apart = settings.adaptive_k is None and settings.concurrency > 1 and not (folder / ALONE).exists()
+    apart = settings.concurrency > 1 and not (folder / ALONE).exists()
     return apart and len(problems) >= FEW_PROBLEMS and not any(problem.kind.runs for problem in problems)
 
 

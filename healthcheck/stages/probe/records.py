@@ -166,7 +166,6 @@ class ProbeSettings:
         threshold: the least accuracy that passes; judged by its interval.
         logprobs: request log-probabilities of the tokens, which the evaluation client does not.
         full: take every sample even if the verdict is already clear.
-        adaptive_k: stop sampling a problem whose majority is settled at this error, 0 for certain; None for never.
         request: the fields of each request besides the problem.
         parameters: of the weights, 0 where they are unknown.
     """
@@ -192,7 +191,6 @@ class ProbeSettings:
     threshold: float | None = None
     logprobs: bool = False
     full: bool = False
-    adaptive_k: float | None = None
     patience: Patience = field(default_factory=Patience)
     request: RequestOptions = field(default_factory=RequestOptions)
     parameters: int = 0

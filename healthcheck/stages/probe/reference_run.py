@@ -24,8 +24,6 @@ def reference_of(run: ProbeRun) -> ReferenceRun:
         raise UsageError(
             "{folder} is not a reference: it ended early ({stopped}); continue it with {again} --full", *told
         )
-    if run.settings.adaptive_k is not None:
-        raise UsageError("{folder} is not a reference: its problems have different numbers of samples", run.folder)
     unsound = _unsound(run)
     if unsound:
         against = (found.seen for found in unsound.findings if found.level in {Level.FAIL, Level.UNSETTLED})

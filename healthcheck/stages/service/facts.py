@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from io import BytesIO
@@ -14,7 +13,6 @@ from healthcheck import contract
 from healthcheck.core.progress import Progress
 from healthcheck.stages.service.diagnosis import UNDIAGNOSED, Diagnosis, diagnose, diagnose_stream
 from healthcheck.stages.service.environment import interpreter, scrubbed
-from healthcheck.stages.service.memory import MemoryWatch
 from healthcheck.stages.service.provided import judged
 from healthcheck.stages.service.records import Alive, Answer, Ended, Launch, LaunchOutcome, PortFacts, Stopped
 from healthcheck.stages.service.repairs import setup_of
@@ -48,7 +46,6 @@ class Service:
         weights: the value of MODEL_PATH.
         log: the file for the output of deploy.sh.
         environment: variables for deploy.sh in addition to those of the allow-list (see `environment`).
-        memory: reads the memory in use of each chip; () if there are none.
     """
 
     export: Path
@@ -59,7 +56,6 @@ class Service:
     environment: Mapping[str, str] = field(default_factory=dict)
     port: int = field(default_factory=lambda: contract.PORT)
     patience: Patience = field(default_factory=Patience)
-    memory: MemoryWatch = field(default_factory=lambda: MemoryWatch(tuple))
     _supervisor: Supervisor | None = field(default=None, init=False)
     _watch: Watch | None = field(default=None, init=False)
     _launch: Launch | None = field(default=None, init=False)
@@ -133,9 +129,6 @@ class Service:
             survivors=ending.survivors,
             holders=processes.holders(self.port),
         )
-        began = time.monotonic()
-        kept = self.memory.unreleased()
-        self._stopped = replace(self._stopped, memory_kept=kept, memory_waited_s=time.monotonic() - began)
         return self._stopped
 
     def ended(self) -> Ended:
@@ -166,7 +159,6 @@ class Service:
         )
 
     def _supervised(self, blank: Launch) -> Launch:
-        self.memory.record_idle()
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self.log.write_bytes(b"")
         kills = _oom_kills()
@@ -182,7 +174,6 @@ class Service:
             progress=self.progress,
         )
         outcome = self._watch.settle()
-        self.memory.record_taken()
         launch = _facts(blank, self._supervisor, self._watch, outcome, kills)
         return judged(launch, self._scrubbed.variables)
 

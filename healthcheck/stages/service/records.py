@@ -140,23 +140,6 @@ class Alive:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChipMemory:
-    """One chip of this machine: its name, its memory in use, and the processes that hold it, if known."""
-
-    chip: str
-    used_bytes: int
-    holders: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """Memory that a launch took and did not release; `chip` is its current state."""
-
-    chip: ChipMemory
-    before_bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Stopped:
     """How the service ended.
 
@@ -167,7 +150,6 @@ class Stopped:
         killed: names of the processes that SIGTERM did not end, by pid.
         survivors: processes that SIGKILL did not end either.
         holders: the processes that hold the port afterwards.
-        memory_kept: the chips whose memory was not released within `memory_waited_s`.
     """
 
     before: Alive
@@ -176,8 +158,6 @@ class Stopped:
     killed: tuple[tuple[int, str], ...] = ()
     survivors: tuple[Process, ...] = ()
     holders: tuple[Listener, ...] = ()
-    memory_kept: tuple[Kept, ...] = ()
-    memory_waited_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@ Positions are characters of the script as it is read, one per byte.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from healthcheck import contract
 from healthcheck.stages.plan.script import quotes as splits
@@ -23,14 +23,6 @@ PATH = re.compile(r"(?:\$(?:\w|\{\w+\})|[\w./:@+-])+")
 """Each character belongs to one alternative; otherwise a mismatch would be tried in 2**n ways."""
 MANY_WORDS = re.compile(r'"?\$(?:@|\*|\{\w+\[[@*]\]\})"?')
 DEFAULTED = re.compile(r"""["']?\$\{\w+:?-(?P<value>\d{1,5})\}["']?""")
-GONE_SWITCHES = {
-    "--disable-log-requests", "--enable-reasoning", "--engine-use-ray", "--multi-step-stream-outputs",
-    "--use-v2-block-manager", "--disable-async-output-proc", "--enable-prompt-adapter",
-}  # fmt: skip
-GONE_VALUED = {
-    "--swap-space", "--task", "--device", "--num-scheduler-steps", "--preemption-mode", "--num-lookahead-slots",
-    "--lora-extra-vocab-size",
-}  # fmt: skip
 LITERAL = re.compile(r"""(?P<quote>["']?)(?P<value>[\w.:/@+-]+)(?P=quote)""")
 
 
@@ -42,7 +34,6 @@ class Launch:
         arguments: the words after `vllm serve`.
         names: how many served model names a run recorded; 0 if that is unknown.
         port: the port that a run recorded; 0 if that is unknown.
-        refused: the options that no release accepts, as they are written, with their new name; "" for none.
     """
 
     script: shell.Script
@@ -50,7 +41,6 @@ class Launch:
     arguments: tuple[Word, ...]
     names: int = 0
     port: int = 0
-    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 def find(script: shell.Script, line: int) -> Launch | None:
@@ -97,23 +87,6 @@ def no_api_key(launch: Launch) -> Iterator[Edit]:
     last = _last_value(launch.arguments, at) if at else 0
     if at and (last == at + 1 or "=" in launch.arguments[at].text):
         yield from _without(launch, at, last)
-
-
-def refused(launch: Launch) -> Iterator[Edit]:
-    """Rename the options that have a new name, and remove the others that no release accepts."""
-    for flag, new in launch.refused.items():
-        plain = flag.replace("_", "-")
-        at = _only(launch, plain)
-        word = launch.arguments[at] if at else None
-        if word is None or word.text.partition("=")[0] != flag:
-            continue
-        joined = "=" in word.text
-        if new:
-            yield Edit(start=word.start, end=word.start + len(flag), new=new.encode())
-        elif (joined and plain in GONE_VALUED) or (not joined and plain in GONE_SWITCHES):
-            yield from _without(launch, at, at)
-        elif plain in GONE_VALUED and _last_value(launch.arguments, at) > at:
-            yield from _without(launch, at, at + 1)
 
 
 def _only(launch: Launch, option: str) -> int:

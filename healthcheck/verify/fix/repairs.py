@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
 from healthcheck import contract
-from healthcheck.core.records import CheckResult, Level, Outcome
+from healthcheck.core.records import CheckResult, Outcome
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.repo import requirements, shell
 from healthcheck.stages.repo.facts import Kind, Submission
@@ -25,12 +25,7 @@ LAUNCH_REPAIRS: tuple[tuple[str, str, Callable[[Launch], Iterator[Edit]]], ...] 
     ("plan/host", msg("listen on every address"), launch.host),
     ("plan/served-name", msg("leave the served model name to the weight path"), launch.served_name),
     ("plan/no-api-key", msg("take out --api-key"), launch.no_api_key),
-    ("plan/flags", msg("take out or rename the options that no release has"), launch.refused),
 )
-FLAGS_CHECK = "plan/flags"
-RENAMED = re.compile(r"(?:did you mean|write) (?P<new>--[a-z][\w-]*)\??")
-REMOVED = (msg("remove it"), msg("take it out"))
-
 SYNTAX_CHECK, REQUIREMENTS_CHECK = "repo/deploy-sh-syntax", "repo/requirements-provided"
 REPAIRED = frozenset({SYNTAX_CHECK, REQUIREMENTS_CHECK, *(check for check, _, _ in LAUNCH_REPAIRS)})
 """The checks with findings that can be repaired."""
@@ -51,7 +46,7 @@ def proposals(
     if data and len(data) < MAX_FILE_BYTES and b"\0" not in data and submission.deploy_sh_kind is Kind.FILE:
         found += _of_bytes(submission, data, wrong)
         if _as_read(data)[0] == _as_read(submission.deploy_sh or b"")[0]:
-            found += _of_launch(plan, data, wrong, _refused(results))
+            found += _of_launch(plan, data, wrong)
     return tuple(found)
 
 
@@ -102,19 +97,7 @@ def _of_bytes(submission: Submission, data: bytes, wrong: set[str]) -> Iterator[
         yield Repair(path=name, check=check, title=msg("set the executable bit"), before=data, executable=True)
 
 
-def _refused(results: Iterable[CheckResult]) -> dict[str, str]:
-    """The options that no release accepts, as they are written, with their new name; "" to remove them."""
-    found: dict[str, str] = {}
-    for finding in (finding for result in results if result.id == FLAGS_CHECK for finding in result.findings):
-        renamed, flag = RENAMED.fullmatch(finding.fix), finding.evidence.get("flag")
-        if finding.level is Level.FAIL and isinstance(flag, str) and (renamed or finding.fix.startswith(REMOVED)):
-            found[flag] = renamed["new"] if renamed else ""
-    return found
-
-
-def _of_launch(
-    plan: LaunchPlan | None, data: bytes, wrong: set[str], refused: Mapping[str, str]
-) -> Iterator[Repair]:
+def _of_launch(plan: LaunchPlan | None, data: bytes, wrong: set[str]) -> Iterator[Repair]:
     server = plan.server if plan else None
     if server is None or server.engine != "vllm":
         return
@@ -122,7 +105,7 @@ def _of_launch(
     found = launch.find(shell.read(text), _line_in_deploy_sh(server.where))
     if found is None or (server.where and not server.where.startswith(f"{name}:")):
         return
-    found = replace(found, names=len(server.served_names), port=server.port or 0, refused=refused)
+    found = replace(found, names=len(server.served_names), port=server.port or 0)
     for check, title, propose in LAUNCH_REPAIRS:
         edits = tuple(_edit(change, places, len(data)) for change in propose(found)) if check in wrong else ()
         if edits:

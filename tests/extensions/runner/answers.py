@@ -63,25 +63,14 @@ def complete(name: str = "healthy-910b3-x8") -> Machine:
     machine = plain(name)
     commands, children, files, paths = (machine[part] for part in ("commands", "children", "files", "paths"))
     commands |= {f"npu-smi info -t ecc -i {npu}": counters(npu) for npu in range(8)}
-    commands |= {f"npu-smi info -i {npu} -t ecc": counters(npu) for npu in range(8)}
-    children["operators_probe"] = said(step("operators", module="vllm_ascend.vllm_ascend_C", count=41), step("end"))
     children[SOAK] = soak()
-    files["/proc/self/limits"].append(
-        "Max locked memory         unlimited            unlimited            bytes     "
-    )
     files |= {
         "/proc/meminfo": ["MemTotal:       2113929216 kB", "MemAvailable:   2013929216 kB"],
-        "/proc/self/status": ["CapEff:\t0000000000000000", "Cpus_allowed_list:\t0-191"],
         "/proc/self/cgroup": ["0::/user.slice"],
         "/sys/fs/cgroup/user.slice/memory.max": ["max"],
-        "/proc/self/mounts": ["/dev/nvme0n1 / ext4 rw 0 0", "filer:/models /models nfs4 ro,vers=4.2 0 0"],
-        "/etc/docker/daemon.json": ['{"runtimes": {"ascend": {"path": "/opt/ascend-docker-runtime"}}}'],
     }
-    for path in ("/var/run/docker.sock", "/opt/ascend-docker-runtime", "/etc/ascend-docker-runtime.d/base.list"):
-        paths[path] = [{"path": path}]
     machine["variables"]["MODEL_PATH"] = "/models/Qwen3-8B"
     paths["/models/Qwen3-8B"] = [{"path": "/models/Qwen3-8B"}]
-    machine["sizes"] = {"/models/Qwen3-8B": 16_400_000_000}
     machine["spaces"]["/models/Qwen3-8B"] = {"total_bytes": 10**13, "free_bytes": 10**12}
     machine["read_speeds"]["/models/Qwen3-8B"] = {"read_bytes": 2**29, "seconds": 0.5, "of": "/models/Qwen3-8B/x"}
     return machine

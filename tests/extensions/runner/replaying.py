@@ -4,21 +4,53 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult, Report
 from healthcheck.extensions.runner.examining import judge
-from healthcheck.extensions.runner.recording import RecordedMachine, Recording
 from healthcheck.extensions.runner.records import Wanted
+from healthcheck.extensions.runner.whole_machine import ReadSpeed, Space
+from healthcheck.machine.interface import Output
 from healthcheck.system import json_text
+from healthcheck.system.processes import Listener
+from tests.support.systems import AnsweringMachine, said
 
 MACHINES = Path(__file__).parents[2] / "machine" / "machines"
 NAMES = sorted(path.stem for path in MACHINES.glob("*.json"))
 _PLAIN = {name: json.loads((MACHINES / f"{name}.json").read_text("utf-8")) for name in NAMES}
 Machine = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedMachine(AnsweringMachine):
+    """A machine of tests/machine/machines, with its disks and ports."""
+
+    spaces: Mapping[str, Any] = field(default_factory=dict)
+    read_speeds: Mapping[str, Any] = field(default_factory=dict)
+    ports: Mapping[str, Any] = field(default_factory=dict)
+
+    def run(self, *command: str, timeout_s: float = 20.0) -> Output:
+        """What the command prints; a list has an answer for each time that it is asked."""
+        answer = self.commands.get(" ".join(command))
+        return said(answer.pop(0)) if isinstance(answer, list) else super().run(*command, timeout_s=timeout_s)
+
+    def space(self, path: str) -> Space | None:
+        return json_text.convert(self.spaces.get(path), Space | None)
+
+    def read_speed(self, folder: str) -> ReadSpeed | None:
+        return json_text.convert(self.read_speeds.get(folder), ReadSpeed | None)
+
+    def port_holders(self, port: int) -> tuple[Listener, ...]:
+        return json_text.convert(self.ports.get(str(port), []), tuple[Listener, ...])
+
+
+def recorded(machine: Machine) -> RecordedMachine:
+    asked = ("commands", "children", "files", "variables", "spaces", "read_speeds", "ports")
+    return RecordedMachine(paths_found=machine["paths"], **{key: machine.get(key, {}) for key in asked})
 
 
 def plain(name: str) -> Machine:
@@ -27,8 +59,7 @@ def plain(name: str) -> Machine:
 
 
 def report(machine: Machine, **wanted: Any) -> Report:
-    recording = json_text.load_as(json.dumps(machine), Recording)
-    return judge(RecordedMachine(recording), Wanted(**wanted), Silent())
+    return judge(recorded(machine), Wanted(**wanted), Silent())
 
 
 def results(machine: Machine, **wanted: Any) -> dict[str, CheckResult]:

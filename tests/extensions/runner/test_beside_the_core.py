@@ -13,10 +13,11 @@ import psutil
 import pytest
 
 from healthcheck.cli import main
+from healthcheck.extensions.runner import examining
 from healthcheck.text.language import VARIABLE
 from tests.cli.test_full_disk import FULL, NO_SPACE, on_a_small_disk
 from tests.cli.test_in_chinese import ENGLISH, said
-from tests.extensions.runner.replaying import MACHINES
+from tests.extensions.runner.replaying import plain, recorded
 from tests.report.test_schema import strict, written
 from tests.security.test_signals_of_commands import SIGNALS, ended, started, until
 from tests.security.test_workflow_commands import judge
@@ -34,7 +35,7 @@ def test_the_command_does_what_it_is_for(tmp_path: Path) -> None:
 
 def test_an_empty_path_is_no_path(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
-        main(["runner", "--replay", ""])
+        main(["runner", "--baseline", ""])
     assert stop.value.code == 2
     assert "the path is empty; is a variable unset?" in capsys.readouterr().err
 
@@ -55,14 +56,13 @@ def test_a_folder_that_is_not_there_is_refused_and_not_made(
     assert not missing.exists()
 
 
-@pytest.mark.parametrize("option", ["--junit", "--save"])
-def test_only_json_goes_to_standard_output(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runner", "--allow-none", option, "-"]) == 2
+def test_only_json_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runner", "--allow-none", "--junit", "-"]) == 2
     assert "only --json can be -" in capsys.readouterr().err
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("option", ["--json", "--junit", "--save"])
+@pytest.mark.parametrize("option", ["--json", "--junit"])
 def test_a_requested_file_that_was_not_written_is_no_success(option: str, tmp_path: Path) -> None:
     done = ran("runner", "--allow-none", "--quiet", option, FULL, TMPDIR=str(tmp_path), cwd=tmp_path)
     assert done.returncode == 4, done.stderr
@@ -91,7 +91,7 @@ def test_a_report_of_a_machine_keeps_to_it(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_no_command_of_an_argument_leaves() -> None:
-    done = ran_anywhere("runner", "--replay", "a\n##[error]b")
+    done = ran_anywhere("runner", "--baseline", "a\n##[error]b")
     assert done.returncode == 2, done.stderr
     assert b"error" in done.stderr
     judge(done)
@@ -112,13 +112,13 @@ def test_a_refusal_in_chinese(
 
 
 def test_what_is_said_of_a_machine(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = MACHINES / "hbm-taken-by-a-stale-process.json"
+    machine = recorded(plain("hbm-taken-by-a-stale-process"))
+    monkeypatch.setattr(examining, "RealWholeMachine", lambda: machine)
     monkeypatch.setenv(VARIABLE, "zh")
-    _, shown = said(["runner", "--replay", str(machine), "--verbose"], capsys)
+    _, shown = said(["runner", "--verbose"], capsys)
     assert "进程 2394858 (VLLMEngineCor)，内存 56313 MB" in shown
-    assert "记录文件中没有" in shown
-    recorded = "a new file of 64 MiB in ."
-    assert not ENGLISH.search(" ".join(shown.split()).replace(recorded, "")), shown
+    measured = "a new file of 64 MiB in ."
+    assert not ENGLISH.search(" ".join(shown.split()).replace(measured, "")), shown
 
 
 @pytest.mark.process
@@ -130,9 +130,7 @@ def test_a_runner_that_waits_for_a_driver_is_reported(number: signal.Signals, tm
     tool = tmp_path / "bin/npu-smi"
     tool.write_text(f"#!/bin/sh\n: > '{mark}'\nsleep {token} &\nsleep {token}\n")
     tool.chmod(0o755)
-    process = started(
-        "runner", "--json", str(tmp_path / "a.json"), "--save", str(tmp_path / "s"), path=str(tmp_path / "bin")
-    )
+    process = started("runner", "--json", str(tmp_path / "a.json"), path=str(tmp_path / "bin"))
     until(mark.exists, process)
     tools = [each.pid for each in psutil.Process(process.pid).children(recursive=True)]
     try:
@@ -140,7 +138,6 @@ def test_a_runner_that_waits_for_a_driver_is_reported(number: signal.Signals, tm
         report = json.loads((tmp_path / "a.json").read_text())
         assert report["headline"] == "inconclusive: interrupted"
         assert {check["outcome"] for check in report["checks"]} == {"skip"}
-        assert not (tmp_path / "s").exists()
         assert eventually(lambda: not any(alive(pid) for pid in tools))
     finally:
         for each in psutil.process_iter(["cmdline"]):

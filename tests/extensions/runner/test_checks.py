@@ -111,7 +111,6 @@ CASES = [
     (HOST, lambda m: edit(m, "children|versions|stdout", "2.9.0.post1+git4c901a4", "2.8.0"), "stack", WARN, "torch-npu 2.8.0"),
     # torch_npu
     (HOST, lambda m: edit(m, "children|versions|stdout", '"torch_npu"', '"other"'), "torch-npu", FAIL, "not installed"),
-    (HOST, without_torch, "torch-npu", SKIP, "not in the recording"),
     (HOST, lambda m: edit(m, PROBE, '"count": 8', '"count": 0'), "torch-npu", FAIL, "counts none"),
     (HOST, lambda m: edit(m, PROBE, '"count": 8', '"count": 7'), "torch-npu", WARN, "torch_npu counts 7"),
     (HOST, lambda m: only(m, []), "torch-npu", FAIL, "versions must belong together"),
@@ -135,7 +134,6 @@ CASES = [
     # HCCL
     (HOST, lambda m: edit(m, "children|hccl_probe 8|stdout", '"rank": 3, "right": true', '"rank": 3, "right": false'), "hccl", FAIL, "device 3 got another"),
     (HOST, at("children|hccl_probe 8", {"status": None, "trouble": "no end within 240 s"}), "hccl", FAIL, "no end within 240 s"),
-    (HOST, lambda m: m["children"].pop("hccl_probe 8"), "hccl", SKIP, "not in the recording"),
     # the host
     (HOST, at("spaces|.", {"total_bytes": 10**12, "free_bytes": 50 * 10**9}), "disk", WARN, "50 GB free"),
     (HOST, at("read_speeds|.", {"read_bytes": 5 * 10**7, "seconds": 0.5, "of": "x"}), "disk", WARN, "16.7 min"),
@@ -145,10 +143,6 @@ CASES = [
     (CONTAINER, at("spaces|/dev/shm", {"total_bytes": 10**9, "free_bytes": 10**9}), "shm", PASS, ""),
     (HOST, at("ports|8000", [{"address": "0.0.0.0", "port": 8000, "process": {"pid": 42, "command": "vllm serve"}}]), "port", FAIL, "kill 42"),
     (HOST, at("ports|8000", [{"address": "::", "port": 8000}]), "port", FAIL, "may not see"),
-    (HOST, lambda m: edit(m, "files|/proc/self/limits", "1048576              1048576", "1024                 4096"), "open-files", WARN, "4096"),
-    (HOST, lambda m: edit(m, "files|/proc/self/limits", "1048576              1048576", "1024            unlimited"), "open-files", PASS, ""),
-    (HOST, set_("http_proxy", "http://removed"), "proxy", WARN, "no_proxy has no localhost"),
-    (HOST, both(set_("http_proxy", "http://removed"), set_("no_proxy", "127.0.0.1, localhost")), "proxy", PASS, ""),
     # the variables that choose devices
     (HOST, set_("ASCEND_RT_VISIBLE_DEVICES", "0,1,2,3,4,5,6,7"), "visible-devices", PASS, ""),
     (HOST, set_("ASCEND_RT_VISIBLE_DEVICES", "1,0"), "visible-devices", FAIL, "not in ascending order"),

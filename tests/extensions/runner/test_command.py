@@ -10,9 +10,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from healthcheck.cli import main
+from healthcheck.extensions.runner import examining
 from healthcheck.verify.catalogue import pages
 from tests.extensions.runner import torch_stubs
-from tests.extensions.runner.replaying import MACHINES, plain
+from tests.extensions.runner.replaying import plain, recorded
 from tests.machine.tables import Row, info
 
 DESIGNED = {
@@ -31,28 +33,33 @@ def command(*arguments, **environment):
 
 @pytest.mark.process
 def test_a_machine_without_npu_is_told_so_in_one_sentence(tmp_path):
-    done = command("--json", tmp_path / "report.json", "--replay", MACHINES / "no-npu.json")
+    done = command("--json", tmp_path / "report.json", PATH="/usr/bin:/bin")
     assert done.returncode == 1
     assert "this machine has no Ascend NPU" in done.stdout
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["verdict"] == "not-ready"
-    assert [check["id"] for check in report["checks"] if check["outcome"] == "fail"] == ["runner/device-nodes"]
+    assert "runner/device-nodes" in [check["id"] for check in report["checks"] if check["outcome"] == "fail"]
 
 
-@pytest.mark.process
-@pytest.mark.parametrize(("missing", "status"), [("", 0), ("hccl_probe 8", 3), ("versions", 1)])
-def test_the_exit_status_is_that_of_the_verdict(tmp_path, missing, status):
+def no_end(machine):
+    machine["children"]["torch_probe"] = {"trouble": "no end within 300 s"}
+
+
+@pytest.mark.parametrize(
+    ("change", "status"), [(dict, 0), (no_end, 3), (lambda machine: machine["children"].pop("versions"), 1)]
+)
+def test_the_exit_status_is_that_of_the_verdict(tmp_path, monkeypatch, change, status):
     machine = plain("healthy-910b3-x8")
-    machine["children"].pop(missing, None)
-    (tmp_path / "machine.json").write_text(json.dumps(machine))
-    done = command("--json", "-", "--replay", tmp_path / "machine.json")
-    report = json.loads(done.stdout)
-    assert (done.returncode, report["verdict"]) == (status, ("ready", "not-ready", "", "inconclusive")[status])
+    change(machine)
+    monkeypatch.setattr(examining, "RealWholeMachine", lambda: recorded(machine))
+    assert main(["runner", "--json", str(tmp_path / "report.json")]) == status
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["verdict"] == ("ready", "not-ready", "", "inconclusive")[status]
     assert {check["stage"] for check in report["checks"]} == {"runner"}
 
 
 @pytest.mark.process
-def test_a_machine_with_an_npu_is_recorded_and_replayed(tmp_path):
+def test_a_machine_with_an_npu(tmp_path):
     """A npu-smi of ours and stubs for torch: the whole way, with real processes."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python3").symlink_to(sys.executable)
@@ -68,36 +75,31 @@ def test_a_machine_with_an_npu_is_recorded_and_replayed(tmp_path):
         "PYTHONPATH": f"{torch_stubs.write(tmp_path / 'site')}:{os.getcwd()}",
         "TORCH_STUBS": json.dumps({"count": 2, "meeting": str(tmp_path / "meeting")}),
     }
-    first = command("--npus", 2, "--json", "-", "--save", tmp_path / "machine.json", **environment)
-    again = command("--npus", 2, "--json", "-", "--replay", tmp_path / "machine.json")
-    outcomes = [
-        {check["id"]: check["outcome"] for check in json.loads(done.stdout)["checks"]} for done in (first, again)
-    ]
-    assert outcomes[0] == outcomes[1]
+    done = command("--npus", 2, "--json", "-", **environment)
+    outcomes = {check["id"]: check["outcome"] for check in json.loads(done.stdout)["checks"]}
     computed = {
         f"runner/{name}": "pass" for name in ("npu-smi", "health", "torch-npu", "compute", "memory", "hccl")
     }
-    assert computed.items() <= outcomes[0].items()
+    assert computed.items() <= outcomes.items()
 
 
 @pytest.mark.process
 def test_junit_and_github(tmp_path):
     done = command(
-        "--junit", tmp_path / "junit.xml", "--replay", MACHINES / "hbm-taken-by-a-stale-process.json",
+        "--junit", tmp_path / "junit.xml", PATH="/usr/bin:/bin",
         GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(tmp_path / "summary.md"),
     )  # fmt: skip
     assert done.returncode == 1
     (suite,) = ET.parse(tmp_path / "junit.xml").getroot()
     assert suite.get("name") == "runner"
-    assert suite.get("failures") == "1"
-    assert "::error title=runner/memory" in done.stderr
-    assert "::warning title=runner/busy" in done.stderr
-    assert "runner/memory failed" in (tmp_path / "summary.md").read_text().replace("\\", "")
+    assert int(suite.get("failures")) >= 1
+    assert "::error title=runner/device-nodes" in done.stderr
+    assert "runner/device-nodes" in (tmp_path / "summary.md").read_text().replace("\\", "")
 
 
 @pytest.mark.process
 def test_elsewhere_nothing_is_annotated():
-    assert "::" not in command("--replay", MACHINES / "no-npu.json").stderr
+    assert "::error" not in command("--level", "1").stderr
 
 
 @pytest.mark.process
@@ -108,8 +110,6 @@ def test_elsewhere_nothing_is_annotated():
         (("--npus", "2000"), "from 1 to 1024"),
         (("--npus", "2", "--allow-none"), "write one of them"),
         (("--stack", "0.23.O"), "did you mean 0.23.0"),
-        (("--replay", "absent.json"), "absent.json is not a file"),
-        (("--allow-none", "--save", "/proc/x/y.json"), "cannot write /proc/x/y.json"),
     ],
 )
 def test_wrong_usage(arguments, words):

@@ -219,8 +219,6 @@ CASES = {
                          {"hccl"}, set()),
     "error after the sum": (HOST, [adds_up(8, step(step="error", at="rank 3", text="EI0006"), status=1)], {}, READY, set(),
                             {"hccl"}),
-    "limits": (HOST, [lambda m: m["files"].update({"/proc/self/limits": ["Max open files  1024  1024  files"]})], {}, READY,
-               set(), {"open-files"}),
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from healthcheck.core.records import Outcome
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.snapshot import Snapshot
 from healthcheck.verify import catalogue
-from tests.extensions.runner.answers import SOAK, complete, said, soak, step
+from tests.extensions.runner.answers import SOAK, complete, said, soak
 from tests.extensions.runner.replaying import edit, plain, results
 from tests.machine.tables import Row, info
 from tests.support.page_examples import example, pages
@@ -55,11 +55,6 @@ def mounts(machine: Machine, text: str) -> None:
 def shared_memory(machine: Machine, text: str) -> None:
     size = 10**9 if "--shm-size=1g" in flags(text) else 64 * 2**20
     machine["spaces"]["/dev/shm"] = {"total_bytes": size, "free_bytes": size}
-
-
-def open_files(machine: Machine, text: str) -> None:
-    hard = re.findall(r"nofile=\d+:(\d+)", text)[0]
-    edit(machine, "files|/proc/self/limits", "1048576              1048576", f"{hard}                 {hard}")
 
 
 def complaint(machine: Machine, text: str) -> None:
@@ -165,44 +160,10 @@ def counted(machine: Machine, text: str) -> None:
     machine["commands"]["npu-smi info -t ecc -i 0"] = said(*text.splitlines()[1:])
 
 
-def heat(machine: Machine, text: str) -> None:
-    degrees = re.findall(r"\| OK +\| [\d.]+ +(\d+) ", text)[0]
-    edit(machine, "commands|npu-smi info|stdout", "| 93.1        41 ", f"| 93.1        {degrees} ")
-
-
-def triton(machine: Machine, text: str) -> None:
-    if re.search(r"(?m)^triton ", text):
-        edit(machine, "children|versions|stdout", '"numpy"', '"triton": "3.2.0", "numpy"')
-
-
-def operators(machine: Machine, text: str) -> None:
-    last = text.splitlines()[-1]
-    if "Error" in last:
-        error = step("error", at="import vllm_ascend.vllm_ascend_C", during="import", text=last)
-        machine["children"]["operators_probe"] = said(error)
-
-
 def soaked(machine: Machine, text: str) -> None:
     """Without device 3 another eight are counted, all of them right."""
     if "--soak" in text:
         machine["children"][SOAK] = soak(wrong=12)
-
-
-def first_file(machine: Machine, text: str) -> None:
-    """`cat FILE` and its content; the group of the process is that of the file."""
-    path, content = re.findall(r"^\$ cat (\S+)\n(.*)$", text.strip())[0]
-    machine["files"][path] = [content]
-
-
-def mounted_weights(machine: Machine, text: str) -> None:
-    size, rate = re.findall(r"(?m)^(\d+)GB", text)[0], re.findall(r", (\d+) MB/s", text)[0]
-    machine["sizes"]["/models/Qwen3-8B"] = int(size) * 10**9
-    machine["read_speeds"]["/models/Qwen3-8B"] = {"read_bytes": int(rate) * 10**6, "seconds": 1.0, "of": "x"}
-
-
-def locked(machine: Machine, text: str) -> None:
-    soft = re.findall(r"memlock=(-?\d+):", text)[0].replace("-1", "unlimited")
-    edit(machine, "files|/proc/self/limits", "locked memory         unlimited", f"locked memory         {soft}")
 
 
 def before_and_now(machine: Machine, text: str) -> None:
@@ -228,18 +189,10 @@ SHOWN: dict[str, tuple[str, Callable[[Machine, str], None]]] = {
     "runner/disk": (HOST, disk),
     "runner/shm": (HOST, shared_memory),
     "runner/port": (HOST, listeners),
-    "runner/open-files": (HOST, open_files),
     "runner/visible-devices": (HOST, variables),
-    "runner/proxy": (HOST, variables),
     "runner/container": (CONTAINER, mounts),
     "runner/ecc": (COMPLETE, counted),
-    "runner/temperature": (COMPLETE, heat),
-    "runner/stray-triton": (COMPLETE, triton),
-    "runner/custom-ops": (COMPLETE, operators),
     "runner/soak": (COMPLETE, soaked),
-    "runner/host-memory": (COMPLETE, first_file),
-    "runner/weights-mount": (COMPLETE, mounted_weights),
-    "runner/locked-memory": (COMPLETE, locked),
     "runner/baseline": (COMPLETE, before_and_now),
 }
 

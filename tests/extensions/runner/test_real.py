@@ -70,14 +70,6 @@ def test_the_cache_of_the_host_stays_as_it_is(tmp_path, monkeypatch):
     assert not asked
 
 
-def test_the_size_of_a_folder(tmp_path):
-    (tmp_path / "a.safetensors").write_bytes(b"x" * 70)
-    (tmp_path / "inner").mkdir()
-    (tmp_path / "inner" / "b").write_bytes(b"x" * 9)
-    assert MACHINE.size(str(tmp_path)) == 70
-    assert MACHINE.size(str(tmp_path / "absent")) is None
-
-
 @pytest.mark.process
 def test_who_holds_a_port():
     with socket.socket() as server:

@@ -13,35 +13,27 @@ from healthcheck.extensions.runner.checks.busy import busy
 from healthcheck.extensions.runner.checks.cann import cann
 from healthcheck.extensions.runner.checks.compute import compute
 from healthcheck.extensions.runner.checks.container import container
-from healthcheck.extensions.runner.checks.custom_ops import custom_ops
 from healthcheck.extensions.runner.checks.device_nodes import device_nodes
 from healthcheck.extensions.runner.checks.disk import disk
 from healthcheck.extensions.runner.checks.driver import driver
 from healthcheck.extensions.runner.checks.ecc import ecc
 from healthcheck.extensions.runner.checks.hccl import hccl
 from healthcheck.extensions.runner.checks.health import health
-from healthcheck.extensions.runner.checks.host_memory import host_memory
-from healthcheck.extensions.runner.checks.locked_memory import locked_memory
 from healthcheck.extensions.runner.checks.memory import memory
 from healthcheck.extensions.runner.checks.npu_smi import npu_smi
-from healthcheck.extensions.runner.checks.open_files import open_files
 from healthcheck.extensions.runner.checks.port import port
-from healthcheck.extensions.runner.checks.proxy import proxy
 from healthcheck.extensions.runner.checks.python import python
 from healthcheck.extensions.runner.checks.shm import shm
 from healthcheck.extensions.runner.checks.soak import soak
 from healthcheck.extensions.runner.checks.stack import stack
-from healthcheck.extensions.runner.checks.stray_triton import stray_triton
 from healthcheck.extensions.runner.checks.supported import supported
-from healthcheck.extensions.runner.checks.temperature import temperature
 from healthcheck.extensions.runner.checks.torch_npu import torch_npu
 from healthcheck.extensions.runner.checks.visible_devices import visible_devices
-from healthcheck.extensions.runner.checks.weights_mount import weights_mount
 from healthcheck.extensions.runner.records import RunnerFacts
 
-_DEVICES = (device_nodes, npu_smi, health, ecc, temperature, driver, supported)
-_SOFTWARE = (cann, python, stack, stray_triton, torch_npu, custom_ops)
+_DEVICES = (device_nodes, npu_smi, health, ecc, driver, supported)
+_SOFTWARE = (cann, python, stack, torch_npu)
 _TRIALS = (compute, memory, busy, hccl, soak)
-_HOST = (host_memory, disk, weights_mount, shm, locked_memory, port, open_files)
-_SURROUNDINGS = (visible_devices, proxy, container)
+_HOST = (disk, shm, port)
+_SURROUNDINGS = (visible_devices, container)
 CHECKS: tuple[Check[RunnerFacts], ...] = (*_DEVICES, *_SOFTWARE, *_TRIALS, *_HOST, *_SURROUNDINGS, baseline)

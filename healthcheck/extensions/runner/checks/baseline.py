@@ -19,7 +19,7 @@ MOST_CHANGES = 40
 )
 def baseline(facts: RunnerFacts) -> Findings:
     """With --baseline FILE, compares with the report.json of an earlier `runner --out`: versions of driver,
-    firmware, CANN and Python packages, the devices, limits and processors, and the counters of memory
+    firmware, CANN and Python packages, the devices and limits, and the counters of memory
     errors. A changed fact warns with the old and the new value, and so does a counter that grew. What one of the
     two runs did not look at, because its level was lower, is not compared.
 

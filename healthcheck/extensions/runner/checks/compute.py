@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from healthcheck.core.check import Findings, NotApplicable, fail, note, warn
+from healthcheck.core.check import Findings, NotApplicable, fail, note, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.declared import npu_check
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.runtime_errors import RUNTIME_ERRORS, known_repair
 from healthcheck.extensions.runner.trial_records import Device
-from healthcheck.extensions.runner.wording import RUNTIME_LOG, unanswered
+from healthcheck.extensions.runner.wording import RUNTIME_LOG
 from healthcheck.text.messages import msg
 
 _MATTERS = frozenset({"set device", "product"})
@@ -65,7 +65,8 @@ def compute(facts: RunnerFacts) -> Findings:
         yield say(expected=expected, seen=msg("{trouble}, at {last}", ending, seen.last), fix=fix)
     elif without > 0 and not seen.errors:
         counts = without, seen.count
-        yield unanswered(msg("the test program ended without a result for {without} of {count} devices", *counts))
+        seen_by = msg("the test program ended without a result for {without} of {count} devices", *counts)
+        yield unsettled(expected=msg("an answer of the devices"), seen=seen_by, fix=msg("run it again"))
     if seen.devices and seen.devices[0].bfloat16 is False:
         yield note(msg("no bfloat16 on this device: serve with --dtype float16"))
 

@@ -6,8 +6,6 @@ from healthcheck.core.check import Findings, NotApplicable, fail, warn
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.declared import npu_check
 from healthcheck.extensions.runner.records import RunnerFacts
-from healthcheck.extensions.runner.wording import unanswered
-from healthcheck.machine.interface import NOT_RECORDED
 from healthcheck.text.messages import msg
 
 
@@ -43,9 +41,6 @@ def hccl(facts: RunnerFacts) -> Findings:
     trial = facts.hccl
     if trial is None:
         raise NotApplicable(facts.stopped or msg("it takes two devices that compute"))
-    if trial.output.trouble == NOT_RECORDED:
-        yield unanswered(NOT_RECORDED)
-        return
     for rank in trial.wrong:
         seen = msg("device {rank} got another", rank)
         fix = msg("replace or exclude device {rank}, and run it again", rank)

@@ -124,5 +124,5 @@ def _no_table(facts: RunnerFacts) -> Finding:
         seen = output.trouble or msg("exit status {status}: {complaint}", output.status, facts.smi.complaint)
         return facts.fault(expected=msg("a table of chips"), seen=seen, fix=msg("run it by hand, as root too"))
     say, expected = warn if facts.computed else unsettled, msg("a table of chips in a layout that this kit knows")
-    fix = msg("report it with the file that --save writes; meanwhile trust runner/compute")
+    fix = msg("report it with the output of npu-smi info; meanwhile trust runner/compute")
     return say(expected=expected, seen=facts.smi.complaint, fix=fix)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator
 
-from healthcheck.core.check import Findings, fail, note, unsettled, warn
+from healthcheck.core.check import Findings, NotApplicable, fail, note, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.extensions.runner import ecc
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.declared import npu_check
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.trial_records import Soak
-from healthcheck.extensions.runner.wording import HOT_C, errors, made, needs_depth
+from healthcheck.extensions.runner.wording import HOT_C, needs_depth
 from healthcheck.text.messages import msg
 
 SHARE = 0.85
@@ -51,12 +51,14 @@ def soak(facts: RunnerFacts) -> Findings:
     $ export ASCEND_RT_VISIBLE_DEVICES=0,1,2,4,5,6,7
     ```
     """
-    if facts.soak is None:
+    trial = facts.soak
+    if trial is None:
         needs_depth(facts, Depth.SOAK)
-    trial = made(facts, facts.soak, msg("it takes devices that compute right"))
+        raise NotApplicable(facts.stopped or msg("it takes devices that compute right"))
     yield from _wrong(trial)
     fix = msg("look the code up in the log of the runtime (~/ascend/log), and reset that chip")
-    yield from errors(trial, expected=msg("products without errors"), fix=fix)
+    for error in trial.errors[:4]:
+        yield fail(expected=msg("products without errors"), seen=error.text[:400], fix=fix, where=error.at)
     if facts.stopped:
         seen = msg("{stopped} after {lasted_s:.1f} min", facts.stopped, trial.lasted_s / 60)
         fix = msg("run it again for a shorter time: --soak MINUTES")

@@ -11,8 +11,7 @@ from healthcheck.extensions.runner.declared import npu_check
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.runtime_errors import RUNTIME_ERRORS, known_repair
 from healthcheck.extensions.runner.trial_records import TrialError
-from healthcheck.extensions.runner.wording import IMAGE, RUN_FLAGS, npus, unanswered
-from healthcheck.machine.interface import NOT_RECORDED
+from healthcheck.extensions.runner.wording import IMAGE, RUN_FLAGS, npus
 from healthcheck.machine.steps import last_line
 from healthcheck.text.messages import msg
 
@@ -62,8 +61,6 @@ def torch_npu(facts: RunnerFacts) -> Findings:
     if seen.output is None:
         said = msg("it is not installed in {python}", facts.software.executable or msg("the Python that serves"))
         yield fail(expected="torch_npu", seen=said, fix=msg("{image}, or install torch-npu", IMAGE))
-    elif seen.output.trouble == NOT_RECORDED:
-        yield unanswered(seen.output.trouble)
     elif not seen.imported:
         yield _no_import(facts)
     elif not seen.count:

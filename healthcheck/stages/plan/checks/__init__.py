@@ -8,10 +8,8 @@ from functools import wraps
 
 from healthcheck.core.check import Check, Findings
 from healthcheck.core.records import CheckResult
-from healthcheck.stages.plan.checks.any_processor import any_processor
 from healthcheck.stages.plan.checks.ascend_environment import ascend_environment
 from healthcheck.stages.plan.checks.chat_api import chat_api
-from healthcheck.stages.plan.checks.device_memory import device_memory
 from healthcheck.stages.plan.checks.engine_installed import engine_installed
 from healthcheck.stages.plan.checks.flags import flags
 from healthcheck.stages.plan.checks.foreground import foreground
@@ -33,7 +31,6 @@ from healthcheck.stages.plan.checks.readiness_poll import readiness_poll
 from healthcheck.stages.plan.checks.self_contained import self_contained
 from healthcheck.stages.plan.checks.served_name import served_name
 from healthcheck.stages.plan.checks.starts_server import starts_server
-from healthcheck.stages.plan.checks.whole_commands import whole_commands
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script.refusals import cautious
 
@@ -56,7 +53,6 @@ _CHECKS: tuple[Check[LaunchPlan], ...] = (
     engine_installed,
     no_downloads,
     no_image_paths,
-    any_processor,
     keeps_packages,
     ascend_environment,
     chat_api,
@@ -68,8 +64,6 @@ _CHECKS: tuple[Check[LaunchPlan], ...] = (
     foreground,
     readiness_poll,
     one_port_each,
-    device_memory,
-    whole_commands,
     flags,
     one_machine,
 )

@@ -43,8 +43,6 @@ _OF_CANN = re.compile(r"/Ascend/|\bcann\b|\bASCEND_", re.IGNORECASE)
 _GPU_DEVICES, _NPU_DEVICES = "CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES"
 _PLATFORM_PLUGIN = "ascend"
 """vllm-ascend's entry point in the group vllm.platform_plugins."""
-_GRAPH_OPTIONS = re.compile(r"compilation-config|optimization-level|cc\b|O\b")
-_NO_GRAPHS = re.compile(r"NONE|\b0\b")
 
 
 @check(
@@ -58,7 +56,6 @@ def ascend_environment(plan: LaunchPlan) -> Findings:
 
     - VLLM_PLUGINS without `ascend`: vLLM finds no NPU.
     - CUDA_VISIBLE_DEVICES: it chooses no NPUs. vllm-ascend reads ASCEND_RT_VISIBLE_DEVICES.
-    - ASCEND_LAUNCH_BLOCKING=1 without --enforce-eager: vllm-ascend ends with an error.
     - LD_LIBRARY_PATH or PYTHONPATH replaced: CANN's directories are lost.
     - A VLLM_ASCEND_ variable that the chosen release (--stack) does not read. Since 0.27.1rc1 most of them are keys
       of --additional-config.
@@ -89,7 +86,6 @@ def ascend_environment(plan: LaunchPlan) -> Findings:
     if server.engine == "vllm":
         yield from _without_platform(plan, server)
         yield from _devices_of_a_gpu(plan, server)
-        yield from _blocking(plan, server)
         yield from _unread(plan, server)
 
 
@@ -135,22 +131,6 @@ def _devices_of_a_gpu(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
         seen = msg("{gpu_devices}={value}, which chooses no NPUs: the server sees all of them", _GPU_DEVICES, value)
         fix = msg("write {npu_devices}={value} instead, or remove the line", _NPU_DEVICES, value)
         yield warn(expected=expected, seen=seen, fix=fix, where=line_of(plan, f"{_GPU_DEVICES}=", _GPU_DEVICES))
-
-
-def _blocking(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
-    """Source: check_and_update_config of vllm_ascend/platform.py, since 0.13.0."""
-    of_graphs = (f"{name} {value}" for name, value in server.options.items() if _GRAPH_OPTIONS.match(name))
-    graphs_off = any(map(_NO_GRAPHS.search, of_graphs))
-    eager = server.option("enforce-eager") is not None or graphs_off or bool(server.unread_config)
-    if server.env.get("ASCEND_LAUNCH_BLOCKING") == "1" and not eager:
-        expected = msg("ACL graphs (the default) or ASCEND_LAUNCH_BLOCKING=1, not both")
-        seen = msg(
-            "ASCEND_LAUNCH_BLOCKING=1: vllm-ascend ends with “ACL graph is incompatible with "
-            "ASCEND_LAUNCH_BLOCKING=1”"
-        )
-        fix = msg("do not set ASCEND_LAUNCH_BLOCKING; it is for debugging and slows every request")
-        where = line_of(plan, "ASCEND_LAUNCH_BLOCKING=", "ASCEND_LAUNCH_BLOCKING")
-        yield warn(expected=expected, seen=seen, fix=fix, where=where)
 
 
 def _unread(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail, unsettled, warn
+from healthcheck.core.check import Findings, NotApplicable, check, fail, unsettled
 from healthcheck.sandbox.protocol import ADDRESS
 from healthcheck.stages.plan.commands import command_text
 from healthcheck.stages.plan.records import SETTINGS, LaunchPlan, RecordedCommand, ServerCommand
@@ -19,21 +19,13 @@ from healthcheck.system.toml_text import TomlBoundError, TomlError
 from healthcheck.text.messages import joined, msg
 
 _GROUP_KEYS = ("multi_node", "nodes")
-_LAUNCHERS = {
-    "torchrun", "torch.distributed.run", "torch.distributed.launch", "accelerate", "accelerate.commands.launch",
-    "deepspeed",
-}  # fmt: skip
-_NODES, _RANKS = ("nnodes", "num-machines", "num-nodes"), ("node-rank", "machine-rank")
-_MEETING_POINTS = {"master-addr", "main-process-ip", "rdzv-endpoint"}
-_PEER_OPTIONS = ("data-parallel-address", "dist-init-addr", "master-addr")
 
 
 class Sign(NamedTuple):
-    """Evidence of a multi-node launch; `sure` if it cannot work on one node."""
+    """Evidence of a launch over several machines."""
 
     seen: str
     where: str
-    sure: bool = True
 
 
 @check(
@@ -47,10 +39,9 @@ def one_machine(plan: LaunchPlan) -> Findings:
     server that is one of several nodes waits for the others until the job is given up.
 
     It fails where more than one machine is written down: `multi_node` with two `nodes` in adapter.toml, --nnodes
-    above 1 (vLLM, SGLang, LMDeploy, torchrun, accelerate) unless every rank runs here at once, data parallelism of
-    which a part runs elsewhere (--data-parallel-size-local below --data-parallel-size, --data-parallel-start-rank;
-    all servers that deploy.sh starts count together), a Ray cluster that is joined at another machine's address.
-    The fixed address of one machine as the meeting point of all ranks is a warning. Ray on one machine
+    above 1 (vLLM, SGLang, LMDeploy) unless every rank runs here at once, data parallelism of which a part runs
+    elsewhere (--data-parallel-size-local below --data-parallel-size, --data-parallel-start-rank; all servers that
+    deploy.sh starts count together), a Ray cluster that is joined at another machine's address. Ray on one machine
     (--distributed-executor-backend ray alone, `ray start --head`) is fine.
 
     Repair: submit the adapter without these lines. A model that needs several machines cannot be evaluated;
@@ -79,13 +70,12 @@ def one_machine(plan: LaunchPlan) -> Findings:
     except TomlError:
         pass  # the adapter reports it
     signs = tuple(_of_settings(plan, written)) or tuple(dict.fromkeys(_of_commands(plan)))
-    for sign in [sign for sign in signs if sign.sure] or signs:
-        say = fail if sign.sure else warn
+    for sign in signs:
         expected = msg("a server that one machine can start: the evaluation service has one")
         fix = msg("remove this for the submission; the service cannot evaluate a model that needs several machines")
         if sign.where.startswith(SETTINGS):
             fix = msg("comment out {group_keys} in {settings}", joined(" and ", _GROUP_KEYS), SETTINGS)
-        yield say(expected=expected, seen=sign.seen, fix=fix, where=sign.where)
+        yield fail(expected=expected, seen=sign.seen, fix=fix, where=sign.where)
 
 
 def _of_commands(plan: LaunchPlan) -> Iterator[Sign]:
@@ -95,14 +85,12 @@ def _of_commands(plan: LaunchPlan) -> Iterator[Sign]:
             yield Sign(seen=seen, where=here)
         if _is_elsewhere(cluster):
             yield Sign(seen=msg("RAY_ADDRESS={cluster}: the Ray cluster of another machine", cluster), where=here)
-        yield from _of_addresses(server)
     for command in plan.commands:
         address = _options(command).get("address", "") if command.program == "ray" else ""
         if "start" in command.argv and _is_elsewhere(address):
             said = command_text(command.argv)
             joins = msg("joins the Ray cluster at {address}: {said}", address, said)
             yield Sign(seen=joins, where=command.where or said)
-    yield from _of_launchers(plan.commands)
 
 
 def _of_settings(plan: LaunchPlan, written: Mapping[str, object]) -> Iterator[Sign]:
@@ -161,45 +149,13 @@ def _copies_of(server: ServerCommand, copies: int) -> int:
     return copies - _first_rank(server) if local is None else _number(local)
 
 
-def _of_addresses(server: ServerCommand) -> Iterator[Sign]:
-    for name in _PEER_OPTIONS:
-        address = server.option(name) or ""
-        if _host(address) != ADDRESS and is_fixed_address(_host(address)):
-            yield Sign(seen=_meeting(address, name, server.command), where=server.place, sure=False)
-
-
-def _of_launchers(commands: Sequence[RecordedCommand]) -> Iterator[Sign]:
-    """Launchers of several processes that wait for nodes that deploy.sh does not start."""
-    launchers = [(command, _options(command)) for command in commands if command.program in _LAUNCHERS]
-    for command, given in launchers:
-        nodes, said = _number(_first(given, _NODES)), command_text(command.argv)
-        together = [other for each, other in launchers if each.alive and _number(_first(other, _NODES)) == nodes]
-        # nodes with a rendezvous number themselves; without one, each node is number 0
-        free = (f"free {at}" if "rdzv-endpoint" in other else "0" for at, other in enumerate(together))
-        ranks = {_first(other, _RANKS) or rank for other, rank in zip(together, free, strict=True)}
-        if nodes > max(1, len(ranks)):
-            yield Sign(seen=said, where=command.where or said)
-        for name in _MEETING_POINTS & given.keys() if nodes > 1 else ():
-            if _is_elsewhere(given[name]):
-                yield Sign(seen=_meeting(given[name], name, said), where=command.where or said)
-
-
-def _meeting(address: str, option: str, said: str) -> str:
-    where = (address, option, said)
-    return msg("all ranks meet at {address} (--{name}), the address of one machine of yours: {quoted}", *where)
-
-
 def _options(command: RecordedCommand) -> Mapping[str, str]:
     return parse(command.argv[1:], Grammar()).options
 
 
-def _first(given: Mapping[str, str], names: tuple[str, ...]) -> str | None:
-    return next((given[name] for name in names if name in given), None)
-
-
 def _number(text: str | None) -> int:
-    """A count, or the minimum of a range such as torchrun's 2:4; 0 for any other text."""
-    first = (text or "").partition(":")[0].strip()
+    """A count; 0 for any other text."""
+    first = (text or "").strip()
     return int(first) if first.isascii() and first.isdigit() and len(first) < 10 else 0
 
 

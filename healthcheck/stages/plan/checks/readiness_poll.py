@@ -11,8 +11,6 @@ from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.servers.served import STARTED, served
 from healthcheck.text.messages import msg
 
-LONG_SLEEP_S = 60
-
 
 @check(
     "plan/readiness-poll",
@@ -24,8 +22,7 @@ LONG_SLEEP_S = 60
 def readiness_poll(plan: LaunchPlan) -> Findings:
     """If deploy.sh waits for its server, it has to poll the port and the model that the server has, and for long
     enough: how long {limit} take to load is unknown. Ten minutes, as vLLM waits for its own engine
-    (VLLM_ENGINE_READY_TIMEOUT_S), are taken for enough; that is an inference. A `sleep` of a minute or more
-    before the server starts uses up the time that the service waits, which is unknown.
+    (VLLM_ENGINE_READY_TIMEOUT_S), are taken for enough; that is an inference.
 
     A script that polls a port where nothing listens, and then ends, fails, however long it waits.
 
@@ -46,17 +43,6 @@ def readiness_poll(plan: LaunchPlan) -> Findings:
     yield from _other_ports(plan)
     yield from _other_models(plan)
     yield from _gives_up(plan)
-    yield from _sleeps(plan)
-
-
-def _sleeps(plan: LaunchPlan) -> Findings:
-    """A long sleep before the server starts."""
-    line, seconds = deploy_sh.early_sleep(plan.script, served(plan).where)
-    if seconds >= LONG_SLEEP_S:
-        expected = msg("the server starts at once: how long the service waits for it is not documented")
-        seen = msg("deploy.sh sleeps {seconds:g} s before it", seconds)
-        fix = msg("remove line {line}, or wait for what the sleep is for", line)
-        yield warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(line))
 
 
 def _other_ports(plan: LaunchPlan) -> Findings:

@@ -161,30 +161,6 @@ def _is_tested(node: Node) -> bool:
     return False
 
 
-def processor_line(text: str) -> int | None:
-    """The first line that branches on the kind of processor (`uname -m`, directly or through a variable)."""
-    script = shell.read(text)
-    names: set[str] = set()
-    for node in script.nodes:
-        asks = any(_asks_for_processor(command) for command in node.below("command"))
-        if node.kind == "variable_assignment" and asks:
-            names.add(node.name)
-        elif _decides(node) and (asks or names & {each.name for each in node.below(*_EXPANSIONS)}):
-            return script.line(node.start)
-    return None
-
-
-def _asks_for_processor(command: Node) -> bool:
-    options = {each.text for each in command.children}
-    return command.name == "arch" or (command.name == "uname" and not options.isdisjoint(("-m", "-p", "-i")))
-
-
-def _decides(node: Node) -> bool:
-    """Whether the node is a condition or the value of a case statement."""
-    chosen = node.role == "value" and any(around.kind == "case_statement" for around in list(node.around())[:1])
-    return chosen or node.role == "condition" or node.kind == "test_command" or node.name == "test"
-
-
 def line_at(text: str, number: int) -> str:
     lines = text.split("\n")
     return lines[number - 1].strip() if 0 < number <= len(lines) else ""
@@ -212,29 +188,6 @@ def is_repeated(text: str, place: str) -> bool:
     at = (node for node in script.of("command") if str(script.line(node.start)) == line)
     loops = (around for node in at for around in node.around() if around.kind == "do_group")
     return any(loop.parent is not None and loop.parent.kind == "while_statement" for loop in loops)
-
-
-def early_sleep(text: str, place: str) -> tuple[int, float]:
-    """The longest `sleep` that a place waits for, outside loops: its line, and seconds; (0, 0) if there is none."""
-    script, line = shell.read(text), place.rpartition(":")[2]
-    found = [(0.0, 0)]
-    for command in script.runs("sleep"):
-        number, units = script.line(command.start), {"s": 1, "m": 60, "h": 3600}
-        amount = re.fullmatch(r"(\d{1,6})([smh]?)", command.words[1].value if len(command.words) > 1 else "")
-        before = line.isdigit() and number < int(line)
-        waited_for = not command.node.inside("do_group", "function_definition") and not _in_background(command.node)
-        if amount and before and waited_for:
-            found.append((float(amount[1]) * units[amount[2] or "s"], number))
-    seconds, number = max(found)
-    return number, seconds
-
-
-def _in_background(node: Node) -> bool:
-    for each in (node, *node.around()):
-        after = [one.kind for one in each.parent.children if one.start >= each.end] if each.parent else []
-        if after[:1] == ["&"]:
-            return True
-    return False
 
 
 def argument_line(text: str) -> int | None:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from healthcheck import __version__, contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.core.records import UNJUDGED, Stage
-from healthcheck.stages.probe.laboratory import adaptive_k
 from healthcheck.stages.probe.problems import TIERS
 from healthcheck.stages.probe.records import (
     FEW_PROBLEMS,
@@ -101,9 +100,7 @@ def accuracy(run: ProbeRun) -> Findings:
     if run.settings.dataset and run.drawn_from and run.drawn_from > len(run.problems):
         told = (run.drawn_from, run.settings.dataset, run.settings.seed)
         yield note(msg("the problems are a random sample of the {drawn_from} in {dataset} (--seed {seed})", *told))
-    if lab := adaptive_k(run.settings):
-        yield note(lab.told(run))
-    elif len(chosen.flat) < len(run.samples):
+    if len(chosen.flat) < len(run.samples):
         left_out = msg(
             "{samples} more of the {samples2} samples count in no figure: their round is not complete, "
             "or earlier requests were still unanswered at the end",

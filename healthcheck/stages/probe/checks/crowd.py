@@ -28,7 +28,7 @@ def crowd(run: ProbeRun) -> Findings:
     been any of a problem's answers; equal answers, as at temperature 0, count as one, and failed requests do not
     count. The check computes how often so many of those that came alone would be right by that chance, exactly
     where a problem's answers are independent: at 1 % or less it warns, at 0.1 % or less it fails. It needs no
-    reference. Fewer than 30 problems, code, one request at a time and adaptive k are not asked again.
+    reference. Fewer than 30 problems, code and one request at a time are not asked again.
 
     Repair: find the number of requests at which answers become worse, and what changes there: try --max-num-seqs
     below it, --enforce-eager (graphs are captured for given batch sizes), no prefix caching, no speculative

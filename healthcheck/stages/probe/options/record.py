@@ -161,10 +161,6 @@ class ProbeOptions:
     samples: Count | None = _sampling(
         msg("answers for each problem"), default=str(_SETTINGS.samples), metavar="N", sends="num_return_sequences"
     )
-    adaptive_k: Annotated[float, Meta(ge=0, le=0.49)] | None = _sampling(
-        msg("stop sampling a problem when its majority is settled at this error, such as .05; 0 for certain"),
-        metavar="ERROR", service=False,
-    )  # fmt: skip
     reference: values.Reference | None = _verdict(
         msg("accuracy of healthy weights on these problems: a number from 0 to 1, "
             "or the folder of a reference run (same problems and sampling)"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from healthcheck.stages.probe.laboratory import adaptive_k, laboratory
+from healthcheck.stages.probe.laboratory import laboratory
 from healthcheck.stages.probe.records import Grid, ProbeRun
 from healthcheck.stages.probe.statistics.estimates import Estimate, Summary
 from healthcheck.stages.probe.statistics.summary import ALL, summarize, summarize_votes
@@ -14,13 +14,10 @@ from healthcheck.text.messages import msg
 def grid(run: ProbeRun) -> Grid:
     """The complete rounds of a run; if it ended within the first round, the complete part of that.
 
-    Only the complete prefix of dispatch order counts, so that a run cut short is not a run of quick answers. With
-    adaptive k, the grid has only the samples that every problem gets: later ones would bias the figures.
+    Only the complete prefix of dispatch order counts, so that a run cut short is not a run of quick answers.
     """
     complete = run.complete
-    lab = adaptive_k(run.settings)
-    asked = lab.rounds(run.settings) if lab else run.settings.samples
-    repeats = min(len(complete) // max(len(run.problems), 1), asked)
+    repeats = min(len(complete) // max(len(run.problems), 1), run.settings.samples)
     rows: dict[int, list[int]] = {}
     for place in complete:
         if run.samples[place].repeat < max(repeats, 1):

@@ -6,7 +6,6 @@ import time
 
 from healthcheck.core.progress import Progress
 from healthcheck.stages.probe.grading import Grade
-from healthcheck.stages.probe.laboratory import Majorities
 from healthcheck.stages.probe.records import Sample
 from healthcheck.stages.probe.statistics.intervals import by_problem
 from healthcheck.text.messages import joined, msg
@@ -17,11 +16,10 @@ _SOON_TOLD = 1.01
 class Meter:
     """Counts samples as they arrive, and reports the progress."""
 
-    def __init__(self, progress: Progress, *, total: int, majorities: Majorities | None = None) -> None:
-        """`majorities` know which of the `total` samples are not needed; None if all are."""
+    def __init__(self, progress: Progress, *, total: int) -> None:
+        """`total` is the number of samples."""
         self._progress = progress
         self._total = total
-        self._majorities = majorities
         self._began = time.monotonic()
         self._failed = 0
         self._recorded = 0
@@ -48,25 +46,16 @@ class Meter:
 
     def show(self, in_flight: int) -> None:
         """Report the progress of the run."""
-        low, high = self._left(in_flight)
-        line, most = self._line(in_flight, low, high), self._recorded + max(high, 0)
-        self._progress.update(line, done=self._recorded, total=most)
+        self._progress.update(self._line(in_flight), done=self._recorded, total=self._total)
 
-    def _left(self, in_flight: int) -> tuple[int, int]:
-        """The fewest and the most samples that are still to come."""
-        if not self._majorities:
-            return (self._total - self._recorded,) * 2
-        low, high = self._majorities.left
-        return max(low, in_flight), max(high, in_flight)
-
-    def _line(self, in_flight: int, low: int, high: int) -> str:
+    def _line(self, in_flight: int) -> str:
         elapsed = max(time.monotonic() - self._began, 1e-6)
         rate = (self._recorded - self._earlier) / elapsed
-        total = _between(self._recorded + low, self._recorded + high)
-        done, sent = msg("{done}/{total} samples", self._recorded, total), msg("{in_flight} in flight", in_flight)
+        done = msg("{done}/{total} samples", self._recorded, self._total)
+        sent = msg("{in_flight} in flight", in_flight)
         parts = [done, sent, f"{rate:.1f}/s"]
         if rate:
-            parts.append(msg("{between} s left", _between(round(low / rate), round(high / rate))))
+            parts.append(msg("{seconds} s left", round((self._total - self._recorded) / rate)))
         if self._failed:
             parts.append(msg("{failed} requests failed", self._failed))
         if accuracy := self._accuracy():
@@ -82,7 +71,3 @@ class Meter:
             self._told = msg("accuracy {share:.1f} % ({low:.0f} to {high:.0f})", 100 * share, low, high)
             self._told_at = self._next
         return self._told
-
-
-def _between(low: int, high: int) -> str:
-    return str(low) if low == high else msg("{low} to {high}", low, high)

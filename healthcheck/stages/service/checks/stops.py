@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.core.check import Findings, NotApplicable, fail, note, warn
-from healthcheck.stages.service.records import Ended, Stopped, check
+from healthcheck.stages.service.records import Ended, check
 from healthcheck.system.processes import shortened
 from healthcheck.text.messages import joined, msg
 
@@ -21,8 +21,7 @@ def stops(ended: Ended) -> Findings:
 
     The kit sends SIGTERM to every process that deploy.sh started, waits, then sends SIGKILL. It also finds workers
     that left their process group or session. The service's own way of stopping is unknown, so a server that needs
-    SIGKILL only warns. On NPUs, npu-smi must report the launch's memory as free within seconds of its last process;
-    otherwise the check warns.
+    SIGKILL only warns.
 
     To repair: end deploy.sh with `exec vllm serve …`, so that the signal reaches the server; do not trap or ignore
     SIGTERM; do not start helpers that outlive the server.
@@ -58,26 +57,3 @@ def stops(ended: Ended) -> Findings:
         yield warn(expected=expected, seen=seen, fix=fix)
     elif stopped.seconds > SLOW_STOP_S:
         yield note(msg("the server took {seconds:.0f} s to end after SIGTERM", stopped.seconds))
-    yield from _kept(stopped)
-
-
-def _kept(stopped: Stopped) -> Findings:
-    """NPU memory that is still in use: a warning only, since another process may hold it."""
-    for kept in stopped.memory_kept:
-        by = joined(", ", kept.chip.holders[:4])
-        holders = msg(", held by {holders}", by) if kept.chip.holders else msg(", and no process is named")
-        expected = msg("the memory of {chip} free once every process has ended", kept.chip.chip)
-        said = (_gib(kept.chip.used_bytes), stopped.memory_waited_s, _gib(kept.before_bytes), holders)
-        seen = msg(
-            "{gib} in use {memory_waited_s:.0f} s after the end, {gib2} before the launch{holders} (npu-smi info)",
-            *said,
-        )
-        fix = msg(
-            "let deploy.sh start the server itself, not through a daemon or container; to free memory that no "
-            "process holds, reset the chip (npu-smi set -t reset)"
-        )
-        yield warn(expected=expected, seen=seen, fix=fix)
-
-
-def _gib(size_bytes: int) -> str:
-    return f"{size_bytes / 2**30:.1f} GiB"

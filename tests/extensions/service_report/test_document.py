@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from healthcheck.core.records import Outcome, verdict_of
 from healthcheck.errors import UsageError
-from healthcheck.report import document, folder, lines, page, terminal, words
+from healthcheck.extensions.service_report import document
+from healthcheck.report import folder, lines, page, terminal, words
 from healthcheck.report.recorded import Recorded, read, record
 from healthcheck.system import json_text
 from healthcheck.text.language import Language, translation

@@ -1,4 +1,4 @@
-"""`npu-adapter diagnose LOGFILE`: the cause of a failed launch, from its log."""
+"""`npu-adapter diagnose LOGFILE` at work: the diagnosis in words, and as JSON."""
 
 from __future__ import annotations
 

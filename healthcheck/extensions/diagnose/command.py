@@ -1,4 +1,4 @@
-"""The options of `npu-adapter diagnose`."""
+"""The command `npu-adapter diagnose` and its options; `diagnosing` implements it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import argparse
 from healthcheck.cli import output
 from healthcheck.cli.parsing import begin_help, exit_statuses
 from healthcheck.cli.places import place
+from healthcheck.core.extensions import Command, Group
 from healthcheck.text.messages import msg
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def _arguments(parser: argparse.ArgumentParser) -> None:
     begin_help(parser, "deploy.log", "deploy.log --json -")
     parser.description = msg(
         "Find the cause of a failed launch in its log: a failure that the kit knows and\n"
@@ -28,3 +29,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = exit_statuses(meanings)
     parser.add_argument("log", type=place, metavar="LOGFILE", help="the log; - reads standard input")
     output.json_argument(parser, msg("the diagnosis"))
+
+
+def _run(options: argparse.Namespace) -> int:
+    from healthcheck.extensions.diagnose import diagnosing  # noqa: PLC0415 - --help reads no log
+
+    return diagnosing.run(options)
+
+
+_SUMMARY = msg("find the cause of a failed launch in its log")
+COMMAND = Command(summary=_SUMMARY, arguments=_arguments, run=_run, group=Group.EXPLAIN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 import subprocess
 
@@ -114,3 +115,13 @@ def test_what_cannot_be_read_is_wrong_usage(tmp_path, capsys, name):
 def test_an_empty_log_has_no_cause(tmp_path):
     (tmp_path / "log").write_bytes(b"")
     assert main(["diagnose", str(tmp_path / "log")]) == 3
+
+
+def test_the_help_names_every_status_and_no_other(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["diagnose", "--help"])
+    table = capsys.readouterr().out.partition("exit status:\n")[2]
+    (tmp_path / "log").write_text(LOG)
+    (tmp_path / "other").write_text("all is well\n")
+    found = {main(["diagnose", str(tmp_path / name)]) for name in ("log", "other", "none")}
+    assert {*found, 4} == {*map(int, re.findall(r"^  (\d)  \S", table, re.MULTILINE))} == {0, 2, 3, 4}

@@ -1,0 +1,1 @@
+"""The command `diagnose`: the cause of a failed launch, from its log."""
