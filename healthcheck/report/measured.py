@@ -9,6 +9,7 @@ from healthcheck.core.records import JsonValue
 from healthcheck.report import words
 from healthcheck.report.excerpts import Excerpt, excerpts
 from healthcheck.stages.probe.grading import Grade
+from healthcheck.stages.probe.laboratory import laboratory
 from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import THE_KIT, ProbeRun, Sample, count_of_problems, count_of_samples
 from healthcheck.stages.probe.results import figures, strata
@@ -50,6 +51,7 @@ class Measured:
     Attributes:
         said: the amount of data, and what is missing, one sentence each.
         strata: further divisions of the problems, by name.
+        reliability: calibration in a sentence, and a row for each bin.
         choices: figures of rules that choose one answer of a problem's samples, and the choice in words.
         legend: each result of a sample that occurs: its name, its words, its count.
         data: the grid and its texts for the page's script.
@@ -60,6 +62,7 @@ class Measured:
     choices: tuple[tuple[Estimate, str], ...]
     tiers: tuple[Tier, ...]
     strata: tuple[tuple[str, tuple[Tier, ...]], ...]
+    reliability: tuple[str, tuple[Tier, ...]] | None
     threshold: float | None
     legend: tuple[tuple[str, str, int], ...]
     data: dict[str, JsonValue]
@@ -85,6 +88,7 @@ def measured(run: ProbeRun) -> Measured:
         choices=figures.choices(run) if figures.grid(run).repeats > 1 else (),
         tiers=tuple(_tiers(run)),
         strata=tuple((name, tuple(_rows(run, parts))) for name, parts in strata.strata(run).items()),
+        reliability=_reliability(run),
         threshold=run.settings.threshold,
         legend=tuple(entry for entry in legend if entry[2]),
         data=_data(run, outcomes),
@@ -137,6 +141,19 @@ def _rows(run: ProbeRun, parts: Iterable[Summary]) -> Iterator[Tier]:
         if outer and inner:
             reference = run.settings.references.get(part.tier)
             yield Tier(label=part.tier, inner=inner, outer=outer, reference=reference)
+
+
+def _reliability(run: ProbeRun) -> tuple[str, tuple[Tier, ...]] | None:
+    lab = laboratory()
+    found = lab.reliability(run, figures.grid(run)) if lab else None
+    if found is None:
+        return None
+    said, bins = found
+    rows = (
+        Tier(label=f"{confidence:.2f}", inner=share, outer=share, reference=confidence)
+        for confidence, share in bins
+    )
+    return said, tuple(rows)
 
 
 def _data(run: ProbeRun, outcomes: Sequence[str]) -> dict[str, JsonValue]:

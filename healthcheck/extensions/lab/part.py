@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from healthcheck.core.records import JsonValue
 from healthcheck.extensions.lab import user_scores
+from healthcheck.extensions.lab.calibration import Calibration, calibration
 from healthcheck.extensions.lab.user_scores import SCORED
 from healthcheck.extensions.lab.weighted_votes import figures_by_score
 from healthcheck.stages.probe.records import Grid, ProbeRun
@@ -45,10 +47,38 @@ def choices(run: ProbeRun, chosen: Grid) -> tuple[tuple[Estimate, str], ...]:
     return tuple((found[name], said) for name, said in names.items() if name in found)
 
 
+def _calibration(run: ProbeRun, chosen: Grid) -> Calibration | None:
+    confidences = [math.exp(value) for row in _likelihoods(run, chosen) for value in row]
+    right = [each for row in figures.matrix(run, chosen) for each in row]
+    return calibration(confidences, right) if confidences else None
+
+
+def reliability(run: ProbeRun, chosen: Grid) -> tuple[str, Sequence[tuple[float, Estimate]]] | None:
+    """Calibration in a sentence, and the confidence of each bin with its share of right answers."""
+    found = _calibration(run, chosen)
+    if found is None:
+        return None
+    told = (100 * found.error, found.brier, len(found.bins))
+    said = msg(
+        "Expected calibration error {error:.1f} points, Brier score {brier:.3f}, from the likelihood of each "
+        "answer in {bins} bins of equally many; a tall mark is what the likelihood promises.",
+        *told,
+    )
+    return said, found.bins
+
+
 def metrics(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
-    """The figures of all choices, and the source of the scores."""
+    """The figures of all choices, the source of the scores, and the calibration."""
     source = user_scores.stored(run.folder).source
     return {
         **{estimate.name: as_json(estimate) for estimate, _ in choices(run, chosen)},
         **({"scores": source} if source else {}),
+        **_calibrated(_calibration(run, chosen)),
     }
+
+
+def _calibrated(found: Calibration | None) -> dict[str, JsonValue]:
+    if found is None:
+        return {}
+    bins = [{"confidence": confidence, **as_json(share)} for confidence, share in found.bins]
+    return {"calibration": {"expected error": found.error, "brier": found.brier, "bins": list[JsonValue](bins)}}

@@ -5,7 +5,7 @@ The core works without the extension.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from healthcheck.core import extensions
@@ -24,6 +24,9 @@ class Laboratory(Protocol):
 
     def choices(self, run: ProbeRun, chosen: Grid) -> tuple[tuple[Estimate, str], ...]:
         """Further figures that choose one of n samples, and their choices."""
+
+    def reliability(self, run: ProbeRun, chosen: Grid) -> tuple[str, Sequence[tuple[float, Estimate]]] | None:
+        """Calibration in a sentence, and each bin's confidence and right answers, if there are likelihoods."""
 
     def metrics(self, run: ProbeRun, chosen: Grid) -> Mapping[str, JsonValue]:
         """Further figures of a whole run, by name."""
