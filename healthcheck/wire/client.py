@@ -79,11 +79,7 @@ class Client:
 
     def models(self) -> Exchange:
         """GET /v1/models."""
-        return self.get(contract.MODELS_PATH)
-
-    def get(self, path: str) -> Exchange:
-        """GET a path, such as "/metrics"."""
-        return self._exchange("GET", path, None, None)
+        return self.send(contract.MODELS_PATH, None)
 
     def send(self, path: str, body: Mapping[str, JsonValue] | None) -> Exchange:
         """POST a body to any path, or GET that without one."""

@@ -54,7 +54,7 @@ def _until(client: Client, requests: float) -> _Sums | None:
 
 
 def _sums(client: Client) -> _Sums | None:
-    told = client.get(METRICS)
+    told = client.send(METRICS, None)
     text = told.body[:_MOST_BYTES].decode("utf-8", "replace") if told.status == 200 else ""
     values = [_value(text, f"{name}_{kind}") for name, kind in ((WHOLE, "count"), (FIRST, "sum"), (WHOLE, "sum"))]
     known = [value for value in values if value is not None]
