@@ -20,7 +20,6 @@ def ask_everything(text: str) -> None:
     bashisms.find(shell.read(text))
     deploy_sh.folder_at(text, 1, "a")
     deploy_sh.stops_at_errors(text, "deploy.sh:1")
-    deploy_sh.processor_line(text)
     quotes.splits(text, "a")
     deploy_sh.overwriting_line(text, "a")
     deploy_sh.empty_line(text)
