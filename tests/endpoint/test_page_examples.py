@@ -19,7 +19,7 @@ from healthcheck.contract import Task
 from healthcheck.core.records import Outcome
 from healthcheck.stages.endpoint.arrivals import LEAST_TURNS
 from healthcheck.stages.endpoint.checks import CHECKS
-from healthcheck.stages.endpoint.records import Crowd, Foreign, Interview, Opening, Sampling, Shown, Step, Turn
+from healthcheck.stages.endpoint.records import Crowd, Interview, Opening, Pairs, Sampling, Shown, Step, Turn
 from healthcheck.verify import catalogue
 from healthcheck.wire.client import Client, Exchange
 from tests.endpoint.by_hand import interview, streamed
@@ -85,7 +85,7 @@ def of_responses(page: catalogue.Page, texts: dict[str, str]) -> Interview:
     if plain and page.id == "endpoint/bad-request":
         facts |= {"malformed": (plain,), "after_malformed": streamed()}
     elif plain:
-        facts |= {"plains": (plain,), "foreign": Foreign(streams=(stream,), plains=(plain,))}
+        facts |= {"plains": (plain,), "foreign": Pairs(streams=(stream,), plains=(plain,))}
     if page.id == "endpoint/extra-fields" and stream.status != 200:
         without = Opening(name="/weights", left_out=("ignore_eos",), exchange=streamed())
         facts |= {"openings": (Opening(name="/weights", left_out=(), exchange=stream), without)}
