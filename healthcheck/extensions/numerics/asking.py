@@ -53,11 +53,11 @@ class Asker:
     async def read_together(
         self, prompts: Sequence[Prompt], *, tokens: int, sampling: Mapping[str, JsonValue] = GREEDY
     ) -> Sequence[Reading]:
-        """The readings of prompts that the server gets at once: in one request, but for copies, with other salts."""
+        """The readings of prompts that the server gets at once, in one request for each copy of them."""
         copies = [prompts[:place].count(prompt) for place, prompt in enumerate(prompts)]
-        groups = [
-            [prompt for prompt, copy in zip(prompts, copies, strict=True) if copy == nth] for nth in {*copies}
-        ]
+        groups: list[list[Prompt]] = [[] for _ in {*copies}]
+        for prompt, copy in zip(prompts, copies, strict=True):
+            groups[copy].append(prompt)
         read = await asyncio.gather(*(self._read_list(group, tokens, sampling) for group in groups))
         left = [iter(readings) for readings in read]
         return [next(left[copy]) for copy in copies]

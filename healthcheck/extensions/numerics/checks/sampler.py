@@ -43,9 +43,8 @@ def sampler(run: NumericsRun) -> Findings:
     compared with what is told. At temperature 0 the chosen token must be the likeliest. What is told of one token
     must not sum to more than one.
 
-    Log-probabilities may be those of the model's logits (`--logprobs-mode raw_logprobs`, vLLM's default), or of what
-    is drawn from; what is told at temperature 0 shows which. An honest sampler is blamed in at most one of 1,000
-    runs.
+    Log-probabilities may be of the model's logits (`--logprobs-mode raw_logprobs`, vLLM's default) or of what is
+    drawn from; what is told at temperature 0 shows which. An honest sampler is blamed in at most one of 1,000 runs.
 
     Then the same is asked without these parameters: defaults of the server that leave one token alone, or a penalty
     that passes over a far likelier token, are a warning.
@@ -53,8 +52,8 @@ def sampler(run: NumericsRun) -> Findings:
     Repair: look for what changes sampling in the engine: a plugin, a logits processor, a patched sampler. For
     defaults of the server, `--generation-config vllm`, or a repaired generation_config.json.
 
-    Simulated by: npu-adapter simulate --fault always-greedy, temperature-always-1, temperature-doubled, min-p,
-    repetition-penalty, logit-noise or wrong-normaliser
+    Simulated by: npu-adapter simulate --fault always-greedy (temperature-always-1, temperature-doubled, min-p,
+    repetition-penalty, logit-noise, wrong-normaliser)
 
     Example:
     ```text 512 tokens drawn at temperature 1
