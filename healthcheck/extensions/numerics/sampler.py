@@ -14,10 +14,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median
 
 from healthcheck.extensions.numerics.dialect import NEUTRAL
+from healthcheck.extensions.numerics.distance import difference
+from healthcheck.extensions.numerics.judgement import FAULT
 from healthcheck.extensions.numerics.records import NumericsRun, Position, Reading, Sample
 from healthcheck.extensions.numerics.relations import MORE, Bench
 
@@ -30,7 +32,7 @@ _WAYS = ((1.0, True, 64), (0.5, True, 32), (1.0, False, 32), (0.0, False, 8))
 _PROMPTS = 8
 _TIE = 1e-6
 NUCLEUS = 0.8
-_LEAST = -30.0
+_LEAST, _SURE = -30.0, -0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +53,11 @@ async def samples(bench: Bench) -> tuple[Sample, ...]:
         prompts = [unsure[place % len(unsure)][0] for place in range(count)]
         asked = {"temperature": temperature, **(NEUTRAL if neutral else {})}
         readings = await bench.asker.read_together(prompts, tokens=MORE, sampling=asked)
-        taken = zip(prompts, readings, strict=True)
-        found += [
-            Sample(temperature=temperature, neutral=neutral, prompt=prompt, reading=reading)
-            for prompt, reading in taken
-            if not reading.error
-        ]
+        for prompt, reading in zip(prompts, readings, strict=True):
+            if reading.error:
+                bench.broken.append((prompt.length, reading.error))
+            else:
+                found.append(Sample(temperature=temperature, neutral=neutral, prompt=prompt, reading=reading))
     return tuple(found)
 
 
@@ -78,6 +79,14 @@ def _slope(greedy: Reading, drawn: Reading) -> float | None:
     apart = [(here[first] - here[token], there[first] - there[token]) for token in common]
     square = math.fsum(one * one for one, _ in apart)
     return math.fsum(one * other for one, other in apart) / square if square else None
+
+
+def moved(run: NumericsRun, drawn: Sequence[Sample]) -> int:
+    """The prompts behind which the first token is told otherwise than at temperature 0, if it is unsure there."""
+    greedy = {prompt: replace(reading, positions=reading.positions[:1]) for prompt, reading in run.alone}
+    firsts = ((each.prompt, replace(each.reading, positions=each.reading.positions[:1])) for each in drawn)
+    apart = {prompt for prompt, first in firsts if difference(greedy[prompt], first).shift > FAULT}
+    return sum(max(greedy[prompt].positions[0].top.values()) < _SURE for prompt in apart)
 
 
 def chances(place: Position, *, told: int, power: float) -> tuple[Chance, Chance, Chance]:

@@ -129,6 +129,13 @@ def test_a_fault_of_few_lengths_is_named_within_300_requests() -> None:
 
 
 @pytest.mark.process
+def test_what_is_told_of_drawn_tokens_is_what_greedy_ones_have() -> None:
+    result = judged(measured(processed=True, min_p=True))["sampler"]
+    assert result.outcome is Outcome.FAIL
+    assert "log-probabilities of temperature 0" in result.findings[0].expected
+
+
+@pytest.mark.process
 def test_defaults_of_the_server_are_told_from_what_it_draws_otherwise() -> None:
     assert judged(measured(processed=True, noise=0.02))["sampler"].outcome is Outcome.PASS
     for defaults, seen in (({"top_k": 1}, "the likeliest token, "), ({"penalty": 6.0}, "behind by ")):

@@ -39,6 +39,7 @@ class Toy:
         processed: whether it tells what it draws from, and not the model's distribution at temperature 1.
         penalty: of tokens in the prompt, in nats, unless a request sets one.
         top_k: of draws, unless a request sets it.
+        min_p: whether tokens less than half as likely as the likeliest are neither drawn nor told above temperature 0.
         begins_s: seconds before an answer begins, in which requests that are sent at once meet.
     """
 
@@ -54,6 +55,7 @@ class Toy:
     processed: bool = False
     penalty: float = 0.0
     top_k: int = 0
+    min_p: bool = False
     begins_s: float = 0.004
     asked: Counter[tuple[int, ...]] = field(default_factory=Counter)
     short: int = 0
@@ -123,6 +125,8 @@ class Toy:
                     noisy = [-0.5 - order.index(word) for word in range(WORDS)]
                 if self.fault == "overflow" and len(ids) > 300:
                     noisy = [math.nan for _ in noisy]
+                if temperature and self.min_p:
+                    noisy = [value if value >= max(noisy) - math.log(2) else -9999.0 for value in noisy]
                 best = self.draw(noisy, ids, asked, draw)
                 if self.processed and temperature:
                     total = math.log(sum(math.exp(value / temperature) for value in noisy))

@@ -12,7 +12,7 @@ from healthcheck.extensions.numerics.distance import behind
 from healthcheck.extensions.numerics.findings import LAUNCH_LINE
 from healthcheck.extensions.numerics.judgement import CERTAIN, ROUNDING
 from healthcheck.extensions.numerics.records import NumericsRun, Sample
-from healthcheck.extensions.numerics.sampler import Chance, blames, chances, steepness
+from healthcheck.extensions.numerics.sampler import Chance, blames, chances, moved, steepness
 from healthcheck.text.messages import msg
 
 _MOST_SUM = 1.05
@@ -68,7 +68,7 @@ def sampler(run: NumericsRun) -> Findings:
     by the told probabilities: 287 times
     ```
     """
-    if not run.samples:
+    if not any(each.neutral and each.temperature == 1 for each in run.samples):
         raise NotApplicable(msg("no answers to compare"))
     found = [*_sums(run), *_passed_over(run)]
     neutral = [each for each in run.samples if each.neutral]
@@ -117,6 +117,10 @@ def _passed_over(run: NumericsRun) -> Iterator[Finding]:
 
 
 def _drawn(run: NumericsRun, temperature: float, drawn: Sequence[Sample]) -> Iterator[Finding]:
+    apart = moved(run, drawn) if temperature == 1 else 0
+    if apart >= _SURE:
+        seen = msg("others behind {prompts} prompts", apart)
+        yield fail(expected=msg("the log-probabilities of temperature 0 at temperature 1"), seen=seen, fix=_ENGINE)
     steep = steepness(run, drawn)
     if steep is None and temperature != 1:
         return  # what is told does not say whether it is raw
@@ -142,7 +146,8 @@ def _drawn(run: NumericsRun, temperature: float, drawn: Sequence[Sample]) -> Ite
 def _events(run: NumericsRun, drawn: Sequence[Sample], power: float) -> Sequence[Sequence[Chance]]:
     """The events of `chances`, each at all places."""
     places = [place for each in drawn for place in each.reading.positions]
-    return list(zip(*(chances(place, told=run.server.logprobs, power=power) for place in places), strict=True))
+    found = [chances(place, told=run.server.logprobs, power=power) for place in places]
+    return [[event[kind] for event in found] for kind in range(len(_EVENTS))]
 
 
 def _defaults(run: NumericsRun, drawn: Sequence[Sample]) -> Iterator[Finding]:
