@@ -18,6 +18,7 @@ from healthcheck.extensions.numerics.dialect import (
     prompt_tokens,
     read,
 )
+from healthcheck.extensions.numerics.prompts import BLOCKS
 from healthcheck.extensions.numerics.records import NumericsSettings, Prompt, Reading, Server, TokenIds
 from healthcheck.extensions.numerics.reproduction import Shell
 from healthcheck.stages.probe.records import ProbeSettings
@@ -53,8 +54,9 @@ class Asker:
     async def read_together(
         self, prompts: Sequence[Prompt], *, tokens: int, sampling: Mapping[str, JsonValue] = GREEDY
     ) -> Sequence[Reading]:
-        """The readings of prompts that the server gets at once, in one request for each copy of them."""
-        copies = [prompts[:place].count(prompt) for place, prompt in enumerate(prompts)]
+        """The readings of prompts that the server gets at once: in one request if they share no block."""
+        begins = [prompt.ids[: BLOCKS[0]] or prompt.text[: BLOCKS[0]] for prompt in prompts]
+        copies = [begins[:place].count(begin) for place, begin in enumerate(begins)]
         groups: list[list[Prompt]] = [[] for _ in {*copies}]
         for prompt, copy in zip(prompts, copies, strict=True):
             groups[copy].append(prompt)
