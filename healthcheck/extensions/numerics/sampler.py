@@ -19,7 +19,7 @@ from statistics import fmean, median
 
 from healthcheck.extensions.numerics.dialect import NEUTRAL
 from healthcheck.extensions.numerics.distance import difference
-from healthcheck.extensions.numerics.judgement import FAULT
+from healthcheck.extensions.numerics.judgement import FAULT, Judgement, cells
 from healthcheck.extensions.numerics.records import NumericsRun, Position, Reading, Sample
 from healthcheck.extensions.numerics.relations import MORE, Bench
 
@@ -82,7 +82,12 @@ def _slope(greedy: Reading, drawn: Reading) -> float | None:
 
 
 def moved(run: NumericsRun, drawn: Sequence[Sample]) -> int:
-    """The prompts behind which the first token is told otherwise than at temperature 0, if it is unsure there."""
+    """The prompts behind which the first token is told otherwise than at temperature 0, if it is unsure there.
+
+    0 where a relation shows a fault: what a batch moves, it moves at every temperature.
+    """
+    if any(cell.judgement is Judgement.FAULT for cell in cells(run.pairs)):
+        return 0
     greedy = {prompt: replace(reading, positions=reading.positions[:1]) for prompt, reading in run.alone}
     firsts = ((each.prompt, replace(each.reading, positions=each.reading.positions[:1])) for each in drawn)
     apart = {prompt for prompt, first in firsts if difference(greedy[prompt], first).shift > FAULT}

@@ -113,9 +113,8 @@ class Toy:
                 logits = self.logits(ids)
                 if self.broken(ids, salt, decoded, beside, draw):
                     logits = logits[::-1]
-                logits = [value + draw.gauss(0, self.noise) for value in logits]
                 total = math.log(sum(map(math.exp, logits)))
-                noisy = [value - total for value in logits]
+                noisy = [value - total + draw.gauss(0, self.noise) for value in logits]
                 if self.fault == "uniform":
                     noisy = [-math.log(WORDS)] * WORDS
                 elif self.fault == "flat":
