@@ -34,6 +34,7 @@ from healthcheck.wire.many import Connections
 DECODED = (1, 4, 7)
 _FROM_EDGE = 4
 _OF_A_LENGTH = 2
+"""Prompts; one more for a comparison with weights, whose intervals are over prompts."""
 _AGAIN = 4
 """In a second round, times as many pairs at most."""
 _MOST_AT_ONCE, _DIGITS = 256, 10
@@ -51,7 +52,7 @@ def measure(
         UsageError: the URL is invalid, or the reference is of another model.
     """
     try:
-        run = asyncio.run(_measure(settings, progress, against if isinstance(against, Reference) else None))
+        run = asyncio.run(_measure(settings, progress, against))
     except ValueError as error:
         raise UsageError(str(error)) from error
     if not isinstance(against, Weights):
@@ -59,8 +60,10 @@ def measure(
     return local.compared(run, against, partial(progress.update, msg("the weights, computed by transformers")))
 
 
-async def _measure(settings: NumericsSettings, progress: Progress, reference: Reference | None) -> NumericsRun:
-    began = time.monotonic()
+async def _measure(
+    settings: NumericsSettings, progress: Progress, against: Reference | Weights | None
+) -> NumericsRun:
+    began, reference = time.monotonic(), against if isinstance(against, Reference) else None
     async with aclosing(Connections(settings.url, WAITS)) as connections:
         server, dialect = await find(connections, settings)
         trial = await tokens_of(connections, server.model, TRIAL)
@@ -73,7 +76,11 @@ async def _measure(settings: NumericsSettings, progress: Progress, reference: Re
             asker=Asker(connections, dialect, settings.url),
             source=source,
             longest=longest,
-            pool=[source.prompt(length) for length in usual for _ in range(_OF_A_LENGTH)],
+            pool=[
+                source.prompt(length)
+                for length in usual
+                for _ in range(_OF_A_LENGTH + isinstance(against, Weights))
+            ],
             edges=edges(longest, server.context, _TOKENS),
             messages=messages(settings.seed),
             tokens=_TOKENS,

@@ -6,8 +6,8 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from healthcheck import contract
 from healthcheck.core.records import JsonValue
-from healthcheck.stages.probe.records import ProbeSettings
 from healthcheck.text.messages import msg
 
 TokenIds = tuple[int, ...]
@@ -46,7 +46,7 @@ class NumericsSettings:
     url: str
     model: str = ""
     longest_tokens: int = 2200
-    max_batch: int = field(default_factory=lambda: ProbeSettings(url="").concurrency)
+    max_batch: int = field(default_factory=lambda: contract.service().concurrency or 64)
     pairs: int = 6
     seed: int = 0
 

@@ -25,7 +25,7 @@ BATCHES = (2, 3, 4, 5, 6, 7, 8)
 _REPEATS = 10
 """Repetitions at least: they are the noise that every other relation may have."""
 _PER_DECODE = 6
-_FAR = 11
+_FAR = 13
 """Prompts of the pool between two batches."""
 _BEGINS_S = 0.05
 _ENDS_S = 2.0
