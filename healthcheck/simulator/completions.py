@@ -16,7 +16,7 @@ from healthcheck.simulator.behaviour import Behaviour
 from healthcheck.simulator.dialects import MARK
 from healthcheck.simulator.draws import WORDS
 from healthcheck.simulator.faults import Fault, Reply, refusal, reply
-from healthcheck.simulator.next_token import Step, Vocabulary, logits, logprobs
+from healthcheck.simulator.next_token import Choice, Step, Vocabulary, logits, logprobs
 from healthcheck.simulator.request import Request
 
 COMPLETIONS_PATH, TOKENIZE_PATH = "/v1/completions", "/tokenize"
@@ -29,9 +29,10 @@ _MOST_BLOCKS = 200_000
 
 @dataclass(slots=True)
 class _Flight:
-    """A request in progress, and the largest number of concurrent ones."""
+    """A prompt in progress, its place among them, and the largest number of concurrent ones."""
 
     many: bool
+    row: int = 0
     batch: int = 0
     decoding: int = 0
 
@@ -102,11 +103,12 @@ class Completions:
         streamed = request.streamed and all(fault.streams for fault in self.faults)
         self._requests += 1
         number = self._requests
-        with self._serving(len(prompts), tokens) as flight:
+        with self._serving(len(prompts), tokens) as flights:
             await asyncio.sleep(max([self.behaviour.first_token_s, *(fault.pause_s for fault in self.faults)]))
             for _ in range(tokens if self._token_s() else 0):
                 await asyncio.sleep(0 if gone() else self._token_s())
-            answers = [self._continued(request, ids, tokens, flight, number) for ids in prompts]
+            asked = zip(prompts, flights, strict=True)
+            answers = [self._continued(request, ids, tokens, flight, number) for ids, flight in asked]
         usage = {"prompt_tokens": sum(map(len, prompts)), "completion_tokens": tokens * len(prompts)}
         whole = {**self._head(), "usage": {**usage, "total_tokens": sum(usage.values())}}
         if not streamed:
@@ -122,16 +124,17 @@ class Completions:
         return Reply(status=200, body=data, headers={"content-type": "text/event-stream; charset=utf-8"})
 
     @contextmanager
-    def _serving(self, prompts: int, tokens: int) -> Iterator[_Flight]:
+    def _serving(self, prompts: int, tokens: int) -> Iterator[Sequence[_Flight]]:
         """Register a request for its duration; all registered requests count each other."""
-        own = [_Flight(many=tokens > _MANY_TOKENS) for _ in range(prompts)]
+        row = len(self._flights)
+        own = [_Flight(many=tokens > _MANY_TOKENS, row=row + place) for place in range(prompts)]
         self._flights += own
         short = sum(not flight.many for flight in self._flights)
         for flight in self._flights:
             flight.batch = max(flight.batch, short)
             flight.decoding = max(flight.decoding, len(self._flights) - short)
         try:
-            yield own[0]
+            yield own
         finally:
             self._flights = [flight for flight in self._flights if all(flight is not each for each in own)]
 
@@ -141,21 +144,24 @@ class Completions:
     def _continued(
         self, request: Request, prompt: list[int], tokens: int, flight: _Flight, number: int
     ) -> list[_Token]:
-        """The greedy completion of one prompt, token by token."""
+        """The completion of one prompt, token by token."""
         body, ids, said = request.body or {}, [*prompt], list[_Token]()
         cached = self._cached(prompt, str(body.get("cache_salt", "")))
         for decoded in range(tokens):
             step = Step(
                 ids=ids, decoded=decoded, cached=cached, batch=flight.batch, decoding=flight.decoding,
-                streamed=request.streamed, request=number,
+                streamed=request.streamed, request=number, row=flight.row,
             )  # fmt: skip
             values: Sequence[float] = logits(ids, str(self.behaviour.seed))
             for fault in self.faults:
                 values = fault.on_logits(values, step) if fault.on_logits else values
-            likely = logprobs(values)
+            choice = Choice(told=logprobs(values), logits=values, temperature=request.number_of("temperature", 1.0))
+            for fault in self.faults:
+                choice = fault.on_choice(choice, step) if fault.on_choice else choice
+            token, likely = choice.token(f"{self.behaviour.seed}/{number}/{flight.row}/{decoded}"), choice.told
             ranked = sorted(range(len(WORDS)), key=likely.__getitem__, reverse=True)
-            token = ranked[0]
-            top = tuple((each, likely[each]) for each in ranked[: int(request.number_of("logprobs", 0))])
+            named = dict.fromkeys((*ranked[: int(request.number_of("logprobs", 0))], token))
+            top = tuple((each, likely[each]) for each in named)
             said.append(_Token(token=token, chosen=likely[token], top=top))
             ids.append(token)
         return said

@@ -16,7 +16,7 @@ from http import HTTPStatus
 
 from healthcheck.core.records import JsonValue
 from healthcheck.simulator.generation import Generation
-from healthcheck.simulator.next_token import Step
+from healthcheck.simulator.next_token import Choice, Step
 from healthcheck.simulator.request import Request
 
 _MOST_MESSAGES = 64
@@ -136,6 +136,7 @@ class Fault:
         on_overlap: changes a streamed completion while others are in progress.
         on_stream: changes the bytes of a stream.
         on_logits: changes the logits of a token of /v1/completions.
+        on_choice: changes what is told of a token there, or what it is drawn from.
     """
 
     name: str
@@ -161,6 +162,7 @@ class Fault:
     on_overlap: Callable[[Generation, ServerState], Generation] | None = None
     on_stream: Callable[[Stream], Stream] | None = None
     on_logits: Callable[[Sequence[float], Step], Sequence[float]] | None = None
+    on_choice: Callable[[Choice, Step], Choice] | None = None
 
 
 def reply(status: int, body: object = None, **headers: str) -> Reply:

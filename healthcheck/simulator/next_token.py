@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import bisect
 import hashlib
+import itertools
 import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from healthcheck.simulator.draws import WORDS
+from healthcheck.simulator.draws import WORDS, uniform
 
 _SPREAD = 8.0
 """The largest difference in nats between the likeliest and the least likely logit."""
@@ -25,6 +27,7 @@ class Step:
         decoding: concurrent requests of many tokens that decode.
         streamed: whether the answer is a stream.
         request: the number of the request.
+        row: the place among the requests in progress.
     """
 
     ids: Sequence[int]
@@ -34,11 +37,35 @@ class Step:
     decoding: int = 0
     streamed: bool = False
     request: int = 0
+    row: int = 0
 
     @property
     def prompt(self) -> int:
         """The number of prompt tokens."""
         return len(self.ids) - self.decoded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What is told of the next token, and what it is drawn from: an honest sampler's are of the same logits.
+
+    Attributes:
+        told: log-probabilities at temperature 1.
+        logits: of the draw.
+        temperature: of the draw; 0 for the likeliest.
+    """
+
+    told: Sequence[float]
+    logits: Sequence[float]
+    temperature: float
+
+    def token(self, key: str) -> int:
+        """The token that is drawn."""
+        if self.temperature == 0:
+            return max(range(len(self.logits)), key=self.logits.__getitem__)
+        likely = logprobs([value / self.temperature for value in self.logits])
+        ends = list(itertools.accumulate(map(math.exp, likely)))
+        return min(bisect.bisect_right(ends, uniform(key) * ends[-1]), len(ends) - 1)
 
 
 class Vocabulary:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import secrets
+from collections.abc import Mapping, Sequence
 
 from healthcheck import contract
 from healthcheck.core.records import JsonValue
 from healthcheck.errors import Blocked
-from healthcheck.extensions.numerics.dialect import COMPLETIONS_PATH, MOST_LOGPROBS, Dialect, prompt_tokens, read
+from healthcheck.extensions.numerics.dialect import (
+    COMPLETIONS_PATH,
+    GREEDY,
+    MOST_LOGPROBS,
+    Dialect,
+    prompt_tokens,
+    read,
+)
+from healthcheck.extensions.numerics.prompts import BLOCKS
 from healthcheck.extensions.numerics.records import NumericsSettings, Prompt, Reading, Server, TokenIds
 from healthcheck.extensions.numerics.reproduction import Shell
 from healthcheck.stages.probe.records import ProbeSettings
@@ -39,25 +49,49 @@ class Asker:
     async def read(self, prompt: Prompt, *, tokens: int, salt: str = "") -> Reading:
         """Send one request; an error on its way is the reading's error."""
         body = self.dialect.body([prompt], tokens=tokens, salt=salt or self.salt())
-        return (await self._post(COMPLETIONS_PATH, body))[0]
+        return (await self._post(COMPLETIONS_PATH, body))[0][0]
+
+    async def read_together(
+        self, prompts: Sequence[Prompt], *, tokens: int, sampling: Mapping[str, JsonValue] = GREEDY
+    ) -> Sequence[Reading]:
+        """The readings of prompts that the server gets at once: in one request if they share no block."""
+        begins = [prompt.ids[: BLOCKS[0]] or prompt.text[: BLOCKS[0]] for prompt in prompts]
+        copies = [begins[:place].count(begin) for place, begin in enumerate(begins)]
+        groups: list[list[Prompt]] = [[] for _ in {*copies}]
+        for prompt, copy in zip(prompts, copies, strict=True):
+            groups[copy].append(prompt)
+        read = await asyncio.gather(*(self._read_list(group, tokens, sampling) for group in groups))
+        left = [iter(readings) for readings in read]
+        return [next(left[copy]) for copy in copies]
+
+    async def _read_list(
+        self, prompts: Sequence[Prompt], tokens: int, sampling: Mapping[str, JsonValue]
+    ) -> Sequence[Reading]:
+        """The readings of different prompts, by a request each if the server does not answer them in one."""
+        body = self.dialect.body(prompts, tokens=tokens, salt=self.salt(), sampling=sampling)
+        readings, _ = await self._post(COMPLETIONS_PATH, body)
+        if len(readings) == len(prompts):
+            return readings
+        each = (self._read_list([prompt], tokens, sampling) for prompt in prompts)
+        return [readings[0] for readings in await asyncio.gather(*each)]
 
     async def read_stream(self, prompt: Prompt, *, tokens: int) -> Reading:
         """Like `read`, answered as a stream."""
         body = self.dialect.body([prompt], tokens=tokens, salt=self.salt()) | {"stream": True}
-        return (await self._post(COMPLETIONS_PATH, body))[0]
+        return (await self._post(COMPLETIONS_PATH, body))[0][0]
 
     async def read_chat(self, prompt: Prompt, *, tokens: int) -> tuple[Reading, TokenIds]:
         """Send the text of a prompt as a message; also returns the server's tokens, () if unknown."""
         body = self.dialect.chat_body(prompt, tokens=tokens, salt=self.salt())
-        reading, data = await self._post(contract.CHAT_PATH, body)
-        return reading, prompt_tokens(data)
+        readings, data = await self._post(contract.CHAT_PATH, body)
+        return readings[0], prompt_tokens(data)
 
-    async def _post(self, path: str, body: dict[str, JsonValue]) -> tuple[Reading, bytes]:
+    async def _post(self, path: str, body: dict[str, JsonValue]) -> tuple[Sequence[Reading], bytes]:
         self.requests += 1
         try:
             reply = (await self._server.post(path, json_text.dump_line(body))).reply
         except (OSError, TooLargeError) as error:
-            return Reading(error=f"{type(error).__name__}: {error}"), b""
+            return [Reading(error=f"{type(error).__name__}: {error}")], b""
         return read(reply.status, reply.body), reply.body
 
     def salt(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,42 +17,56 @@ from healthcheck.wire.sse import Decoder
 COMPLETIONS_PATH = "/v1/completions"
 MOST_LOGPROBS = (20, 5, 1)
 """The limits of vLLM (--max-logprobs) and of OpenAI's completions, and the minimum."""
+NEUTRAL: Mapping[str, JsonValue] = {
+    "top_p": 1, "top_k": -1, "min_p": 0, "repetition_penalty": 1, "presence_penalty": 0, "frequency_penalty": 0,
+}  # fmt: skip
+"""Parameters that leave the model's distribution as it is: a server may have other ones by default."""
+GREEDY: Mapping[str, JsonValue] = {"temperature": 0, **NEUTRAL}
+_LARGEST = 3.0
+"""Nats. A wrong normaliser may tell more than 0, which numerics/sampler names; what is larger is a logit."""
 WITHOUT = msg("no log-probabilities in the answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """Greedy requests to a server for this model, with `logprobs` log-probabilities per token."""
+    """Requests to a server for this model, with `logprobs` log-probabilities per token."""
 
     model: str
     logprobs: int
 
-    def body(self, prompts: Sequence[Prompt], *, tokens: int, salt: str) -> dict[str, JsonValue]:
+    def body(
+        self, prompts: Sequence[Prompt], *, tokens: int, salt: str, sampling: Mapping[str, JsonValue] = GREEDY
+    ) -> dict[str, JsonValue]:
         """A request for one completion of each prompt."""
         prompt = prompts[0].sent if len(prompts) == 1 else [each.sent for each in prompts]
-        return {"prompt": prompt, "logprobs": self.logprobs, **self._common(tokens, salt)}
+        return {"prompt": prompt, "logprobs": self.logprobs, **self._common(tokens, salt), **sampling}
 
     def chat_body(self, prompt: Prompt, *, tokens: int, salt: str) -> dict[str, JsonValue]:
         """A request for the answer to a message with the text of the prompt."""
         message: JsonValue = {"role": "user", "content": prompt.text}
         asked: dict[str, JsonValue] = {"logprobs": True, "top_logprobs": self.logprobs, "return_token_ids": True}
-        return {"messages": [message], **asked, **self._common(tokens, salt)}
+        return {"messages": [message], **asked, **self._common(tokens, salt), **GREEDY}
 
     def _common(self, tokens: int, salt: str) -> dict[str, JsonValue]:
-        greedy: dict[str, JsonValue] = {"model": self.model, "max_tokens": tokens, "temperature": 0}
-        return greedy | {"cache_salt": salt, "ignore_eos": True, "return_tokens_as_token_ids": True}
+        asked: dict[str, JsonValue] = {"model": self.model, "max_tokens": tokens, "cache_salt": salt}
+        return asked | {"ignore_eos": True, "return_tokens_as_token_ids": True}
 
 
-def read(status: int, data: bytes) -> Reading:
-    """The reading in an answer, which may be a stream."""
+def read(status: int, data: bytes) -> Sequence[Reading]:
+    """The readings in an answer, which may be a stream: one for each prompt, in their order."""
     if status != 200:
-        return Reading(error=f"HTTP {status}: {data[:300].decode('utf-8', 'replace')}")
+        return [Reading(error=f"HTTP {status}: {data[:300].decode('utf-8', 'replace')}")]
+    found: dict[int, list[Position]] = {}
     try:
-        choices = [_choice(each) for each in _answers(data)]
-        positions = [place for choice in choices if choice for place in _positions(choice)]
+        for choice in itertools.chain.from_iterable(map(_choices, _answers(data))):
+            found.setdefault(int(str(choice.get("index", 0))), []).extend(_positions(choice))
     except (JsonError, KeyError, TypeError, ValueError, IndexError) as error:
-        return Reading(error=msg("{without} ({error})", WITHOUT, f"{type(error).__name__}: {error}"))
-    wrong = [value for each in positions for value in each.top.values() if not value <= 1e-3]
+        return [Reading(error=msg("{without} ({error})", WITHOUT, f"{type(error).__name__}: {error}"))]
+    return [_reading(positions) for _, positions in sorted(found.items())] or [_reading(())]
+
+
+def _reading(positions: Sequence[Position]) -> Reading:
+    wrong = [value for each in positions for value in each.top.values() if not value <= _LARGEST]
     if wrong:
         return Reading(error=msg("{wrong} is given as a log-probability", wrong[0]))
     return Reading(positions=tuple(positions)) if positions else Reading(error=msg("an answer without a token"))
@@ -80,14 +95,14 @@ def _answers(data: bytes) -> Iterator[JsonValue]:
                 yield json_text.load(text)
 
 
-def _choice(answer: JsonValue) -> Mapping[str, JsonValue]:
-    """The first choice; {} for an event without tokens, such as that of the usage or the end of a stream."""
+def _choices(answer: JsonValue) -> Iterator[Mapping[str, JsonValue]]:
+    """The choices; none for an event without tokens, such as that of the usage or the end of a stream."""
     if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list):
         raise TypeError(msg("no choices"))
-    choices = _list(answer["choices"])
-    choice = _object(choices[0]) if choices else {}
-    ends_a_stream = choice.get("finish_reason") and not choice.get("text") and "message" not in choice
-    return {} if ends_a_stream and choice.get("logprobs") is None else choice
+    for choice in map(_object, _list(answer["choices"])):
+        ends_a_stream = choice.get("finish_reason") and not choice.get("text") and "message" not in choice
+        if not ends_a_stream or choice.get("logprobs") is not None:
+            yield choice
 
 
 def _positions(choice: Mapping[str, JsonValue]) -> Sequence[Position]:

@@ -38,6 +38,11 @@ def divergence(here: Position, there: Position) -> float:
     return max(known, 0.0)
 
 
+def behind(place: Position) -> float:
+    """How much likelier the likeliest token was than the chosen one, in nats; 0 if the server does not say."""
+    return max(place.top.values()) - place.top[place.token] if place.token in place.top else 0.0
+
+
 def _shift(here: Position, there: Position) -> float:
     least = min(there.top.values(), default=0.0)
     moved = [0.0]

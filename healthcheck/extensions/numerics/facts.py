@@ -12,7 +12,7 @@ from functools import partial
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError
-from healthcheck.extensions.numerics import local, relations
+from healthcheck.extensions.numerics import local, relations, sampler
 from healthcheck.extensions.numerics.asking import TRIAL, WAITS, Asker, find, tokens_of
 from healthcheck.extensions.numerics.judgement import Judgement, cells
 from healthcheck.extensions.numerics.prompts import Source, TextSource, TokenSource, edges, lengths, messages, texts
@@ -33,7 +33,10 @@ from healthcheck.wire.many import Connections
 
 DECODED = (1, 4, 7)
 _FROM_EDGE = 4
-_OF_A_LENGTH = 3
+_OF_A_LENGTH = 2
+"""Prompts; one more for a comparison with weights, whose intervals are over prompts."""
+_AGAIN = 4
+"""In a second round, times as many pairs at most."""
 _MOST_AT_ONCE, _DIGITS = 256, 10
 _TOKENS = 8
 """Completion tokens to read per request."""
@@ -49,7 +52,7 @@ def measure(
         UsageError: the URL is invalid, or the reference is of another model.
     """
     try:
-        run = asyncio.run(_measure(settings, progress, against if isinstance(against, Reference) else None))
+        run = asyncio.run(_measure(settings, progress, against))
     except ValueError as error:
         raise UsageError(str(error)) from error
     if not isinstance(against, Weights):
@@ -57,21 +60,27 @@ def measure(
     return local.compared(run, against, partial(progress.update, msg("the weights, computed by transformers")))
 
 
-async def _measure(settings: NumericsSettings, progress: Progress, reference: Reference | None) -> NumericsRun:
-    began = time.monotonic()
+async def _measure(
+    settings: NumericsSettings, progress: Progress, against: Reference | Weights | None
+) -> NumericsRun:
+    began, reference = time.monotonic(), against if isinstance(against, Reference) else None
     async with aclosing(Connections(settings.url, WAITS)) as connections:
         server, dialect = await find(connections, settings)
         trial = await tokens_of(connections, server.model, TRIAL)
         if reference:
             refuse_unlike(reference, server, trial)
-        longest = min(settings.longest_tokens, (server.context or 2048) - _TOKENS - 1)
+        longest = min(settings.longest_tokens, (server.context or 2048) - _TOKENS - relations.MORE - 1)
         pieces = texts(settings.seed)
         source, usual = await _source(connections, server, pieces, settings.seed), lengths(longest)
         bench = Bench(
             asker=Asker(connections, dialect, settings.url),
             source=source,
             longest=longest,
-            pool=[source.prompt(length) for length in usual for _ in range(_OF_A_LENGTH)],
+            pool=[
+                source.prompt(length)
+                for length in usual
+                for _ in range(_OF_A_LENGTH + isinstance(against, Weights))
+            ],
             edges=edges(longest, server.context, _TOKENS),
             messages=messages(settings.seed),
             tokens=_TOKENS,
@@ -79,6 +88,8 @@ async def _measure(settings: NumericsSettings, progress: Progress, reference: Re
             broken=[],
         )
         pairs = await _rounds(bench, kinds(server, settings), settings.pairs, progress)
+        progress.update(msg("tokens that are drawn"))
+        samples = await sampler.samples(bench)
         moved = partial(progress.update, msg("the tokens of the reference"))
         taken = await steps(bench, reference, moved) if reference else []
     return NumericsRun(
@@ -87,6 +98,8 @@ async def _measure(settings: NumericsSettings, progress: Progress, reference: Re
         pairs=tuple(pairs),
         alone=tuple(bench.alone.items()),
         broken=tuple(bench.broken),
+        leads=tuple(bench.leads),
+        samples=samples,
         trial=trial,
         steps=tuple(taken),
         reference=f"{reference.place} {reference.server.version}".strip() if reference else "",
@@ -137,23 +150,24 @@ async def _rounds(bench: Bench, asked: Sequence[Kind], pairs: int, progress: Pro
         progress.update(kind.relation.value, done=number, total=len(asked))
         found += [pair async for pair in kind.measure(bench, pairs) if pair]
     suspect = [cell for cell in cells(found) if cell.asks_again]
-    for cell in sorted(suspect, key=lambda cell: cell.wrong / cell.pairs, reverse=True):
+    for cell in sorted(suspect, key=lambda cell: (cell.wrong / cell.pairs, cell.moved / cell.pairs), reverse=True):
         if _faulty(found):
             break  # the verdict is settled
         kind = next(kind for kind in asked if (kind.relation, kind.size) == (cell.relation, cell.size))
         progress.update(msg("once more: {value}", kind.relation.value), done=len(asked), total=len(asked))
-        async for pair in _once_more(bench.at(cell.suspects, 2 * pairs), kind, 2 * pairs, found):
+        more = _AGAIN * pairs
+        async for pair in _once_more(bench.at(cell.suspects, cell.rows, more), kind, more, found):
             found.append(pair)
     return found
 
 
 async def _once_more(bench: Bench, kind: Kind, pairs: int, found: Sequence[Pair]) -> AsyncIterator[Pair]:
-    """New pairs of a suspect relation, until they show a fault; at a wrong length, a few suffice."""
+    """New pairs of a suspect relation, until they settle it; a few suffice."""
     async with aclosing(kind.measure(bench, pairs)) as measured:
         async for pair in measured:
             if pair:
                 yield replace(pair, again=True)
-            if _faulty(found):
+            if any(cell.ends for cell in cells(found) if (cell.relation, cell.size) == (kind.relation, kind.size)):
                 return
 
 

@@ -25,6 +25,11 @@ ROUNDING, FAULT, CERTAIN = 0.5, 1.0, 2.0
 ALLOWED = 0.02
 ERROR = 0.01
 ROUNDS = 2
+ENOUGH = 6
+"""Prompts of a second round without one that moved: a fault that moves half of them shows in 98 %."""
+
+
+BATCHED = {Relation.BATCH, Relation.MIXED_LENGTHS}
 
 
 class Judgement(enum.Enum):
@@ -42,7 +47,8 @@ class Cell:
 
     Attributes:
         again: the second round, with new prompts of the lengths that were suspect in the first.
-        suspects: lengths of prompts whose shift only a fault explains.
+        suspects: lengths of prompts whose shift only a fault explains or, without any, that moved.
+        rows: the places of the suspects in a batch.
         moved: pairs that moved by more than rounding; `wrong`: as much as only a fault does.
         worst: the pair that moved most.
         shift: median of all pairs, in nats.
@@ -58,11 +64,19 @@ class Cell:
     judgement: Judgement
     again: bool
     suspects: tuple[int, ...]
+    rows: tuple[int, ...]
 
     @property
     def asks_again(self) -> bool:
         """Whether a second round would help."""
-        return bool(self.wrong) and self.judgement is not Judgement.FAULT and not self.again
+        settled = self.judgement is Judgement.FAULT or (self.judgement is Judgement.DRIFT and not self.wrong)
+        return bool(self.moved) and not settled and not self.again
+
+    @property
+    def ends(self) -> bool:
+        """Whether a second round has seen enough: what it looked for, or nothing of it."""
+        found = self.judgement in {Judgement.FAULT, Judgement.DRIFT}
+        return self.again and (found or (self.pairs >= ENOUGH and not self.moved))
 
 
 def cells(pairs: Iterable[Pair]) -> list[Cell]:
@@ -87,6 +101,7 @@ def judged(group: Sequence[Pair], noise: Sequence[float], groups: int) -> Cell:
     moved, wrong = map(sum, beyond)
     chance = _chance_so_far if group[0].again else _chance
     worst = max(group, key=lambda pair: pair.difference.shift)
+    suspects = [pair for pair, beyond_it in zip(group, beyond[1] if wrong else beyond[0], strict=True) if beyond_it]
     return Cell(
         relation=group[0].relation,
         size=group[0].size,
@@ -96,7 +111,8 @@ def judged(group: Sequence[Pair], noise: Sequence[float], groups: int) -> Cell:
         shift=median_high(shifts),
         worst=worst,
         again=group[0].again,
-        suspects=tuple(sorted({pair.prompt.length for pair in group if pair.difference.shift > FAULT})),
+        suspects=tuple(sorted({pair.prompt.length for pair in suspects})),
+        rows=tuple(sorted({pair.row for pair in suspects if pair.relation in BATCHED})),
         judgement=_judge(chance(beyond[0]), chance(beyond[1]), worst, ERROR / (groups * ROUNDS), bool(wrong)),
     )
 

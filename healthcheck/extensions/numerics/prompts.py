@@ -14,7 +14,7 @@ TEXTS = 400
 _STEP = 37
 """Tokens between two possible starts of a prompt."""
 _CHARACTERS_A_TOKEN = 3
-FACTORS = (1.0, 1.6, 2.4, 3.4, 4.8, 6.5, 9.0, 12.5, 17.0, 23.0, 32.0, 45.0)
+FACTORS = (1.0, 1.6, 2.4, 3.4, 4.8, 6.5, 9.0, 12.5, 17.0, 23.0, 32.0, 45.0, 64.0, 110.0)
 SHORTEST = 20
 BLOCKS = (16, 128)
 """Tokens in a block of the key-value cache: vLLM's own default, and vllm-ascend's."""

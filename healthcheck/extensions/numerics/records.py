@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from healthcheck import contract
 from healthcheck.core.records import JsonValue
 from healthcheck.text.messages import msg
 
@@ -36,16 +37,17 @@ class NumericsSettings:
         url: the server's root.
         model: the model name of requests; "" for the first that the server lists.
         longest_tokens: no prompt is longer.
-        max_batch: the largest batch to try, usually the server's --max-num-seqs.
-        pairs: comparisons of each kind in a first round; a second round has twice as many for a suspect kind.
+        max_batch: the largest batch to try, usually the server's --max-num-seqs; else what a probe has in flight.
+        pairs: comparisons of each kind in a first round; a second round has up to four times as many for a suspect
+            kind.
         seed: of the choice of prompts.
     """
 
     url: str
     model: str = ""
     longest_tokens: int = 2200
-    max_batch: int = 32
-    pairs: int = 10
+    max_batch: int = field(default_factory=lambda: contract.service().concurrency or 64)
+    pairs: int = 6
     seed: int = 0
 
 
@@ -84,7 +86,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """A greedy completion with its log-probabilities; `error` is the reason if there is none."""
+    """A completion with its log-probabilities, greedy but in a Sample; `error` is the reason if there is none."""
 
     positions: tuple[Position, ...] = ()
     error: str = ""
@@ -129,7 +131,8 @@ class Pair:
 
     Attributes:
         size: of the batch; for DECODED and AT_EDGE, the number of decoded tokens; else 0.
-        again: whether it belongs to the second round, with prompts of suspect lengths.
+        row: the place in the batch.
+        again: whether it belongs to the second round, with prompts of suspect lengths in suspect rows.
         prompt: the prompt of the compared reading.
         reproduce: shell commands that repeat the requests and print what must agree, for a pair that differs by
             more than rounding; else "".
@@ -140,6 +143,7 @@ class Pair:
     prompt: Prompt
     difference: Difference
     reproduce: str = ""
+    row: int = 0
     again: bool = False
 
 
@@ -191,6 +195,21 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A completion whose tokens were drawn.
+
+    Attributes:
+        temperature: as requested.
+        neutral: whether every parameter of sampling was requested; if not, the server's own defaults apply.
+    """
+
+    temperature: float
+    neutral: bool
+    prompt: Prompt
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NumericsRun:
     """The measurements of a run.
 
@@ -198,6 +217,8 @@ class NumericsRun:
         pairs: the comparisons.
         alone: each prompt with its reading when requested alone, for a later run to compare with.
         broken: readings that failed, as (prompt length, reason).
+        leads: of each greedy reading, how much likelier than a token that it chose another one was, in nats.
+        samples: completions at other temperatures, and with the server's own defaults.
         requests, seconds: the cost of the run.
         trial: the tokens of a fixed text, () if the server does not report them.
         steps: the comparison with a reference, token by token.
@@ -210,6 +231,8 @@ class NumericsRun:
     pairs: tuple[Pair, ...]
     alone: tuple[tuple[Prompt, Reading], ...]
     broken: tuple[tuple[int, str], ...] = ()
+    leads: tuple[float, ...] = ()
+    samples: tuple[Sample, ...] = ()
     requests: int = 0
     seconds: float = 0.0
     trial: TokenIds = ()

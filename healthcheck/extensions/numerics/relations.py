@@ -15,23 +15,25 @@ from functools import partial
 
 from healthcheck.extensions.numerics.asking import Asker
 from healthcheck.extensions.numerics.dialect import WITHOUT
-from healthcheck.extensions.numerics.distance import difference
+from healthcheck.extensions.numerics.distance import behind, difference
 from healthcheck.extensions.numerics.judgement import ROUNDING
 from healthcheck.extensions.numerics.prompts import BLOCKS, Source
 from healthcheck.extensions.numerics.records import Pair, Prompt, Reading, Relation
 from healthcheck.extensions.numerics.reproduction import script
 
-BATCHES = (2, 3, 8)
-_PER_DECODE = 5
-_FAR = 21
-"""Prompts of the pool between two batches: seven lengths of three prompts."""
+BATCHES = (2, 3, 4, 5, 6, 7, 8)
+_REPEATS = 10
+"""Repetitions at least: they are the noise that every other relation may have."""
+_PER_DECODE = 6
+_FAR = 13
+"""Prompts of the pool between two batches."""
 _BEGINS_S = 0.05
 _ENDS_S = 2.0
 """Neighbours have this long to end by themselves: a server may continue a cancelled request beside the next one."""
 _LONG_DECODE = 160
 """Tokens that the neighbours of WHILE_DECODING request, so that they still run when the prompt comes."""
-_MORE_OF_EACH = 2
-"""More tokens for each prompt of a batch: the first prompt must not end before the last one arrives."""
+MORE = 8
+"""More tokens for the prompts of a batch: the first one must not end before the last one arrives."""
 
 
 @dataclass(slots=True)
@@ -45,6 +47,8 @@ class Bench:
         edges: lengths on both sides of the sizes in engines.
         messages: word problems for chat.
         tokens: completion tokens of a reading.
+        leads: see NumericsRun.
+        rows: the only places of a batch to compare; () for all.
     """
 
     asker: Asker
@@ -56,6 +60,8 @@ class Bench:
     tokens: int
     alone: dict[Prompt, Reading]
     broken: list[tuple[int, str]]
+    leads: list[float] = field(default_factory=list)
+    rows: Sequence[int] = ()
     _turn: Iterator[int] = field(default_factory=itertools.count)
 
     def prompts(self, count: int) -> list[Prompt]:
@@ -67,6 +73,11 @@ class Bench:
         long = [prompt for prompt in self.pool if prompt.length > BLOCKS[-1]]
         return self._spread(long or self.pool[-1:], count)
 
+    def brief(self, count: int) -> list[Prompt]:
+        """Prompts with room for a long completion."""
+        brief = [prompt for prompt in self.pool if prompt.length + _LONG_DECODE <= self.longest]
+        return self._spread(brief or self.pool[:1], count)
+
     def alike(self, count: int) -> list[Prompt]:
         """Prompts of about one length."""
         begin = _FAR * next(self._turn)
@@ -77,18 +88,14 @@ class Bench:
         step = next(step for step in (7, 11, 13) if len(pool) % step)
         return [pool[step * next(self._turn) % len(pool)] for _ in range(count)]
 
-    def at(self, lengths: Sequence[int], pairs: int) -> Bench:
-        """A copy with new prompts of these lengths only."""
+    def at(self, lengths: Sequence[int], rows: Sequence[int], pairs: int) -> Bench:
+        """A copy with new prompts of these lengths only, compared in these rows."""
         new = [self.source.prompt(length) for length in lengths for _ in range(-(-pairs // len(lengths)))]
-        return replace(self, pool=new, edges=[*lengths])
+        return replace(self, pool=new, edges=[*lengths], rows=rows)
 
     async def together(self, prompts: Sequence[Prompt]) -> list[Reading]:
         """The readings of prompts that are sent at once, so that the server answers them in one batch."""
-        most = _MORE_OF_EACH * len(prompts)
-        more = [max(0, min(most, self.longest - prompt.length)) for prompt in prompts]
-        wanted = zip(prompts, more, strict=True)
-        asked = (self.asker.read(prompt, tokens=self.tokens + beyond) for prompt, beyond in wanted)
-        readings = await asyncio.gather(*asked)
+        readings = await self.asker.read_together(prompts, tokens=self.tokens + MORE)
         return [replace(reading, positions=reading.positions[: self.tokens]) for reading in readings]
 
     async def by_itself(self, prompt: Prompt) -> Reading:
@@ -98,9 +105,11 @@ class Bench:
         return self.alone[prompt]
 
     def sound(self, prompt: Prompt, reading: Reading) -> Reading:
-        """Return the reading, and record it if it failed."""
+        """Return the reading, and record whether it failed, or else by how much its tokens were behind."""
         if reading.error:
             self.broken.append((prompt.length, reading.error))
+        else:
+            self.leads.append(max(map(behind, reading.positions)))
         return reading
 
     def pair(
@@ -111,6 +120,7 @@ class Bench:
         how: Callable[[], str],
         *,
         size: int = 0,
+        row: int = 0,
         first: tuple[Reading, Callable[[], str]] | None = None,
     ) -> Pair | None:
         """Compare a reading with `first`, by default the prompt alone; None unless both succeeded.
@@ -123,7 +133,7 @@ class Bench:
         found = difference(base, other)
         apart = found.shift > ROUNDING or found.diverged
         reproduce = script(alone(), how(), relation.value) if apart else ""
-        return Pair(relation=relation, size=size, prompt=prompt, difference=found, reproduce=reproduce)
+        return Pair(relation=relation, size=size, row=row, prompt=prompt, difference=found, reproduce=reproduce)
 
     def asking(self, prompt: Prompt) -> Callable[[], str]:
         """A function that writes the command for a prompt alone."""
@@ -150,7 +160,7 @@ def sized(relation: Relation, size: int, measure: Callable[..., AsyncGenerator[P
 
 async def again(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None]:
     """Each prompt alone, twice."""
-    for prompt in bench.prompts(pairs):
+    for prompt in bench.prompts(max(pairs, _REPEATS)):
         await bench.by_itself(prompt)
         other = await bench.asker.read(prompt, tokens=bench.tokens)
         yield bench.pair(Relation.AGAIN, prompt, other, bench.asking(prompt))
@@ -185,7 +195,7 @@ async def after_abort(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, N
     A server that is slower for an ordinary request gets equally more time to begin.
     """
     begins_s = _BEGINS_S
-    for prompt, left in zip(bench.prompts(pairs), bench.prompts(pairs), strict=True):
+    for prompt, left in zip(bench.prompts(pairs), bench.brief(pairs), strict=True):
         await bench.by_itself(prompt)
         abandoned = asyncio.create_task(bench.asker.read(left, tokens=_LONG_DECODE))
         await asyncio.sleep(begins_s)
@@ -200,14 +210,14 @@ async def after_abort(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, N
 
 async def batch(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
     """Prompts alone, and `size` of about one length at once."""
-    for _ in range(-(-pairs // size)):
+    for _ in range(-(-pairs // (len(bench.rows) or size))):
         async for pair in _together(bench, Relation.BATCH, bench.alike(size)):
             yield pair
 
 
 async def mixed_lengths(bench: Bench, pairs: int, *, size: int) -> AsyncGenerator[Pair | None, None]:
     """The same with prompts of very different lengths."""
-    for _ in range(max(1, pairs // size)):
+    for _ in range(max(1, pairs // (len(bench.rows) or size))):
         async for pair in _together(bench, Relation.MIXED_LENGTHS, bench.prompts(size)):
             yield pair
 
@@ -215,15 +225,19 @@ async def mixed_lengths(bench: Bench, pairs: int, *, size: int) -> AsyncGenerato
 async def _together(
     bench: Bench, relation: Relation, prompts: Sequence[Prompt]
 ) -> AsyncGenerator[Pair | None, None]:
-    for prompt in prompts:
-        await bench.by_itself(prompt)
+    compared = bench.rows or range(len(prompts))
+    for row in compared:
+        await bench.by_itself(prompts[row])
     others = await bench.together(prompts)
-    last = {prompt: place for place, prompt in enumerate(prompts)}
-    for place, (prompt, other) in enumerate(zip(prompts, others, strict=True)):
-        if last[prompt] != place:
-            continue  # a large batch repeats prompts, and the judge counts prompts
-        how = partial(bench.asker.shell.batch, prompts, place, tokens=bench.tokens)
-        yield bench.pair(relation, prompt, other, how, size=len(prompts))
+    found: dict[Prompt, Pair] = {}
+    for row in compared:
+        prompt = prompts[row]
+        how = partial(bench.asker.shell.batch, prompts, row, tokens=bench.tokens)
+        pair = bench.pair(relation, prompt, others[row], how, size=len(prompts), row=row)
+        if pair and not (prompt in found and found[prompt].difference.shift >= pair.difference.shift):
+            found[prompt] = pair  # a large batch repeats prompts, and the judge counts prompts
+    for pair in found.values():
+        yield pair
 
 
 async def warm_prefix(bench: Bench, pairs: int) -> AsyncGenerator[Pair | None, None]:
@@ -256,7 +270,7 @@ async def while_decoding(bench: Bench, pairs: int, *, size: int) -> AsyncGenerat
     for prompt in prompts:
         await bench.by_itself(prompt)
     for few in (prompts[begin : begin + _PER_DECODE] for begin in range(0, pairs, _PER_DECODE)):
-        beside = bench.prompts(size)
+        beside = bench.brief(size)
         near = [asyncio.create_task(bench.asker.read(each, tokens=_LONG_DECODE)) for each in beside]
         try:
             await asyncio.sleep(_BEGINS_S)

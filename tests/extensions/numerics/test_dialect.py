@@ -41,7 +41,7 @@ def stream(*choices: dict[str, JsonValue]) -> bytes:
     ],
 )
 def test_the_same_is_read_in_every_form(data: bytes) -> None:
-    (place,) = read(200, data).positions
+    (place,) = read(200, data)[0].positions
     assert (place.token, dict(place.top)) == ("a", {"a": -0.1, "b": -2.5})
 
 
@@ -53,7 +53,7 @@ def test_the_same_is_read_in_every_form(data: bytes) -> None:
     ],
 )
 def test_a_server_may_give_the_chosen_token_alone(said: JsonValue) -> None:
-    (place,) = read(200, whole(text="a", logprobs=said)).positions
+    (place,) = read(200, whole(text="a", logprobs=said))[0].positions
     assert dict(place.top) == {"a": -0.1}
 
 
@@ -63,7 +63,7 @@ def test_a_server_may_give_the_chosen_token_alone(said: JsonValue) -> None:
         whole(text="a", logprobs=None),
         whole(text="a"),
         whole(text="a", logprobs={"tokens": ["a"], "token_logprobs": [None], "top_logprobs": [None]}),
-        whole(text="a", logprobs={"tokens": ["a"], "token_logprobs": [0.5], "top_logprobs": [None]}),
+        whole(text="a", logprobs={"tokens": ["a"], "token_logprobs": [3.5], "top_logprobs": [None]}),
         whole(text="a", logprobs={"tokens": [], "top_logprobs": []}),
         stream({"text": "a", "logprobs": None}),
         b"data: {",
@@ -71,7 +71,13 @@ def test_a_server_may_give_the_chosen_token_alone(said: JsonValue) -> None:
     ],
 )
 def test_an_answer_without_sound_log_probabilities_is_no_reading(data: bytes) -> None:
-    assert read(200, data).error
+    assert read(200, data)[0].error
+
+
+def test_the_choices_of_several_prompts_are_read_in_their_order() -> None:
+    choices = [{"index": at, "text": "a", "logprobs": {**OF_COMPLETIONS, "tokens": [str(at)]}} for at in (1, 0)]
+    readings = read(200, json.dumps({"choices": choices}).encode())
+    assert [reading.positions[0].token for reading in readings] == ["0", "1"]
 
 
 def test_several_prompts_are_one_request() -> None:

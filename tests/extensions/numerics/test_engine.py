@@ -80,6 +80,11 @@ def test_a_healthy_engine_passes_and_is_its_own_reference(engine: Engine, tmp_pa
         ("mixed-step-masks-the-prefill", "chunked-prefill batch"),  # the first that shows a fault ends the run
         ("block-edge-is-lost", "length chunked-prefill"),
         ("some-steps-read-stale-memory", "repeat"),
+        ("one-place-of-five-reads-a-neighbour", "batch"),
+        ("draws-the-likeliest", "sampler"),
+        ("draws-at-twice-the-temperature", "sampler"),
+        ("a-repetition-penalty", "sampler"),
+        ("tells-too-little", "sampler"),
         ("overflow-at-long-lengths", "length"),  # the last: what is not a number stays in the engine's cache
     ],
 )

@@ -46,7 +46,8 @@ def failed(run: NumericsRun) -> set[str]:
     "toy",
     [
         pytest.param({}, id="exact"),
-        pytest.param({"noise": 0.05}, id="rounding"),
+        pytest.param({"noise": 0.02}, id="rounding"),
+        pytest.param({"processed": True}, id="processed"),
         pytest.param({"most_logprobs": 5}, id="five-logprobs", marks=pytest.mark.slow),
         pytest.param({"token_ids": False}, id="text"),
     ],
@@ -61,8 +62,9 @@ def test_a_healthy_server_passes_whatever_it_can_be_asked(toy: dict[str, Any]) -
 @pytest.mark.slow
 def test_a_run_of_the_usual_size_needs_no_more_than_300_requests() -> None:
     run = measure(Toy(context=4096), settings=NumericsSettings(url=""))
-    assert run.requests <= 300
+    assert run.requests <= 200
     assert {pair.relation for pair in run.pairs} == set(Relation)
+    assert {pair.size for pair in run.pairs if pair.relation is Relation.BATCH} == {*range(2, 9), 64}
     assert 4096 - 9 in {prompt.length for prompt, _ in run.alone}
 
 
@@ -100,11 +102,11 @@ def test_a_fault_is_named_by_its_relation(fault: str, check: str) -> None:
 @pytest.mark.parametrize(
     ("options", "most"),
     [
-        ({}, 32),
+        ({}, 64),
         ({"max-num-seqs": "64"}, 64),
         ({"max-num-seqs": "1024"}, 256),
         ({"max-num-seqs": "1"}, 2),
-        ({"max-num-seqs": "$SEQS"}, 32),
+        ({"max-num-seqs": "$SEQS"}, 64),
     ],
 )
 def test_the_largest_batch_is_that_of_the_server(options: dict[str, str], most: int) -> None:
@@ -124,6 +126,23 @@ def test_a_fault_of_few_lengths_is_named_within_300_requests() -> None:
     run = measure(Toy(fault="edge"), settings=NumericsSettings(url=""))
     assert "length" in failed(run)
     assert run.requests <= 300
+
+
+@pytest.mark.process
+def test_what_is_told_of_drawn_tokens_is_what_greedy_ones_have() -> None:
+    result = judged(measured(processed=True, min_p=True))["sampler"]
+    assert result.outcome is Outcome.FAIL
+    assert "log-probabilities of temperature 0" in result.findings[0].expected
+
+
+@pytest.mark.process
+def test_defaults_of_the_server_are_told_from_what_it_draws_otherwise() -> None:
+    assert judged(measured(processed=True, noise=0.02))["sampler"].outcome is Outcome.PASS
+    for defaults, seen in (({"top_k": 1}, "the likeliest token, "), ({"penalty": 6.0}, "behind by ")):
+        result = judged(measured(**defaults))["sampler"]
+        assert result.outcome is Outcome.WARN
+        assert seen in result.findings[0].seen
+        assert "--generation-config vllm" in result.findings[0].fix
 
 
 @pytest.mark.process

@@ -20,6 +20,7 @@ KERNELS = {name: fault for name, fault in FAULTS.items() if fault.check.startswi
 
 ALSO = {
     "decode-drifts": {"numerics/length"},  # there a completion is decoded too
+    "long-prompts-drift": {"numerics/length"},
     "never-repeats": {check.id for check in CHECKS},
     "flat-logprobs": {check.id for check in CHECKS},
 }

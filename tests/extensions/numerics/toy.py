@@ -17,6 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -35,6 +36,10 @@ class Toy:
         scale: of all logits: other weights.
         most_logprobs: a request for more is refused.
         takes: the fields of vLLM's that are not refused, and the forms of prompts.
+        processed: whether it tells what it draws from, and not the model's distribution at temperature 1.
+        penalty: of tokens in the prompt, in nats, unless a request sets one.
+        top_k: of draws, unless a request sets it.
+        min_p: whether tokens less than half as likely as the likeliest are neither drawn nor told above temperature 0.
         begins_s: seconds before an answer begins, in which requests that are sent at once meet.
     """
 
@@ -47,6 +52,10 @@ class Toy:
     logprobs: bool = True
     vocabulary: str = ""
     context: int = 512
+    processed: bool = False
+    penalty: float = 0.0
+    top_k: int = 0
+    min_p: bool = False
     begins_s: float = 0.004
     asked: Counter[tuple[int, ...]] = field(default_factory=Counter)
     short: int = 0
@@ -77,10 +86,19 @@ class Toy:
                 return self.long >= 3 and not decoded and len(ids) > 128
         return False
 
+    def draw(self, told: list[float], ids: Sequence[int], asked: dict[str, Any], draw: random.Random) -> int:
+        """A token of the distribution, by the server's own parameters where the request has none."""
+        temperature = asked.get("temperature", 1.0)
+        penalty = 0.0 if "repetition_penalty" in asked else self.penalty
+        weights = [value - penalty * (word in ids) for word, value in enumerate(told)]
+        if not temperature or (self.top_k == 1 and "top_k" not in asked):
+            return max(range(WORDS), key=weights.__getitem__)
+        return draw.choices(range(WORDS), [math.exp(value / temperature) for value in weights])[0]
+
     def complete(
-        self, ids: list[int], tokens: int, most: int, salt: str, gone: Callable[[], bool]
+        self, ids: list[int], tokens: int, most: int, asked: dict[str, Any], gone: Callable[[], bool]
     ) -> list[dict[str, Any]]:
-        said = []
+        said, salt, temperature = [], asked.get("cache_salt", ""), asked.get("temperature", 1.0)
         with self.lock:
             self.short += tokens <= 24
             self.long += tokens > 24  # such a request may have been left by its client
@@ -106,8 +124,13 @@ class Toy:
                     noisy = [-0.5 - order.index(word) for word in range(WORDS)]
                 if self.fault == "overflow" and len(ids) > 300:
                     noisy = [math.nan for _ in noisy]
-                best = max(range(WORDS), key=noisy.__getitem__)
-                top = sorted(range(WORDS), key=noisy.__getitem__, reverse=True)[:most]
+                if temperature and self.min_p:
+                    noisy = [value if value >= max(noisy) - math.log(2) else -9999.0 for value in noisy]
+                best = self.draw(noisy, ids, asked, draw)
+                if self.processed and temperature:
+                    total = math.log(sum(math.exp(value / temperature) for value in noisy))
+                    noisy = [value / temperature - total for value in noisy]
+                top = {*sorted(range(WORDS), key=noisy.__getitem__, reverse=True)[:most], best}
                 said.append({"token": best, "top": {word: noisy[word] for word in top}})
                 ids = [*ids, best]
                 time.sleep(0.004 if tokens > 24 else 0.0005)
@@ -150,8 +173,16 @@ class _Handler(BaseHTTPRequestHandler):
         if refused:
             self.answer(400, {"error": {"message": "refused"}})
             return
-        ids = list(prompt) if isinstance(prompt, list) else tokens_of(toy, prompt)
-        said = toy.complete(ids, body["max_tokens"], most or 1, body.get("cache_salt", ""), self.gone)
+        prompts = prompt if isinstance(prompt, list) and isinstance(prompt[0], list) else [prompt]
+        asked = [each if isinstance(each, list) else tokens_of(toy, each) for each in prompts]
+        with ThreadPoolExecutor(len(asked)) as pool:
+            answers = [
+                *pool.map(lambda ids: toy.complete(ids, body["max_tokens"], most or 1, body, self.gone), asked)
+            ]
+        choices = [self.choice(said, chat=chat) | {"index": place} for place, said in enumerate(answers)]
+        self.answer(200, {"choices": choices, "prompt_token_ids": asked[0]})
+
+    def choice(self, said: list[dict[str, Any]], *, chat: bool) -> dict[str, Any]:
         names = [str(each["token"]) for each in said]
         tops = [{f"token_id:{word}": value for word, value in each["top"].items()} for each in said]
         if chat:
@@ -160,9 +191,8 @@ class _Handler(BaseHTTPRequestHandler):
                 for name, top in zip(names, tops, strict=True)]}  # fmt: skip
         else:
             shown = {"tokens": [f"token_id:{name}" for name in names], "top_logprobs": tops}
-        shown = shown if toy.logprobs else None
-        choice = {"text": " ".join(names), "message": {"content": " ".join(names)}, "logprobs": shown}
-        self.answer(200, {"choices": [choice], "prompt_token_ids": ids})
+        shown = shown if self.toy.logprobs else None
+        return {"text": " ".join(names), "message": {"content": " ".join(names)}, "logprobs": shown}
 
     def gone(self) -> bool:
         """Whether the client has left."""
@@ -185,6 +215,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # a whole batch connects at once
+
+
 def tokens_of(toy: Toy, text: str) -> list[int]:
     return [hashlib.md5(f"{toy.vocabulary}{word}".encode()).digest()[0] % WORDS for word in text.split()]
 
@@ -193,7 +227,7 @@ def tokens_of(toy: Toy, text: str) -> list[int]:
 def serving(toy: Toy) -> Iterator[str]:
     """The URL of a server with this model."""
     handler = type("Handler", (_Handler,), {"toy": toy})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = _Server(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()

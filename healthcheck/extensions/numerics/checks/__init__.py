@@ -12,10 +12,12 @@ from healthcheck.extensions.numerics.checks.length import length
 from healthcheck.extensions.numerics.checks.prefix_cache import prefix_cache
 from healthcheck.extensions.numerics.checks.reference import reference
 from healthcheck.extensions.numerics.checks.repeat import repeat
+from healthcheck.extensions.numerics.checks.sampler import sampler
 from healthcheck.extensions.numerics.records import NumericsRun
 
 CHECKS: tuple[Check[NumericsRun], ...] = (
     contrast,
+    sampler,
     repeat,
     interface,
     batch,

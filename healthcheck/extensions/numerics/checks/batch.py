@@ -17,9 +17,9 @@ from healthcheck.text.messages import msg
     requires=("numerics/repeat",),
 )
 def batch(run: NumericsRun) -> Findings:
-    """Prompts are asked alone, and in batches of 2, 3, 8 and the largest size, of equal and of different length.
-    The finding names the batch size, so that a wrong graph bucket or a slot that reads its neighbour's cache stands
-    out.
+    """Prompts are asked alone, and in batches of 2 to 8 and of the largest size, of equal and of different length.
+    Where a prompt moved, the same place of the same batch size is asked again. The finding names the batch size, so
+    that a wrong graph bucket or a slot that reads its neighbour's cache stands out.
 
     Log-probabilities that move by more than 1 in too many prompts are a fault, by more than 0.5 a warning;
     docs/numerics.md has the test behind it.
@@ -27,7 +27,7 @@ def batch(run: NumericsRun) -> Findings:
     Repair: run with `--enforce-eager`. If that is sound, a captured graph is wrong: leave its size out of
     `cudagraph_capture_sizes` in `--compilation-config`.
 
-    Simulated by: npu-adapter simulate --fault one-batch-size-garbles
+    Simulated by: npu-adapter simulate --fault one-batch-size-garbles (one-row-garbles)
 
     Example:
     ```text log-probability of the first token

@@ -25,7 +25,7 @@ def decode(run: NumericsRun) -> Findings:
 
     Repair: run with `--enforce-eager`; if that is sound, `--compilation-config '{"cudagraph_mode": "PIECEWISE"}'`.
 
-    Simulated by: npu-adapter simulate --fault decode-drifts
+    Simulated by: npu-adapter simulate --fault decode-drifts (long-prompts-drift)
 
     Example:
     ```text log-probability of the fifth token

@@ -4,7 +4,7 @@ vLLM finds it through PYTHONPATH, as an entry point of vllm.general_plugins, in 
 is read before each step of the engine, so that one server shows every fault, one after the other.
 
 METADATA changes what attention is told of a batch: other requests are right. CONSISTENT changes every request alike,
-which only a reference shows.
+which only a reference shows. SAMPLER changes what is drawn, and not what is told of it, or the other way round.
 """
 
 from __future__ import annotations
@@ -126,6 +126,22 @@ def aborted_slot_stays_dirty(batch: Any) -> None:
     _steps = 0 if batch.max_query_len > 1 else _steps + 1
 
 
+def one_place_of_five_reads_a_neighbour(batch: Any) -> None:
+    if batch.num_reqs == 5 and batch.max_query_len == 1:
+        batch.block_table_tensor[3] = batch.block_table_tensor[2]
+
+
+def places_from_33_shift_positions(batch: Any) -> None:
+    if batch.num_reqs > 32 and batch.max_query_len == 1:
+        batch.positions[32 : batch.num_reqs] += 5
+
+
+def long_sequences_lose_eight_tokens(batch: Any) -> None:
+    for place, _, new, before in requests_of(batch):
+        if new == 1 and before >= 400:
+            batch.seq_lens[place] -= 8
+
+
 def overflow_at_long_lengths(batch: Any) -> None:
     del batch
 
@@ -134,7 +150,8 @@ METADATA = {each.__name__.replace("_", "-"): each for each in (
     prefix_hit_reads_a_wrong_block, prefix_hit_shifts_positions, batch_of_three_reads_a_neighbour,
     graph_bucket_masks_tokens, full_batch_drops_the_last_slot, decode_sees_one_token_less, decode_shifts_positions,
     mixed_step_masks_the_prefill, block_edge_is_lost, graph_size_of_64_is_short, some_steps_read_stale_memory,
-    aborted_slot_stays_dirty,
+    aborted_slot_stays_dirty, one_place_of_five_reads_a_neighbour, places_from_33_shift_positions,
+    long_sequences_lose_eight_tokens,
     overflow_at_long_lengths,
 )}  # fmt: skip
 
@@ -235,6 +252,61 @@ def break_rope_and_logits() -> None:
     LogitsProcessor.forward = broken_process
 
 
+def draws_the_likeliest(logits: torch.Tensor, _: Any) -> torch.Tensor:
+    return logits.masked_fill(logits < logits.max(-1, keepdim=True).values, float("-inf"))
+
+
+def draws_at_twice_the_temperature(logits: torch.Tensor, _: Any) -> torch.Tensor:
+    return logits / 2
+
+
+def draws_at_temperature_1(logits: torch.Tensor, sampling: Any) -> torch.Tensor:
+    asked = sampling.temperature
+    return logits if asked is None else logits * asked.clamp(min=1e-2).unsqueeze(1)
+
+
+def draws_with_min_p(logits: torch.Tensor, _: Any) -> torch.Tensor:
+    likely = logits.softmax(-1)
+    return logits.masked_fill(likely < 0.5 * likely.max(-1, keepdim=True).values, float("-inf"))
+
+
+def draws_with_noise(logits: torch.Tensor, _: Any) -> torch.Tensor:
+    return logits + 0.5 * torch.randn_like(logits)
+
+
+def places_from_33_draw_anything(logits: torch.Tensor, _: Any) -> torch.Tensor:
+    return torch.cat([logits[:32], torch.randn_like(logits[32:])])
+
+
+SAMPLER = {each.__name__.replace("_", "-"): each for each in (
+    draws_the_likeliest, draws_at_twice_the_temperature, draws_at_temperature_1, draws_with_min_p, draws_with_noise,
+    places_from_33_draw_anything,
+)}  # fmt: skip
+PENALTY, NORMALISER = "a-repetition-penalty", "tells-too-little"
+
+
+def break_sampler() -> None:
+    from vllm.v1.sample.sampler import Sampler
+    from vllm.v1.worker.gpu_input_batch import InputBatch
+
+    sample, compute, add = Sampler.sample, Sampler.compute_logprobs, InputBatch.add_request
+
+    def broken_sample(self: Any, logits: Any, sampling: Any, *more: Any, **named: Any) -> Any:
+        change = SAMPLER.get(chosen())
+        return sample(self, change(logits, sampling) if change else logits, sampling, *more, **named)
+
+    def broken_compute(logits: Any) -> Any:
+        return compute(logits) - (0.3 if chosen() == NORMALISER else 0.0)
+
+    def broken_add(self: Any, request: Any) -> Any:
+        if chosen() == PENALTY:
+            request.sampling_params.repetition_penalty = 1.5
+        return add(self, request)
+
+    Sampler.sample, InputBatch.add_request = broken_sample, broken_add
+    Sampler.compute_logprobs = staticmethod(broken_compute)
+
+
 def register() -> None:
     """Called by vLLM in each of its processes. With NUMERICS_ROUNDING, what is not broken rounds as accelerators do."""
     if "NUMERICS_ROUNDING" in os.environ:
@@ -244,3 +316,4 @@ def register() -> None:
     break_attention()
     break_weights()
     break_rope_and_logits()
+    break_sampler()
