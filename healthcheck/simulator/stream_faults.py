@@ -122,6 +122,17 @@ def lost_token(stream: Stream) -> Stream:
     return replace(stream, begun=stream.begun[:-1])
 
 
+def without_40th(stream: Stream) -> Stream:
+    return replace(stream, begun=stream.begun[:39] + stream.begun[40:])
+
+
+def late_text(stream: Stream) -> Stream:
+    """Move the last block with text behind the one with finish_reason."""
+    return replace(
+        stream, begun=stream.begun[:-1], ended=(*stream.ended[:1], *stream.begun[-1:], *stream.ended[1:])
+    )
+
+
 def doubled_token(stream: Stream) -> Stream:
     begun = stream.begun
     return replace(stream, begun=(begun[0], begun[1], *begun[1:]) if len(begun) > 1 else begun)

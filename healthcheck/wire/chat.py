@@ -77,6 +77,7 @@ class Completion:
         choices: one more than the highest choice index: the client joins the texts of all choices.
         identities: the different `id`s of the events, the first eight.
         mean_logprob: the mean log-probability of the tokens, None if the server gave none.
+        late: the number of deltas after an event with finish_reason.
         torn: the number of deltas that end with U+FFFD before one that begins with it: a character was split there.
     """
 
@@ -95,6 +96,7 @@ class Completion:
     choices: int = 0
     identities: tuple[str, ...] = ()
     torn: int = 0
+    late: int = 0
     mean_logprob: float | None = None
 
 
@@ -117,6 +119,7 @@ class Reader:
     _characters: int = 0
     _choices: int = 0
     _torn: int = 0
+    _late: int = 0
     _finish: str = ""
     _done: bool = False
     _deltas: int = 0
@@ -158,6 +161,7 @@ class Reader:
             choices=self._choices,
             identities=tuple(self._identities),
             torn=self._torn,
+            late=self._late,
             mean_logprob=self._logprobs / self._tokens if self._tokens else None,
         )
 
@@ -213,6 +217,7 @@ class Reader:
             return
         index = choice.get("index")
         self._choices = max(self._choices, index + 1 if isinstance(index, int) else 1)
+        finished = bool(self._finish) and self._choices == 1
         if finish := choice.get("finish_reason"):
             self._finish = _words(finish)
         delta = choice.get("delta")
@@ -225,6 +230,7 @@ class Reader:
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
         if self._append(self._reasoning, reasoning, msg("reasoning")) or text:
             self._deltas += 1
+            self._late += finished
 
     def _weigh(self, logprobs: JsonValue) -> None:
         tokens = logprobs.get("content") if isinstance(logprobs, dict) else None

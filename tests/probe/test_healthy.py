@@ -226,7 +226,7 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> ProbeRun:
 
 @pytest.mark.parametrize(
     ("share", "able", "outcome"),
-    [(0.0, 0.8, "pass"), (0.2, 0.8, "warn"), (0.5, 0.8, "fail"), (0.8, 0.8, "fail"), (0.8, 0.0, "warn")],
+    [(0.0, 0.8, "pass"), (0.1, 0.8, "warn"), (0.2, 0.8, "fail"), (0.5, 0.8, "fail"), (0.8, 0.8, "fail"), (0.8, 0.0, "warn")],
 )
 def test_answers_that_break_off_in_a_sentence_are_told(
     usual: ProbeRun, share: float, able: float, outcome: str
@@ -234,6 +234,30 @@ def test_answers_that_break_off_in_a_sentence_are_told(
     result = judged(solved(usual, share, able), "degenerate")
     assert told(result) == outcome
     assert any("answers break off" in finding.seen for finding in result.findings) == (share > 0)
+
+
+def with_siblings(run: ProbeRun, ends: tuple[str, ...]) -> ProbeRun:
+    """A run in which the samples of a problem begin alike and end in these ways, in turn; those right say more."""
+
+    def answer(each: Sample) -> Sample:
+        end = ends[(each.problem + each.repeat) % len(ends)]
+        text = f"Kate has {each.problem} boxes with 14 stamps each and buys 11 more stamps{end}"
+        return replace(each, text=text.format(answer=run.problems[each.problem].answer), finish_reason="stop")
+
+    return rewritten(run, answer)
+
+
+@pytest.mark.parametrize(
+    ("ends", "outcome"),
+    [
+        ((" later. The answer is {answer}.",) * 9 + (" lat",), "fail"),
+        ((" later. The answer is {answer}.",) * 39 + (" lat",), "pass"),
+        ((" later. The answer is -1.", " later.", " later. The answer is {answer}."), "pass"),
+    ],
+)
+def test_answers_with_which_others_begin_break_off(usual: ProbeRun, ends: tuple[str, ...], outcome: str) -> None:
+    """One in ten; too few to be sure; and ends of sentences, behind which others go on."""
+    assert told(judged(with_siblings(usual, ends), "degenerate")) == outcome
 
 
 def test_a_stop_string_may_end_an_answer_anywhere(usual: ProbeRun) -> None:

@@ -27,6 +27,7 @@ from healthcheck.stages.endpoint.crowd import (
     undisturbed,
 )
 from healthcheck.stages.endpoint.engine_clock import clocked
+from healthcheck.stages.endpoint.lone_streams import looks_changed
 from healthcheck.stages.endpoint.prompts import GREETING, STORY, copying, line
 from healthcheck.stages.endpoint.records import (
     CLIENT_WAITS_S,
@@ -230,7 +231,7 @@ def _recovery(rest: Rest, facts: Interview) -> Interview:
     for index in doubtful_copies(crowd)[:MOST_ALONE]:
         crowd = replace(crowd, alone=(*crowd.alone, (index, asker.stream(copying(crowd.lines[index])))))
     facts = replace(facts, crowd=crowd)
-    if disturbed(crowd):
+    if disturbed(crowd) or looks_changed(facts):
         pairs = [(_story(asker.stream), _story(asker.plain)) for _ in range(_LONE_PAIRS)]
         streams, plains = zip(*pairs, strict=True)
         facts = replace(facts, lone=Pairs(streams=streams, plains=plains))
@@ -254,7 +255,7 @@ def _recovery(rest: Rest, facts: Interview) -> Interview:
 
 
 def _story(ask: Callable[..., Exchange]) -> Exchange:
-    return ask(user(STORY), max_tokens=_LONE_TOKENS)
+    return ask(user(STORY), max_tokens=_LONE_TOKENS, ignore_eos=True)
 
 
 def _left(rest: Rest, facts: Interview) -> tuple[Exchange, ...]:

@@ -22,5 +22,13 @@ def changed_alone(interview: Interview) -> tuple[str, str] | None:
     return None
 
 
+def looks_changed(interview: Interview) -> bool:
+    """Whether the long streamed answer comes back to the plain one after it parted from it."""
+    stream, plain = interview.long, interview.long_plain
+    if not (stream and plain and answered(stream)):
+        return False
+    return falls_back_into_step(answer(stream), plain_answer(plain))
+
+
 def _differs_in_space(text: str, right: str) -> bool:
     return text != right and text.split() != right.split() and "".join(text.split()) == "".join(right.split())

@@ -161,7 +161,7 @@ class Interview:
             the last.
         streams, plains: the same prompt at temperature 0, streamed and plain; more if they differ.
         limited: the prompt of `streams` with max_tokens 8. `roomy`: with room for a long answer.
-        long: a long answer; its end does not matter.
+        long: a long answer; its end does not matter. `long_plain`: the same, not streamed.
         turns: short and long answers in turn, if the text of the long ones may have been held back.
         clocked: long answers, each alone, if arrival times alone prove nothing because the engine is fast.
         stories: a story and a small problem at temperature 1, with room for long answers. `another`: a story again,
@@ -188,6 +188,7 @@ class Interview:
     plains: tuple[Exchange, ...] = field(default=(), metadata=APART)
     limited: Exchange | None = None
     roomy: Exchange | None = None
+    long_plain: Exchange | None = field(default=None, metadata=APART)
     long: Exchange | None = None
     turns: tuple[Turn, ...] = ()
     clocked: tuple[Clocked, ...] = ()

@@ -1,4 +1,4 @@
-"""The part of the interview that runs beside four long answers, with at most sixteen streams at a time."""
+"""The part of the interview that runs beside five long answers, with at most sixteen streams at a time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,15 @@ from healthcheck.stages.endpoint.prompts import (
     system,
     with_picture,
 )
-from healthcheck.stages.endpoint.records import Conversation, Interview, Pairs, Recall, Sampling, Shown, Step
+from healthcheck.stages.endpoint.records import (
+    Conversation,
+    Interview,
+    Pairs,
+    Recall,
+    Sampling,
+    Shown,
+    Step,
+)
 from healthcheck.stages.endpoint.streams import tokens_per_unit
 from healthcheck.text.messages import msg
 from healthcheck.wire.chat import Message, user
@@ -81,8 +89,8 @@ def ask_the_rest(rest: Rest, facts: Interview) -> Interview:
         if not any(exchange.error for exchange in second):
             facts = _short_answers(rest, facts)
         done = [each.result() for each in pending] if calm else [ask() for ask in longs]
-    long, roomy, *stories = done
-    return replace(facts, long=long, roomy=roomy, stories=tuple(stories))
+    long, roomy, *stories, long_plain = done
+    return replace(facts, long=long, roomy=roomy, stories=tuple(stories), long_plain=long_plain)
 
 
 def copies(asker: Asker, lines: Sequence[str]) -> tuple[Exchange, ...]:
@@ -98,6 +106,7 @@ def _long_answers(rest: Rest) -> tuple[Ask, ...]:
         lambda: asker.stream(user(STORY), max_tokens=most),
         lambda: asker.stream(user(STORY), max_tokens=most, temperature=1.0),
         lambda: asker.stream(user(PUZZLE), max_tokens=most, temperature=1.0),
+        lambda: asker.plain(user(STORY), max_tokens=most, ignore_eos=True),
     )
 
 

@@ -27,7 +27,7 @@ from healthcheck.text.messages import msg
 )
 def stream_equals_plain(interview: Interview) -> Findings:
     """At temperature 0 the same request must give the same text with and without streaming. If it does not, both
-    are sent four times more, one at a time.
+    are sent four times more, one at a time. Long answers are compared where texts looked changed beside others.
 
     A difference is a fault of streaming: the last chunk is lost, the first one is sent twice, white space is
     stripped from chunks, or characters are escaped. If streams differ from run to run as well, a text that
@@ -37,7 +37,8 @@ def stream_equals_plain(interview: Interview) -> Findings:
     request that is refused is a warning.
 
     Repair: build both answers from the same chunks.
-    Simulated by: npu-adapter simulate --fault lost-token (doubled-token, repeats-tokens, swaps-alone, no-plain)
+    Simulated by: npu-adapter simulate --fault lost-token (doubled-token, repeats-tokens, swaps-alone,
+    loses-40th, no-plain)
 
     Example:
     ```http streamed answer

@@ -20,16 +20,16 @@ from healthcheck.text.messages import msg
 def stream_finish(interview: Interview) -> Findings:
     """Each stream must end with a `finish_reason` and then `data: [DONE]`.
 
-    A stream that ends without finish_reason was cut: a worker died, a proxy timed out, or the connection broke. If
-    the connection is closed properly, the client does not notice, and scores half an answer. If it breaks, the
-    client sends the request again and appends the second answer to the first half. It does not need [DONE], so a
-    missing one is a warning. The client has no time-out: a request that is never answered blocks it forever. A
-    status of 429 or 500 is final, even if only some requests get it, for instance long answers or those at
-    temperature 1.
+    A stream that ends without finish_reason was cut: a worker died, a proxy timed out, or the connection broke.
+    If the connection is closed properly, the client does not notice, and scores half an answer. If it breaks,
+    the client sends the request again and appends the second answer to the first half. It does not need [DONE],
+    and reads on after finish_reason, so a missing one, and text behind it, are warnings. The client has no
+    time-out: a request that is never answered blocks it forever. A status of 429 or 500 is final, even if only
+    some requests get it, for instance long answers or those at temperature 1.
 
     Repair: read the server's log at that time; raise the time-outs of everything between client and server.
     Simulated by: npu-adapter simulate --fault no-finish (cut, cut-cleanly, stalls, no-done,
-    hangs-at-45)
+    late-text, hangs-at-45)
 
     Example:
     ```http streamed answer
@@ -75,6 +75,12 @@ def stream_finish(interview: Interview) -> Findings:
         seen = msg("{refused} ended with a server's error, while others were served: {response_of}", *told)
         fix = msg("look into the server's log at the moment of this request; the client does not ask again")
         yield about(refused[0]).fail(expected=msg("an answer to every request"), seen=seen, fix=fix)
+    late = [e for e in whole if e.folded.late]
+    if late:
+        expected = msg("no text after the event with finish_reason")
+        seen = msg("text after it in {late} of {streams} streams", len(late), len(streams))
+        fix = msg("send finish_reason last: the evaluation client reads on, many others stop there")
+        yield about(late[0]).warn(expected=expected, seen=seen, fix=fix)
     open_ended = [e for e in whole if e not in cut and not e.folded.done]
     if open_ended:
         expected = msg("`data: [DONE]` as the last event")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from statistics import median
 
 from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
@@ -27,13 +27,16 @@ answers are mostly right, these are the first and the second.
 """
 DEAF = 0.5
 CUT_SHORT, CUT_OFTEN = 0.02, 0.05
-"""The share of answers that visibly break off. Less than 1 % of complete texts do, and a quarter of truncated ones:
+"""The share of answers that visibly break off. Less than 1 % of complete texts do, and at least a quarter of truncated ones:
 significantly above the first rate, answers are being cut; significantly above the second, at least a fifth of them.
 """
 MANY_COPIED_CHARACTERS = 100_000
 """In as many, a sure model, which takes another token once in some thousands, shows one in 99 of 100 runs."""
 NO_PREFIX_CHARACTERS = 16
 """Different rounding in batches usually makes answers diverge late; temperature and races do so at once."""
+_BEGUN_CHARACTERS = 20
+_ENDS = frozenset(".!?。！？…)]}”’\"'`*|>:")
+"""Signs with which a sentence, a formula or a table ends; the answer that goes on may have added to it."""
 _LONG_CHARACTERS = 40
 """A shorter text may be right for many problems, or be the only way to say it."""
 _OWN_NUMBERS, _OWN_CHARACTERS = 3, 120
@@ -79,11 +82,12 @@ def degenerate(run: ProbeRun) -> Findings:
     a request can change the end of its answer: a warning, unless most answers differ from the first words on. Wrong
     answers can be sound text: see probe/accuracy.
 
-    An answer breaks off if it ends in a word such as "the", an operator, a comma or an open bracket. Next to no
-    complete text does, and about one in four of those that were cut. Above 2 % the check warns; above 5 % it
-    fails, unless hardly any answer is right: the model may be too weak to write sentences. Requests with a stop
-    string are not judged. If all samples of each problem are the same text at a temperature of 0.3 or more, the
-    check warns, and fails where these texts are 100,000 characters.
+    An answer breaks off if it ends in a word such as "the", an operator, a comma or an open bracket, or if
+    another answer to the problem goes on from there. Next to no complete text does, and about one in four of
+    those that were cut. Above 2 % the check warns; above 5 % it fails, unless hardly any answer is right: the
+    model may be too weak to write sentences. Requests with a stop string are not judged. If all samples of each
+    problem are the same text at a temperature of 0.3 or more, the check warns, and fails where these texts are
+    100,000 characters.
 
     Repair: try in this order, and keep the first that helps: --dtype bfloat16 (float16 can overflow), no
     quantisation, --enforce-eager (no graph capture), --tensor-parallel-size 1 (no communication between NPUs). For
@@ -167,11 +171,14 @@ def _cut_short(run: ProbeRun) -> Iterator[Finding]:
     if run.settings.request.stop or "stop" in run.settings.request.extra_body:
         return
     answered = [(sample, grade) for sample, grade in zip(run.samples, run.grades, strict=True) if not sample.error]
+    texts: dict[int, set[str]] = {}
+    for sample, _ in answered:
+        texts.setdefault(sample.problem, set()).add(sample.text.rstrip())
     cut = [
         sample
         for sample, grade in answered
         if sample.finish_reason == "stop" and not grade.correct and grade.tier not in STRICT_TIERS
-        if breaks_off(sample.text)
+        if breaks_off(sample.text) or _is_begun(sample.text, texts[sample.problem])
     ]
     low = surely(cut, [sample for sample, _ in answered])
     if low <= CUT_SHORT:
@@ -190,6 +197,16 @@ def _cut_short(run: ProbeRun) -> Iterator[Finding]:
         "chat template; then look for what loses the end of a stream: a proxy, a plugin, speculative decoding"
     )
     yield told(expected=expected, seen=seen, fix=fix)
+
+
+def _is_begun(text: str, others: Collection[str]) -> bool:
+    """Whether another answer to the problem begins with this one and goes on in the middle of a sentence."""
+    begun = text.rstrip()
+    return (
+        len(begun) >= _BEGUN_CHARACTERS
+        and begun[-1] not in _ENDS
+        and any(other.startswith(begun) and other != begun for other in others)
+    )
 
 
 def _deaf(run: ProbeRun) -> Iterator[Finding]:
