@@ -14,7 +14,7 @@ from healthcheck.wire.client import Exchange
 _TELLING_CHARACTERS = 24
 MOST_ALONE = 4
 MIXED = 3
-"""Changed texts of 28 concurrent ones. A model that copies badly may miss one word and recover; but not three words
+"""Changed texts of 27 concurrent ones. A model that copies badly may miss one word and recover; but not three words
 that it repeats when the request runs alone.
 """
 LINE_AFTER_DISCONNECTS, LINE_AFTER_MALFORMED = 0, 1

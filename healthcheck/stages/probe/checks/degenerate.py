@@ -27,8 +27,8 @@ answers are mostly right, these are the first and the second.
 """
 DEAF = 0.5
 CUT_SHORT, CUT_OFTEN = 0.02, 0.05
-"""The share of answers that visibly break off. Less than 1 % of complete texts do, and at least a quarter of truncated ones:
-significantly above the first rate, answers are being cut; significantly above the second, at least a fifth of them.
+"""The share of answers that visibly break off. Less than 1 % of complete texts do, at least a quarter of cut ones:
+significantly above the first rate, answers are being cut; significantly above the second, too many are.
 """
 MANY_COPIED_CHARACTERS = 100_000
 """In as many, a sure model, which takes another token once in some thousands, shows one in 99 of 100 runs."""
