@@ -42,6 +42,8 @@ class Failure:
     Attributes:
         patterns: regular expressions (multi-line mode) over the log without its prefixes; one match suffices.
         follows: whether this failure is often the consequence of another, in another process or earlier in the log.
+        states: whether the last error, if it shows this, says the cause itself: a symptom by its line, a kind by the
+            sentence of a check that says what it refuses (`sayings.reason`).
         fix: the repair, with the service's port for `{port}`; `repairs.repair` words it for a repository.
         variables: environment variables that belong to the repair, with their values.
         sources: addresses or files that document the failure.
@@ -52,6 +54,7 @@ class Failure:
     severity: Severity
     patterns: tuple[re.Pattern[str], ...]
     follows: bool
+    states: bool
     cause: str
     fix: str
     variables: Mapping[str, str]
@@ -76,6 +79,7 @@ class _Entry:
     severity: str = ""
     patterns: tuple[str, ...]
     follows: bool = False
+    states: bool = False
     cause: str = ""
     fix: str = ""
     variables: Mapping[str, str | int] = field(default_factory=dict)
@@ -119,6 +123,7 @@ def _failure(entry: _Entry, port: int) -> Failure:
         severity=Severity[entry.severity.upper()],
         patterns=tuple(map(_compiled, entry.patterns)),
         follows=entry.follows,
+        states=entry.states,
         cause=message_of(entry.cause),
         fix=message_of(entry.fix.replace("{port}", str(port))),
         variables={name: str(value) for name, value in entry.variables.items()},
