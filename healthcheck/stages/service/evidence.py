@@ -1,7 +1,7 @@
 """Judges the error lines of a log: one cause, several possible ones, or only the kind of the last error.
 
-A cause is named if the last error shows it or states it, or if the last error usually follows from others and the log
-holds one cause. Every other known failure is at most a possibility.
+A cause is named if the last error shows it or states it, or if the last error usually follows from others and the
+log holds one cause. Every other known failure is at most a possibility.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from healthcheck.stages.service.blocks import ErrorBlock, Line, message
-from healthcheck.stages.service.catalogue import Catalogue, Failure, Severity
-from healthcheck.stages.service.sayings import reason
+from healthcheck.stages.service.catalogue import Catalogue, Failure, Severity, States
+from healthcheck.stages.service.sayings import reason, reason_of_cann
 from healthcheck.text.messages import msg
 
 AROUND = 5
@@ -73,7 +73,7 @@ def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known:
     last = best or kind
     rivals = _elsewhere(hits, numbers, last)
     passed_on = last.failure.follows if last else block.passed_on or not block.lines
-    if not rivals and kind and (stated := _stated(kind, block)):
+    if not rivals and kind and (stated := _stated(kind, block, near)):
         return Verdict(cause=stated)
     if not rivals:
         return Verdict(cause=best or _warning(hits, block), kind=kind)
@@ -162,14 +162,12 @@ def _kind(known: Catalogue, block: ErrorBlock, near: Sequence[Line]) -> Hit | No
     )
 
 
-def _stated(kind: Hit, block: ErrorBlock) -> Hit | None:
-    """The kind as a cause, if the last error states it: a symptom by its line, a kind by its sentence."""
+def _stated(kind: Hit, block: ErrorBlock, near: Sequence[Line]) -> Hit | None:
+    """The kind as a cause, if the last error states it."""
     last = message(block.decisive)
-    if not kind.failure.states:
-        return None
-    if kind.failure.severity is Severity.SYMPTOM:
+    if kind.failure.states is States.LINE:
         return kind if kind.lines[-1].number in {line.number for line in last} else None
-    said = reason(last)
+    said = kind.failure.states is States.SENTENCE and (reason(last) or reason_of_cann(near))
     return replace(kind, stated=said) if said else None
 
 

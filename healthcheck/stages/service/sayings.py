@@ -9,33 +9,40 @@ from healthcheck.stages.service.blocks import Line
 
 _MOST_CHARACTERS = 400
 _RAISED = re.compile(
-    r"^(?:[\w.]*\b(?P<name>ValueError|NotImplementedError|AssertionError|AttributeError|RuntimeError|VLLMValidationError): "
+    r"^(?:[\w.]*\b(?P<name>ValueError|NotImplementedError|AssertionError|AttributeError|RuntimeError): "
     r"|\s{0,8}(?:Value|Assertion) error, )(?P<said>[^\n]{12,})"
 )
-_DETAILS = re.compile(r"\s*\[type=\w.*|, please check the stack trace above for the root cause$")
+_OF_CANN = re.compile(
+    r"^\s{0,8}(?:\w{1,60}\()?E[A-Z\d]\d{4}\)?[\[:][^\n]{0,60}?(?:\d\.\d{1,3}:? |\(E\w{5}\):)\s{0,3}"
+    r"(?:\(E\w{5}\):)?\s{0,3}(?P<said>[^\n]{12,})"
+)
+_DETAILS = re.compile(r"\s*\[(?:type=\w|FUNC:).*|, please check the stack trace above.*")
 _WRAPPED = re.compile(r"^Worker failed with error '(.*?)'?$")
 _REFUSES = re.compile(
-    r"\b(?:must|should be|cannot|can not|can't|requires?|exceeds?|divisible|incompatible|please|make sure|valid options"
-    r"|not (?:yet )?(?:allowed|compatible|enabled)|is disabled|does not match|can only|is only for|invalid"
-    r"|(?:smaller|larger|greater|less) than)\b",
+    r"\b(?:must|should be|should aligned|cannot|can not|can't|can only|requires?|exceeds?|divisible|incompatible"
+    r"|please|make sure|not (?:yet )?(?:allow(?:ed)?|compatible|enabled)|is disabled|does not match|is only for"
+    r"|invalid|valid options|(?:smaller|larger|greater|less) than)\b",
     re.IGNORECASE,
 )
 _NOT_SUPPORTED = re.compile(
     r"\b(?:not (?:yet )?support(?:ed)?|unsupported|only support(?:s|ed)?|could not locate)\b", re.IGNORECASE
 )
 _OF_THE_PROGRAM = re.compile(
-    r"(?<!-)\btensors?\b|(?<!cudagraph )\bshapes?\b|\bstrides?\b|\bdims?\b|\bdimension|torch\.Size|NPU function error|\bError: |failed, detail"
-    r"|\bindex|should not be called|not implemented|failed to be inspected|^Expecting |^<class |\blogs?\b"
+    r"(?<!-)\btensors?\b|(?<!cudagraph )\bshapes?\b|\bstrides?\b|\bdims?\b|\bdimension|torch\.Size|\bindex\b|\bindices\b"
+    r"|NPU function error|\bError: |failed, detail|should not be called|not implemented|failed to be inspected"
+    r"|^Expecting |^<class |\blogs?\b|argument is invalid|execution failed"
 )
 """A sentence about the program's own state, or one that sends the reader elsewhere."""
 _ADVICE = re.compile(
-    r"(?:^|(?<=[.!,:;)\]] )|(?<=\. \()|(?<=so ))(?:Please|You (?:can|may|could|should)|Try|Consider|If you (?:want|are|need)|Set|Use|Pass"
-    r"|Adjust|Increase|Decrease|Reduce|Lower|Make sure)\b[^\n]{12,300}?(?:(?<!e\.g)[.!](?=\s|$)|$)",
+    r"(?:^|(?<=[.!,:;)\]] )|(?<=\. \()|(?<=so ))(?:Please|You (?:can|may|could|should)|If you (?:want|are|need)"
+    r"|Try|Consider|Set|Use|Pass|Adjust|Increase|Decrease|Reduce|Lower|Make sure)\b"
+    r"[^\n]{12,300}?(?:(?<!e\.g)[.!](?=\s|$)|$)",
     re.IGNORECASE,
 )
 _NO_HELP = re.compile(
-    r"LAUNCH_BLOCKING|accurate stacktrace|stack trace|\blogs?\b|further information|for more details|issue|report|contact"
-    r"|the operator is called|Check the input parameter|repo_type|repository content|device failed|\bcall \w+ first|reason for"
+    r"LAUNCH_BLOCKING|accurate stacktrace|stack trace|\blogs?\b|further information|for more details|issue|report"
+    r"|contact|the operator is called|Check the input parameter|repo_type|repository content|device failed"
+    r"|\bcall \w+ first|reason for"
 )
 
 
@@ -50,6 +57,14 @@ def reason(lines: Sequence[Line]) -> str:
         if not raised["name"] or _NOT_SUPPORTED.search(said) or (on_purpose and _REFUSES.search(said)):
             return said[:_MOST_CHARACTERS].rstrip(".")
     return ""
+
+
+def reason_of_cann(lines: Sequence[Line]) -> str:
+    """The sentence beside one of CANN's own codes that says what is refused; "" if there is none."""
+    found = (match["said"] for line in lines if (match := _OF_CANN.match(line.text)))
+    said = (_DETAILS.sub("", each).strip()[:_MOST_CHARACTERS] for each in found)
+    told = (each for each in said if _REFUSES.search(each) or _NOT_SUPPORTED.search(each))
+    return next((each for each in told if not _OF_THE_PROGRAM.search(each)), "")
 
 
 def advice(lines: Sequence[Line]) -> str:
