@@ -28,9 +28,9 @@ _NOT_SUPPORTED = re.compile(
     r"\b(?:not (?:yet )?support(?:ed)?|unsupported|only support(?:s|ed)?|could not locate)\b", re.IGNORECASE
 )
 _OF_THE_PROGRAM = re.compile(
-    r"(?<!-)\btensors?\b|(?<!cudagraph )\bshapes?\b|\bstrides?\b|\bdims?\b|\bdimension|torch\.Size|\bindex\b|\bindices\b"
-    r"|NPU function error|\bError: |failed, detail|should not be called|not implemented|failed to be inspected"
-    r"|^Expecting |^<class |\blogs?\b|argument is invalid|execution failed"
+    r"(?<!-)\btensors?\b|(?<!cudagraph )\bshapes?\b|\bstrides?\b|\bdims?\b|\bdimension|torch\.Size"
+    r"|\bindex\b|\bindices\b|NPU function error|\bError: |failed, detail|should not be called|not implemented"
+    r"|failed to be inspected|^Expecting |^<class |\blogs?\b|argument is invalid|execution failed"
 )
 """A sentence about the program's own state, or one that sends the reader elsewhere."""
 _ADVICE = re.compile(
