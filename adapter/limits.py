@@ -22,7 +22,6 @@ COPIES_SLOTS_EARLY = frozenset({"DeepseekV4ForCausalLM", "DeepseekV41ForCausalLM
 REPAIRED_IN = (0, 23, 0, 1, 1)
 """0.23.0.post1: before it, an idle copy of these writes into cache that others use (issues 15362, 15409, 15492)."""
 TIGHT_SHARE = 0.65
-RECIPES_SHARE = 0.45
 SHORT_CONTEXT = 8192
 RELEASE = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(rc\d+)?(?:\.post(\d+))?")
 
@@ -54,11 +53,11 @@ def one_copy(weights: Weights, machine: Machine) -> str:
 def remarks(weights: Weights, budget: Budget | None, layout: Layout, length: float) -> Iterator[str]:
     """What is planned and will hardly do: weights that fill the devices, and a context that cuts answers off."""
     share = weight_bytes(weights, layout) / budget.torch_bytes if budget else 0
-    if share > TIGHT_SHARE:
+    if budget and share > TIGHT_SHARE:
         more = layout.tensor
-        while share * layout.tensor / more > RECIPES_SHARE:
+        while share * layout.tensor / more > budget.weights_share:
             more *= 2
-        yield f"the weights fill {share:.0%} of each device's memory; recipes leave half, on {more} devices here"
+        yield f"the weights fill {share:.0%} of each device; recipes leave more room, which takes {more} devices"
     if budget and length < min(SHORT_CONTEXT, weights.context or 0):
         yield f"only {length:.0f} tokens fit, and longer answers are cut off: take more devices or a smaller model"
 

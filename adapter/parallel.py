@@ -9,10 +9,6 @@ from adapter.limits import one_copy
 from adapter.memory import GIB, LEAST_WORK_BYTES, MARGIN, Budget, Layout, cache_bytes, weight_bytes
 from adapter.weights import Weights
 
-WEIGHTS_SHARE = 0.45
-"""Weights take at most this share of a device's memory if there are more devices: Qwen3-8B on one 64 GB device, 14B
-on two, 32B on four, as vllm-ascend's documents launch them.
-"""
 COMFORTABLE_CONTEXT = 32768
 COMFORTABLE_SEQUENCES = 4
 PROMPT = 40960
@@ -160,7 +156,7 @@ def _comfortable_size(weights: Weights, budget: Budget, sizes: tuple[int, ...], 
 
 
 def _is_comfortable(weights: Weights, budget: Budget, layout: Layout) -> bool:
-    if weight_bytes(weights, layout) > WEIGHTS_SHARE * budget.torch_bytes:
+    if weight_bytes(weights, layout) > budget.weights_share * budget.torch_bytes:
         return False
     if weights.attention is None:
         return True

@@ -103,15 +103,16 @@ def test_attention_that_copies_slots_early_has_copies_only_where_that_is_repaire
 def test_a_context_that_cuts_answers_off_and_full_devices_are_remarked():
     remarks = make_plan(GEMMA_27B, ONE, {}).remarks
     assert any("longer answers are cut off" in remark for remark in remarks)
-    assert any("on 2 devices here" in remark for remark in remarks)
+    assert any("which takes 2 devices" in remark for remark in remarks)
     assert make_plan(GEMMA_27B, A2, {}).remarks == ()
     assert make_plan(QWEN3, ONE, {}).remarks == ()
 
 
 def test_a_27b_that_fills_one_310p_is_remarked():
     quantised = replace(GEMMA_27B, architecture="Qwen3_5ForConditionalGeneration", total_bytes=34 * 10**9)
-    remarks = make_plan(quantised, Machine(1, "310P3-Duo", 44280, "test", release="0.23.0"), {}).remarks
-    assert any("on 2 devices here" in remark for remark in remarks)
+    one = Machine(1, "310P3-Duo", 44280, "test", release="0.23.0")
+    assert any("which takes 4 devices" in remark for remark in make_plan(quantised, one, {}).remarks)
+    assert chosen(quantised, replace(one, devices=4))["tensor_parallel_size"] == 4
 
 
 def test_releases_have_an_order():
