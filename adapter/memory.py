@@ -19,6 +19,12 @@ PREFILL_TOKENS = 8192
 """Tokens that one step may add to a sliding window before the window moves on."""
 LINEAR_STATE_BYTES = 2 * MIB
 """The state of one sequence in a layer of linear attention, roughly: 32 heads of 128 × 128, and a convolution."""
+WEIGHTS_SHARE = 0.45
+"""Weights take at most this share of a device's memory if there are more devices: Qwen3-8B on one 64 GB device, 14B
+on two, 32B on four, as vllm-ascend's documents launch them.
+"""
+WEIGHTS_SHARE_310P = 0.25
+"""There, a 27B in W8A8 on four devices, as in the recipe: no copies share the others, and the mask takes memory."""
 LEAST_WORK_BYTES = 2 * GIB
 MARGIN = 1.25
 """A reserve for cache blocks, replicated small tensors and fragmentation, which the estimate leaves out."""
@@ -57,11 +63,15 @@ def weight_bytes(weights: Weights, layout: Layout) -> int:
 
 @dataclass(frozen=True)
 class Budget:
-    """The memory of each device: what torch sees, the part that vLLM may take, and the part of that for work."""
+    """The memory of each device: what torch sees, the part that vLLM may take, the part of that for work.
+
+    `weights_share` is the most of it that weights take if there are more devices.
+    """
 
     torch_bytes: int
     usable_bytes: int
     work_bytes: int
+    weights_share: float = WEIGHTS_SHARE
 
     def for_cache(self, weights: Weights, layout: Layout) -> int:
         """The memory that the weights leave on each device, in bytes; negative if they do not fit.
@@ -86,6 +96,7 @@ def budget_of(machine: Machine, chip: Chip | None, weights: Weights, utilization
         torch_bytes=torch_bytes,
         usable_bytes=int(torch_bytes * utilization),
         work_bytes=max(LEAST_WORK_BYTES, torch_bytes // 10) + extras * 2 * GIB,
+        weights_share=WEIGHTS_SHARE_310P if chip.family == A310P else WEIGHTS_SHARE,
     )
 
 

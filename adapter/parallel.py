@@ -5,13 +5,10 @@ from __future__ import annotations
 from adapter.chips import A3, A310P, Chip
 from adapter.decision import Decision, Refusal
 from adapter.device import Machine
+from adapter.limits import one_copy
 from adapter.memory import GIB, LEAST_WORK_BYTES, MARGIN, Budget, Layout, cache_bytes, weight_bytes
 from adapter.weights import Weights
 
-WEIGHTS_SHARE = 0.45
-"""Weights take at most this share of a device's memory if there are more devices: Qwen3-8B on one 64 GB device, 14B
-on two, 32B on four, as vllm-ascend's documents launch them.
-"""
 COMFORTABLE_CONTEXT = 32768
 COMFORTABLE_SEQUENCES = 4
 PROMPT = 40960
@@ -23,9 +20,11 @@ COPIED_MIXTURES = {
     "Qwen3MoeForCausalLM": 4, "Qwen3VLMoeForConditionalGeneration": 4, "MiniMaxM2ForCausalLM": 4,
     "MiniMaxM3SparseForConditionalGeneration": 4, "InternVLChatModel": 4, "DeepseekV32ForCausalLM": 8,
     "Glm4MoeForCausalLM": 8, "GlmMoeDsaForCausalLM": 16, "Qwen3_5MoeForConditionalGeneration": 16,
+    "Ernie4_5_MoeForCausalLM": 4,
 }  # fmt: skip
 """Mixtures that recipes serve in several copies, and the fewest devices of a copy if the model is large and the
-machine an A3. Copies of Qwen3.5-397B over 8 of its dies each fail in the collectives (vllm-ascend issue 9873).
+machine an A3. Copies of Qwen3.5-397B over 8 of its dies each fail in the collectives (vllm-ascend issue 9873). No
+recipe has copies of ERNIE 4.5, whose attention and experts are like Qwen3's.
 """
 
 
@@ -61,7 +60,11 @@ def tensor_parallel_size(weights: Weights, machine: Machine, budget: Budget | No
 def size_of_copies(weights: Weights, machine: Machine, chip: Chip | None, budget: Budget | None) -> Decision | None:
     """The devices of each copy of a large mixture on an A3, if copies share the experts; None for one copy."""
     least, attention = COPIED_MIXTURES.get(weights.architecture or "", 0), weights.attention
-    if not (chip and chip.family == A3 and budget and attention and _shares_experts(weights)) or weights.ranks:
+    if (
+        one_copy(weights, machine)
+        or not (chip and chip.family == A3 and budget and attention and _shares_experts(weights))
+        or weights.ranks
+    ):
         return None
     sizes = possible_sizes(weights, machine.devices)
     largest = _comfortable_size(weights, budget, sizes, 1) or sizes[-1]
@@ -97,7 +100,7 @@ def _why_one_copy(weights: Weights, machine: Machine, chip: Chip | None, most: i
         return "no recipe has more on a 310P"
     if weights.experts and not _shares_experts(weights):
         return "no recipe has more of this mixture"
-    return ""
+    return one_copy(weights, machine)
 
 
 def _shares_experts(weights: Weights) -> bool:
@@ -153,7 +156,7 @@ def _comfortable_size(weights: Weights, budget: Budget, sizes: tuple[int, ...], 
 
 
 def _is_comfortable(weights: Weights, budget: Budget, layout: Layout) -> bool:
-    if weight_bytes(weights, layout) > WEIGHTS_SHARE * budget.torch_bytes:
+    if weight_bytes(weights, layout) > budget.weights_share * budget.torch_bytes:
         return False
     if weights.attention is None:
         return True

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adapter import environment, models, parallel, precision, serving
+from adapter import environment, limits, models, parallel, precision, serving
 from adapter.chips import Chip, chip_called
 from adapter.decision import Decision
 from adapter.device import Machine
@@ -39,6 +39,7 @@ def make_plan(weights: Weights, machine: Machine, settings: Settings) -> Plan:
     Raises:
         Refusal: the launch cannot work on this machine.
     """
+    limits.refuse(weights, machine)
     chip = chip_called(machine.chip) if machine.chip else None
     group = group_of(settings)
     weights = precision.as_loaded(weights, chip)
@@ -79,7 +80,8 @@ def make_plan(weights: Weights, machine: Machine, settings: Settings) -> Plan:
         *(decision for key in others if (decision := _by_hand(key, settings))),
     )
     variables = environment.variables(weights, machine, chip, layout)
-    return Plan(options, variables, (*weights.remarks, *_remarks(machine, chip, group)))
+    tight = limits.remarks(share, budget, layout, _number(length, serving.LONGEST_NPU))
+    return Plan(options, variables, (*weights.remarks, *_remarks(machine, chip, group), *tight))
 
 
 def group_of(settings: Settings) -> Group | None:

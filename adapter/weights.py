@@ -65,7 +65,7 @@ class Weights:
     `expert_bytes` is the part of it in experts, a low estimate; `mtp_layers` counts the layers for multi-token
     prediction that config.json names; `scheme` is ModelSlim's name for the numbers of most tensors (W8A8,
     W4A8_DYNAMIC, …); `ranks` is the number of devices that weights in vLLM's sharded_state format were stored for,
-    0 otherwise.
+    0 otherwise; `pooled` says that the weights are for embeddings or ranking, "" if nothing does.
     """
 
     path: str
@@ -83,6 +83,7 @@ class Weights:
     modalities: tuple[str, ...] = ()
     remote_code: tuple[str, ...] = ()
     ranks: int = 0
+    pooled: str = ""
     remarks: tuple[str, ...] = ()
 
 
@@ -114,8 +115,21 @@ def read_weights(folder: Path) -> Weights:
         modalities=_modalities(config),
         remote_code=tuple(name for name, document in documents.items() if document.get("auto_map")),
         ranks=len({match.group(1) for file in files if (match := RANK_FILE.match(file.name))}),
+        pooled=_pooled(folder),
         remarks=tuple(remarks),
     )
+
+
+def _pooled(folder: Path) -> str:
+    """Embedding models and rerankers with a class of chat models: by sentence-transformers' file, or by name."""
+    try:
+        with (folder / "modules.json").open("rb") as opened:
+            listed = opened.read(MAX_JSON_BYTES)
+    except OSError:
+        listed = b""
+    if b"sentence_transformers.models.Pooling" in listed:
+        return "an embedding model (modules.json)"
+    return "a reranker (the folder's name)" if "rerank" in folder.name.lower() else ""
 
 
 def _document(file: Path, remarks: list[str]) -> Json:

@@ -186,3 +186,57 @@ def test_a_consequence_is_named_only_where_nothing_else_is_said():
     fault = "RuntimeError: NPU function error: aclrtSynchronizeStream, error code is 507011"
     assert said(diagnosed(HEADING, FRAME, kernel, parsed, fault))[2] == "op-binary-missing"
     assert said(diagnosed(HEADING, FRAME, fault))[2] == "device-fault"
+
+
+@pytest.mark.parametrize(
+    ("error", "stated"),
+    [
+        ("ValueError: --x 3 must be smaller than --y 2.", "--x 3 must be smaller than --y 2"),
+        (
+            "NotImplementedError: Adapters of this sort are not supported.",
+            "Adapters of this sort are not supported",
+        ),
+        (
+            "RuntimeError: Worker failed with error 'caches of uint8 are not supported here.', please check the stack trace above",
+            "caches of uint8 are not supported here",
+        ),
+        ("ValueError: the shape of the tensor must be (3, 4).", ""),
+        ("AssertionError", ""),
+        ("RuntimeError: two things must agree, and they do not.", ""),
+    ],
+)
+def test_the_sentence_of_a_check_is_the_cause_and_one_about_the_programs_state_is_not(error, stated):
+    found = diagnosed(*APART, *traceback(error), *APART)
+    assert (found.cause.stated if found.cause else "") == stated
+    assert bool(found.cause) == bool(stated)
+
+
+def test_the_sentence_beside_a_code_of_cann_is_the_cause():
+    tiling = traceback("RuntimeError: x NPU function error: call aclnnThing failed, error code is 561002")
+    assert said(diagnosed(*tiling)) == ("", (), "op-tiling")
+    reason = "E89999[PID: 7] 2025-11-06-11:21:05.612.749 (E89999):  the size of a head must be 64 or 128.[FUNC:F][LINE:1]"
+    found = diagnosed(*tiling, reason)
+    assert found.cause
+    assert found.cause.stated == "the size of a head must be 64 or 128."
+
+
+def test_a_sentence_beside_a_cause_elsewhere_proves_nothing():
+    found = diagnosed(*traceback(OOM), *APART, *traceback("ValueError: --x 3 must be smaller than --y 2."))
+    assert said(found) == ("", ("npu-oom",), "kind-refused")
+
+
+@pytest.mark.parametrize(
+    ("line", "advice"),
+    [
+        (
+            "Please lower max_num_seqs to at most 969 or use more memory.",
+            "Please lower max_num_seqs to at most 969 or use more memory.",
+        ),
+        ("Please check the logs for more details.", ""),
+        ("If you want to get the accurate stacktrace, please set ASCEND_LAUNCH_BLOCKING=1.", ""),
+    ],
+)
+def test_what_the_log_advises_is_kept(line, advice):
+    found = diagnosed(*traceback("RuntimeError: NPU out of memory. Tried to allocate 1 GiB. " + line))
+    assert found.cause
+    assert found.cause.advice == advice

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.stages.service.catalogue import Failure, catalogue
-from healthcheck.stages.service.repairs import UNKNOWN, repair, setup_of
+from healthcheck.stages.service.repairs import UNKNOWN, repair_of, setup_of
 from healthcheck.text.language import Language, translation
 from tests.support.rows import rows
 
@@ -31,15 +31,15 @@ def repository(folder: Path, *, deploy: str = "", settings: str | None = None, m
 
 
 def test_without_adapter_toml_options_and_variables_are_named_as_the_shell_has_them(tmp_path):
-    said = repair(KNOWN["npu-oom"], setup_of(repository(tmp_path)))
-    assert said == repair(KNOWN["npu-oom"], UNKNOWN)
+    said = repair_of(KNOWN["npu-oom"], setup_of(repository(tmp_path)))
+    assert said == repair_of(KNOWN["npu-oom"], UNKNOWN)
     assert "--tensor-parallel-size" in said
     assert said.endswith("In deploy.sh, export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True.")
 
 
 def test_an_option_that_adapter_toml_has_is_named_by_its_key(tmp_path):
     settings = "# max_model_len = 32768\ngpu_memory_utilization = 0.9\n"
-    said = repair(KNOWN["npu-oom"], setup_of(repository(tmp_path, settings=settings)))
+    said = repair_of(KNOWN["npu-oom"], setup_of(repository(tmp_path, settings=settings)))
     assert "max_model_len" in said
     assert "--max-model-len" not in said
     assert "In adapter.toml, set max_model_len or gpu_memory_utilization." in said
@@ -55,18 +55,18 @@ def test_an_option_that_adapter_toml_has_is_named_by_its_key(tmp_path):
     ],
 )
 def test_a_variable_that_the_repository_sets_is_not_named_again(tmp_path, committed):
-    said = repair(KNOWN["npu-oom"], setup_of(repository(tmp_path, **committed)))
+    said = repair_of(KNOWN["npu-oom"], setup_of(repository(tmp_path, **committed)))
     assert "PYTORCH_NPU_ALLOC_CONF" not in said
 
 
 def test_a_variable_in_a_comment_is_not_set(tmp_path):
     deploy = "# export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True\n"
-    assert "PYTORCH_NPU_ALLOC_CONF" in repair(KNOWN["npu-oom"], setup_of(repository(tmp_path, deploy=deploy)))
+    assert "PYTORCH_NPU_ALLOC_CONF" in repair_of(KNOWN["npu-oom"], setup_of(repository(tmp_path, deploy=deploy)))
 
 
 @rows("failure", KNOWN.values(), ids=KNOWN)
 def test_the_reference_adapter_is_never_told_what_it_does_already(failure: Failure):
-    said = repair(failure, REFERENCE)
+    said = repair_of(failure, REFERENCE)
     assert not [name for name in failure.variables.keys() & REFERENCE.variables if f"{name}=" in said]
     assert REFERENCE.keys
     assert not [key for key in REFERENCE.keys if f"--{key.replace('_', '-')} " in said]
@@ -94,5 +94,5 @@ def test_links_and_strange_files_are_not_read(tmp_path):
 def test_every_cause_and_repair_is_said_in_chinese(setup):
     say = translation(Language.CHINESE).say
     for failure in KNOWN.values():
-        cause, fix = say(failure.cause), say(repair(failure, setup))
+        cause, fix = say(failure.cause), say(repair_of(failure, setup))
         assert not [said for said in (cause, fix) if ENGLISH.search(QUOTED.sub("", said))], f"{cause}\n{fix}"

@@ -59,8 +59,8 @@ def _text(found: Diagnosis, name: str, setup: Setup) -> Iterable[str]:
 
 
 def _known(hit: Hit, setup: Setup, word: str) -> Iterable[str]:
-    yield msg("{id}: {cause}", hit.failure.id, hit.failure.cause)
-    yield msg("  {word:<7} {repair}", msg("{word}:", word), repair(hit.failure, setup))
+    yield msg("{id}: {cause}", hit.failure.id, hit.cause)
+    yield msg("  {word:<7} {repair}", msg("{word}:", word), repair(hit, setup))
     yield msg("  source: {sources}", joined("; ", map(message, hit.failure.sources)))
 
 
@@ -85,8 +85,9 @@ def _hit(hit: Hit, setup: Setup) -> dict[str, object]:
     return {
         "id": hit.failure.id,
         "severity": hit.failure.severity.name.lower(),
-        "cause": hit.failure.cause,
-        "fix": repair(hit.failure, setup),
+        "cause": hit.cause,
+        "fix": repair(hit, setup),
+        "advice": hit.advice,
         "sources": list(hit.failure.sources),
         "matches": _lines(hit.lines),
     }

@@ -20,6 +20,8 @@ _CAUSED = "The above exception was the direct cause of the following exception"
 _MEANWHILE = "During handling of the above exception, another exception occurred"
 _IGNORED = "Exception ignored in"
 """Python prints this before a traceback that ended no program."""
+_QUOTED = "Worker failed with error '"
+"""A wrapper that repeats the reason, for logs without the worker's own lines."""
 _TEARDOWN = "multiprocessing/resource_tracker.py"
 """A process that cleans up after others have died."""
 _COMPLAINT = re.compile(
@@ -76,7 +78,8 @@ def last_error(lines: Sequence[Line], generic: Sequence[Failure]) -> ErrorBlock:
     Blocks that differ in numbers only (one per worker) count as one: the first is returned.
     """
     blocks = [_joined(chain, generic) for chain in _chains(lines)]
-    telling = [block for block in blocks if not block.passed_on] or blocks
+    telling = [block for block in blocks if not block.passed_on]
+    telling = telling or [block for block in blocks if _QUOTED in _exception(block.decisive)] or blocks
     if telling:
         said = _signature(telling[-1].decisive)
         return next(block for block in telling if _signature(block.decisive) == said)

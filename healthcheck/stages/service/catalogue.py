@@ -35,6 +35,14 @@ class Severity(enum.IntEnum):
     GENERIC = 5
 
 
+class States(str, enum.Enum):
+    """What of an error says the cause itself: its line, or a sentence that says what is refused (`sayings`)."""
+
+    NOTHING = ""
+    LINE = "line"
+    SENTENCE = "sentence"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """One known failure.
@@ -42,6 +50,7 @@ class Failure:
     Attributes:
         patterns: regular expressions (multi-line mode) over the log without its prefixes; one match suffices.
         follows: whether this failure is often the consequence of another, in another process or earlier in the log.
+        states: what makes it the cause, if the last error shows it.
         fix: the repair, with the service's port for `{port}`; `repairs.repair` words it for a repository.
         variables: environment variables that belong to the repair, with their values.
         sources: addresses or files that document the failure.
@@ -52,6 +61,7 @@ class Failure:
     severity: Severity
     patterns: tuple[re.Pattern[str], ...]
     follows: bool
+    states: States
     cause: str
     fix: str
     variables: Mapping[str, str]
@@ -76,6 +86,7 @@ class _Entry:
     severity: str = ""
     patterns: tuple[str, ...]
     follows: bool = False
+    states: str = ""
     cause: str = ""
     fix: str = ""
     variables: Mapping[str, str | int] = field(default_factory=dict)
@@ -119,6 +130,7 @@ def _failure(entry: _Entry, port: int) -> Failure:
         severity=Severity[entry.severity.upper()],
         patterns=tuple(map(_compiled, entry.patterns)),
         follows=entry.follows,
+        states=States(entry.states),
         cause=message_of(entry.cause),
         fix=message_of(entry.fix.replace("{port}", str(port))),
         variables={name: str(value) for name, value in entry.variables.items()},

@@ -10,6 +10,7 @@ import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -17,7 +18,8 @@ from typing import BinaryIO
 from healthcheck.errors import UsageError, reason_of
 from healthcheck.stages.service.blocks import Line, last_error
 from healthcheck.stages.service.catalogue import Catalogue, Failure, Severity, catalogue
-from healthcheck.stages.service.evidence import Hit, judged, searched
+from healthcheck.stages.service.evidence import Hit, around_block, judged, searched
+from healthcheck.stages.service.sayings import advice
 from healthcheck.stages.service.text import (
     is_error,
     last_success,
@@ -125,12 +127,13 @@ def diagnose_stream(stream: BinaryIO, known: Catalogue | None = None) -> Diagnos
     block = last_error(fresh, known.of(Severity.GENERIC))
     ordered = sorted(reading.hits.values(), key=lambda hit: hit.lines[0].number)
     verdict = judged(ordered, block, fresh, known)
+    shown = partial(_advised, last=around_block(block, fresh))
     chosen = {hit.failure.id for hit in (verdict.cause, verdict.kind, *verdict.candidates) if hit}
     found = sorted({**reading.hits, **reading.survived}.values(), key=lambda hit: hit.lines[0].number)
     return Diagnosis(
-        cause=_shown(verdict.cause) if verdict.cause else None,
-        candidates=tuple(map(_shown, verdict.candidates)),
-        kind=_shown(verdict.kind) if verdict.kind else None,
+        cause=shown(verdict.cause) if verdict.cause else None,
+        candidates=tuple(map(shown, verdict.candidates)),
+        kind=shown(verdict.kind) if verdict.kind else None,
         others=tuple(_shown(hit) for hit in found if hit.failure.id not in chosen),
         block=_redacted(block.shown),
         end=_redacted(tuple(reading.end)),
@@ -227,7 +230,13 @@ def _numbered(text: str, raw: str, first_line: int, fresh_line: int) -> list[Lin
 
 
 def _shown(hit: Hit) -> Hit:
-    return replace(hit, lines=_redacted(hit.lines))
+    return replace(hit, lines=_redacted(hit.lines), stated=without_secrets(hit.stated))
+
+
+def _advised(hit: Hit, last: tuple[Line, ...]) -> Hit:
+    """The hit, with what the log advises in its lines, or beside the last error if these are of it."""
+    of_the_last = hit.lines[0].number in {line.number for line in last}
+    return replace(_shown(hit), advice=advice(_redacted((*hit.lines, *last) if of_the_last else hit.lines)))
 
 
 def _redacted(lines: tuple[Line, ...]) -> tuple[Line, ...]:

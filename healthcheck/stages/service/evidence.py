@@ -1,7 +1,7 @@
 """Judges the error lines of a log: one cause, several possible ones, or only the kind of the last error.
 
-A cause is named if the last error shows it, or if the last error usually follows from others and the log holds one
-cause. Every other known failure is at most a possibility.
+A cause is named if the last error shows it or states it, or if the last error usually follows from others and the
+log holds one cause. Every other known failure is at most a possibility.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from healthcheck.stages.service.blocks import ErrorBlock, Line, message
-from healthcheck.stages.service.catalogue import Catalogue, Failure, Severity
+from healthcheck.stages.service.catalogue import Catalogue, Failure, Severity, States
+from healthcheck.stages.service.sayings import reason, reason_of_cann
+from healthcheck.text.messages import msg
 
 AROUND = 5
 """Lines before and after an error block that still belong to it: CANN writes beside the traceback."""
@@ -21,10 +23,25 @@ _LINE_CHARACTERS = 600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A known failure at its first place in the log: the matching lines, numbered from 1."""
+    """A known failure at its first place in the log: the matching lines, numbered from 1.
+
+    Attributes:
+        stated: the sentence of the error, where it is the cause.
+        advice: what the log itself advises there.
+    """
 
     failure: Failure
     lines: tuple[Line, ...]
+    stated: str = ""
+    advice: str = ""
+
+    @property
+    def cause(self) -> str:
+        return (
+            msg("A check refused to go on, for the reason “{reason}”.", self.stated)
+            if self.stated
+            else self.failure.cause
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +62,7 @@ def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known:
         lines: the last lines.
         known: the catalogue.
     """
-    near = _near(block, lines)
+    near = around_block(block, lines)
     numbers = {line.number for line in (*near, *block.lines)}
     around = (
         *_inside(near, known),
@@ -56,6 +73,8 @@ def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known:
     last = best or kind
     rivals = _elsewhere(hits, numbers, last)
     passed_on = last.failure.follows if last else block.passed_on or not block.lines
+    if not rivals and kind and (stated := _stated(kind, block, near)):
+        return Verdict(cause=stated)
     if not rivals:
         return Verdict(cause=best or _warning(hits, block), kind=kind)
     if passed_on and len(rivals) == 1:
@@ -81,7 +100,7 @@ def searched(failure: Failure, text: str, first_line: int) -> Hit | None:
     return Hit(failure=failure, lines=tuple(lines[:_SHOWN_LINES]))
 
 
-def _near(block: ErrorBlock, lines: Sequence[Line]) -> tuple[Line, ...]:
+def around_block(block: ErrorBlock, lines: Sequence[Line]) -> tuple[Line, ...]:
     """The block's lines and those of any process around them; every line if none looks like an error."""
     if not block.lines:
         return tuple(lines)
@@ -141,6 +160,15 @@ def _kind(known: Catalogue, block: ErrorBlock, near: Sequence[Line]) -> Hit | No
         or _last(symptoms, near)
         or _first(known.of(Severity.KIND), message(block.decisive))
     )
+
+
+def _stated(kind: Hit, block: ErrorBlock, near: Sequence[Line]) -> Hit | None:
+    """The kind as a cause, if the last error states it."""
+    last = message(block.decisive)
+    if kind.failure.states is States.LINE:
+        return kind if kind.lines[-1].number in {line.number for line in last} else None
+    said = kind.failure.states is States.SENTENCE and (reason(last) or reason_of_cann(near))
+    return replace(kind, stated=said) if said else None
 
 
 def _last(failures: Sequence[Failure], lines: Sequence[Line]) -> Hit | None:

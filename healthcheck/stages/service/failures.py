@@ -49,8 +49,8 @@ def _diagnosed(diagnosis: Diagnosis, setup: Setup) -> tuple[str, str]:
     hits = diagnosis.candidates or tuple(hit for hit in (diagnosis.named,) if hit)
     if not hits:
         return "", ""
-    said = joined(msg("; or: "), [hit.failure.cause for hit in hits])
-    each = ((repair(hit.failure, setup), message(hit.failure.sources[0])) for hit in hits)
+    said = joined(msg("; or: "), [hit.cause for hit in hits])
+    each = ((repair(hit, setup), message(hit.failure.sources[0])) for hit in hits)
     fixes = joined(" Or: ", (msg("{repair} (source: {sources})", *both) for both in each))
     if diagnosis.candidates:
         return msg(". Possible causes, of which the log proves none: {said}", said), fixes

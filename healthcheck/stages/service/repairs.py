@@ -15,6 +15,7 @@ from healthcheck import contract
 from healthcheck.errors import UsageError
 from healthcheck.stages.plan.records import SETTINGS
 from healthcheck.stages.service.catalogue import FLAG, Failure, message_of
+from healthcheck.stages.service.evidence import Hit
 from healthcheck.system import files
 from healthcheck.text.messages import Message, joined, msg
 
@@ -57,8 +58,14 @@ def setup_of(repository: Path) -> Setup:
     )
 
 
-def repair(failure: Failure, setup: Setup = UNKNOWN) -> str:
-    """The repair of the failure, in one paragraph."""
+def repair(hit: Hit, setup: Setup = UNKNOWN) -> str:
+    """The repair of the failure in one paragraph, the log's own advice last."""
+    said = repair_of(hit.failure, setup)
+    return msg("{said} The log itself advises: “{advice}”", said, hit.advice) if hit.advice else said
+
+
+def repair_of(failure: Failure, setup: Setup = UNKNOWN) -> str:
+    """The repair that the table has for the failure."""
     exports = [f"{name}={value}" for name, value in failure.variables.items() if name not in setup.variables]
     said = failure.fix if setup.keys is None else _by_keys(failure.fix, setup.keys)
     return msg("{said} In deploy.sh, export {exports}.", said, joined(" and ", exports)) if exports else said

@@ -58,7 +58,7 @@ def stays_up(ended: Ended) -> Findings:
     name, lines = ended.launch.log.name, hit.lines if hit else block[-8:]
     said = joined("\n", (msg("  {name}:{number}: {text}", name, line.number, line.text) for line in lines))
     log, expected = ended.launch.log, msg("the server that became ready answers until the end")
-    fix = repair(hit.failure, ended.launch.setup) if hit else msg("read the end of {log}", log)
+    fix = repair(hit, ended.launch.setup) if hit else msg("read the end of {log}", log)
     yield At(str(log)).fail(expected=expected, seen=joined("\n", filter(None, (seen, said))), fix=fix)
 
 

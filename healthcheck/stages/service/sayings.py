@@ -1,0 +1,73 @@
+"""What an error says of itself: the reason for which a check refused to go on, and the advice that the log adds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from healthcheck.stages.service.blocks import Line
+
+_MOST_CHARACTERS = 400
+_RAISED = re.compile(
+    r"^(?:[\w.]*\b(?P<name>ValueError|NotImplementedError|AssertionError|AttributeError|RuntimeError): "
+    r"|\s{0,8}(?:Value|Assertion) error, )(?P<said>[^\n]{12,})"
+)
+_OF_CANN = re.compile(
+    r"^\s{0,8}(?:\w{1,60}\()?E[A-Z\d]\d{4}\)?[\[:][^\n]{0,60}?(?:\d\.\d{1,3}:? |\(E\w{5}\):)\s{0,3}"
+    r"(?:\(E\w{5}\):)?\s{0,3}(?P<said>[^\n]{12,})"
+)
+_DETAILS = re.compile(r"\s*\[(?:type=\w|FUNC:).*|, please check the stack trace above.*")
+_WRAPPED = re.compile(r"^Worker failed with error '(.*?)'?$")
+_REFUSES = re.compile(
+    r"\b(?:must|should be|should aligned|cannot|can not|can't|can only|requires?|exceeds?|divisible|incompatible"
+    r"|please|make sure|not (?:yet )?(?:allow(?:ed)?|compatible|enabled)|is disabled|does not match|is only for"
+    r"|invalid|valid options|(?:smaller|larger|greater|less) than)\b",
+    re.IGNORECASE,
+)
+_NOT_SUPPORTED = re.compile(
+    r"\b(?:not (?:yet )?support(?:ed)?|unsupported|only support(?:s|ed)?|could not locate)\b", re.IGNORECASE
+)
+_OF_THE_PROGRAM = re.compile(
+    r"(?<!-)\btensors?\b|(?<!cudagraph )\bshapes?\b|\bstrides?\b|\bdims?\b|\bdimension|torch\.Size"
+    r"|\bindex\b|\bindices\b|NPU function error|\bError: |failed, detail|should not be called|not implemented"
+    r"|failed to be inspected|^Expecting |^<class |\blogs?\b|argument is invalid|execution failed"
+)
+"""A sentence about the program's own state, or one that sends the reader elsewhere."""
+_ADVICE = re.compile(
+    r"(?:^|(?<=[.!,:;)\]] )|(?<=\. \()|(?<=so ))(?:Please|You (?:can|may|could|should)|If you (?:want|are|need)"
+    r"|Try|Consider|Set|Use|Pass|Adjust|Increase|Decrease|Reduce|Lower|Make sure)\b"
+    r"[^\n]{12,300}?(?:(?<!e\.g)[.!](?=\s|$)|$)",
+    re.IGNORECASE,
+)
+_NO_HELP = re.compile(
+    r"LAUNCH_BLOCKING|accurate stacktrace|stack trace|\blogs?\b|further information|for more details|issue|report"
+    r"|contact|the operator is called|Check the input parameter|repo_type|repository content|device failed"
+    r"|\bcall \w+ first|reason for"
+)
+
+
+def reason(lines: Sequence[Line]) -> str:
+    """The sentence of a check that says what it refuses; "" if the exception has none."""
+    for line in lines:
+        raised = _RAISED.match(line.text)
+        said = _WRAPPED.sub(r"\1", _DETAILS.sub("", raised["said"])).strip() if raised else ""
+        if not raised or not said or _OF_THE_PROGRAM.search(said):
+            continue
+        on_purpose = raised["name"] not in {"RuntimeError", "AttributeError"}
+        if not raised["name"] or _NOT_SUPPORTED.search(said) or (on_purpose and _REFUSES.search(said)):
+            return said[:_MOST_CHARACTERS].rstrip(".")
+    return ""
+
+
+def reason_of_cann(lines: Sequence[Line]) -> str:
+    """The sentence beside one of CANN's own codes that says what is refused; "" if there is none."""
+    found = (match["said"] for line in lines if (match := _OF_CANN.match(line.text)))
+    said = (_DETAILS.sub("", each).strip()[:_MOST_CHARACTERS] for each in found)
+    told = (each for each in said if _REFUSES.search(each) or _NOT_SUPPORTED.search(each))
+    return next((each for each in told if not _OF_THE_PROGRAM.search(each)), "")
+
+
+def advice(lines: Sequence[Line]) -> str:
+    """The first sentence of these lines that says what to do and does not only send the reader elsewhere."""
+    found = (match[0] for line in lines for match in _ADVICE.finditer(line.text))
+    return next((said.strip() for said in found if not _NO_HELP.search(said)), "")
