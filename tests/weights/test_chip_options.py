@@ -98,6 +98,8 @@ REDUCED = {**TWO, "additional_config.enable_reduce_sample": "True"}
         (folders.QWEN3, REDUCED, "0.23.0", "910B3", "warn", "leave enable_reduce_sample of --additional-config out"),
         (folders.QWEN3, {**REDUCED, "tensor_parallel_size": "1"}, "0.23.0", "910B3", None, ""),
         (folders.QWEN3, {**TWO, "additional_config": '{"enable_reduce_sample": false}'}, "0.23.0", "910B3", None, ""),
+        (folders.QWEN3, {"kv_transfer_config": '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'}, "0.23.0", "910B3", "warn", "leave --kv-transfer-config out"),
+        (folders.QWEN3, {"kv_transfer_config": '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'}, "0.23.0", "910B3", None, ""),
         # vllm-ascend 16446: each of the three alone is harmless
         (QWEN3_30B, STREAM, "0.28.0rc1", "910B3", "warn", "vllm-ascend issue 16446"),
         (QWEN3_30B, {**STREAM, **TWO, "data_parallel_size": "1"}, "0.28.0rc1", "910B3", None, ""),
@@ -120,6 +122,12 @@ def test_an_option_that_is_a_variable(tmp_path: Path) -> None:
     server = replace(launch.server, env={"VLLM_ASCEND_ENABLE_FLASHCOMM1": "1"})
     results = judge(model(tmp_path / "w", QWEN3_30B), plan=replace(launch, server=server, stack="0.28.0rc1"))
     assert findings(results) == {CHECK: "warn"}, said(results, CHECK)
+
+
+def test_a_producer_beside_its_consumer(tmp_path: Path) -> None:
+    launch = plan(kv_transfer_config='{"kv_role": "kv_producer"}')
+    pair = replace(launch, servers=launch.servers * 2)
+    assert findings(judge(model(tmp_path / "w"), plan=pair)) == {}
 
 
 def test_the_repair_names_the_key_of_adapter_toml(tmp_path: Path) -> None:

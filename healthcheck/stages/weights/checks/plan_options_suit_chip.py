@@ -34,6 +34,7 @@ class Model(enum.Enum):
     STATE_AND_EXPERTS = "state-in-32-bits-and-experts"
     LINEAR = "linear-attention"
     COMPRESSED = "compressed-attention"
+    ALONE = "alone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +176,8 @@ def _is_meant(model: Model, facts: WeightsFacts) -> bool:
     config = facts.weights.text_config
     if model is Model.ANY:
         return True
+    if model is Model.ALONE:
+        return facts.plan is not None and len(facts.plan.servers) == 1
     if model is Model.EXPERTS:
         layout = read_layout(facts)
         return has_experts(config) and layout.tensor * layout.data > 1
