@@ -318,6 +318,7 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
         lambda f: model(f, {**QWEN3, "architectures": ["Glm4MoeForCausalLM"], "model_type": "glm4_moe"}),
         {"plan": plan(tool_call_parser="qwen3_coder")}, {"plan/parsers-fit": WARN},
     ),
+    "the parser of its own calls": (model, {"plan": plan(tool_call_parser="hermes")}, SOUND),
     "experts in parallel on a dense model": (
         model, {"plan": plan(enable_expert_parallel="")}, {"plan/options-suit-weights": FAIL},
     ),
