@@ -20,7 +20,7 @@ from healthcheck.stages.weights.memory import Cached, read_shape
 from healthcheck.stages.weights.settings import in_settings
 from healthcheck.system import json_text
 from healthcheck.system.files import DATA
-from healthcheck.text.messages import joined, msg
+from healthcheck.text.messages import msg
 
 TABLE = DATA / "launch-rules.json"
 
@@ -87,6 +87,12 @@ def plan_options_suit_chip(facts: WeightsFacts) -> Findings:
     config.json asks for a state in 32 bits (mamba_ssm_dtype, in Qwen3.5 and Qwen3.6) need
     `--mamba-ssm-cache-dtype float16` there; with experts, it is a warning, as one tutorial leaves the option out.
 
+    Known to make answers wrong: MTP with prefix caching, for models with linear attention (a failure on a 310P up
+    to 0.23.0, whose successor's release notes say so), and copies of a DeepSeek-V4 up to 0.23.0. Known to hang at
+    the start: FlashComm1 with multistream_overlap_shared_expert and copies. enable_reduce_sample makes
+    log-probabilities wrong. These are warnings that name the issue: they happen under some loads only. A
+    kv_producer or kv_consumer without the other is a warning, too.
+
     --kv-cache-dtype with another format than 16 bits (fp8, fp8_e5m2, int8 …) needs a 950, or weights that bring
     scales for the cache, or both: what a release does is read from its source. Elsewhere the server ends, at the
     latest with the first request. Where the source does not settle it (models with latent or sparse attention,
@@ -132,10 +138,10 @@ def _broken(facts: WeightsFacts, rule: LaunchRule, chip: str) -> Finding:
         f"--{name} {facts.option(name) or ''}".rstrip() for name in _options(rule) if facts.option(name) is not None
     ]
     wanted = rule.give or msg("no {leave}", rule.leave)
-    spelled = joined(" ", given) if given else msg("not {give}", rule.give)
+    spelled = " ".join(given) if given else msg("no --{option}", next(_options(rule)))
     report, told = fail if rule.level is Level.FAIL else warn, {"source": rule.source}
     expected = msg("{wanted}, for {label} on a {chip}", wanted, facts.row.label(), chip)
-    fix = msg("pass {give}", rule.give) if rule.give else msg("leave {leave} out", rule.leave)
+    fix = msg("pass {wanted}", wanted) if rule.give else msg("leave {leave} out", rule.leave)
     if rule.repaired:
         fix += msg(", or take vllm-ascend {repaired}", rule.repaired)
     seen = msg("{spelled}: {because}", spelled, rule.because)

@@ -102,7 +102,7 @@ def plan_parsers_fit(facts: WeightsFacts) -> Findings:
 
 def _judged(facts: WeightsFacts, option: str, parser: str) -> Iterator[Finding]:
     table, kind, template = known_parsers(), text_of(facts.weights.config.value.get("model_type")), _template(facts)
-    given = msg("--{option} {parser}", option, shown(parser, 40))
+    given = f"--{option} {shown(parser, 40)}"
     if option == REASONING and parser in table.until_the_end and template and not _THINKS.search(template):
         expected = msg("a chat template with thoughts, for {given}", given)
         seen = msg("none in it: {given} takes all text up to </think> for a thought, and `content` is empty", given)
@@ -114,7 +114,7 @@ def _judged(facts: WeightsFacts, option: str, parser: str) -> Iterator[Finding]:
         return
     known = nearest(facts.row.vllm[0]).known.get(f"--{option}", ())
     fitting = joined(" or ", [each for each in pair.parsers if each in known] or pair.parsers)
-    whose = msg('"model_type": "{kind}"', kind) if kind in pair.models else msg("the calls in the chat template")
+    whose = f'"model_type": "{kind}"' if kind in pair.models else msg("the calls in the chat template")
     expected = msg("--{option} {fitting}, for {whose}", option, fitting, whose)
     seen, told = msg("{given}: {harm}", given, HARM[option]), {"source": pair.source}
     fix = msg("pass --{option} {fitting}", option, fitting)
