@@ -114,6 +114,16 @@ CODE: tuple[Case, ...] = (
     ),
     case("code-in-a-file", sh(f"{LAUNCH} --config serve.yaml"), {"plan/self-contained": "fail"},
          files={"serve.yaml": "scheduler-cls: lanes.sched.LaneScheduler\n"}, says="no module lanes"),
+    *(
+        case(f"package-{name}", sh(f"{LAUNCH} {options}"), {"plan/self-contained": "fail"}, says="does not have it", fix=package)
+        for name, options, package in (
+            ("fastsafetensors", "--load-format fastsafetensors", "name fastsafetensors in requirements.txt"),
+            ("streamer", "--load-format runai_streamer_sharded", "name runai_model_streamer in"),
+            ("nixl", """--kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}'""", "nixl"),
+        )
+    ),
+    case("package-installed", sh(f"pip install fastsafetensors\n{LAUNCH} --load-format fastsafetensors")),
+    case("package-of-the-image", sh(f"{LAUNCH} --load-format safetensors")),
     case("code-perhaps", sh(f"pip install lane-tools\n{LAUNCH} --worker-cls lanes.Worker"), WARNED, says="is unknown"),
     case("code-beside", sh(f"{LAUNCH} --logits-processors bias:Bias"), WARNED, files={"bias.py": PROCESSOR}),
     case("code-in-a-package-beside", sh(f"{LAUNCH} --logits-processors lanes.bias:Bias"), WARNED,

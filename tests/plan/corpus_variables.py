@@ -21,11 +21,13 @@ WRONG_VARIABLES: tuple[Case, ...] = (
     case("variable-of-no-release", sh(f"export VLLM_ASCEND_ENABLE_NS=1{SERVE}"), WARNED, says="did you mean VLLM_ASCEND_ENABLE_NZ or", fix="remove it"),
     case("variable-of-an-older-release", sh(f"export VLLM_ASCEND_ENABLE_TOPK_TOPP_OPTIMIZATION=1{SERVE}"), WARNED,
          says="deploy.sh:2"),
+    case("version-of-another-vllm", sh(f"export VLLM_VERSION=0.9.0{SERVE}"), WARNED, says="VLLM_VERSION=0.9.0", fix="remove it"),
     case("modules-replaced-for-it", sh(f"PYTHONPATH=adapter:. {SERVE.lstrip().removeprefix('exec ')}"), WARNED),
 )  # fmt: skip
 RIGHT_VARIABLES: tuple[Case, ...] = (
     case("devices-of-both", sh(f"export CUDA_VISIBLE_DEVICES=0 ASCEND_RT_VISIBLE_DEVICES=0{SERVE}")),
     case("plugins-with-ascend", sh(f"export VLLM_PLUGINS=ascend,sampling{SERVE}")),
+    case("version-of-its-vllm", sh(f"export VLLM_VERSION=0.23.0{SERVE}")),
     case("variable-of-the-release", sh(f"export VLLM_ASCEND_ENABLE_NZ=0{SERVE}")),
     case("extended", bash(f"""
         export LD_LIBRARY_PATH=/opt/mine/lib:${{LD_LIBRARY_PATH:-}}

@@ -1,4 +1,4 @@
-"""plan/options-suit-chip: options that a 310P refuses, and those that it needs, release by release."""
+"""plan/options-suit-chip: what a release refuses on a chip, needs there, and does wrongly, release by release."""
 
 from __future__ import annotations
 
@@ -36,9 +36,18 @@ QWEN3_NEXT = {
     "hidden_size": 2048, "num_hidden_layers": 48, "num_attention_heads": 16, "num_key_value_heads": 2,
     "num_experts": 512, "moe_intermediate_size": 512, "full_attention_interval": 4,
 }  # fmt: skip
+V4 = {
+    "architectures": ["DeepseekV4ForCausalLM"], "model_type": "deepseek_v4", "hidden_size": 4096,
+    "num_hidden_layers": 43, "num_attention_heads": 64, "n_routed_experts": 256, "compress_ratios": [0, 4, 128],
+}  # fmt: skip
 TWO = {"tensor_parallel_size": "2"}
 PARALLEL = {**TWO, "enable_expert_parallel": ""}
 STATE = {"mamba_ssm_cache_dtype": "float16"}
+MTP = {**STATE, "speculative_config": '{"method": "qwen3_5_mtp", "num_speculative_tokens": 1}'}
+CACHED = {**MTP, "enable_prefix_caching": ""}
+COPIES = {"data_parallel_size": "2"}
+STREAM = {**COPIES, "additional_config": '{"enable_flashcomm1": true, "multistream_overlap_shared_expert": true}'}
+REDUCED = {**TWO, "additional_config.enable_reduce_sample": "True"}
 
 
 @pytest.mark.parametrize(
@@ -64,6 +73,38 @@ STATE = {"mamba_ssm_cache_dtype": "float16"}
         (QWEN36_35B, TWO, "0.23.0", "310P3-Duo", "warn", "Qwen3.6-35B-A3B leaves the option out"),
         (QWEN36_35B, {**TWO, **STATE}, "0.23.0", "310P3-Duo", None, ""),
         (QWEN3_NEXT, TWO, "0.23.0", "310P3-Duo", None, ""),
+        # vllm-ascend 14339 and 17338, repaired by 14336
+        (QWEN35_27B, CACHED, "0.23.0", "310P3-Duo", "fail", "leave --enable-prefix-caching out, or take vllm-ascend 0.23.0.post1"),
+        (QWEN35_27B, CACHED, "0.23.0.post1", "310P3-Duo", None, ""),
+        (QWEN35_27B, CACHED, "0.26.0rc1", "310P3-Duo", "warn", "or take vllm-ascend 0.27.1rc1"),
+        (QWEN35_27B, CACHED, "0.27.1rc1", "310P3-Duo", None, ""),
+        (QWEN35_27B, MTP, "0.23.0", "310P3-Duo", None, ""),
+        (QWEN35_27B, {**CACHED, "no_enable_prefix_caching": ""}, "0.23.0", "310P3-Duo", None, ""),
+        (QWEN35_27B, {**STATE, "enable_prefix_caching": ""}, "0.23.0", "310P3-Duo", None, ""),
+        # vLLM 43559 and 53912; 0.28.0 caches prefixes of these models unless it is told not to
+        (QWEN35_27B, CACHED, "0.23.0", "910B3", "warn", "vLLM issues 43559 and 53912"),
+        (QWEN35_27B, MTP, "0.26.0rc1", "910B3", None, ""),
+        (QWEN35_27B, MTP, "0.30.0rc2", "910B3", "warn", "pass --no-enable-prefix-caching"),
+        (QWEN35_27B, {**MTP, "no_enable_prefix_caching": ""}, "0.30.0rc2", "910B3", None, ""),
+        (folders.QWEN3, CACHED, "0.23.0", "910B3", None, ""),
+        # vllm-ascend 15362, 15409, 15417, 15492
+        (V4, COPIES, "0.23.0", "910C", "warn", "leave --data-parallel-size out, or take vllm-ascend 0.23.0.post1"),
+        (V4, COPIES, "0.25.1rc1", "910C", "warn", "vllm-ascend issue 15417"),
+        (V4, COPIES, "0.23.0.post1", "910C", None, ""),
+        (V4, COPIES, "0.26.0rc1", "910C", None, ""),
+        (V4, TWO, "0.23.0", "910C", None, ""),
+        (QWEN3_30B, COPIES, "0.23.0", "910C", None, ""),
+        # known issues of 0.23.0; one device has the whole vocabulary
+        (folders.QWEN3, REDUCED, "0.23.0", "910B3", "warn", "leave enable_reduce_sample of --additional-config out"),
+        (folders.QWEN3, {**REDUCED, "tensor_parallel_size": "1"}, "0.23.0", "910B3", None, ""),
+        (folders.QWEN3, {**TWO, "additional_config": '{"enable_reduce_sample": false}'}, "0.23.0", "910B3", None, ""),
+        (folders.QWEN3, {"kv_transfer_config": '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'}, "0.23.0", "910B3", "warn", "leave --kv-transfer-config out"),
+        (folders.QWEN3, {"kv_transfer_config": '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'}, "0.23.0", "910B3", None, ""),
+        # vllm-ascend 16446: each of the three alone is harmless
+        (QWEN3_30B, STREAM, "0.28.0rc1", "910B3", "warn", "vllm-ascend issue 16446"),
+        (QWEN3_30B, {**STREAM, **TWO, "data_parallel_size": "1"}, "0.28.0rc1", "910B3", None, ""),
+        (QWEN3_30B, {**STREAM, "additional_config": '{"enable_flashcomm1": true}'}, "0.28.0rc1", "910B3", None, ""),
+        (QWEN3_30B, {**STREAM, "additional_config": '{"multistream_overlap_shared_expert": true}'}, "0.28.0rc1", "910B3", None, ""),
     ],
 )  # fmt: skip
 def test_options_on(
@@ -75,6 +116,20 @@ def test_options_on(
     assert says in said(results, CHECK)
 
 
+def test_an_option_that_is_a_variable(tmp_path: Path) -> None:
+    launch = plan(**{**STREAM, "additional_config": '{"multistream_overlap_shared_expert": true}'})
+    assert launch.server is not None
+    server = replace(launch.server, env={"VLLM_ASCEND_ENABLE_FLASHCOMM1": "1"})
+    results = judge(model(tmp_path / "w", QWEN3_30B), plan=replace(launch, server=server, stack="0.28.0rc1"))
+    assert findings(results) == {CHECK: "warn"}, said(results, CHECK)
+
+
+def test_a_producer_beside_its_consumer(tmp_path: Path) -> None:
+    launch = plan(kv_transfer_config='{"kv_role": "kv_producer"}')
+    pair = replace(launch, servers=launch.servers * 2)
+    assert findings(judge(model(tmp_path / "w"), plan=pair)) == {}
+
+
 def test_the_repair_names_the_key_of_adapter_toml(tmp_path: Path) -> None:
     launch = replace(plan(**PARALLEL), settings="# a\nenable_expert_parallel = true\n")
     results = judge(model(tmp_path / "w", QWEN3_30B), plan=launch, npu="310P3-Duo")
@@ -82,7 +137,7 @@ def test_the_repair_names_the_key_of_adapter_toml(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "facts", [{"npu": "310P3"}, {"plan": plan()}, {"plan": plan(engine="mindie"), "npu": "310P3"}]
+    "facts", [{"npu": "310P3"}, {"plan": plan(), "npu": "910A"}, {"plan": plan(engine="mindie"), "npu": "310P3"}]
 )
 def test_where_no_rule_applies(facts: dict, tmp_path: Path) -> None:
     assert judge(model(tmp_path / "w"), **facts)[CHECK].outcome.value == "skip"

@@ -293,6 +293,9 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
     "devices beyond those that the author named": (
         model, {"plan": plan(devices="0,1,2,3"), "npus": 2}, {"plan/fits-hardware": FAIL},
     ),
+    "the second of one device": (
+        model, {"plan": plan(devices="1"), "npus": 1}, {"plan/fits-hardware": FAIL},
+    ),
     "a device of thousands of digits": (model, {"plan": plan(devices="9" * 5_000)}, {"plan/fits-hardware": WARN}),
     "a layer of thousands of digits": (
         lambda f: model(f, tensors={**layers(36), f"model.layers.{'9' * 5_000}.w": ("BF16", (8,))}), {}, SOUND,
@@ -311,6 +314,11 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
             dtype="float16", max_model_len="4096", tensor_parallel_size="2", enable_expert_parallel="")},
         {"plan/options-suit-chip": FAIL},
     ),
+    "a parser of another family's calls": (
+        lambda f: model(f, {**QWEN3, "architectures": ["Glm4MoeForCausalLM"], "model_type": "glm4_moe"}),
+        {"plan": plan(tool_call_parser="qwen3_coder")}, {"plan/parsers-fit": WARN},
+    ),
+    "the parser of its own calls": (model, {"plan": plan(tool_call_parser="hermes")}, SOUND),
     "experts in parallel on a dense model": (
         model, {"plan": plan(enable_expert_parallel="")}, {"plan/options-suit-weights": FAIL},
     ),

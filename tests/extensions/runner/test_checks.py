@@ -69,6 +69,18 @@ def node(machine, **fields):
     machine["paths"]["/dev/davinci[0-9]*"][0].update(fields)
 
 
+def versions(driver, cann):
+    """Another driver on the host, and another CANN in the image."""
+
+    def change(machine):
+        edit(machine, SMI, "25.5.1", driver)
+        machine["files"]["/usr/local/Ascend/driver/version.info"] = [f"Version={driver}"]
+        toolkit = "/usr/local/Ascend/ascend-toolkit/latest/aarch64-linux/ascend_toolkit_install.info"
+        machine["files"][toolkit] = ["package_name=Ascend-cann-toolkit", f"version={cann}", "arch=aarch64"]
+
+    return change
+
+
 CASES = [
     # device nodes
     (HOST, lambda m: node(m, readable=False, writable=False), "device-nodes", WARN, "usermod -a -G HwHiAiUser"),
@@ -95,6 +107,11 @@ CASES = [
     (HOST, at("files|/usr/local/Ascend/driver/version.info", ["Version=7.35.23"]), "driver", PASS, "driver 25.5.1"),
     (HOST, at("files|/usr/local/Ascend/driver/version.info", None), "driver", PASS, "driver 25.5.1"),
     (HOST, lambda m: edit(m, "commands|npu-smi info -t board -i 3|stdout", ": OK", ": NOK"), "driver", WARN, "NPU 3: Compatibility NOK"),
+    (HOST, versions("25.0.rc1.1", "9.1.0"), "driver", WARN, "driver 25.0.rc1.1, which this CANN does not support"),
+    (HOST, versions("24.1.0.3", "9.0.0"), "driver", WARN, "driver 24.1.0.3"),
+    (HOST, versions("25.2.0", "9.1.0"), "driver", PASS, "driver 25.2.0"),
+    (HOST, versions("25.0.rc1.1", "9.0.0"), "driver", PASS, "driver 25.0.rc1.1"),
+    (HOST, versions("24.1.0", "8.2.RC1"), "driver", PASS, "driver 24.1.0"),
     # kinds
     (HOST, both(at("children|torch_probe", {}), at(SMI, info("910B", [Row(name="910ProB")]).split("\n"))), "supported", WARN, "910ProB"),
     (HOST, both(at("children|torch_probe", {}), at(SMI, info("910B", [Row(name="xxx")]).split("\n"))), "supported", SKIP, "not known"),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+import re
 
-from healthcheck.core.check import Findings, note
+from healthcheck.core.check import Findings, note, warn
 from healthcheck.extensions.runner.declared import npu_check
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.wording import listed
 from healthcheck.text.messages import msg
+
+TOO_OLD = {"9.1": (25, 0), "9.0": (24, 1), "8.5": (24, 1)}
+"""The newest drivers (Ascend HDK) that a CANN does not support. Source: release notes of CANN 9.1.0 and 8.5.0."""
 
 
 @npu_check(
@@ -19,7 +23,8 @@ from healthcheck.text.messages import msg
 def driver(facts: RunnerFacts) -> Findings:
     """The version in /usr/local/Ascend/driver/version.info must be the one that npu-smi reports. After an upgrade
     without a restart they differ, or npu-smi ends with -8005. `npu-smi info -t board` compares driver and firmware
-    (Compatibility: OK or NOK).
+    (Compatibility: OK or NOK). A driver older than CANN supports is a warning: the host has the driver, and the
+    image has CANN (9.1 needs 25.2 or newer, 9.0 and 8.5 need 25.0).
 
     A container has the version file only if it was mounted; a missing file is not a fault.
 
@@ -61,8 +66,21 @@ def driver(facts: RunnerFacts) -> Findings:
         seen = msg("driver {on_disk} installed after the machine's last start; npu-smi ends with -8005", files)
         yield older(expected=msg("a driver that was loaded after it was installed"), seen=seen)
     yield from _firmware(facts, driver=running or on_disk or "?")
+    yield from _against_cann(facts, driver=running or on_disk)
     if on_disk or running:
         yield note(msg("driver {running}", running or on_disk), where=facts.driver.path if on_disk else "")
+
+
+def _against_cann(facts: RunnerFacts, *, driver: str) -> Findings:
+    cann = facts.cann.version or facts.row.cann or ""
+    too_old = TOO_OLD.get(".".join(cann.split(".")[:2]))
+    numbers = re.match(r"(\d{1,4})\.(\d{1,4})", driver)
+    if too_old and numbers and (int(numbers[1]), int(numbers[2])) <= too_old:
+        oldest = ".".join(map(str, too_old))
+        expected = msg("a driver newer than {oldest}, for CANN {cann}", oldest, cann)
+        seen = msg("driver {driver}, which this CANN does not support", driver)
+        fix = msg("upgrade the host's driver and firmware, or take the image of an older vllm-ascend")
+        yield warn(expected=expected, seen=seen, fix=fix, where=facts.driver.path)
 
 
 def _firmware(facts: RunnerFacts, *, driver: str) -> Findings:

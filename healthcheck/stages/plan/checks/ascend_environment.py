@@ -41,6 +41,7 @@ _PATHS = {
 """Source: CANN's set_env.sh, which prepends its folders to both."""
 _OF_CANN = re.compile(r"/Ascend/|\bcann\b|\bASCEND_", re.IGNORECASE)
 _GPU_DEVICES, _NPU_DEVICES = "CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES"
+_VERSION = "VLLM_VERSION"
 _PLATFORM_PLUGIN = "ascend"
 """vllm-ascend's entry point in the group vllm.platform_plugins."""
 
@@ -59,6 +60,7 @@ def ascend_environment(plan: LaunchPlan) -> Findings:
     - LD_LIBRARY_PATH or PYTHONPATH replaced: CANN's directories are lost.
     - A VLLM_ASCEND_ variable that the chosen release (--stack) does not read. Since 0.27.1rc1 most of them are keys
       of --additional-config.
+    - VLLM_VERSION with another release than that of vLLM: vllm-ascend then takes the code for that one.
     - set_env.sh sourced under `set -u`, or by a shell that is not bash.
 
     Example:
@@ -87,6 +89,23 @@ def ascend_environment(plan: LaunchPlan) -> Findings:
         yield from _without_platform(plan, server)
         yield from _devices_of_a_gpu(plan, server)
         yield from _unread(plan, server)
+        yield from _other_version(plan, server)
+
+
+def _other_version(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
+    """Source: vllm_version_is of vllm_ascend/utils.py, which prefers the variable to the installed version."""
+    row, value = stacks.row(plan.stack or stacks.DEFAULT), server.env.get(_VERSION, "")[:200]
+    if value and _VERSION in row.variables and not any(stacks.same_release(value, known) for known in row.vllm):
+        expected = msg("no {name}, or that of {label}: {vllm}", _VERSION, row.label(), ", ".join(row.vllm))
+        seen = msg(
+            "{name}={value}: vllm-ascend then runs its code for another vLLM than the installed one",
+            _VERSION,
+            value,
+        )
+        where = line_of(plan, f"{_VERSION}=", _VERSION)
+        yield warn(
+            expected=expected, seen=seen, fix=msg("remove it"), where=where, evidence={"row": row.vllm_ascend}
+        )
 
 
 def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> Iterator[Finding]:

@@ -12,11 +12,23 @@ from healthcheck.stages.plan import requested, unmet_needs
 from healthcheck.stages.plan.commands import NAME_CHARACTERS
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script.stderr import Need
-from healthcheck.stages.plan.servers.served import option_place
+from healthcheck.stages.plan.servers.served import line_of, option_place
 from healthcheck.text.messages import msg
 
 _EXPECTED_CODE = msg("Python code from the repository, requirements.txt or the image")
 _ON_THE_PATH = msg('before the server: export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"')
+
+_OF_OPTIONS = {
+    "load-format": {
+        "fastsafetensors": "fastsafetensors",
+        "runai_streamer": "runai_model_streamer",
+        "instanttensor": "instanttensor",
+        "tensorizer": "tensorizer",
+    },
+    "kv-transfer-config": {"NixlConnector": "nixl"},
+}
+"""Packages that values of vLLM's options need and the image lacks: extras in vLLM's setup.py (0.23.0), and
+requirements/kv_connectors.txt; none is in a Dockerfile of vllm-ascend up to 0.30.0rc2."""
 
 
 @check(
@@ -28,7 +40,9 @@ _ON_THE_PATH = msg('before the server: export PYTHONPATH="$PWD${PYTHONPATH:+:$PY
 )
 def no_missing_modules(plan: LaunchPlan) -> Findings:
     """A Python module has to come from the image, from requirements.txt, from an installation in deploy.sh, or
-    from the commit. The options of vLLM that name modules (--worker-cls, --logits-processors …) count as well.
+    from the commit. The options of vLLM that name modules (--worker-cls, --logits-processors …) count as well, and
+    those that need a package that the image of vllm-ascend lacks: --load-format fastsafetensors, runai_streamer,
+    instanttensor and tensorizer, and the NixlConnector of --kv-transfer-config.
 
     Example:
     ```sh
@@ -44,6 +58,23 @@ def no_missing_modules(plan: LaunchPlan) -> Findings:
     """
     yield from unmet_needs.findings(plan, Need.MODULE)
     yield from _missing_code(plan)
+    yield from _missing_packages(plan)
+
+
+def _missing_packages(plan: LaunchPlan) -> Iterator[Finding]:
+    server = plan.server
+    if server is None or server.engine != "vllm":
+        return
+    for name, given in server.options.items():
+        needed = _OF_OPTIONS.get(name.partition(".")[0], {})
+        for value, package in ((value, package) for value, package in needed.items() if value in given):
+            if package in requested.packages(plan):
+                continue
+            expected = msg("the package {package}, for --{name} with {value}", package, name, value)
+            seen = msg("the image of vllm-ascend does not have it, and nothing installs it")
+            fix = msg("leave --{name} out, or name {package} in requirements.txt", name, package)
+            say = warn if requested.brings_unknown(plan) else fail
+            yield say(expected=expected, seen=seen, fix=fix, where=line_of(plan, value))
 
 
 def _missing_code(plan: LaunchPlan) -> Iterator[Finding]:

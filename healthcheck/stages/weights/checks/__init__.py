@@ -10,6 +10,7 @@ from healthcheck.stages.weights.checks.pickle import pickle
 from healthcheck.stages.weights.checks.plan_fits_hardware import plan_fits_hardware
 from healthcheck.stages.weights.checks.plan_options_suit_chip import plan_options_suit_chip
 from healthcheck.stages.weights.checks.plan_options_suit_weights import plan_options_suit_weights
+from healthcheck.stages.weights.checks.plan_parsers_fit import plan_parsers_fit
 from healthcheck.stages.weights.checks.present import present
 from healthcheck.stages.weights.checks.processor import processor
 from healthcheck.stages.weights.checks.quantization_scheme import quantization_scheme
@@ -48,6 +49,7 @@ CHECKS: tuple[Check[WeightsFacts], ...] = (
     plan_fits_hardware,
     plan_options_suit_chip,
     plan_options_suit_weights,
+    plan_parsers_fit,
     task_supported,
     task_matches_weights,
 )

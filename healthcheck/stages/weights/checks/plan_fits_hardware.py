@@ -19,6 +19,7 @@ from healthcheck.stages.weights.inventory import MAIN_INDEX
 from healthcheck.stages.weights.memory import Shape
 from healthcheck.stages.weights.quantization import judge_quantization
 from healthcheck.stages.weights.settings import in_settings
+from healthcheck.stages.weights.states import bytes_per_block, sequences
 from healthcheck.text.messages import joined, msg
 
 MAX_DIGITS = 9
@@ -39,6 +40,9 @@ def plan_fits_hardware(facts: WeightsFacts) -> Findings:
     start. Weights are divided by tensor and pipeline parallel size; with --enable-expert-parallel, routed experts
     also by the data parallel size. The tensor parallel size has to divide the attention heads, and the key-value
     heads or be a multiple of them. 310P and 910A compute in float16 only; W8A8 weights fail with float16 on a 910B.
+
+    Models with linear attention (Qwen3-Next, Qwen3.5 and later) also need a block of their state cache for each of
+    --max-num-seqs sequences, or vLLM ends while it captures graphs.
 
     Which methods of quantisation load depends on the row of the version matrix (--stack): ModelSlim's in every
     release, compressed-tensors from 0.12.0rc1 on, FP8 from 0.21.0rc1 on, and not AWQ, GPTQ or bitsandbytes; which
@@ -108,6 +112,7 @@ def _misfits(facts: WeightsFacts, demand: Demand) -> Findings:
     else:
         yield from _too_many(demand, facts.npus or demand.layout.devices)
         yield from _anywhere(demand)
+        yield from _states(facts, demand, max(_usual(), key=lambda kind: kind.usable_bytes), warn)
 
 
 def _heads(facts: WeightsFacts, demand: Demand) -> Findings:
@@ -201,6 +206,27 @@ def _on(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
     npus = facts.npus or demand.layout.devices
     yield from _too_many(demand, npus)
     yield _verdict(facts, demand, npu, npus)
+    yield from _states(facts, demand, npu, fail)
+
+
+def _states(facts: WeightsFacts, demand: Demand, npu: Npu, report: Callable[..., Finding]) -> Findings:
+    """Judge the sequences at a time; `report` is for more than the state cache holds without working memory."""
+    wanted, shape = sequences(facts), demand.shape
+    block = bytes_per_block(facts, shape, demand.layout) if shape else None
+    if not wanted or block is None:
+        return
+    most, safe = (left // block for left in (_room(demand, npu), _room(demand, npu) - memory.OVERHEAD_BYTES))
+    if 0 < safe < wanted:
+        say = report if most < wanted else warn
+        expected = msg("a block of the state cache for each sequence of --max-num-seqs")
+        told = (wanted, "" if facts.option("max-num-seqs") else msg(", vLLM's default"), safe, npu.label)
+        seen = msg(
+            "{wanted} sequences{default}, and about {safe} blocks on a {label}: vLLM ends with “max_num_seqs "
+            "({wanted}) exceeds available Mamba cache blocks”",
+            *told,
+        )
+        fix = msg("pass --max-num-seqs {fitting}", 1 << (safe.bit_length() - 1))
+        yield say(expected=expected, seen=seen, fix=fix, where=facts.where)
 
 
 def _too_many(demand: Demand, npus: int) -> Findings:
@@ -274,9 +300,13 @@ def _spread(demand: Demand, npu: Npu, npus: int) -> str:
     return msg("quantize the weights, or choose a smaller model")
 
 
+def _usual() -> list[Npu]:
+    return [hardware.find(name)[0] for name in hardware.USUAL]
+
+
 def _anywhere(demand: Demand) -> Findings:
     """Without a kind of NPU: name the usual devices that fit, and warn if none does."""
-    kinds = [hardware.find(name)[0] for name in hardware.USUAL]
+    kinds = _usual()
     yield from _numbers(demand, kinds[0], warn)
     devices = demand.layout.devices
     needs = f"{devices} NPUs" if devices > 1 else msg("one NPU")

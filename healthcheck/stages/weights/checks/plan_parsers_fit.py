@@ -1,0 +1,127 @@
+"""plan/parsers-fit: the parsers of thoughts and tool calls are those of the model."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from healthcheck.core.check import At, Findings, NotApplicable
+from healthcheck.core.records import Finding
+from healthcheck.stages.plan.vllm_cli.catalogue import nearest
+from healthcheck.stages.weights.documents import text_of
+from healthcheck.stages.weights.facts import WeightsFacts, check
+from healthcheck.stages.weights.folder import shown
+from healthcheck.stages.weights.settings import in_settings
+from healthcheck.system import json_text
+from healthcheck.system.files import DATA
+from healthcheck.text.messages import joined, msg
+
+REASONING, TOOLS = "reasoning-parser", "tool-call-parser"
+PLUGINS = {REASONING: "reasoning-parser-plugin", TOOLS: "tool-parser-plugin"}
+HARM = {
+    REASONING: msg("it looks for other thoughts, and can take a whole answer for one: `content` is then empty"),
+    TOOLS: msg("it looks for calls in another format, and they stay text"),
+}
+_THINKS = re.compile("think>")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """The parsers that go with some models.
+
+    Attributes:
+        models: values of model_type; `mark` is a pattern in the chat templates of others.
+        parsers: the best-known one first.
+    """
+
+    option: str
+    parsers: tuple[str, ...]
+    source: str
+    models: tuple[str, ...] = ()
+    mark: str = "(?!)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsers:
+    """The pairs, and the reasoning parsers that take all text for a thought until `</think>`."""
+
+    source: str
+    until_the_end: frozenset[str]
+    pairs: tuple[Pair, ...]
+
+
+@functools.cache
+def known_parsers() -> Parsers:
+    return json_text.load_as((DATA / "parsers.json").read_bytes(), Parsers)
+
+
+@check(
+    "plan/parsers-fit",
+    "The parsers fit the model",
+    why="With the parser of another model, an answer counts as a thought and its content is empty.",
+    requires=("weights/present", "weights/config"),
+    by_row=True,
+)
+def plan_parsers_fit(facts: WeightsFacts) -> Findings:
+    """--reasoning-parser separates the model's thoughts from its answer, and --tool-call-parser finds its calls.
+    Both are written for the format of one family. The evaluation client reads `content`, which stays empty where a
+    reasoning parser takes the whole answer for a thought.
+
+    Two warnings: a parser other than those that a source pairs with the model (vLLM's documents, the tutorials and
+    nightly configurations of vllm-ascend; by model_type, or by the format of calls in the chat template), and a
+    reasoning parser that takes everything up to `</think>` for a thought, where the chat template knows no
+    thoughts, as those of Instruct models. Models that no source pairs, and parsers of a plugin, are not judged.
+
+    To repair: pass the model's own parser, or leave the option out.
+
+    Example:
+    ```json config.json
+    {"architectures": ["Glm4MoeForCausalLM"], "model_type": "glm4_moe"}
+    ```
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port} --tool-call-parser qwen3_coder --enable-auto-tool-choice
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port} --tool-call-parser glm45 --enable-auto-tool-choice
+    ```
+    """
+    given = {option: facts.option(option) for option in PLUGINS if facts.option(PLUGINS[option]) is None}
+    if facts.engine != "vllm" or not any(given.values()):
+        raise NotApplicable(msg("no parser is chosen"))
+    for option, parser in given.items():
+        if parser:
+            for finding in _judged(facts, option, parser):
+                yield in_settings(finding, facts.plan)
+
+
+def _judged(facts: WeightsFacts, option: str, parser: str) -> Iterator[Finding]:
+    table, kind, template = known_parsers(), text_of(facts.weights.config.value.get("model_type")), _template(facts)
+    given = f"--{option} {shown(parser, 40)}"
+    if option == REASONING and parser in table.until_the_end and template and not _THINKS.search(template):
+        expected = msg("a chat template with thoughts, for {given}", given)
+        seen = msg("none in it: {given} takes all text up to </think> for a thought, and `content` is empty", given)
+        yield At(facts.place).warn(expected=expected, seen=seen, fix=msg("leave --{option} out", option))
+        return
+    of_option = (pair for pair in table.pairs if pair.option == option)
+    pair = next((pair for pair in of_option if kind in pair.models or re.search(pair.mark, template)), None)
+    if pair is None or parser in pair.parsers:
+        return
+    known = nearest(facts.row.vllm[0]).known.get(f"--{option}", ())
+    fitting = joined(" or ", [each for each in pair.parsers if each in known] or pair.parsers)
+    whose = f'"model_type": "{kind}"' if kind in pair.models else msg("the calls in the chat template")
+    expected = msg("--{option} {fitting}, for {whose}", option, fitting, whose)
+    seen, told = msg("{given}: {harm}", given, HARM[option]), {"source": pair.source}
+    fix = msg("pass --{option} {fitting}", option, fitting)
+    yield At(facts.place).warn(expected=expected, seen=seen, fix=fix, evidence=told)
+
+
+def _template(facts: WeightsFacts) -> str:
+    """The chat template of the weights; "" if there is none, or if the server takes another."""
+    templates = facts.weights.tokenizer.templates if facts.option("chat-template") is None else ()
+    return templates[0].text if templates else ""
