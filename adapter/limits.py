@@ -21,6 +21,8 @@ LAST_WITHOUT_LLAMA_4 = (0, 30)
 COPIES_SLOTS_EARLY = frozenset({"DeepseekV4ForCausalLM", "DeepseekV41ForCausalLM"})
 REPAIRED_IN = (0, 23, 0, 1, 1)
 """0.23.0.post1: before it, an idle copy of these writes into cache that others use (issues 15362, 15409, 15492)."""
+WITHOUT_THE_REPAIR = {(0, 24), (0, 25)}
+"""Releases of other branches: 0.25.1rc1 has the same lines, 0.26.0rc1 the repair."""
 TIGHT_SHARE = 0.65
 SHORT_CONTEXT = 8192
 RELEASE = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(rc\d+)?(?:\.post(\d+))?")
@@ -45,8 +47,10 @@ def refuse(weights: Weights, machine: Machine) -> None:
 
 def one_copy(weights: Weights, machine: Machine) -> str:
     """Why several copies would change answers on this release; "" if they do not."""
-    if weights.architecture in COPIES_SLOTS_EARLY and release_of(machine) < REPAIRED_IN:
-        return "idle copies spoil the cache before 0.23.0.post1"
+    release = release_of(machine)
+    spoils = release < REPAIRED_IN or release[:2] in WITHOUT_THE_REPAIR
+    if weights.architecture in COPIES_SLOTS_EARLY and spoils:
+        return "idle copies spoil the cache before 0.23.0.post1, and in 0.24 and 0.25"
     return ""
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from adapter.chips import A3, A310P, Chip
 from adapter.decision import Decision, Refusal
 from adapter.device import Machine
@@ -29,8 +27,7 @@ machine an A3. Copies of Qwen3.5-397B over 8 of its dies each fail in the collec
 recipe has copies of ERNIE 4.5, whose attention and experts are like Qwen3's.
 """
 
-COPIES_SPOIL = {"DeepseekV4ForCausalLM": re.compile(r"0\.23\.0(rc\d+)?|0\.2[45]\..*")}
-"""Releases in which a copy without requests writes into the others' cache (vllm-ascend issue 15417)."""
+
 WITHOUT_EXPERT_PARALLEL = frozenset({"MixtralForCausalLM", "HunYuanMoEV1ForCausalLM", "Qwen3NextForCausalLM"})
 """Mixtures whose recipes split each expert over the devices."""
 
@@ -69,8 +66,6 @@ def size_of_copies(weights: Weights, machine: Machine, chip: Chip | None, budget
         or weights.ranks
     ):
         return None
-    if _spoils(weights, machine):
-        return None
     sizes = possible_sizes(weights, machine.devices)
     largest = _comfortable_size(weights, budget, sizes, 1) or sizes[-1]
     tokens = min(weights.context or PROMPT, PROMPT)
@@ -103,16 +98,9 @@ def _why_one_copy(weights: Weights, machine: Machine, chip: Chip | None, most: i
         return "too little is known of weights and machine"
     if chip.family == A310P:
         return "no recipe has more on a 310P"
-    if _spoils(weights, machine):
-        return f"vllm-ascend {machine.release} spoils the cache of several (issue 15417)"
     if weights.experts and not _shares_experts(weights):
         return "no recipe has more of this mixture"
     return one_copy(weights, machine)
-
-
-def _spoils(weights: Weights, machine: Machine) -> bool:
-    releases = COPIES_SPOIL.get(weights.architecture or "")
-    return releases is not None and releases.fullmatch(machine.release) is not None
 
 
 def _shares_experts(weights: Weights) -> bool:
