@@ -7,6 +7,7 @@ from healthcheck.stages.weights.checks.complete import complete
 from healthcheck.stages.weights.checks.config import config
 from healthcheck.stages.weights.checks.matches_config import matches_config
 from healthcheck.stages.weights.checks.pickle import pickle
+from healthcheck.stages.weights.checks.plan_additional_config import plan_additional_config
 from healthcheck.stages.weights.checks.plan_fits_hardware import plan_fits_hardware
 from healthcheck.stages.weights.checks.plan_options_suit_chip import plan_options_suit_chip
 from healthcheck.stages.weights.checks.plan_options_suit_weights import plan_options_suit_weights
@@ -28,6 +29,7 @@ AHEAD: tuple[Check[WeightsFacts], ...] = (
     quantization_scheme,
     plan_fits_hardware,
     plan_options_suit_chip,
+    plan_additional_config,
     task_supported,
     task_matches_weights,
 )
@@ -48,6 +50,7 @@ CHECKS: tuple[Check[WeightsFacts], ...] = (
     plan_fits_hardware,
     plan_options_suit_chip,
     plan_options_suit_weights,
+    plan_additional_config,
     task_supported,
     task_matches_weights,
 )
