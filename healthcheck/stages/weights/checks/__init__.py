@@ -11,6 +11,7 @@ from healthcheck.stages.weights.checks.plan_additional_config import plan_additi
 from healthcheck.stages.weights.checks.plan_fits_hardware import plan_fits_hardware
 from healthcheck.stages.weights.checks.plan_options_suit_chip import plan_options_suit_chip
 from healthcheck.stages.weights.checks.plan_options_suit_weights import plan_options_suit_weights
+from healthcheck.stages.weights.checks.plan_supported_model import plan_supported_model
 from healthcheck.stages.weights.checks.present import present
 from healthcheck.stages.weights.checks.processor import processor
 from healthcheck.stages.weights.checks.quantization_scheme import quantization_scheme
@@ -30,6 +31,7 @@ AHEAD: tuple[Check[WeightsFacts], ...] = (
     plan_fits_hardware,
     plan_options_suit_chip,
     plan_additional_config,
+    plan_supported_model,
     task_supported,
     task_matches_weights,
 )
@@ -51,6 +53,7 @@ CHECKS: tuple[Check[WeightsFacts], ...] = (
     plan_options_suit_chip,
     plan_options_suit_weights,
     plan_additional_config,
+    plan_supported_model,
     task_supported,
     task_matches_weights,
 )

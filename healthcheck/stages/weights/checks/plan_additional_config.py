@@ -59,7 +59,7 @@ def plan_additional_config(facts: WeightsFacts) -> Findings:
     Use instead:
 
     ```sh deploy.sh
-    exec vllm serve "$MODEL_PATH" --port {port}
+    exec vllm serve "$MODEL_PATH" --port {port} --additional-config '{"enable_cpu_binding": true}'
     ```
     """
     given = _given(facts)
