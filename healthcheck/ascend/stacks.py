@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
@@ -116,6 +117,14 @@ def source() -> str:
     """The source and date of the matrix."""
     told = (_matrix().source, _matrix().read_on)
     return msg("{source}; requires: the metadata and the Dockerfile of each release; read {read_on}", *told)
+
+
+def age() -> str:
+    """How old the newest row with a date is, and when the matrix was read."""
+    newest = next(each for each in rows() if each.released)
+    days = (date.today() - date.fromisoformat(newest.released or "")).days  # noqa: DTZ011 - a day is enough
+    told = (newest.label(), newest.released, days, _matrix().read_on)
+    return msg("newest row: {label} of {released}, {days} days old; read {read_on}", *told)
 
 
 def rows() -> tuple[Row, ...]:

@@ -21,7 +21,7 @@ ALIBI, SOFT_CAP = "alibi", "soft-cap"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """How a model is recognised: by its architecture, unless its language model's type contains one of the words."""
+    """How a model is recognised: by its architecture, unless its language model's type has one of some words."""
 
     architectures: tuple[str, ...]
     unless: tuple[str, ...] = ()
