@@ -2,11 +2,15 @@
 """Add releases to the version matrix and the catalogues of healthcheck/data, from their packages alone.
 
     .venv/bin/python scripts/add_release.py 0.30.0rc2 0.29.0rc1
+    .venv/bin/python scripts/add_release.py --new
     .venv/bin/python scripts/add_release.py vllm==0.33.0
 
-A plain version is one of vllm-ascend: it adds the row, the schemes, and the requirements, options and architectures
-of its vLLM. pip downloads the packages and unpacks them; nothing is built, and no setup.py runs. Only vLLM's own
-parser is imported, by a Python that has its dependencies (--engine-python).
+A plain version is one of vllm-ascend: it adds the row, the schemes, the keys of --additional-config, the support
+matrix, the known issues, and the requirements, options and architectures of its vLLM. --new adds each release of
+the package index that has no row. pip downloads the packages and unpacks them; nothing is built, and no setup.py
+runs. Only vLLM's own parser is imported, by a Python that has its dependencies (--engine-python).
+
+The template and the changelog follow, unless --data names another folder.
 
 Values that the packages do not state are null, or given by --vllm and --cann. Everything is read before anything is
 written. An existing row is read again, but its vLLM only if it is named; existing catalogues are kept. The summary
@@ -26,17 +30,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from typing import Any
 
+import check_hand_written
 import make_architecture_catalogue as architectures
+import make_config_catalogue as config
+import make_notes_catalogue as notes
 import make_scheme_catalogue as schemes
+import release_changelog
 import release_row
 import release_summary
+import release_template
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 from release_row import Row
-from released import ReleaseError, metadata, newest, unpacked, unpacked_wheel
+from released import ReleaseError, metadata, unpacked, unpacked_wheel, versions
 
 from healthcheck.system import files
 
@@ -54,8 +64,12 @@ class Books:
     matrix: dict[str, object]
     releases: list[architectures.Release]
     schemes: list[Row]
+    config: dict[str, Any]
+    support: dict[str, Any]
+    notes: list[dict[str, Any]]
     flags: dict[str, str] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
 
 
 def main() -> int:
@@ -64,6 +78,9 @@ def main() -> int:
         matrix=json.loads((wanted.data / "stacks.json").read_bytes()),
         releases=json.loads((wanted.data / "architectures.json").read_bytes())["releases"],
         schemes=json.loads((wanted.data / "schemes.json").read_bytes())["releases"],
+        config=json.loads((wanted.data / "additional-config.json").read_bytes()),
+        support=json.loads((wanted.data / "support-matrix.json").read_bytes()),
+        notes=json.loads((wanted.data / "release-notes.json").read_bytes())["releases"],
     )
     try:
         _add(wanted, books)
@@ -71,13 +88,17 @@ def main() -> int:
         print(f"add_release: {error}; nothing was written", file=sys.stderr)
         return 1
     _write(wanted.data, books)
+    if wanted.data.samefile(DATA):
+        books.said += release_template.bring_up_to_date(books.matrix)
+        books.said += release_changelog.add(books.added)
     print("\n".join(books.said))
     return 0
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("releases", nargs="+", type=_release, metavar="RELEASE",
+    parser.add_argument("--new", action="store_true", help="also each release of the index without a row")
+    parser.add_argument("releases", nargs="*", type=_release, metavar="RELEASE",
                         help="VERSION of vllm-ascend, or NAME==VERSION of it or vllm")  # fmt: skip
     parser.add_argument("--vllm", default="", metavar="VERSION", help="the vLLM of the row, if no package says it")
     parser.add_argument("--cann", default="", metavar="VERSION", help="the CANN of the row, if no package says it")
@@ -101,24 +122,35 @@ def _release(text: str) -> tuple[str, str]:
 
 def _add(wanted: argparse.Namespace, books: Books) -> None:
     rows = [version for name, version in wanted.releases if name == ASCEND]
+    on_the_index = versions(ASCEND) if rows or wanted.new else []
+    if wanted.new:
+        known = {row["vllm_ascend"] for row in _rows(books.matrix)}
+        oldest = Version(release_template.OLDEST)
+        rows += [each for each in on_the_index if each not in known and Version(each) > oldest]
     if rows:
-        _add_rows(rows, wanted, books)
+        _add_rows(rows, on_the_index[0], wanted, books)
     for name, version in wanted.releases:
         if name == VLLM:
             _add_vllm(version, "", wanted, books)
 
 
-def _add_rows(versions: list[str], wanted: argparse.Namespace, books: Books) -> None:
-    """Add the rows, with the compatibility table in the documents of the newest release."""
-    last = newest(ASCEND)
+def _add_rows(versions: list[str], last: str, wanted: argparse.Namespace, books: Books) -> None:
+    """Add the rows, with the compatibility table and the notes in the documents of the newest release."""
     with unpacked(ASCEND, last) as newest_tree:
         table = release_row.published(newest_tree)
+        books.notes = notes.notes(newest_tree) or books.notes
         for version in versions:
             if Version(version) == Version(last):
                 _add_row(newest_tree, table, wanted, books)
             else:
                 with unpacked(ASCEND, version) as tree:
                     _add_row(tree, table, wanted, books)
+        if books.added:
+            books.said += check_hand_written.contradictions(last, newest_tree)
+    by_release = {each["vllm_ascend"]: each for each in books.notes}
+    for row in _rows(books.matrix):
+        said = by_release.get(str(row["vllm_ascend"]), {})
+        row |= {name: said.get(name, row[name]) for name in ("released", "restricted_to")}
     source = f"{ASCEND} {last}, {release_row.POLICY}"
     books.matrix |= {"source": source, "read_on": date.today().isoformat()}  # noqa: DTZ011 - a day is enough
 
@@ -127,6 +159,8 @@ def _add_row(tree: Path, table: Mapping[str, Row] | None, wanted: argparse.Names
     row = release_row.read_row(tree, metadata(tree), table)
     version = str(row["vllm_ascend"])
     registered = schemes.row(version, tree)
+    said = next((each for each in books.notes if each["vllm_ascend"] == version), {})
+    row |= {"released": said.get("released"), "restricted_to": said.get("restricted_to", [])}
     row["vllm"] = row["vllm"] or ([wanted.vllm] if wanted.vllm else None)
     row["cann"] = row["cann"] or wanted.cann or None
     if not row["vllm"]:
@@ -141,10 +175,26 @@ def _add_row(tree: Path, table: Mapping[str, Row] | None, wanted: argparse.Names
     if known is None or any(registered["schemes"].values()):  # type: ignore[attr-defined]
         books.schemes.append(registered)
     books.matrix["rows"] = sorted([row, *others], key=_version, reverse=True)
+    _add_documents(version, tree, books)
     if known is not None:
         return
+    books.added.append(version)
+    books.said += release_summary.of_notes(version, books.notes)
     for vllm in row["vllm"]:  # type: ignore[attr-defined]
         _add_vllm(vllm, str(row["requires"].get("transformers", "")), wanted, books)  # type: ignore[attr-defined]
+
+
+def _add_documents(version: str, tree: Path, books: Books) -> None:
+    """Add the keys of --additional-config and the support matrix; say what is new."""
+    if (tree / "vllm_ascend" / "ascend_config.py").is_file():
+        keys = config.row(version, tree)
+        books.said += release_summary.of_keys(keys, books.config["releases"])
+        books.config = config.catalogue(books.config, [keys])
+    support = notes.matrix_row(version, tree)
+    books.said += release_summary.of_support(support, books.support["releases"])
+    books.support = notes.matrix(books.support, [support])
+    unnamed = notes.unnamed(books.support, support)
+    books.said += [f"    by hand: the architecture of {name}, in names of support-matrix.json" for name in unnamed]
 
 
 def _rows(matrix: Mapping[str, object]) -> list[Row]:
@@ -224,6 +274,9 @@ def _write(data: Path, books: Books) -> None:
         **books.flags,
         "architectures.json": architectures.text(books.releases),
         "schemes.json": schemes.text((), books.schemes),
+        "additional-config.json": config.text(books.config),
+        "support-matrix.json": notes.matrix_text(books.support),
+        "release-notes.json": notes.notes_text(books.notes),
         "stacks.json": release_row.matrix_text(books.matrix),
     }
     for name, text in texts.items():

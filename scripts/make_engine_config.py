@@ -15,6 +15,7 @@ Torch is newer than both require: a registry may have the older versions for CUD
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -22,7 +23,10 @@ from pathlib import Path
 
 import environments
 
-VLLM, VLLM_ASCEND, TORCH = "0.23.0", "0.23.0", "2.13.0"
+MATRIX = Path(__file__).parent.parent / "healthcheck" / "data" / "stacks.json"
+ROW = next(row for row in json.loads(MATRIX.read_bytes())["rows"] if "rc" not in row["vllm_ascend"])
+"""The default row: the newest final release."""
+VLLM, VLLM_ASCEND, TORCH = ROW["vllm"][0], ROW["vllm_ascend"], "2.13.0"
 BUILD = ("cmake>=3.26", "jinja2", "ninja", "numpy", "packaging", "setuptools>=77,<81", "setuptools-rust",
          "setuptools-scm>=8", "wheel")  # fmt: skip
 NOT_HERE = (

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from packaging.version import Version
 
-_COLUMNS = ("vllm", "python", "cann", "torch", "torch_npu", "triton_ascend", "documented", "commit")
+_COLUMNS = ("vllm", "python", "cann", "torch", "torch_npu", "triton_ascend", "documented", "commit", "released",
+            "restricted_to")  # fmt: skip
 MANY = 40
 
 
@@ -27,10 +28,39 @@ def of_row(
 
 def of_schemes(new: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """The quantization schemes of a release compared with those known of it, or of the previous release."""
+    yield from _beside("schemes", new, rows, _of_schemes)
+
+
+def of_keys(new: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The keys of --additional-config of a release compared with those known of it, or of the previous release."""
+    yield from _beside("keys of --additional-config", new, rows, _of_keys)
+
+
+def of_support(new: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The models and features that the support matrix marks with ❌, compared in the same way."""
+    yield from _beside("without support", new, rows, _of_support)
+
+
+def of_notes(version: str, notes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The known issues of a release that name an option, a variable or a model."""
+    for release in notes:
+        if release["vllm_ascend"] == version:
+            for issue in release["known_issues"]:
+                numbers = ", ".join(map(str, issue["issues"]))
+                yield f"    known issue {numbers}: {issue['said']}"
+
+
+def _beside(
+    what: str,
+    new: Mapping[str, Any],
+    rows: Iterable[Mapping[str, Any]],
+    names: Callable[[Mapping[str, Any]], set[str]],
+) -> Iterator[str]:
+    """What a release has and the known row of it, or of the previous release, has not, and the other way round."""
     older = [row for row in rows if Version(row["vllm_ascend"]) <= Version(new["vllm_ascend"])]
     if older:
         before = max(older, key=lambda row: Version(row["vllm_ascend"]))
-        yield from _differences(f"schemes beside {before['vllm_ascend']} ", _of_schemes(new), _of_schemes(before))
+        yield from _differences(f"{what} beside {before['vllm_ascend']} ", names(new), names(before))
 
 
 def of_flags(version: str, text: str, before: str) -> Iterator[str]:
@@ -58,6 +88,17 @@ def _of_row(row: Mapping[str, Any]) -> set[str]:
 def _of_schemes(row: Mapping[str, Any]) -> set[str]:
     labels = {f"{label} ({chip})" for chip, labels in row["schemes"].items() for label in labels}
     return labels | set(row["methods"])
+
+
+def _of_keys(row: Mapping[str, Any]) -> set[str]:
+    keys = {f"{path}.{key}" if path else key for path, keys in row["groups"].items() for key in keys}
+    return keys | {f"refused in {path or 'the whole'}" for path in row["refusals"]}
+
+
+def _of_support(row: Mapping[str, Any]) -> set[str]:
+    lacks = ((each, name) for each in row["without"] for name in each["features"])
+    said = {f"{each['model']} on {each['hardware']}: {name}" for each, name in lacks}
+    return said | set(row["unsupported"]) | set(row["not_computed"])
 
 
 def _differences(of: str, new: set[str], old: set[str]) -> Iterator[str]:

@@ -41,11 +41,20 @@ def newest(name: str) -> str:
     Raises:
         ReleaseError: there is none, or the index does not answer.
     """
+    return versions(name)[0]
+
+
+def versions(name: str) -> list[str]:
+    """All releases of a package, candidates included, newest first.
+
+    Raises:
+        ReleaseError: there is none, or the index does not answer.
+    """
     done = _pip("index", "versions", "--pre", name)
-    found = re.search(rf"^{re.escape(name)} \((\S+)\)$", done.stdout, re.MULTILINE)
+    found = re.search(r"^Available versions: (.+)$", done.stdout, re.MULTILINE)
     if found is None:
         raise _error(name, "", done.stderr)
-    return found[1]
+    return found[1].split(", ")
 
 
 @contextmanager

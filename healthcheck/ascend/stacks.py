@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
@@ -21,8 +22,6 @@ from healthcheck.system import json_text
 from healthcheck.system.files import DATA
 from healthcheck.text.did_you_mean import hint
 from healthcheck.text.messages import joined, msg
-
-DEFAULT = "0.23.0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +36,8 @@ class Row:
         variables: the environment variables that it reads (envs.py, and its own VLLM_ASCEND_…).
         documented: False if the release itself is the only source, since the published table lacks it.
         commit: its commit, or the beginning of its hash; None if the release does not state it.
+        released: the day of its release, by the release notes; None if they do not have it.
+        restricted_to: the models that a candidate is for, if its notes say that it is for some alone.
     """
 
     vllm_ascend: str
@@ -50,6 +51,8 @@ class Row:
     variables: tuple[str, ...]
     documented: bool | None
     commit: str | None
+    released: str | None = None
+    restricted_to: tuple[str, ...] = ()
 
     @property
     def final(self) -> bool:
@@ -116,9 +119,21 @@ def source() -> str:
     return msg("{source}; requires: the metadata and the Dockerfile of each release; read {read_on}", *told)
 
 
+def age() -> str:
+    """How old the newest row with a date is, and when the matrix was read."""
+    newest = next(each for each in rows() if each.released)
+    days = (date.today() - date.fromisoformat(newest.released or "")).days  # noqa: DTZ011 - a day is enough
+    told = (newest.label(), newest.released, days, _matrix().read_on)
+    return msg("newest row: {label} of {released}, {days} days old; read {read_on}", *told)
+
+
 def rows() -> tuple[Row, ...]:
     """All rows, newest first."""
     return _matrix().rows
+
+
+DEFAULT = next(each.vllm_ascend for each in rows() if each.final)
+"""The newest final release."""
 
 
 def row(vllm_ascend: str = DEFAULT) -> Row:
@@ -272,6 +287,13 @@ def spans(some: Iterable[str], known: Iterable[str]) -> str:
             groups.append([])
     said = [[msg("{first} to {last}", group[0], group[-1])] if len(group) > 2 else group for group in groups]
     return joined(", ", (word for words in said for word in words))
+
+
+def limits(releases: Iterable[str]) -> str:
+    """Which of these releases are for some models alone, in brackets; "" if none is."""
+    named = [each for each in (row(release) for release in releases) if each.restricted_to]
+    said = (msg("{label} is for {models} alone", each.label(), ", ".join(each.restricted_to)) for each in named)
+    return msg(" ({said})", joined("; ", said)) if named else ""
 
 
 def is_older(one: str, other: str) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from healthcheck import contract
+from healthcheck.ascend import stacks
 from healthcheck.cli import output
 from healthcheck.cli.parsing import version
 from healthcheck.core import extensions
@@ -73,6 +74,8 @@ def look() -> Iterator[Part]:
     yield Part(name="sh", found=_real_place("sh"), without=msg("install a POSIX shell"), use=use, needed=True)
     yield from _shells()
     yield _namespaces()
+    use = msg("judging by a release; a newer one has no row, and results are inconclusive")
+    yield Part(name=msg("version matrix"), found=stacks.age(), without="", use=use)
     taken = ", ".join(dict.fromkeys(holder.owner for holder in holders(contract.PORT)))
     name, found = msg("port {port}", contract.PORT), "" if taken else msg("free")
     without = msg("taken by {taken}: end it before a launch", taken)

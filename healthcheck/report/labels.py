@@ -78,6 +78,7 @@ LABELS: Mapping[str, str] = {
     "torch_npu": "torch-npu",
     "url": "URL",
     "version": msg("version of the engine"),
+    "version_matrix": msg("version matrix"),
     "versions": msg("installed versions"),
     "vllm": "vLLM",
     "vllm_ascend": "vllm-ascend",

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from healthcheck import contract
-from healthcheck.ascend import hardware
+from healthcheck.ascend import hardware, stacks
 from healthcheck.ascend.hardware import Devices
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import NOT_BUILT, Report, Stage
@@ -77,6 +77,7 @@ class Verification:
         if not asked.own_settings:
             submission = replace(submission, unread_settings=())
         self._run.provenance |= {"repository": str(submission.root), "commit": submission.commit}
+        self._run.provenance["version_matrix"] = stacks.age()
         self._run.uncommitted = UNCOMMITTED if submission.pending else ""
         self._changed = () if submission.pending else submission.changed
         ledger.judge(self._run.checks(Stage.REPO, repo_checks.CHECKS), lambda: submission)

@@ -19,6 +19,10 @@ from tests.support.template import ROOT
 
 pytestmark = pytest.mark.slow
 
+FILES = (
+    "stacks.json", "architectures.json", "schemes.json", "additional-config.json", "support-matrix.json",
+    "release-notes.json", "vllm-0.33.0.json",
+)  # fmt: skip
 SCRIPT = ROOT / "scripts" / "add_release.py"
 DATA = ROOT / "healthcheck" / "data"
 
@@ -33,7 +37,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sdist(index, "vllm-ascend", "9.1.0rc1", {**releases.ASCEND, **releases.documented("9.0.0")}, releases.REQUIRES)
     sdist(index, "vllm", "9.1.0", releases.VLLM, ("torch==2.99", "numba==0.65.0", "six>1; python_version>'3.11'"))
     wheel(index, "transformers", "6.1.0", releases.TRANSFORMERS)
-    for name in ("stacks.json", "architectures.json", "schemes.json", "vllm-0.33.0.json"):
+    for name in FILES:
         shutil.copy(DATA / name, before)
     shutil.copytree(before, folder / "after")
     done = added(folder / "after", index, "9.1.0rc1")
@@ -82,6 +86,7 @@ def test_a_release_becomes_a_row_and_its_vllm_is_catalogued(made: Path) -> None:
         "torch": "2.90.0", "torch_npu": "2.90.0", "triton_ascend": "3.9.0",
         "requires": {"compressed-tensors": ">=0.11.0", "ray": ">=2.47.1,<=2.48.0", "transformers": "==6.1.0"},
         "variables": ["HCCL_SO_PATH", "VLLM_ASCEND_ONE"], "documented": False, "commit": "0123abcd9",
+        "released": None, "restricted_to": [],
     }  # fmt: skip
     assert now["rows"][1:] == json.loads((DATA / "stacks.json").read_bytes())["rows"]
     assert next(iter(now["vllm_requires"].items())) == ("9.1.0", {"numba": "==0.65.0"})

@@ -17,7 +17,10 @@ from healthcheck.system import yaml_text
 from tests.support.daily import every
 from tests.support.template import KIT, ROOT, SHARED_BY_DESIGN, template_in
 
-STACKS = ("0.23.0", "0.18.0", "0.13.0", "0.11.0")
+STACKS = tuple(
+    row.vllm_ascend for row in stacks.rows() if row.final and not stacks.is_older(row.vllm_ascend, "0.11.0")
+)
+"""The releases that the template offers; scripts/release_template.py writes them."""
 
 
 COMMANDS = ("MODEL_PATH=", "pip ", "npu-adapter ", "curl ", "vllm", "pipeline_tag", "base_model")
@@ -258,7 +261,7 @@ def test_a_folder_in_use_is_refused_and_left_alone(new, tmp_path):
     ("arguments", "says"),
     [
         (["--task", "text-classification"], "text-generation, image-text-to-text, any-to-any"),
-        (["--data", "stack=1.0"], "0.23.0, 0.18.0"),
+        (["--data", "stack=1.0"], ", ".join(STACKS)),
         (["--data", "licence"], "has no '='"),
         (
             ["--data", "color=red"],

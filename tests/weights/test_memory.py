@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from healthcheck.ascend import stacks
 from healthcheck.stages.weights.memory import (
     Layout,
     cache_per_sequence,
@@ -254,7 +255,8 @@ def quantised(folder: Path, method: str, **config: object) -> Path:
         ("0.13.0", "compressed-tensors", {}, None),
         ("0.20.2rc1", "fp8", {}, "fail"),
         ("0.23.0", "fp8", {}, None),
-        ("0.23.0", "mxfp8", {}, "warn"),
+        ("0.23.0", "mxfp8", {}, "fail"),
+        (stacks.DEFAULT, "mxfp8", {}, "warn"),
         ("0.18.0", "awq", {}, "fail"),
         ("", "awq", {}, "warn"),
         ("", "ascend", {}, None),

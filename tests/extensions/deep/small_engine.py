@@ -9,7 +9,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-VERSIONS = {"vllm": "0.23.0+empty", "vllm-ascend": "0.23.0", "transformers": "5.5.4", "torch": "2.13.0"}
+from healthcheck.ascend import stacks
+
+VERSIONS = {"vllm": "0.23.0+empty", "vllm-ascend": stacks.DEFAULT, "transformers": "5.5.4", "torch": "2.13.0"}
 MODULES = {
     "torch/__init__.py": """
 import sys, types

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from healthcheck.ascend import stacks
 from healthcheck.cli import main
 from healthcheck.core.records import CheckResult, Level, Outcome
 from healthcheck.errors import UsageError
@@ -93,7 +94,7 @@ def test_a_configuration_that_is_built_passes_and_says_what_was_built(ask: Ask):
     (built,) = result.findings
     assert "2 × 910B4" in built.seen
     assert "max_model_len 2048" in built.seen
-    assert "vllm 0.23.0+empty, vllm-ascend 0.23.0" in built.seen
+    assert f"vllm 0.23.0+empty, vllm-ascend {stacks.DEFAULT}" in built.seen
 
 
 @pytest.mark.process
@@ -239,7 +240,8 @@ def test_versions_of_another_row_stay_open_and_name_both(tmp_path: Path, weights
     result = Ask(older, weights, tmp_path).result()
     assert not result.settled
     assert (
-        "vllm-ascend 0.18.0, and the chosen row has vllm 0.23.0 and vllm-ascend 0.23.0" in result.findings[0].seen
+        f"vllm-ascend 0.18.0, and the chosen row has vllm 0.23.0 and vllm-ascend {stacks.DEFAULT}"
+        in result.findings[0].seen
     )
     assert "make_engine_config.py" in result.findings[0].fix
 

@@ -41,9 +41,9 @@ _RULED = re.compile(r"^\s*[=\-_*]{5,}\s*$", re.MULTILINE)
     by_row=True,
 )
 def engine_config(facts: EngineConfig) -> Findings:
-    """Only with `verify --deep`. The real vLLM and vllm-ascend of the chosen row of the version matrix (0.23.0, if
-    none is chosen) build the engine's configuration for the recorded arguments and the real config.json, in a
-    process of their own, with stubs for torch_npu: no NPU is needed, and nothing is computed.
+    """Only with `verify --deep`. The real vLLM and vllm-ascend of the chosen row of the version matrix (the newest
+    final release, if none is chosen) build the engine's configuration for the recorded arguments and the real
+    config.json, in a process of their own, with stubs for torch_npu: no NPU is needed, and nothing is computed.
 
     What they refuse fails, in their own words: a tensor parallel size that does not divide the attention heads, an
     option that needs another, --quantization ascend for weights without quant_model_description.json. An option of

@@ -20,7 +20,7 @@ def flags(plan: LaunchPlan) -> Findings:
 
     The options, their types, choices, limits and keys come from catalogues of real releases, from 0.18.0 to 0.33.0;
     of a release without a catalogue the one before it is taken. With --stack, what the release of that row refuses
-    fails. The service does not say which release its image has: without --stack the row 0.23.0 judges, and an
+    fails. The service does not say which release its image has: without --stack the newest final one judges, and an
     argument that the release of another row accepts warns, and names that release.
 
     Found: misspelt options (with the one that was meant), options that were removed and what replaced them,

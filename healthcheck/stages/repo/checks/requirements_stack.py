@@ -28,10 +28,11 @@ MAX_FINDINGS = 20
 def requirements_stack(submission: Submission) -> Findings:
     """Compares each requirement with a row of the version matrix: the versions that vllm-ascend and vLLM require.
 
-    The row is vllm-ascend 0.23.0, unless --stack or the file names another one. The versions of the service's image
-    are not documented, so a conflict with the row warns, and the message names the rows that the line fits; if the
-    service's profile says which release it has, that row judges, and a conflict fails. It fails, too, if the file
-    itself requires a vllm-ascend or vllm that excludes another of its lines: no image can satisfy both.
+    The row is that of the newest final vllm-ascend, unless --stack or the file names another one. The versions of
+    the service's image are not documented, so a conflict with the row warns, and the message names the rows that
+    the line fits; if the service's profile says which release it has, that row judges, and a conflict fails. It
+    fails, too, if the file itself requires a vllm-ascend or vllm that excludes another of its lines: no image can
+    satisfy both.
 
     A package without a version warns, because the newest version is installed: pin it. A package that needs CUDA
     warns too. The rows, with their sources, are in healthcheck/data/stacks.json.

@@ -7,10 +7,12 @@ from healthcheck.stages.weights.checks.complete import complete
 from healthcheck.stages.weights.checks.config import config
 from healthcheck.stages.weights.checks.matches_config import matches_config
 from healthcheck.stages.weights.checks.pickle import pickle
+from healthcheck.stages.weights.checks.plan_additional_config import plan_additional_config
 from healthcheck.stages.weights.checks.plan_fits_hardware import plan_fits_hardware
 from healthcheck.stages.weights.checks.plan_options_suit_chip import plan_options_suit_chip
 from healthcheck.stages.weights.checks.plan_options_suit_weights import plan_options_suit_weights
 from healthcheck.stages.weights.checks.plan_parsers_fit import plan_parsers_fit
+from healthcheck.stages.weights.checks.plan_supported_model import plan_supported_model
 from healthcheck.stages.weights.checks.present import present
 from healthcheck.stages.weights.checks.processor import processor
 from healthcheck.stages.weights.checks.quantization_scheme import quantization_scheme
@@ -29,6 +31,8 @@ AHEAD: tuple[Check[WeightsFacts], ...] = (
     quantization_scheme,
     plan_fits_hardware,
     plan_options_suit_chip,
+    plan_additional_config,
+    plan_supported_model,
     task_supported,
     task_matches_weights,
 )
@@ -50,6 +54,8 @@ CHECKS: tuple[Check[WeightsFacts], ...] = (
     plan_options_suit_chip,
     plan_options_suit_weights,
     plan_parsers_fit,
+    plan_additional_config,
+    plan_supported_model,
     task_supported,
     task_matches_weights,
 )

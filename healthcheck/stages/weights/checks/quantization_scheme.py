@@ -184,9 +184,8 @@ def _remedy(config: JsonObject, named: Named, registry: Registry, family: Family
         last = [each.vllm_ascend for each in takes]
         since = msg("{last} or newer", last[-1])
         only = stacks.spans(last, [each.vllm_ascend for each in newest_first])
-        return msg(
-            "use vllm-ascend {since}, or {w8a8}", since if takes == list(newer[: len(takes)]) else only, W8A8
-        )
+        which = since if takes == list(newer[: len(takes)]) else only
+        return msg("use vllm-ascend {since}{limits}, or {w8a8}", which, stacks.limits(last), W8A8)
     if not _refusal(config, named, registry, Family.A5, method):
         return msg("serve these weights on a 950, or {w8a8}", W8A8)
     return W8A8
