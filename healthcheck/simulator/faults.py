@@ -74,6 +74,7 @@ class ServerState:
             f'vllm:time_to_first_token_seconds_sum{{engine="0"}} {self.first_s}\n'
             f'vllm:e2e_request_latency_seconds_sum{{engine="0"}} {self.whole_s}\n'
             f'vllm:e2e_request_latency_seconds_count{{engine="0"}} {self.answers}\n'
+            f'vllm:time_to_first_token_seconds_count{{engine="0"}} {self.answers}\n'
         )
 
     def neighbour(self, generation: Generation) -> Generation | None:

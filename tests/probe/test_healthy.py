@@ -226,7 +226,14 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> ProbeRun:
 
 @pytest.mark.parametrize(
     ("share", "able", "outcome"),
-    [(0.0, 0.8, "pass"), (0.1, 0.8, "warn"), (0.2, 0.8, "fail"), (0.5, 0.8, "fail"), (0.8, 0.8, "fail"), (0.8, 0.0, "warn")],
+    [
+        (0.0, 0.8, "pass"),
+        (0.1, 0.8, "warn"),
+        (0.2, 0.8, "fail"),
+        (0.5, 0.8, "fail"),
+        (0.8, 0.8, "fail"),
+        (0.8, 0.0, "warn"),
+    ],
 )
 def test_answers_that_break_off_in_a_sentence_are_told(
     usual: ProbeRun, share: float, able: float, outcome: str
@@ -250,8 +257,8 @@ def with_siblings(run: ProbeRun, ends: tuple[str, ...]) -> ProbeRun:
 @pytest.mark.parametrize(
     ("ends", "outcome"),
     [
-        ((" later. The answer is {answer}.",) * 9 + (" lat",), "fail"),
-        ((" later. The answer is {answer}.",) * 39 + (" lat",), "pass"),
+        ((" later in the year. The answer is {answer}.",) * 9 + (" later",), "fail"),
+        ((" later in the year. The answer is {answer}.",) * 39 + (" later",), "pass"),
         ((" later. The answer is -1.", " later.", " later. The answer is {answer}."), "pass"),
     ],
 )

@@ -55,6 +55,7 @@ def test_every_problem_gets_its_samples_once_and_in_rounds(probe: Probe) -> None
         "degenerate": "pass",
         "truncated": "pass",
         "crowd": "skip",
+        "steady": "skip",
         "accuracy": "warn",
     }
     assert "12 problems" in seen(judged(run)["probe/accuracy"])

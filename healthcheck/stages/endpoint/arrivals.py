@@ -85,11 +85,11 @@ def streaming(interview: Interview) -> Streaming:
 def _by_clock(answers: Sequence[Clocked]) -> Streaming:
     """Compare the arrival of each answer's first text with the engine's first and last token."""
     spans_s = [each.whole_s - each.first_s for each in answers]
-    if len(answers) < TIMES or min(spans_s) < MEASURABLE_S:
+    silent = any(not each.exchange.arrivals_s for each in answers)
+    if len(answers) < TIMES or min(spans_s) < MEASURABLE_S or silent:
         return Streaming.TOO_QUICK
     late = [
-        (each.exchange.arrivals_s[0] - each.first_s) / span_s if each.exchange.arrivals_s else 1.0
-        for each, span_s in zip(answers, spans_s, strict=True)
+        (each.exchange.arrivals_s[0] - each.first_s) / span_s for each, span_s in zip(answers, spans_s, strict=True)
     ]
     if min(late) > 1 - _HELD_SHARE:
         return Streaming.BEHIND

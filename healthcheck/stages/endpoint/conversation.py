@@ -19,7 +19,7 @@ from healthcheck.stages.endpoint.answers import (
 )
 from healthcheck.stages.endpoint.prompts import FILLER
 from healthcheck.stages.endpoint.records import Conversation, Interview
-from healthcheck.stages.endpoint.streams import counts_hold, tokens_per_unit
+from healthcheck.stages.endpoint.streams import counts_hold, ended, tokens_per_unit
 from healthcheck.text.messages import msg
 from healthcheck.wire.client import Exchange
 
@@ -82,4 +82,6 @@ def heard(
     word = repr(talk.word)
     expected = msg("the code word {word} from {what}; within one message the model repeats it", word, what)
     seen = msg("{said}, and no word of it in {again} more answers", shown(said(exchange)), len(again))
+    if counted and not ended(talk.same) and not ended(exchange):
+        return  # thoughts that were cut may come to the word later
     yield (warn if counted else forgotten)(expected=expected, seen=seen, fix=fix, where=request_of(exchange))

@@ -23,12 +23,13 @@ LINE_AFTER_DISCONNECTS, LINE_AFTER_MALFORMED = 0, 1
 
 def undisturbed(crowd: Crowd) -> bool:
     """Whether the first round shows that streams may run concurrently."""
-    return all(map(answered, crowd.rounds[0])) and not any(_strange(crowd)) and not doubtful_copies(crowd)
+    strange = (*_anothers_words(crowd), *_anothers_answers(crowd))
+    return all(map(answered, crowd.rounds[0])) and not strange and not doubtful_copies(crowd)
 
 
 def crowd_talk(crowd: Crowd) -> tuple[str, ...]:
     """Signs that a stream received another stream's text, in words."""
-    return tuple(dict.fromkeys((*_strange(crowd), *_shared_events(crowd))))
+    return tuple(dict.fromkeys((*_anothers_words(crowd), *_anothers_answers(crowd), *_shared_events(crowd))))
 
 
 def changed_copies(crowd: Crowd) -> tuple[tuple[str, str], ...]:
@@ -57,8 +58,10 @@ def changed_copies(crowd: Crowd) -> tuple[tuple[str, str], ...]:
 
 
 def disturbed(crowd: Crowd) -> bool:
-    """Whether concurrent texts were mixed up or changed on their way."""
-    return bool(crowd_talk(crowd)) or len(changed_copies(crowd)) >= MIXED
+    """Whether concurrent texts were changed as lone streams may be: without another's code word or events."""
+    if any(_anothers_words(crowd)) or any(_shared_events(crowd)):
+        return False
+    return any(_anothers_answers(crowd)) or len(changed_copies(crowd)) >= MIXED
 
 
 def doubtful_copies(crowd: Crowd) -> tuple[int, ...]:
@@ -95,16 +98,21 @@ def _said(crowd: Crowd) -> Iterator[tuple[int, str]]:
                 yield index, said(exchange)
 
 
-def _strange(crowd: Crowd) -> Iterator[str]:
-    """Streams with another stream's code word, or, if none has its own, with the whole of another's answer.
+def _anothers_words(crowd: Crowd) -> Iterator[str]:
+    """Streams with another stream's code word."""
+    words = [line.split()[0] for line in crowd.lines]
+    for index, text in _said(crowd):
+        if other := next((word for word in words if word != words[index] and word in text), ""):
+            yield msg("the stream with the code word {words} answered {other}", repr(words[index]), repr(other))
+
+
+def _anothers_answers(crowd: Crowd) -> Iterator[str]:
+    """If no stream has its own code word, streams with the whole of another's answer.
 
     A reasoning model repeats its word in some thoughts and not in others. Answers without the word may well be
     alike, and the batch may change which ones they are.
     """
     words = [line.split()[0] for line in crowd.lines]
-    for index, text in _said(crowd):
-        if other := next((word for word in words if word != words[index] and word in text), ""):
-            yield msg("the stream with the code word {words} answered {other}", repr(words[index]), repr(other))
     if any(words[index] in text for index, text in _said(crowd)):
         return
     first, second = ([said(exchange) for exchange in exchanges] for exchanges in crowd.rounds)

@@ -21,9 +21,10 @@ _MOST_BYTES = 2**21
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sums:
-    """Seconds of all requests so far, and how many there were."""
+    """Seconds of all requests so far, how many ended, and how many had a first token."""
 
     requests: float
+    begun: float
     first_s: float
     whole_s: float
 
@@ -35,7 +36,7 @@ def clocked(client: Client, ask: Ask) -> tuple[Clocked, ...]:
     while before and len(found) < TIMES:
         exchange = ask()
         after = _until(client, before.requests + 1)
-        if after is None or not answered(exchange):
+        if after is None or after.begun != before.begun + 1 or not answered(exchange):
             break
         first_s, whole_s = after.first_s - before.first_s, after.whole_s - before.whole_s
         found.append(Clocked(exchange=exchange, first_s=first_s, whole_s=whole_s))
@@ -56,9 +57,12 @@ def _until(client: Client, requests: float) -> _Sums | None:
 def _sums(client: Client) -> _Sums | None:
     told = client.send(METRICS, None)
     text = told.body[:_MOST_BYTES].decode("utf-8", "replace") if told.status == 200 else ""
-    values = [_value(text, f"{name}_{kind}") for name, kind in ((WHOLE, "count"), (FIRST, "sum"), (WHOLE, "sum"))]
-    known = [value for value in values if value is not None]
-    return _Sums(requests=known[0], first_s=known[1], whole_s=known[2]) if len(known) == len(values) else None
+    names = [f"{name}_{kind}" for kind in ("count", "sum") for name in (WHOLE, FIRST)]
+    known = [value for name in names if (value := _value(text, name)) is not None]
+    if len(known) < len(names):
+        return None
+    requests, begun, whole_s, first_s = known
+    return _Sums(requests=requests, begun=begun, first_s=first_s, whole_s=whole_s)
 
 
 def _value(text: str, name: str) -> float | None:

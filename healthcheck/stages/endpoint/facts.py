@@ -10,6 +10,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from healthcheck import contract
 from healthcheck.contract import Task
@@ -56,10 +57,11 @@ _LONG_TOKENS = (264, 520)
 """Longer than the servers' defaults: 16 to 256 tokens, and 512 if the server is fast enough."""
 _LONG_S = 8.7
 _PAIRS = 4
-_LONE_PAIRS, _LONE_TOKENS = 2, 128
+_LONE_PAIRS, _LONE_TOKENS = 3, 128
 _NOTICE_S = 0.3
 _MOST_TURNS, _SHORT_IN_TURN = 6, 3
 _LATE_S = 1.0
+_METRICS_S = 10
 _MODELS_S = 30
 _MALFORMED_S = 25
 LEFT_TOKENS = 96
@@ -204,8 +206,8 @@ def _in_turn(rest: Rest, facts: Interview) -> Interview:
             break
     if streaming(facts) is Streaming.TOO_QUICK:
         asker, most = rest.asker, rest.long_tokens
-        ask = lambda: asker.stream(user(STORY), max_tokens=most, ignore_eos=True)  # noqa: E731 - one use
-        facts = replace(facts, clocked=clocked(asker.client, ask))
+        ask = partial(asker.stream, user(STORY), max_tokens=most, ignore_eos=True)
+        facts = replace(facts, clocked=clocked(asker.within(_METRICS_S).client, ask))
     return facts
 
 
@@ -215,7 +217,7 @@ def _plan(asker: Asker, facts: Interview, crowd: Crowd) -> Rest:
     context = context_tokens(facts.models)
     most = min(_LONG_TOKENS[1], context // 2) if context else _LONG_TOKENS[1]
     long_tokens = int(min(most, max(_LONG_TOKENS[0], _LONG_S * pace)))
-    queued = 4 * long_tokens + 2 * len(crowd.lines) * SHORT_TOKENS
+    queued = 5 * long_tokens + 2 * len(crowd.lines) * SHORT_TOKENS
     limits = waits.learnt(asker.limits, crowd.rounds[0], queued_tokens=queued, least_s=waits.NEW_SHAPE_S)
     at_once = SIDE_BY_SIDE if undisturbed(crowd) else 1
     return Rest(asker=asker.under(limits), long_tokens=long_tokens, at_once=at_once, context=context)

@@ -128,13 +128,13 @@ def _short_answers(rest: Rest, facts: Interview) -> Interview:
         said = {name: each.result() for name, each in pending.items()}
         wait([limited, stopped])
         same = steps.result()[0].exchange
-        beginnings = pool.submit(_beginnings, asker, word, steps.result())
         recalls = _recalls(asker, word, same)
+        beginnings = _beginnings(asker, word, steps.result())
     return replace(
         facts,
         steps=steps.result(),
         sampling=sampling.result(),
-        beginnings=beginnings.result(),
+        beginnings=beginnings,
         foreign=foreign.result(),
         bare=bare.result(),
         shown=shown.result() if shown else None,

@@ -23,10 +23,8 @@ from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
 from healthcheck.wire.client import Exchange
 
-_COLOURS = tuple(
-    re.compile(names, re.IGNORECASE) for names in (r"\bred\b|[红紅]", r"\bblue\b|[蓝藍]", r"\bblack\b|黑")
-)
-"""Of the first three images."""
+_COLOURS = tuple(re.compile(names, re.IGNORECASE) for names in (r"\bred\b|[红紅]", r"\bblue\b|[蓝藍]"))
+"""Of the first two images. A model that sees nothing may say that the image is black."""
 
 
 @check(
@@ -95,7 +93,7 @@ def image(interview: Interview) -> Findings:
 
 
 def _exchanged(streams: Sequence[Exchange]) -> Findings:
-    """A warning if most of the answers about one or two colours name those of another image."""
+    """A warning if two of three answers name red or blue, and not as the colour of their own image."""
     named = [{place for place, names in enumerate(_COLOURS) if names.search(said(each))} for each in streams[:3]]
     mistaken = [place for place, colours in enumerate(named) if colours and place not in colours]
     if len(mistaken) > 1:

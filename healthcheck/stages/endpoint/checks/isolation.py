@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, note
+from healthcheck.core.check import Findings, NotApplicable
 from healthcheck.stages.endpoint.answers import about, prompt_tokens, repeats, said, shown
 from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.stages.endpoint.streams import counts_hold
 from healthcheck.text.messages import msg
 from healthcheck.wire.client import Exchange
 
-_FEWEST = 3
 _TEMPLATES_OWN_TOKENS = 16
 """A template that tells the time may have some tokens more or fewer."""
 
@@ -28,8 +27,8 @@ def isolation(interview: Interview) -> Findings:
     """Several clients tell the server code words. A client that told it none then asks for the code word. An
     answer with another client's word shows that the server keeps one history for all clients.
 
-    If the model does not repeat code words, the prompt tokens of one request that was sent several times are
-    compared: a history makes them grow. The check is skipped if the server does not report them.
+    If the model does not repeat code words, the check fails if the prompt tokens of one request that was sent
+    several times have grown, as a history makes them; else it is skipped.
 
     Repair: build the prompt from the messages of the request alone; keep no chat session on the server.
     Simulated by: npu-adapter simulate --fault shared-history
@@ -63,16 +62,16 @@ def _counted(interview: Interview) -> Findings:
     sampled = interview.sampling.warm
     asked = (interview.opening.exchange, *interview.streams, interview.limited, interview.roomy, *sampled)
     counts = [(count, exchange) for exchange in asked if exchange and (count := prompt_tokens(exchange))]
-    if len(counts) < _FEWEST or not counts_hold(interview):
-        why = msg("the model does not repeat a code word, so the check cannot see what was in its prompt")
-        raise NotApplicable(why)
-    first, (most, last) = counts[0][0], max(counts, key=lambda counted: counted[0])
-    if most > first + _TEMPLATES_OWN_TOKENS:
+    first, most, last = 0, 0, None
+    if counts and counts_hold(interview):
+        first, (most, last) = counts[0][0], max(counts, key=lambda counted: counted[0])
+    if last is not None and most > first + _TEMPLATES_OWN_TOKENS:
         expected = msg("{first} prompt tokens each time that the same messages are sent", first)
         fix = msg("build the prompt from the messages of the request alone; keep no history on the server")
         yield about(last).fail(expected=expected, seen=msg("{most} after other requests", most), fix=fix)
-    else:
-        yield note(msg("judged by the prompt tokens alone: the model does not repeat a code word"))
+        return
+    why = msg("the model does not repeat a code word, so the check cannot see what was in its prompt")
+    raise NotApplicable(why)
 
 
 def _untold(interview: Interview) -> Iterator[tuple[str, Exchange]]:

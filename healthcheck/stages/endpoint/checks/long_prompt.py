@@ -20,7 +20,7 @@ from healthcheck.stages.endpoint.answers import (
 from healthcheck.stages.endpoint.conversation import MUTE
 from healthcheck.stages.endpoint.prompts import FILLER
 from healthcheck.stages.endpoint.records import Interview, Step, check
-from healthcheck.stages.endpoint.streams import counts_hold, tokens_per_unit
+from healthcheck.stages.endpoint.streams import counts_hold, ended, tokens_per_unit
 from healthcheck.text.messages import msg
 
 _LOST_SHARE = 0.1
@@ -98,6 +98,8 @@ def long_prompt(interview: Interview) -> Findings:
         yield about(last.exchange).warn(expected=expected, seen=seen, fix=fix)
     elif interview.beginnings and not any(repeats(each, exchange) for each, exchange in interview.beginnings):
         early, exchange = interview.beginnings[-1]
+        if not ended(exchange) and not ended(first.exchange):
+            return  # thoughts that were cut may come to the word later
         expected = msg(
             "the code word {word} from the beginning of {units} characters", repr(early), last.units * len(FILLER)
         )

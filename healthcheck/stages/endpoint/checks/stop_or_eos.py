@@ -93,4 +93,5 @@ def stop_or_eos(interview: Interview) -> Findings:
 def _fills_with_text(exchange: Exchange) -> bool:
     """Whether max_tokens cut an answer; loops and garbage, which do not end either, are endpoint/degenerate's."""
     garbage = {*flags(said(exchange), cut=True)} - {"implausible_words"}
-    return counted_tokens(exchange) >= _FILLED * token_limit(exchange) and not garbage
+    filled = counted_tokens(exchange) >= _FILLED * token_limit(exchange)
+    return filled and bool(exchange.folded.text) and not garbage

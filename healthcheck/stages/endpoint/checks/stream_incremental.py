@@ -81,11 +81,10 @@ def _arrivals(interview: Interview, fix: str) -> Findings:
         return
     if found is Streaming.BEHIND:
         late = interview.clocked[-1]
-        text_s = late.exchange.arrivals_s[0] if late.exchange.arrivals_s else late.exchange.seconds
         seen = msg(
             "the engine had its first token after {first_s:.2f} s and its last after {whole_s:.2f} s; the first "
             "text came after {text_s:.2f} s",
-            late.first_s, late.whole_s, text_s,
+            late.first_s, late.whole_s, late.exchange.arrivals_s[0],
         )  # fmt: skip
         yield about(late.exchange).warn(expected=_EXPECTED, seen=seen, fix=fix)
         return

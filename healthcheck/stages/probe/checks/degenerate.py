@@ -35,8 +35,9 @@ MANY_COPIED_CHARACTERS = 100_000
 NO_PREFIX_CHARACTERS = 16
 """Different rounding in batches usually makes answers diverge late; temperature and races do so at once."""
 _BEGUN_CHARACTERS = 20
-_ENDS = frozenset(".!?。！？…)]}”’\"'`*|>:")
-"""Signs with which a sentence, a formula or a table ends; the answer that goes on may have added to it."""
+_ENDS = frozenset(".!?。！？…)]}”’\"'`*|>:$%°0123456789")
+"""Signs with which a sentence, a formula, a table or a result ends: an answer that goes on may add to it."""
+_GOES_ON = re.compile(r" ?[a-z]{2,}[ ,]|[\u4e00-\u9fff]{2}")
 _LONG_CHARACTERS = 40
 """A shorter text may be right for many problems, or be the only way to say it."""
 _OWN_NUMBERS, _OWN_CHARACTERS = 3, 120
@@ -200,13 +201,11 @@ def _cut_short(run: ProbeRun) -> Iterator[Finding]:
 
 
 def _is_begun(text: str, others: Collection[str]) -> bool:
-    """Whether another answer to the problem begins with this one and goes on in the middle of a sentence."""
+    """Whether another answer to the problem begins with this one and goes on with a word in the same sentence."""
     begun = text.rstrip()
-    return (
-        len(begun) >= _BEGUN_CHARACTERS
-        and begun[-1] not in _ENDS
-        and any(other.startswith(begun) and other != begun for other in others)
-    )
+    if len(begun) < _BEGUN_CHARACTERS or begun[-1] in _ENDS:
+        return False
+    return any(other.startswith(begun) and _GOES_ON.match(other, len(begun)) for other in others)
 
 
 def _deaf(run: ProbeRun) -> Iterator[Finding]:

@@ -81,3 +81,8 @@ def _later(run: ProbeRun, rows: Sequence[Sequence[int]]) -> Iterator[Finding]:
         seen = msg("after {first:.1f} s in the second round and {last:.1f} s in the last (medians)", *told)
         fix = msg("look for what grows with each request: a history, a list, a log; the client's run is longer")
         yield warn(expected=expected, seen=seen, fix=fix)
+
+
+def _is_late(run: ProbeRun, places: Sequence[int]) -> bool:
+    """Whether a round was sent after the first requests, which wait for each other at once."""
+    return min(run.samples[place].order for place in places) >= run.settings.concurrency
