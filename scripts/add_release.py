@@ -186,8 +186,8 @@ def _add_row(tree: Path, table: Mapping[str, Row] | None, wanted: argparse.Names
 
 def _add_documents(version: str, tree: Path, books: Books) -> None:
     """Add the keys of --additional-config and the support matrix; say what is new."""
-    if (tree / "vllm_ascend" / "ascend_config.py").is_file():
-        keys = config.row(version, tree)
+    keys = config.row(version, tree)
+    if keys["groups"]:
         books.said += release_summary.of_keys(keys, books.config["releases"])
         books.config = config.catalogue(books.config, [keys])
     support = notes.matrix_row(version, tree)

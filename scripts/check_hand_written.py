@@ -45,18 +45,17 @@ def contradictions(version: str, tree: Path) -> Iterator[str]:
 
 
 def _launch_rules(version: str, tree: Path) -> Iterator[str]:
-    """Rules that quote a sentence of the release's source, which it lost or has again."""
+    """Rules that quote a sentence that the release lost or has again; others that hold for it by their range alone."""
     text = "\n".join(path.read_text("utf-8") for path in sorted((tree / "vllm_ascend").rglob("*.py")))
-    for rule in json.loads(_rules_file().read_bytes())["rules"]:
-        for sentence in _SENTENCE.findall(rule["because"]):
-            meant, there = in_range(version, rule["releases"]), sentence in text
+    for rule in json.loads((DATA / "launch-rules.json").read_bytes())["rules"]:
+        meant, quoted = in_range(version, rule["releases"]), _SENTENCE.findall(rule["because"])
+        if meant and not quoted:
+            yield f"{rule['releases']} has {version} in its range: {rule['because']}"
+        for sentence in quoted:
+            there = sentence in text
             if meant != there:
                 says = "has no more" if meant else "has, outside its range,"
                 yield f"{rule['releases']}: {version} {says} “{sentence}”"
-
-
-def _rules_file() -> Path:
-    return next(path for name in ("launch-rules.json", "chip-options.json") if (path := DATA / name).is_file())
 
 
 def _failures(_: str, tree: Path) -> Iterator[str]:

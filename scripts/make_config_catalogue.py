@@ -32,18 +32,20 @@ _BY_NAME = re.compile(r"_get_config_value$|^_resolve$")
 
 
 def row(version: str, folder: Path) -> dict[str, object]:
-    """The row of one release.
+    """The row of one release; without groups, if it does not read the option.
 
     Raises:
-        OSError: the folder has no vllm_ascend.
         SyntaxError: one of its files is not Python.
     """
     package = folder / "vllm_ascend"
-    own = ast.parse((package / "ascend_config.py").read_bytes())
+    own = ast.parse(
+        (package / "ascend_config.py").read_bytes() if (package / "ascend_config.py").is_file() else b""
+    )
     classes = {node.name: node for node in own.body if isinstance(node, ast.ClassDef)}
-    if classes[CONFIG].decorator_list:
+    groups: Iterable[Group] = ()
+    if CONFIG in classes and classes[CONFIG].decorator_list:
         groups = _declared(classes, own)
-    else:
+    elif CONFIG in classes:
         groups = _looked_up(classes, [ast.parse(path.read_bytes()) for path in sorted(package.rglob("*.py"))])
     found = [(path, keys, refusal) for path, keys, refusal in groups if keys]
     return {
