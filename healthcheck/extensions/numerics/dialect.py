@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from healthcheck.core.records import JsonValue
 from healthcheck.extensions.numerics.records import Position, Prompt, Reading
@@ -21,7 +21,6 @@ NEUTRAL: Mapping[str, JsonValue] = {
     "top_p": 1, "top_k": -1, "min_p": 0, "repetition_penalty": 1, "presence_penalty": 0, "frequency_penalty": 0,
 }  # fmt: skip
 """Parameters that leave the model's distribution as it is: a server may have other ones by default."""
-GREEDY: Mapping[str, JsonValue] = {"temperature": 0, **NEUTRAL}
 _LARGEST = 3.0
 """Nats. A wrong normaliser may tell more than 0, which numerics/sampler names; what is larger is a logit."""
 WITHOUT = msg("no log-probabilities in the answer")
@@ -29,23 +28,37 @@ WITHOUT = msg("no log-probabilities in the answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """Requests to a server for this model, with `logprobs` log-probabilities per token."""
+    """Requests to a server for this model, with `logprobs` log-probabilities per token.
+
+    Attributes:
+        neutral: NEUTRAL, or nothing if the server refuses it.
+    """
 
     model: str
     logprobs: int
+    neutral: Mapping[str, JsonValue] = field(default_factory=lambda: NEUTRAL)
 
     def body(
-        self, prompts: Sequence[Prompt], *, tokens: int, salt: str, sampling: Mapping[str, JsonValue] = GREEDY
+        self, prompts: Sequence[Prompt], *, tokens: int, salt: str, sampling: Mapping[str, JsonValue] | None = None
     ) -> dict[str, JsonValue]:
-        """A request for one completion of each prompt."""
+        """A request for one completion of each prompt, greedy unless `sampling` says how."""
         prompt = prompts[0].sent if len(prompts) == 1 else [each.sent for each in prompts]
-        return {"prompt": prompt, "logprobs": self.logprobs, **self._common(tokens, salt), **sampling}
+        return {
+            "prompt": prompt,
+            "logprobs": self.logprobs,
+            **self._common(tokens, salt),
+            **(sampling or self._greedy),
+        }
 
     def chat_body(self, prompt: Prompt, *, tokens: int, salt: str) -> dict[str, JsonValue]:
         """A request for the answer to a message with the text of the prompt."""
         message: JsonValue = {"role": "user", "content": prompt.text}
         asked: dict[str, JsonValue] = {"logprobs": True, "top_logprobs": self.logprobs, "return_token_ids": True}
-        return {"messages": [message], **asked, **self._common(tokens, salt), **GREEDY}
+        return {"messages": [message], **asked, **self._common(tokens, salt), **self._greedy}
+
+    @property
+    def _greedy(self) -> Mapping[str, JsonValue]:
+        return {"temperature": 0, **self.neutral}
 
     def _common(self, tokens: int, salt: str) -> dict[str, JsonValue]:
         asked: dict[str, JsonValue] = {"model": self.model, "max_tokens": tokens, "cache_salt": salt}
