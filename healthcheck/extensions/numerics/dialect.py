@@ -73,7 +73,7 @@ def read(status: int, data: bytes) -> Sequence[Reading]:
     try:
         for choice in itertools.chain.from_iterable(map(_choices, _answers(data))):
             found.setdefault(int(str(choice.get("index", 0))), []).extend(_positions(choice))
-    except (JsonError, KeyError, TypeError, ValueError, IndexError) as error:
+    except (JsonError, KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         return [Reading(error=msg("{without} ({error})", WITHOUT, f"{type(error).__name__}: {error}"))]
     return [_reading(positions) for _, positions in sorted(found.items())] or [_reading(())]
 
@@ -149,14 +149,13 @@ def _position(token: str, items: object, own: JsonValue) -> Position:
     """A position of a completion; if the server names no other tokens, with the chosen one alone.
 
     Raises:
-        ValueError: a value is missing or not a number.
+        ValueError: a value is missing or not a finite number.
     """
     top: dict[str, float] = {}
     for name, value in items or ((token, own),):  # type: ignore[attr-defined]
-        number = math.nan if value is None else float(value)
-        if math.isnan(number):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise ValueError(msg("{value} is given as a log-probability", value))
-        top[str(name)] = number
+        top[str(name)] = float(value)
     return Position(token=token, top=top)
 
 

@@ -97,17 +97,20 @@ def moved(run: NumericsRun, drawn: Sequence[Sample]) -> int:
     return sum(max(greedy[prompt].positions[0].top.values()) < _SURE for prompt in apart)
 
 
-def chances(place: Position, *, told: int, power: float) -> tuple[Chance, Chance, Chance]:
+def chances(place: Position, *, told: int, power: float) -> tuple[Chance, ...]:
     """Events of a draw from the told distribution to a power of at least 1.
 
     That the token is the likeliest; that it is of the nucleus, the fewest tokens with 80 % together; that it is
     told and not last. Tokens that are not told are each at most as likely as the last one.
+    No events if what is told is too small to draw from.
     """
     top = sorted(place.top.values(), reverse=True)[:told]
     shares = [math.exp(value) for value in top]
     beyond = max(0.0, 1 - math.fsum(shares)) * math.exp((power - 1) * top[-1])
     known = math.fsum(math.exp(power * value) for value in top)
     least, most = (known + beyond if power == 1 else known), known + beyond
+    if not least:
+        return ()
     own = place.top.get(place.token, -math.inf)
 
     def event(above: float) -> Chance:
