@@ -12,8 +12,8 @@ from healthcheck.core.records import JsonValue
 from healthcheck.errors import Blocked
 from healthcheck.extensions.numerics.dialect import (
     COMPLETIONS_PATH,
-    GREEDY,
     MOST_LOGPROBS,
+    NEUTRAL,
     Dialect,
     prompt_tokens,
     read,
@@ -52,7 +52,7 @@ class Asker:
         return (await self._post(COMPLETIONS_PATH, body))[0][0]
 
     async def read_together(
-        self, prompts: Sequence[Prompt], *, tokens: int, sampling: Mapping[str, JsonValue] = GREEDY
+        self, prompts: Sequence[Prompt], *, tokens: int, sampling: Mapping[str, JsonValue] | None = None
     ) -> Sequence[Reading]:
         """The readings of prompts that the server gets at once: in one request if they share no block."""
         begins = [prompt.ids[: BLOCKS[0]] or prompt.text[: BLOCKS[0]] for prompt in prompts]
@@ -65,7 +65,7 @@ class Asker:
         return [next(left[copy]) for copy in copies]
 
     async def _read_list(
-        self, prompts: Sequence[Prompt], tokens: int, sampling: Mapping[str, JsonValue]
+        self, prompts: Sequence[Prompt], tokens: int, sampling: Mapping[str, JsonValue] | None
     ) -> Sequence[Reading]:
         """The readings of different prompts, by a request each if the server does not answer them in one."""
         body = self.dialect.body(prompts, tokens=tokens, salt=self.salt(), sampling=sampling)
@@ -102,6 +102,8 @@ class Asker:
 async def find(connections: Connections, settings: NumericsSettings) -> tuple[Server, Dialect]:
     """Find out what the server can be asked: by token ids or by text, for how many log-probabilities.
 
+    NEUTRAL is left out only if no form with it is accepted: vLLM's top_k of -1 is an error elsewhere.
+
     Raises:
         Blocked: no server answers, or it gives no log-probabilities.
         UsageError: it has no model of the given name.
@@ -111,8 +113,9 @@ async def find(connections: Connections, settings: NumericsSettings) -> tuple[Se
     ids = await tokens_of(connections, model, TRIAL)
     forms = [*([Prompt(ids=ids)] if ids else []), Prompt(text=TRIAL)]
     refused = []
-    for prompt, logprobs in itertools.product(forms, MOST_LOGPROBS):
-        dialect = Dialect(model=model, logprobs=logprobs)
+    without: Mapping[str, JsonValue] = {}
+    for neutral, prompt, logprobs in itertools.product((NEUTRAL, without), forms, MOST_LOGPROBS):
+        dialect = Dialect(model=model, logprobs=logprobs, neutral=neutral)
         reading = await Asker(connections, dialect, "").read(prompt, tokens=2)
         if not reading.error:
             server = Server(

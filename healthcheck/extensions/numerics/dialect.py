@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from healthcheck.core.records import JsonValue
 from healthcheck.extensions.numerics.records import Position, Prompt, Reading
@@ -21,7 +21,6 @@ NEUTRAL: Mapping[str, JsonValue] = {
     "top_p": 1, "top_k": -1, "min_p": 0, "repetition_penalty": 1, "presence_penalty": 0, "frequency_penalty": 0,
 }  # fmt: skip
 """Parameters that leave the model's distribution as it is: a server may have other ones by default."""
-GREEDY: Mapping[str, JsonValue] = {"temperature": 0, **NEUTRAL}
 _LARGEST = 3.0
 """Nats. A wrong normaliser may tell more than 0, which numerics/sampler names; what is larger is a logit."""
 WITHOUT = msg("no log-probabilities in the answer")
@@ -29,23 +28,37 @@ WITHOUT = msg("no log-probabilities in the answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """Requests to a server for this model, with `logprobs` log-probabilities per token."""
+    """Requests to a server for this model, with `logprobs` log-probabilities per token.
+
+    Attributes:
+        neutral: NEUTRAL, or nothing if the server refuses it.
+    """
 
     model: str
     logprobs: int
+    neutral: Mapping[str, JsonValue] = field(default_factory=lambda: NEUTRAL)
 
     def body(
-        self, prompts: Sequence[Prompt], *, tokens: int, salt: str, sampling: Mapping[str, JsonValue] = GREEDY
+        self, prompts: Sequence[Prompt], *, tokens: int, salt: str, sampling: Mapping[str, JsonValue] | None = None
     ) -> dict[str, JsonValue]:
-        """A request for one completion of each prompt."""
+        """A request for one completion of each prompt, greedy unless `sampling` says how."""
         prompt = prompts[0].sent if len(prompts) == 1 else [each.sent for each in prompts]
-        return {"prompt": prompt, "logprobs": self.logprobs, **self._common(tokens, salt), **sampling}
+        return {
+            "prompt": prompt,
+            "logprobs": self.logprobs,
+            **self._common(tokens, salt),
+            **(sampling or self._greedy),
+        }
 
     def chat_body(self, prompt: Prompt, *, tokens: int, salt: str) -> dict[str, JsonValue]:
         """A request for the answer to a message with the text of the prompt."""
         message: JsonValue = {"role": "user", "content": prompt.text}
         asked: dict[str, JsonValue] = {"logprobs": True, "top_logprobs": self.logprobs, "return_token_ids": True}
-        return {"messages": [message], **asked, **self._common(tokens, salt), **GREEDY}
+        return {"messages": [message], **asked, **self._common(tokens, salt), **self._greedy}
+
+    @property
+    def _greedy(self) -> Mapping[str, JsonValue]:
+        return {"temperature": 0, **self.neutral}
 
     def _common(self, tokens: int, salt: str) -> dict[str, JsonValue]:
         asked: dict[str, JsonValue] = {"model": self.model, "max_tokens": tokens, "cache_salt": salt}
@@ -60,7 +73,7 @@ def read(status: int, data: bytes) -> Sequence[Reading]:
     try:
         for choice in itertools.chain.from_iterable(map(_choices, _answers(data))):
             found.setdefault(int(str(choice.get("index", 0))), []).extend(_positions(choice))
-    except (JsonError, KeyError, TypeError, ValueError, IndexError) as error:
+    except (JsonError, KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         return [Reading(error=msg("{without} ({error})", WITHOUT, f"{type(error).__name__}: {error}"))]
     return [_reading(positions) for _, positions in sorted(found.items())] or [_reading(())]
 
@@ -136,14 +149,13 @@ def _position(token: str, items: object, own: JsonValue) -> Position:
     """A position of a completion; if the server names no other tokens, with the chosen one alone.
 
     Raises:
-        ValueError: a value is missing or not a number.
+        ValueError: a value is missing or not a finite number.
     """
     top: dict[str, float] = {}
     for name, value in items or ((token, own),):  # type: ignore[attr-defined]
-        number = math.nan if value is None else float(value)
-        if math.isnan(number):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise ValueError(msg("{value} is given as a log-probability", value))
-        top[str(name)] = number
+        top[str(name)] = float(value)
     return Position(token=token, top=top)
 
 

@@ -74,8 +74,11 @@ class Cell:
 
     @property
     def ends(self) -> bool:
-        """Whether a second round has seen enough: what it looked for, or nothing of it."""
-        found = self.judgement in {Judgement.FAULT, Judgement.DRIFT}
+        """Whether a second round has seen enough: what it looked for, or nothing of it.
+
+        Drift is not that as long as a pair may be a fault.
+        """
+        found = self.judgement is Judgement.FAULT or (self.judgement is Judgement.DRIFT and not self.wrong)
         return self.again and (found or (self.pairs >= ENOUGH and not self.moved))
 
 

@@ -17,7 +17,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
-from healthcheck.extensions.numerics.dialect import NEUTRAL
 from healthcheck.extensions.numerics.distance import difference
 from healthcheck.extensions.numerics.judgement import FAULT, Judgement, cells
 from healthcheck.extensions.numerics.records import NumericsRun, Position, Reading, Sample
@@ -45,13 +44,17 @@ class Chance:
 
 
 async def samples(bench: Bench) -> tuple[Sample, ...]:
-    """Completions of the prompts behind which the model is least sure: there it shows how tokens are drawn."""
+    """Completions of the prompts behind which the model is least sure: there it shows how tokens are drawn.
+
+    There are none if the server refuses the parameters that undo its own ways of drawing.
+    """
+    neutral_ones = bench.asker.dialect.neutral
     sound = [(prompt, reading) for prompt, reading in bench.alone.items() if not reading.error]
     unsure = sorted(sound, key=lambda each: max(each[1].positions[0].top.values()))[:_PROMPTS]
     found: list[Sample] = []
-    for temperature, neutral, count in _WAYS if unsure else ():
+    for temperature, neutral, count in _WAYS if unsure and neutral_ones else ():
         prompts = [unsure[place % len(unsure)][0] for place in range(count)]
-        asked = {"temperature": temperature, **(NEUTRAL if neutral else {})}
+        asked = {"temperature": temperature, **(neutral_ones if neutral else {})}
         readings = await bench.asker.read_together(prompts, tokens=MORE, sampling=asked)
         for prompt, reading in zip(prompts, readings, strict=True):
             if reading.error:
@@ -94,17 +97,20 @@ def moved(run: NumericsRun, drawn: Sequence[Sample]) -> int:
     return sum(max(greedy[prompt].positions[0].top.values()) < _SURE for prompt in apart)
 
 
-def chances(place: Position, *, told: int, power: float) -> tuple[Chance, Chance, Chance]:
+def chances(place: Position, *, told: int, power: float) -> tuple[Chance, ...]:
     """Events of a draw from the told distribution to a power of at least 1.
 
     That the token is the likeliest; that it is of the nucleus, the fewest tokens with 80 % together; that it is
     told and not last. Tokens that are not told are each at most as likely as the last one.
+    No events if what is told is too small to draw from.
     """
     top = sorted(place.top.values(), reverse=True)[:told]
     shares = [math.exp(value) for value in top]
     beyond = max(0.0, 1 - math.fsum(shares)) * math.exp((power - 1) * top[-1])
     known = math.fsum(math.exp(power * value) for value in top)
     least, most = (known + beyond if power == 1 else known), known + beyond
+    if not least:
+        return ()
     own = place.top.get(place.token, -math.inf)
 
     def event(above: float) -> Chance:

@@ -75,3 +75,11 @@ def test_the_most_extreme_tenth_of_the_repetitions_excuses_nothing(repeats: int,
     for extreme, expected in ((tenth, Judgement.FAULT), (tenth + 1, Judgement.ROUNDING)):
         noise = [SMALL] * (repeats - extreme) + [LARGE] * extreme
         assert judgement([*pairs(noise, Relation.AGAIN), *batch], Relation.BATCH) is expected
+
+
+def test_a_second_round_goes_on_after_drift_until_it_has_the_fault() -> None:
+    begun = [*FIRST, *pairs([0.7, LARGE], again=True)]
+    (cell,) = [cell for cell in cells(begun) if cell.again]
+    assert (cell.judgement, cell.ends) == (Judgement.DRIFT, False)
+    (cell,) = [cell for cell in cells(begun + pairs([LARGE] * 3, again=True)) if cell.again]
+    assert (cell.judgement, cell.ends) == (Judgement.FAULT, True)

@@ -181,6 +181,15 @@ def test_the_most_exact_form_is_used(takes_ids: bool) -> None:
     assert measured(token_ids=takes_ids).server.takes_ids is takes_ids
 
 
+@pytest.mark.process
+def test_a_server_that_refuses_a_negative_top_k_is_compared_without_the_sampler() -> None:
+    run = measured(negative=False)
+    results = judged(run)
+    assert run.server.takes_ids
+    assert results["batch"].outcome is results["repeat"].outcome is Outcome.PASS
+    assert results["sampler"].outcome is Outcome.SKIP
+
+
 def kept(tmp_path: Path) -> Reference:
     reference.keep(tmp_path, measured())
     return reference.load(tmp_path)

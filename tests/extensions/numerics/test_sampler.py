@@ -70,3 +70,8 @@ def test_another_sampler_is_blamed(weights: Callable[[Weights], Weights], temper
     draw = random.Random(1)
     assert any(map(blames, drawn(draw, weights, temperature)))
     assert not any(map(blames, drawn(draw, at(temperature), temperature)))
+
+
+@pytest.mark.parametrize("value", [-9999.0, -400.0])
+def test_what_is_too_unlikely_to_draw_from_is_no_event(value: float) -> None:
+    assert chances(Position(token="a", top={"a": value}), told=1, power=2) == ()

@@ -35,7 +35,7 @@ class Toy:
         noise: standard deviation of each log-probability, in nats: kernels that round differently.
         scale: of all logits: other weights.
         most_logprobs: a request for more is refused.
-        takes: the fields of vLLM's that are not refused, and the forms of prompts.
+        salted, token_ids, negative: whether a cache salt, prompts of token ids, and a negative top_k are not refused.
         processed: whether it tells what it draws from, and not the model's distribution at temperature 1.
         penalty: of tokens in the prompt, in nats, unless a request sets one.
         top_k: of draws, unless a request sets it.
@@ -49,6 +49,7 @@ class Toy:
     most_logprobs: int = 20
     salted: bool = True
     token_ids: bool = True
+    negative: bool = True
     logprobs: bool = True
     vocabulary: str = ""
     context: int = 512
@@ -169,6 +170,7 @@ class _Handler(BaseHTTPRequestHandler):
             ("cache_salt" in body and not toy.salted)
             or (isinstance(prompt, list) and not toy.token_ids)
             or (most or 0) > toy.most_logprobs
+            or (body.get("top_k", 0) < 0 and not toy.negative)
         )
         if refused:
             self.answer(400, {"error": {"message": "refused"}})

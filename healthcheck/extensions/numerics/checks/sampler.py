@@ -144,10 +144,10 @@ def _drawn(run: NumericsRun, temperature: float, drawn: Sequence[Sample]) -> Ite
 
 
 def _events(run: NumericsRun, drawn: Sequence[Sample], power: float) -> Sequence[Sequence[Chance]]:
-    """The events of `chances`, each at all places."""
+    """The events of `chances`, each at all places that have some."""
     places = [place for each in drawn for place in each.reading.positions]
     found = [chances(place, told=run.server.logprobs, power=power) for place in places]
-    return [[event[kind] for event in found] for kind in range(len(_EVENTS))]
+    return [[event[kind] for event in found if event] for kind in range(len(_EVENTS))]
 
 
 def _defaults(run: NumericsRun, drawn: Sequence[Sample]) -> Iterator[Finding]:
