@@ -6,12 +6,15 @@ from collections.abc import Callable
 
 from healthcheck.core.progress import Progress
 from healthcheck.extensions.features.records import BEYOND, CODES, FIRST, LAST, MIDDLE, SHORT, Answer, Body
+from healthcheck.text.messages import msg
 
 PATIENCE_S = 60.0
 """For each of the three long texts, by the speed at which the server read a shorter one."""
 _PLACES = {FIRST: 0.1, MIDDLE: 0.5, LAST: 0.9}
 _LINE = "The river runs past the mill, and the miller counts the sacks of flour once more.\n"
-_FEW, _SOME, _MOST_LINES = 4, 250, 2_000_000
+_FEW, _SOME = 4, 250
+MOST_TOKENS, _MOST_MB = 10**7, 64
+_MOST_LINES = _MOST_MB * 10**6 // (len(_LINE) + 1)
 
 
 def ask_long(ask: Callable[[Body], Answer], length: int, progress: Progress) -> tuple[dict[str, Answer], int]:
@@ -28,9 +31,12 @@ def ask_long(ask: Callable[[Body], Answer], length: int, progress: Progress) -> 
     if timed.read is None or short.read is None or some <= _FEW:
         return answers, 0
     each = max((timed.read - short.read) / (some - _FEW), 1)
-    whole, speed = length - room, timed.read / max(timed.seconds, 0.001)
-    lines = int(min(0.98 * whole, speed * PATIENCE_S) / each) - _FEW
-    answers[BEYOND] = ask(_text(min(int(1.1 * length / each) + _FEW, _MOST_LINES), "", 0.5, 1))
+    whole, speed = min(length, MOST_TOKENS) - room, timed.read / max(timed.seconds, 0.001)
+    lines = max(min(int(min(0.98 * whole, speed * PATIENCE_S) / each), _MOST_LINES) - _FEW, 1)
+    if 11 * length < 10 * each * (_MOST_LINES - 2 * _FEW):
+        answers[BEYOND] = ask(_text(int(1.1 * length / each) + _FEW, "", 0.5, 1))
+    else:
+        answers[BEYOND] = Answer(status=0, said=msg("not sent: its text would have over {size} MB", _MOST_MB))
     if CODES[SHORT] not in short.text:
         return answers, 0
     for done, (name, share) in enumerate(_PLACES.items()):

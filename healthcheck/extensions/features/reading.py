@@ -58,5 +58,6 @@ def _folded(bodies: list[JsonValue], said: str) -> Answer:
 
 
 def _counted(bodies: list[JsonValue], name: str) -> int | None:
-    """The last count of the server, None if it does not count."""
-    return next((n for body in reversed(bodies) if isinstance(n := at(body, "usage", name), int)), None)
+    """The last count of the server, None if it does not count; what no float holds exactly is no count."""
+    counts = (at(body, "usage", name) for body in reversed(bodies))
+    return next((n for n in counts if isinstance(n, int) and 0 <= n <= 2**53), None)

@@ -28,11 +28,12 @@ THOUGHTS = "17 and 25 make 42."
 
 
 class Fake:
-    """What it answers. `vllm` is whether it says that it is one."""
+    """What it answers. `vllm` is whether it says that it is one; the path `hangs` has no answer while it serves."""
 
-    def __init__(self, *faults: str, vllm: bool = True) -> None:
+    def __init__(self, *faults: str, vllm: bool = True, hangs: str = "") -> None:
         assert not set(faults) - set(FAULTS)
         self.faults, self.vllm, self.count, self.lock = set(faults), vllm, 0, threading.Lock()
+        self.hangs, self.ended = hangs, threading.Event()
         self.bodies: list[dict[str, Any]] = []
 
     def has(self, *names: str) -> bool:
@@ -203,6 +204,8 @@ def serving(fake: Fake) -> Iterator[str]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            if self.path == fake.hangs:
+                fake.ended.wait(30)
             if self.path != "/v1/chat/completions":
                 self.send(404, "application/json", b"{}")
                 return
@@ -223,6 +226,7 @@ def serving(fake: Fake) -> Iterator[str]:
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"
     finally:
+        fake.ended.set()
         server.shutdown()
         server.server_close()
         thread.join()

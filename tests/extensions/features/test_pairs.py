@@ -9,6 +9,7 @@ from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult, Outcome
 from healthcheck.extensions.features import facts, long_texts
 from healthcheck.extensions.features.checks import CHECKS
+from healthcheck.wire.client import Limits
 from tests.extensions.features.fake_server import FAULTS, Fake, serving
 
 pytestmark = pytest.mark.process
@@ -123,6 +124,13 @@ def test_a_fault_trips_its_check(fault: str) -> None:
 
 def test_what_overlooks_a_number_and_takes_too_much_fails() -> None:
     assert judged(Fake("overlooks", "too-long-taken"), trials=1)[LONG].outcome is Outcome.FAIL
+
+
+def test_an_endpoint_without_an_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(facts, "ASIDE", Limits(total_s=0.2))
+    with serving(Fake(hangs="/tokenize")) as url:
+        found = facts.gather(url, "", [], Silent())
+    assert (found.endpoints["/health"], found.endpoints["/tokenize"]) == (200, 0)
 
 
 def test_a_slow_server_gets_shorter_texts(monkeypatch: pytest.MonkeyPatch) -> None:
