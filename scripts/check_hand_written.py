@@ -45,7 +45,7 @@ def contradictions(version: str, tree: Path) -> Iterator[str]:
 
 
 def _launch_rules(version: str, tree: Path) -> Iterator[str]:
-    """Rules that quote a sentence that the release lost or has again; others that hold for it by their range alone."""
+    """Rules with a sentence that the release lost or has again, and rules that hold for it by their range alone."""
     text = "\n".join(path.read_text("utf-8") for path in sorted((tree / "vllm_ascend").rglob("*.py")))
     for rule in json.loads((DATA / "launch-rules.json").read_bytes())["rules"]:
         meant, quoted = in_range(version, rule["releases"]), _SENTENCE.findall(rule["because"])
