@@ -64,6 +64,10 @@ class Asker:
         left = [iter(readings) for readings in read]
         return [next(left[copy]) for copy in copies]
 
+    async def read_beside(self, prompts: Sequence[Prompt], *, tokens: int) -> Sequence[Reading]:
+        """The readings of prompts that are sent at once, by a request each."""
+        return await asyncio.gather(*(self.read(prompt, tokens=tokens) for prompt in prompts))
+
     async def _read_list(
         self, prompts: Sequence[Prompt], tokens: int, sampling: Mapping[str, JsonValue] | None
     ) -> Sequence[Reading]:

@@ -22,6 +22,9 @@ from healthcheck.extensions.numerics.records import Pair, Prompt, Reading, Relat
 from healthcheck.extensions.numerics.reproduction import script
 
 BATCHES = (2, 3, 4, 5, 6, 7, 8)
+_LISTS = (2, 4, 6, 8)
+"""Batches in one request, so that no prompt comes late. Others are a request each: a front may work through a list
+one prompt at a time, so that it makes no batch."""
 _REPEATS = 10
 """Repetitions at least: they are the noise that every other relation may have."""
 _PER_DECODE = 6
@@ -95,7 +98,8 @@ class Bench:
 
     async def together(self, prompts: Sequence[Prompt]) -> list[Reading]:
         """The readings of prompts that are sent at once, so that the server answers them in one batch."""
-        readings = await self.asker.read_together(prompts, tokens=self.tokens + MORE)
+        read = self.asker.read_together if len(prompts) in _LISTS else self.asker.read_beside
+        readings = await read(prompts, tokens=self.tokens + MORE)
         return [replace(reading, positions=reading.positions[: self.tokens]) for reading in readings]
 
     async def by_itself(self, prompt: Prompt) -> Reading:
@@ -232,7 +236,9 @@ async def _together(
     found: dict[Prompt, Pair] = {}
     for row in compared:
         prompt = prompts[row]
-        how = partial(bench.asker.shell.batch, prompts, row, tokens=bench.tokens)
+        shell = bench.asker.shell
+        at_once = shell.batch if len(prompts) in _LISTS else shell.beside
+        how = partial(at_once, prompts, row, tokens=bench.tokens)
         pair = bench.pair(relation, prompt, others[row], how, size=len(prompts), row=row)
         if pair and not (prompt in found and found[prompt].difference.shift >= pair.difference.shift):
             found[prompt] = pair  # a large batch repeats prompts, and the judge counts prompts

@@ -40,6 +40,7 @@ class Toy:
         penalty: of tokens in the prompt, in nats, unless a request sets one.
         top_k: of draws, unless a request sets it.
         min_p: whether tokens less than half as likely as the likeliest are neither drawn nor told above temperature 0.
+        one_by_one: whether the prompts of a list wait for each other.
         begins_s: seconds before an answer begins, in which requests that are sent at once meet.
     """
 
@@ -57,6 +58,7 @@ class Toy:
     penalty: float = 0.0
     top_k: int = 0
     min_p: bool = False
+    one_by_one: bool = False
     begins_s: float = 0.004
     asked: Counter[tuple[int, ...]] = field(default_factory=Counter)
     short: int = 0
@@ -177,7 +179,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         prompts = prompt if isinstance(prompt, list) and isinstance(prompt[0], list) else [prompt]
         asked = [each if isinstance(each, list) else tokens_of(toy, each) for each in prompts]
-        with ThreadPoolExecutor(len(asked)) as pool:
+        with ThreadPoolExecutor(1 if toy.one_by_one else len(asked)) as pool:
             answers = [
                 *pool.map(lambda ids: toy.complete(ids, body["max_tokens"], most or 1, body, self.gone), asked)
             ]
