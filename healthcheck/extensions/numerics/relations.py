@@ -236,9 +236,7 @@ async def _together(
     found: dict[Prompt, Pair] = {}
     for row in compared:
         prompt = prompts[row]
-        shell = bench.asker.shell
-        at_once = shell.batch if len(prompts) in _LISTS else shell.beside
-        how = partial(at_once, prompts, row, tokens=bench.tokens)
+        how = partial(bench.asker.shell.batch, prompts, row, tokens=bench.tokens)
         pair = bench.pair(relation, prompt, others[row], how, size=len(prompts), row=row)
         if pair and not (prompt in found and found[prompt].difference.shift >= pair.difference.shift):
             found[prompt] = pair  # a large batch repeats prompts, and the judge counts prompts

@@ -45,14 +45,8 @@ class Shell:
         return f"{self._posted(contract.CHAT_PATH, body)}{_SHOWN_OF_CHAT}"
 
     def batch(self, prompts: Sequence[Prompt], place: int, *, tokens: int) -> str:
-        """Several prompts in one request; shows the result of the one at `place`."""
+        """Several prompts at once; shows the result of the one at `place`."""
         return f"{self._curl(prompts, tokens)}{_SHOWN} | sed -n {2 * place + 1},{2 * place + 2}p"
-
-    def beside(self, prompts: Sequence[Prompt], place: int, *, tokens: int) -> str:
-        """The same by a request each."""
-        commands = [self._curl([each], tokens, salt=f"row{row}") for row, each in enumerate(prompts)]
-        shown = [_SHOWN if row == place else " > /dev/null" for row in range(len(prompts))]
-        return "".join(f"{command}{end} & " for command, end in zip(commands, shown, strict=True)) + "wait"
 
     def while_decoding(self, near: Sequence[Prompt], prompt: Prompt, *, long: int, tokens: int) -> str:
         """The prompt while others decode `long` tokens."""
