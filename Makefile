@@ -5,7 +5,6 @@
 # make mutants faults in the modules that decide the verdict (pyproject.toml), and those that no test notices
 # make lint    format, lint, import directions, types
 # make messages  the catalogue of messages, up to date and compiled; what has no Chinese yet
-# make engine-config  the real vLLM and vllm-ascend for `npu-adapter verify --deep`: two minutes, 2.3 GB
 # make docs    the documentation site with search, in English and Chinese, in build/site
 # make engines the endpoint stage on real engines, as docs/engines.md has it
 # make bench   figures, as ratios from one run, in benchmarks/RESULTS.md; make peers installs what it compares with
@@ -22,7 +21,7 @@ CATALOGUE := healthcheck/locale/zh/LC_MESSAGES/npu-adapter.mo
 ready := .venv/ready $(CATALOGUE)
 tested = $(BIN)/python scripts/run_tests.py --dist worksteal --numprocesses
 
-.PHONY: demo test test-processes test-slow test-engines test-all mutants lint format messages docs peers engine-config engines bench clean
+.PHONY: demo test test-processes test-slow test-engines test-all mutants lint format messages docs peers engines bench clean
 
 # An environment whose Python is gone is made anew, whatever its marker says.
 WITHOUT_PYTHON := $(shell for e in .venv .venv-*; do [ ! -e $$e/ready ] || [ -x $$e/bin/python ] || echo $$e/ready; done)
@@ -50,13 +49,6 @@ OTHERS := fleet aisbench lm-eval evalscope transformers litellm fastchat llama-c
 $(OTHERS:%=.venv-%/ready): .venv-%/ready: scripts/make_peer_environment.py scripts/environments.py
 	$(PYTHON) scripts/make_peer_environment.py $*
 
-# vLLM without kernels and vllm-ascend, for `npu-adapter verify --deep`
-.venv-engine-config/ready: scripts/make_engine_config.py scripts/environments.py
-	$(PYTHON) scripts/make_engine_config.py .venv-engine-config
-	touch $@
-
-engine-config: .venv-engine-config/ready
-
 demo:
 	@PYTHON='$(PYTHON)' MAKE='$(MAKE)' sh examples/demo.sh '$(ENGINE)'
 
@@ -70,7 +62,7 @@ test-slow: $(ready)
 	$(tested) $(PROCESS_WORKERS) -m "slow and not (engine or peer)" --timeout 1800 $(if $(PART),--part $(PART))
 
 # Installations wait for disk and network: two at a time take fewer minutes.
-TESTED_WITH := vllm vllm-0.23 engine-config aisbench transformers litellm fleet
+TESTED_WITH := vllm vllm-0.23 aisbench transformers litellm fleet
 test-engines: $(ready)
 	$(MAKE) --jobs 2 $(TESTED_WITH:%=.venv-%/ready)
 	$(tested) 0 -m "engine or peer" --timeout 1800

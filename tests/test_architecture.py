@@ -25,9 +25,6 @@ from healthcheck.verify import catalogue
 from tests.support.extensions import there
 
 ROOT = Path(__file__).parent.parent / "healthcheck"
-NOT_OF_THE_KIT = {"healthcheck.extensions.deep.inside.stubs.torch_npu"}
-"""Imported under another name, by another Python: the folder that holds it stands on its path."""
-
 HEAVY = {
     *("copier", "httptools", "jinja2", "math_verify", "msgspec", "packaging", "psutil", "ray", "requests", "rich"),
     *("tree_sitter", "urllib3", "yaml", "asyncio", "subprocess", "importlib.metadata"),

@@ -121,13 +121,6 @@ def _engines() -> Iterator[Part]:
     use = msg("the launch, and its own list of options and architectures instead of the kit's catalogue")
     yield Part(name="vllm", found=found, without=launch, use=use)
     yield _package("vllm-ascend", launch, msg("vLLM on an Ascend NPU"))
-    deep = extensions.part_if_there("deep")
-    if deep:
-        engine = deep.find_python()
-        found = engine.path if engine else ""
-        without = msg("run {make}", deep.MAKE)
-        use = msg("verify --deep: the real vLLM and vllm-ascend build their configuration, without an NPU")
-        yield Part(name=msg("engine configuration"), found=found, without=without, use=use)
     use = msg("npu-adapter runner: the devices and their health")
     yield Part(name="npu-smi", found=_command("npu-smi"), without=msg("no NPU driver tools here"), use=use)
     yield _package("pytest", msg("pip install pytest"), msg("the tests of an adapter repository"))

@@ -184,15 +184,11 @@ def requested(options: argparse.Namespace) -> Request:
         )
     if options.npu:
         _one_family(options.npu)
-    if options.engine_python and not options.deep:
-        raise UsageError(msg("--engine-python is for --deep: give both"))
     measured = [name for name in MEASUREMENTS if getattr(options, name)]
     if measured and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:
         raise UsageError("--{name} asks a running server: --until is endpoint or probe", measured[0])
     if options.client and Stage(options.until) is not Stage.PROBE:
         raise UsageError(msg("--client asks the probe's problems: --until is probe"))
-    if options.deep and (options.url or Stage(options.until) is Stage.REPO):
-        raise UsageError(msg("--deep is about the launch command: it needs a repository and --until plan or later"))
     limit = contract.MAX_WEIGHT_BYTES if options.weight_limit is None else int(options.weight_limit * 10**9)
     return Request(
         root=options.repo or Path(),
@@ -214,10 +210,8 @@ def requested(options: argparse.Namespace) -> Request:
         weight_limit_bytes=limit,
         npu=options.npu,
         npus=options.npus,
-        deep=part("deep", "--deep").judge if options.deep else None,
         measurements=tuple(part(name, f"--{name}") for name in measured),
         client=part("client", "--client").in_a_run(options) if options.client else None,
-        engine_python=options.engine_python,
         unconfined=options.unconfined or os.environ.get(CONSENT_VARIABLE, "").lower() in {"1", "true", "yes"},
         probe=settings_of(asked, ProbeSettings(url="", family="", full=asked.reference is None)),
     )
@@ -247,8 +241,8 @@ def _stand_in(options: argparse.Namespace) -> str:
     if (options.weights_config and options.model_id) or options.weights or options.url:
         raise UsageError(msg("--weights, --weights-config, --model-id and --url exclude each other: give one"))
     late = options.until and STAGES.index(options.until) > STAGES.index(Stage.WEIGHTS.value)
-    if late or options.deep:
-        what = f"--until {options.until}" if late else "--deep"
+    if late:
+        what = f"--until {options.until}"
         raise UsageError("{what} needs the weights themselves: give --weights DIR", what)
     return str(options.weights_config or options.model_id)
 

@@ -16,7 +16,7 @@ SCHEMA = 1
 SIMULATOR = "npu-adapter-simulator"
 """The `server` header of a simulated endpoint; a report on one begins with that fact."""
 NOT_BUILT = msg("not built")
-"""The provenance "engine_config" if neither `--deep` nor a launch had vLLM check its arguments."""
+"""The provenance "engine_config" if no launch had vLLM check its arguments."""
 UNJUDGED = "unjudged"
 """The evidence of a note about an accuracy (a share) that nothing was compared with."""
 SOFT_SCORES = "samples with a soft score"

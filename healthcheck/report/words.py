@@ -256,8 +256,8 @@ def _ready(report: Report) -> str:
         said = msg("ready for {task}", plain(task[:MOST_TASK]))
     if report.asked != WHOLE:
         unasked = report.provenance.get("engine_config") == NOT_BUILT
-        deep = msg("; without --deep, vLLM itself has not checked its arguments") if unasked else ""
-        said = msg("{said}, as far as it was asked ({asked}{deep})", said, report.asked, deep)
+        engine = msg("; vLLM itself has not checked its arguments") if unasked else ""
+        said = msg("{said}, as far as it was asked ({asked}{engine})", said, report.asked, engine)
     notes = (finding.evidence for result in report.results for finding in result.findings)
     for share in (found for note in notes if isinstance(found := note.get(UNJUDGED), float)):
         said = msg("{said}; accuracy {share:.1f} %, not judged: give --reference or --threshold", said, 100 * share)

@@ -21,8 +21,7 @@ from healthcheck.text.redact import redacted, redactor
 from healthcheck.verify import provenance
 
 if TYPE_CHECKING:
-    from healthcheck.stages.plan.records import LaunchPlan
-    from healthcheck.stages.repo.facts import Submission
+    pass
 
 Facts = TypeVar("Facts")
 TITLES = {
@@ -51,8 +50,6 @@ class Measurement:
     judge: Callable[[Run, str], None]
 
 
-AskEngine = Callable[["Run", "Submission", "LaunchPlan", Path], None]
-"""Judges the configuration that the real vLLM builds for a plan, and adds the result to the run."""
 AskClient = Callable[["Run", str], None]
 """Has the evaluation client ask the problems of the run's probe at a URL, and says how its figures differ."""
 
@@ -78,10 +75,8 @@ class Request:
         environment: variables of the launch in addition to those of every launch.
         deadline_s: how long a launch may take to answer; None for the service's deadline, or the kit's if that is
             unknown.
-        deep: builds the engine's configuration with the real vLLM and vllm-ascend, too; None to skip it.
         measurements: of the server, after the endpoint.
         client: has the evaluation client itself ask the server after the probe; None to leave that out.
-        engine_python: the Python that has both, "" to search for one.
         unconfined: if this system has no sandbox, deploy.sh runs with all permissions of this user.
     """
 
@@ -105,10 +100,8 @@ class Request:
     weight_limit_bytes: int = field(default_factory=lambda: contract.MAX_WEIGHT_BYTES)
     npu: str = ""
     npus: int = 0
-    deep: AskEngine | None = None
     measurements: tuple[Measurement, ...] = ()
     client: AskClient | None = None
-    engine_python: str = ""
     unconfined: bool = False
     probe: ProbeSettings = field(default_factory=lambda: ProbeSettings(url=""))
 

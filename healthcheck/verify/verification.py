@@ -55,8 +55,6 @@ class Verification:
     def _submission(self, weights: Path) -> None:
         """Verify a repository and its weights, stage by stage."""
         submission, plan = self._dry_run(weights)
-        if self._request.deep and plan is not None:
-            self._request.deep(self._run, submission, plan, weights)
         if not self._run.wants(Stage.WEIGHTS):
             return
         from healthcheck.verify import weighing  # noqa: PLC0415 - the dry run begins sooner without it
@@ -94,7 +92,7 @@ class Verification:
         if plan and plan.server:
             self._run.provenance["server_command"] = ran.server(plan.server)
             self._run.server_options = plan.server.options if plan.server.engine == "vllm" else {}
-            checked = asked.deep or self._run.wants(Stage.SERVICE) or plan.server.engine != "vllm"
+            checked = self._run.wants(Stage.SERVICE) or plan.server.engine != "vllm"
             self._run.provenance |= {} if checked else {"engine_config": NOT_BUILT}
         return submission, plan
 

@@ -35,13 +35,12 @@ RUN = [path for path in documents() if path not in CHINESE]  # they have the com
 DOCUMENTS = pytest.mark.parametrize("document", RUN, ids=lambda path: path.name)
 AISBENCH = ROOT / ".venv-aisbench"
 NOT_HERE = {
-    r"make (demo|test|lint|bench|engine-config)\b": "the tests would start themselves, or a download of gigabytes",
+    r"make (demo|test|lint|bench)\b": "the tests would start themselves, or a download of gigabytes",
     r"python3 -m pip install": "needs a package registry",
     r"npu-adapter (licence|explain own/)": "tests/extensions runs them with the example of an extension",
     r"python3 -m venv |\. ": "an environment of one's own; tests/ci makes some",
     r"npu-adapter verify \S+ --weights \S+ --out": "launches a server on port 8000; tests/engine does",
     r"npu-adapter verify .*--service ": "launches a server; tests/verify/test_service.py judges by profiles",
-    r"npu-adapter verify .*--deep": "takes a minute and an environment of its own; tests/engine does",
     r"npu-adapter fleet ": "tests/extensions/fleet runs them, on this machine and on a cluster",
     r"npu-adapter features ": "tests/extensions/features has servers for it, with and without faults",
     r"npu-adapter numerics ": "takes a server with log-probabilities of token ids; tests/extensions/numerics has one",

@@ -94,7 +94,6 @@ MISSING = {
     "probe http://h --client aisbench": "--client needs the extension client, which is not installed here",
     "verify --url http://h --numerics": "--numerics needs the extension numerics, which is not installed here",
     "verify --url http://h --features": "--features needs the extension features, which is not installed here",
-    f"verify {ROOT} --weights {WEIGHTS} --until plan --deep": "--deep needs the extension deep, which is not",
     "fleet verify jobs.toml --out o": "'fleet' is not one of ",
     "runner --level 1": "'runner' is not one of ",
     "explain runner/port": "there is no check 'runner/port'",

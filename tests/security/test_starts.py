@@ -17,7 +17,6 @@ RUNNERS = {"ran", "processes.ran", "processes.started"}
 """The names of `processes.ran` and `started` in their callers, which start a process too."""
 PROGRAMS = {"programs.find_or_name", "programs.isolated", "programs.python", "programs.find"}
 OTHERS = {
-    "extensions/deep/child.py:_ended": "an interpreter that the user named, by its absolute path, in its own folder",
     "system/processes.py:started": "what its callers name, which are looked at themselves",
     "stages/repo/shells.py:_run": "a shell that programs.find found",
     "extensions/runner/children/shared.py:as_ranks": "the interpreter that runs it, in the folder that the kit made for it",
@@ -105,7 +104,6 @@ def test_no_other_module_asks_which_python_runs_it_or_searches_a_path() -> None:
         "system/programs.py",
         "system/extras.py",  # in a line that is printed
         "extensions/numerics/local.py",  # the running Python as the one that has transformers
-        "extensions/deep/environment.py",  # the running Python as the one that has vLLM: named, in its own folder
         "sandbox/box.py",  # its real place is shown inside the sandbox
         "stages/plan/dry_run/stubbed_machine.py",  # which programs the machine lacks; none is started
         "extensions/runner/children/shared.py",

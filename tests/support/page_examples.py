@@ -11,7 +11,6 @@ _BLOCK = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DO
 EXAMPLE, REPAIRED = "\nExample:\n", "\nUse instead"
 WITHOUT = {
     "plan/self-contained": "a summary of other checks",
-    "plan/engine-config": "what vLLM refuses differs from release to release",
 }
 """Pages without an example, with the reason."""
 

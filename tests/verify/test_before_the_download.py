@@ -93,7 +93,6 @@ def test_what_the_index_announces_counts_for_the_size_limit(adapter, config, tmp
         (["--weights-config", "nosuch.json"], "nosuch.json is not a file"),
         (["--weights-config", "c.json", "--model-id", "a/b"], "exclude each other"),
         (["--weights-config", "c.json", "--until", "service"], "--until service needs the weights themselves"),
-        (["--weights-config", "c.json", "--deep"], "--deep needs the weights themselves"),
     ],
 )
 def test_wrong_usage(words, says, tmp_path, capsys):

@@ -1,6 +1,6 @@
 """plan/options-suit-weights, and --quantization on plain weights: what vLLM refuses while it builds its configuration.
 
-Each refusal was seen with vLLM 0.23.0 and vllm-ascend 0.23.0 (`verify --deep`), or read in the release's source.
+Each refusal was seen with vLLM 0.23.0 and vllm-ascend 0.23.0 (an engine's own configuration), or read in the release's source.
 """
 
 from __future__ import annotations

@@ -88,13 +88,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     limits.add_argument("--weight-limit", type=number_types.positive, metavar="GB", help=most)
     limits.add_argument("--npu", default="", metavar="KIND", help="the NPU that it has to fit, such as 910B4 or A3")
     limits.add_argument("--npus", type=number_types.count, default=0, metavar="N", help="how many of them")
-    deep = parser.add_argument_group(
-        "the engine's own configuration (see `npu-adapter explain plan/engine-config`)"
-    )
-    deep.add_argument(
-        "--deep", action="store_true", help="have the real vLLM and vllm-ascend build it (one minute)"
-    )
-    deep.add_argument("--engine-python", default="", metavar="PYTHON", help="a Python that has both of them")
     more = parser.add_argument_group("measurements of the server (see docs/numerics.md and docs/features.md)")
     for name, told in MEASUREMENTS.items():
         more.add_argument(f"--{name}", action="store_true", help=told)

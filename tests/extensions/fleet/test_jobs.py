@@ -50,17 +50,17 @@ def test_the_three_formats_say_the_same(folder: Path) -> None:
     toml = read(
         folder,
         '[defaults]\nuntil = "weights"\nweights = "w"\n[[job]]\nrepository = "one"\nnpus = 8\nnpu = "910B4"\n'
-        'env = ["A=1", "B=2"]\ndeep = true\n[[job]]\nname = "second"\nrepository = "two"\nproblems = 12\n',
+        'env = ["A=1", "B=2"]\nstrict = true\n[[job]]\nname = "second"\nrepository = "two"\nproblems = 12\n',
     )
     jsonl = read(
         folder,
         '{"repository": "one", "until": "weights", "weights": "w", "npus": 8, "npu": "910B4", "env": ["A=1", "B=2"], '
-        '"deep": true}\n\n{"name": "second", "repository": "two", "until": "weights", "weights": "w", "problems": 12}\n',
+        '"strict": true}\n\n{"name": "second", "repository": "two", "until": "weights", "weights": "w", "problems": 12}\n',
         "jobs.jsonl",
     )
     table = read(
         folder,
-        "name,repository,until,weights,npus,npu,env,deep,problems\n"
+        "name,repository,until,weights,npus,npu,env,strict,problems\n"
         ',one,weights,w,8,910B4,"[""A=1"", ""B=2""]",true,\nsecond,two,weights,w,,,,,12\n',
         "jobs.csv",
     )
@@ -70,7 +70,7 @@ def test_the_three_formats_say_the_same(folder: Path) -> None:
         assert (first.until, first.npus, first.npu) == (Stage.WEIGHTS, 8, "910B4")
         assert first.weights == str(folder / "w")
         assert set(first.words) == {
-            "--until=weights", f"--weights={folder / 'w'}", "--npus=8", "--npu=910B4", "--env=A=1", "--env=B=2", "--deep"
+            "--until=weights", f"--weights={folder / 'w'}", "--npus=8", "--npu=910B4", "--env=A=1", "--env=B=2", "--strict"
         }  # fmt: skip
         assert "--problems=12" in second.words
     assert toml[0].digest == jsonl[0].digest == table[0].digest != toml[1].digest
@@ -109,7 +109,7 @@ def test_every_option_of_verify_is_a_key_but_those_that_the_fleet_sets(folder: P
         ('npu = "910Z"', "no NPU of the kind '910Z' is known"),
         ('task = "text-gen"', "did you mean text-generation?"),
         ('skip = ["plan/prot"]', "did you mean plan/port"),
-        ("deep = 3", "deep is true or false, not 3"),
+        ("strict = 3", "strict is true or false, not 3"),
         ("weights = [1]", "weights is a text or a number"),
         ('name = "../up"', "cannot be the name of a job"),
         ("name = 3", "`name` is missing or not a text"),

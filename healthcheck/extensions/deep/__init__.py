@@ -1,1 +1,0 @@
-"""The extension of `verify --deep`: the real vLLM and vllm-ascend build the recorded command's configuration."""
