@@ -12,7 +12,8 @@ PATIENCE_S = 60.0
 """For each of the three long texts, by the speed at which the server read a shorter one."""
 _PLACES = {FIRST: 0.1, MIDDLE: 0.5, LAST: 0.9}
 _LINE = "The river runs past the mill, and the miller counts the sacks of flour once more.\n"
-_FEW, _SOME = 4, 250
+_FEW, _SOME, _SHARE = 4, 250, 100
+LEAST = (_FEW + 1) * _SHARE
 MOST_TOKENS, _MOST_MB = 10**7, 64
 _MOST_LINES = _MOST_MB * 10**6 // (len(_LINE) + 1)
 
@@ -26,7 +27,7 @@ def ask_long(ask: Callable[[Body], Answer], length: int, progress: Progress) -> 
     room = min(1024, length // 8)
     short = ask(_text(_FEW, CODES[SHORT], 0.5, room))
     answers = {SHORT: short}
-    some = min(_SOME, length // 100)
+    some = min(_SOME, length // _SHARE)
     timed = ask(_text(some, "", 0.5, 1))
     if timed.read is None or short.read is None or some <= _FEW:
         return answers, 0

@@ -70,11 +70,11 @@ TRIPS: dict[str, tuple[dict[str, Outcome], str]] = {
     "uncounted": ({LONG: SKIP}, "counts no prompt tokens"),
     "middle-lost": ({LONG: FAIL}, "9627 from a text of 5"),
     "too-long-taken": ({LONG: FAIL}, "HTTP 4xx for more than 6000 tokens HTTP 200, 6"),
-    "too-long-breaks": ({LONG: FAIL}, "HTTP 500, 0 prompt tokens, "),
+    "too-long-breaks": ({LONG: SKIP}, "HTTP 500, 0 prompt tokens, "),
     "promises-too-much": ({LONG: FAIL}, "5186 from a text of 5"),
     "overlooks": ({LONG: SKIP}, "does not repeat a number from a short text: 'Hello,"),
 }
-NOT_SETTLED = {"no-calls", "endless", "unsteady", "thinks-for-ever"}
+NOT_SETTLED = {"no-calls", "endless", "unsteady", "thinks-for-ever", "too-long-breaks"}
 
 
 def judged(fake: Fake, trials: int = 20) -> dict[str, CheckResult]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled
 from healthcheck.core.records import Finding
 from healthcheck.extensions.features.judgement import cut
+from healthcheck.extensions.features.long_texts import LEAST
 from healthcheck.extensions.features.records import BEYOND, CODES, SHORT, Answer, FeaturesRun
 from healthcheck.extensions.features.schema import quoted
 from healthcheck.text.messages import msg
 
 _SHORTER = msg("promise less (--max-model-len), or set what the model needs for it, such as its rope scaling")
 _REFUSE = msg("have the server refuse what is too long, with HTTP 400, in place of cutting it")
+_OPEN = msg(
+    "look for the cause in the server's log, or for a body limit or a time-out of a proxy, or promise less "
+    "(--max-model-len)"
+)
 
 
 @check(
@@ -39,13 +44,17 @@ def long_context(run: FeaturesRun) -> Findings:
     {"choices": [{"message": {"content": "9627"}, "finish_reason": "stop"}]}
     ```
     """
+    if run.length and run.length < LEAST:
+        raise NotApplicable(msg("the context has no room for a long text: {length} tokens", run.length))
     if BEYOND not in run.answers:
         raise NotApplicable(msg("the server does not say its length (max_model_len), or counts no prompt tokens"))
     findings: list[Finding] = []
     beyond = run.answers[BEYOND]
     if not beyond.refused:
         expected = msg("HTTP 4xx for more than {length} tokens", run.length)
-        findings.append(fail(expected=expected, seen=_seen(beyond), fix=_REFUSE, where=BEYOND))
+        taken = fail(expected=expected, seen=_seen(beyond), fix=_REFUSE, where=BEYOND)
+        lost = unsettled(expected=expected, seen=_seen(beyond), fix=_OPEN, where=BEYOND)
+        findings.append(taken if beyond.status == 200 else lost)
     for name, answer in run.answers.items():
         if CODES.get(name, "") in answer.text or name == SHORT:
             continue
@@ -53,8 +62,10 @@ def long_context(run: FeaturesRun) -> Findings:
         lost = fail(expected=expected, seen=_seen(answer), fix=_SHORTER, where=name)
         findings.append(cut(name, answer) if answer.finish == "length" else lost)
     if not run.tried and not findings:
-        text = quoted(run.answers[SHORT].text)
-        raise NotApplicable(msg("the model does not repeat a number from a short text: {text}", text))
+        short = run.answers[SHORT]
+        if short.finish == "length":
+            raise NotApplicable(msg("cut off after {tokens} tokens: {text}", short.tokens, quoted(short.text)))
+        raise NotApplicable(msg("the model does not repeat a number from a short text: {text}", quoted(short.text)))
     yield from findings
     yield note(msg("texts of {tried} of {length} tokens", run.tried, run.length))
 

@@ -46,7 +46,7 @@ def reasoning(run: FeaturesRun) -> Findings:
     if not findings and not any(marks[name] or answer.reasoning for name, answer in answers.items()):
         raise NotApplicable(msg("no thoughts in {n} answers", len(answers)))
     yield from findings
-    known = len({answer.read for answer in answers.values()}) > 1
+    known = len({answer.read for answer in answers.values()} - {None}) > 1
     for name, answer in answers.items():
         plain, mark = answers.get(name.removesuffix(STREAMED)), marks[name]
         told = (quoted(answer.reasoning), quoted(answer.text[mark.start() if mark else 0 :]))
