@@ -38,7 +38,8 @@ def joined_to(path: Path, trials: Sequence[Trial]) -> list[Trial]:
         earlier = at(json_text.load(read_text(path, _MOST_BYTES)), "metrics", KEPT)
     except JsonError as error:
         raise UsageError("{path} is not a report: {error}", path, error) from error
-    if at(earlier, "requests") != _digest(trials):
+    rights = list_at(earlier, "right")
+    if at(earlier, "requests") != _digest(trials) or len(rights) != len(trials):
         raise UsageError(
             "{path} has no answers to these requests: make it with `npu-adapter features URL --json FILE`, and the "
             "same --requests and --n",
@@ -46,7 +47,7 @@ def joined_to(path: Path, trials: Sequence[Trial]) -> list[Trial]:
         )
     return [
         trial._replace(before=right if isinstance(right, bool) else None)
-        for trial, right in zip(trials, list_at(earlier, "right"), strict=False)
+        for trial, right in zip(trials, rights, strict=True)
     ]
 
 

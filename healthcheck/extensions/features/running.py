@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
         results=ledger.results,
         asked=msg("features of {url}", url),
         metrics=_metrics(found) if found else {},
-        provenance=provenance.kit() | ({"model": found.model, **_about(found)} if found else {}),
+        provenance=provenance.kit() | ({"model": found.model} if found else {}),
     )
     return output.publish(options, report, options.out).status
 
@@ -50,11 +50,6 @@ def _metrics(found: FeaturesRun) -> dict[str, JsonValue]:
     return figures | {"other endpoints": {"value": there}, reference.KEPT: reference.kept(found.trials)}
 
 
-def _about(found: FeaturesRun) -> dict[str, JsonValue]:
-    """The other endpoints, for the page of the report, which shows no figures of features."""
-    return {"other endpoints": dict(found.endpoints)}
-
-
 def _judge(run: Run, url: str) -> None:
     """Judge apart from the other stages, so that nothing here fails the submission or keeps it from the probe."""
     ledger = Ledger(Silent(), waived=run.request.waived)
@@ -63,7 +58,6 @@ def _judge(run: Run, url: str) -> None:
     run.ledger.add(map(_as_a_warning, ledger.results))
     if found:
         run.metrics |= _metrics(found)
-        run.provenance |= _about(found)
 
 
 def _as_a_warning(result: CheckResult) -> CheckResult:

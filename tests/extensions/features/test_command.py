@@ -35,8 +35,10 @@ def test_a_report_has_the_rates_with_intervals(tmp_path: Path, capsys: pytest.Ca
     assert report["metrics"]["other endpoints"]["value"].startswith("/health 200, /metrics 404, /tokenize 404, ")
     assert {check["stage"] for check in report["checks"]} == {"features"}
     assert "features of http://" in report["asked"]
-    assert "/v1/responses" in (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "other endpoints" not in report["provenance"], "they are said once"
+    assert (tmp_path / "out" / "report.html").is_file()
     printed = " ".join(capsys.readouterr().out.split())
+    assert "other endpoints /health 200, " in printed
     assert "Verdict: features: what the server offers holds; the service asks for none of them" in printed
     assert "ready" not in printed
 
@@ -89,6 +91,10 @@ def test_a_run_is_compared_with_an_earlier_one(tmp_path: Path) -> None:
     _, outcome, detail = rate("", tmp_path / "again.json", "--reference", str(good))
     assert (outcome, "0 right in the reference alone, 0 here alone (one-sided p 1)" in detail) == ("pass", True)
     assert rate("", tmp_path / "other.json", "--reference", str(good), "--n", "3")[0] == 2
+    short = json.loads(good.read_text("utf-8"))
+    short["metrics"]["right tool calls"]["right"].pop()
+    (tmp_path / "short.json").write_text(json.dumps(short), "utf-8")
+    assert rate("", tmp_path / "other.json", "--reference", str(tmp_path / "short.json"))[0] == 2
     (tmp_path / "no.json").write_text("{", "utf-8")
     assert rate("", tmp_path / "other.json", "--reference", str(tmp_path / "no.json"))[0] == 2
 
