@@ -58,6 +58,6 @@ def _folded(bodies: list[JsonValue], said: str) -> Answer:
 
 
 def _counted(bodies: list[JsonValue], name: str) -> int | None:
-    """The last count of the server, None if it does not count; what no float holds exactly is no count."""
+    """The last count of the server, None if it does not count. Above 2**53, no float holds it."""
     counts = (at(body, "usage", name) for body in reversed(bodies))
     return next((n for n in counts if isinstance(n, int) and 0 <= n <= 2**53), None)
