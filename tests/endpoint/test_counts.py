@@ -157,7 +157,6 @@ FOUND_SO_FAR = {
     ("alike-untold", "halves-prompt"),
     ("alike-untold", "drops-middle"),
     ("cut-after-the-shortest", "halves-prompt"),
-    ("replaced", "halves-prompt"),
 }
 MISSED = pytest.mark.xfail(reason="the shortest prompt is cut as well, so that nothing shows what the model can do")
 NOT_SHOWN = [
