@@ -79,7 +79,7 @@ def test_the_first_page_leads_on_and_loads_nothing_from_elsewhere(site: str, bro
         ("prefix cache", "/numerics"),
         ("端口", "zh/checks/plan/port"),
         ("前缀缓存", "zh/numerics"),
-        ("张量并行", "zh/first-adapter"),
+        ("张量并行", "zh/mistakes"),
     ],
 )
 def test_the_search_finds_what_is_meant_in_both_languages(

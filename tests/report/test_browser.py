@@ -37,7 +37,8 @@ def test_a_reader_sees_the_verdict_the_next_step_and_all_sections(tab: Tab) -> N
         assert needed in text
     assert tab.evaluate("document.querySelectorAll('#grid button').length") == 600
     assert tab.evaluate("document.querySelectorAll('#grid button.failed').length") == 1
-    assert tab.evaluate("document.querySelectorAll('svg').length") == 2
+    drawings = tab.evaluate("document.querySelectorAll('svg').length")
+    assert drawings == 4, "the figures, and the accuracy by tier, by operation and by length"
 
 
 def test_nothing_is_wider_than_the_window_and_nothing_complains_or_calls_out(tab: Tab, file: Path) -> None:
