@@ -65,23 +65,24 @@ def heard(
     """
     talk = conversation(interview)
     fewer, more = prompt_tokens(exchange), prompt_tokens(longer)
-    each = tokens_per_unit(interview.steps)
+    each = tokens_per_unit(interview.steps) if counts_hold(interview) else None
     fix = msg("apply the model's chat template to the whole list of messages")
-    counted = bool(each and fewer and more and counts_hold(interview))
-    if each and fewer and more and counted and more - fewer < each * _UNITS_MORE / 2:
-        grown = (each * _UNITS_MORE, _UNITS_MORE * len(FILLER), what)
-        expected = msg("some {each:.0f} prompt tokens more with {units_more} characters more in {what}", *grown)
-        yield about(longer).fail(expected=expected, seen=msg("{more} after {fewer}", more, fewer), fix=fix)
-        return
+    able = repeats(talk.word, talk.same) and not repeats(talk.word, talk.alone)
+    if each and fewer and more:
+        if more - fewer < each * _UNITS_MORE / 2:
+            grown = (each * _UNITS_MORE, _UNITS_MORE * len(FILLER), what)
+            expected = msg("some {each:.0f} prompt tokens more with {units_more} characters more in {what}", *grown)
+            yield about(longer).fail(expected=expected, seen=msg("{more} after {fewer}", more, fewer), fix=fix)
+            return
+        forgotten = warn
+        thinks = not ended(talk.same) and not ended(exchange)  # thoughts that were cut may come to the word later
+        if thinks or not able:
+            return
     if any(repeats(talk.word, each) for each in (exchange, *again)):
         return
-    if not repeats(talk.word, talk.same) or repeats(talk.word, talk.alone):
-        if counted:
-            return
+    if not able:
         raise NotApplicable(MUTE)
     word = repr(talk.word)
     expected = msg("the code word {word} from {what}; within one message the model repeats it", word, what)
     seen = msg("{said}, and no word of it in {again} more answers", shown(said(exchange)), len(again))
-    if counted and not ended(talk.same) and not ended(exchange):
-        return  # thoughts that were cut may come to the word later
-    yield (warn if counted else forgotten)(expected=expected, seen=seen, fix=fix, where=request_of(exchange))
+    yield forgotten(expected=expected, seen=seen, fix=fix, where=request_of(exchange))

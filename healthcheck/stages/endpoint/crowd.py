@@ -57,8 +57,8 @@ def changed_copies(crowd: Crowd) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def disturbed(crowd: Crowd) -> bool:
-    """Whether concurrent texts were changed as lone streams may be: without another's code word or events."""
+def only_changed(crowd: Crowd) -> bool:
+    """Whether concurrent texts were changed as lone ones may be: none has another's code word or events."""
     if any(_anothers_words(crowd)) or any(_shared_events(crowd)):
         return False
     return any(_anothers_answers(crowd)) or len(changed_copies(crowd)) >= MIXED

@@ -12,8 +12,8 @@ from healthcheck.stages.endpoint.asking import Ask
 from healthcheck.stages.endpoint.records import Clocked
 from healthcheck.wire.client import Client
 
-METRICS = "/metrics"
-FIRST, WHOLE = "vllm:time_to_first_token_seconds", "vllm:e2e_request_latency_seconds"
+_METRICS = "/metrics"
+_FIRST, _WHOLE = "vllm:time_to_first_token_seconds", "vllm:e2e_request_latency_seconds"
 """Histograms of all requests so far, with their sums and counts."""
 _READS, _LATER_S = 5, 0.1
 _MOST_BYTES = 2**21
@@ -55,9 +55,9 @@ def _until(client: Client, requests: float) -> _Sums | None:
 
 
 def _sums(client: Client) -> _Sums | None:
-    told = client.send(METRICS, None)
+    told = client.send(_METRICS, None)
     text = told.body[:_MOST_BYTES].decode("utf-8", "replace") if told.status == 200 else ""
-    names = [f"{name}_{kind}" for kind in ("count", "sum") for name in (WHOLE, FIRST)]
+    names = [f"{name}_{kind}" for kind in ("count", "sum") for name in (_WHOLE, _FIRST)]
     known = [value for name in names if (value := _value(text, name)) is not None]
     if len(known) < len(names):
         return None

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -18,13 +17,13 @@ from healthcheck.core.progress import Progress, Silent
 from healthcheck.stages.endpoint import waits
 from healthcheck.stages.endpoint.answers import answer, answered, context_tokens, plain_answer, texts
 from healthcheck.stages.endpoint.arrivals import Streaming, streaming
-from healthcheck.stages.endpoint.asking import SHORT_TOKENS, Asker, together
+from healthcheck.stages.endpoint.asking import SHORT_TOKENS, Ask, Asker, together
 from healthcheck.stages.endpoint.crowd import (
     LINE_AFTER_DISCONNECTS,
     LINE_AFTER_MALFORMED,
     MOST_ALONE,
-    disturbed,
     doubtful_copies,
+    only_changed,
     undisturbed,
 )
 from healthcheck.stages.endpoint.engine_clock import clocked
@@ -158,8 +157,8 @@ def _alone(asker: Asker, facts: Interview) -> tuple[Asker, Interview]:
     plains: tuple[Exchange, ...] = (plain,)
     if answered(stream) and plain.status == 200 and not plain.error and answer(stream) != plain_answer(plain):
         # Batches of another size round differently: repeat each alone, until a difference is not an accident.
-        pairs = [(asker.stream(user(STORY)), asker.plain(user(STORY))) for _ in range(_PAIRS)]
-        streams, plains = tuple(each for each, _ in pairs), tuple(each for _, each in pairs)
+        again = _in_pairs(_PAIRS, partial(asker.stream, user(STORY)), partial(asker.plain, user(STORY)))
+        streams, plains = again.streams, again.plains
     return asker, replace(facts, streams=streams, plains=plains)
 
 
@@ -167,6 +166,12 @@ def _pair(asker: Asker) -> tuple[Exchange, Exchange]:
     brief = asker.within(asker.limits.first_event_s)
     stream, plain = together([lambda: asker.stream(user(STORY)), lambda: brief.plain(user(STORY))], at_once=2)
     return stream, plain
+
+
+def _in_pairs(count: int, stream: Ask, plain: Ask) -> Pairs:
+    """The same request, streamed and plain in turn, with nothing beside."""
+    streams, plains = zip(*((stream(), plain()) for _ in range(count)), strict=True)
+    return Pairs(streams=streams, plains=plains)
 
 
 def _together(asker: Asker, facts: Interview) -> Interview:
@@ -233,10 +238,12 @@ def _recovery(rest: Rest, facts: Interview) -> Interview:
     for index in doubtful_copies(crowd)[:MOST_ALONE]:
         crowd = replace(crowd, alone=(*crowd.alone, (index, asker.stream(copying(crowd.lines[index])))))
     facts = replace(facts, crowd=crowd)
-    if disturbed(crowd) or looks_changed(facts):
-        pairs = [(_story(asker.stream), _story(asker.plain)) for _ in range(_LONE_PAIRS)]
-        streams, plains = zip(*pairs, strict=True)
-        facts = replace(facts, lone=Pairs(streams=streams, plains=plains))
+    if only_changed(crowd) or looks_changed(facts):
+        stream, plain = (
+            partial(ask, user(STORY), max_tokens=_LONE_TOKENS, ignore_eos=True)
+            for ask in (asker.stream, asker.plain)
+        )
+        facts = replace(facts, lone=_in_pairs(_LONE_PAIRS, stream, plain))
     asker.say(msg("disconnects after the first chunk"), 4)
     facts = replace(facts, abandoned=_left(rest, facts))
     if facts.unanswered_abandoned:
@@ -254,10 +261,6 @@ def _recovery(rest: Rest, facts: Interview) -> Interview:
     if answered(last):
         facts = replace(facts, crowd=replace(crowd, alone=(*crowd.alone, (LINE_AFTER_MALFORMED, last))))
     return replace(facts, malformed=malformed, after_malformed=last)
-
-
-def _story(ask: Callable[..., Exchange]) -> Exchange:
-    return ask(user(STORY), max_tokens=_LONE_TOKENS, ignore_eos=True)
 
 
 def _left(rest: Rest, facts: Interview) -> tuple[Exchange, ...]:

@@ -83,14 +83,14 @@ def ask_the_rest(rest: Rest, facts: Interview) -> Interview:
     longs = _long_answers(rest)
     lines = crowd.lines[: len(crowd.lines) - len(longs)] if calm else crowd.lines
     with ThreadPoolExecutor(max_workers=len(longs)) as pool:
-        pending = [pool.submit(ask) for ask in longs] if calm else []
+        pending = {name: pool.submit(ask) for name, ask in longs.items()} if calm else {}
         second = copies(asker, lines)
         facts = replace(facts, crowd=replace(crowd, rounds=(crowd.rounds[0], second)))
         if not any(exchange.error for exchange in second):
             facts = _short_answers(rest, facts)
-        done = [each.result() for each in pending] if calm else [ask() for ask in longs]
-    long, roomy, *stories, long_plain = done
-    return replace(facts, long=long, roomy=roomy, stories=tuple(stories), long_plain=long_plain)
+        done = {name: pending[name].result() if calm else ask() for name, ask in longs.items()}
+    stories = (done["story"], done["puzzle"])
+    return replace(facts, long=done["long"], roomy=done["roomy"], long_plain=done["long_plain"], stories=stories)
 
 
 def copies(asker: Asker, lines: Sequence[str]) -> tuple[Exchange, ...]:
@@ -99,15 +99,16 @@ def copies(asker: Asker, lines: Sequence[str]) -> tuple[Exchange, ...]:
         return tuple(pool.map(lambda text: asker.stream(copying(text)), lines))
 
 
-def _long_answers(rest: Rest) -> tuple[Ask, ...]:
+def _long_answers(rest: Rest) -> dict[str, Ask]:
+    """The long answers by name."""
     asker, most = rest.asker, rest.long_tokens
-    return (
-        lambda: asker.stream(user(STORY), max_tokens=most, ignore_eos=True),
-        lambda: asker.stream(user(STORY), max_tokens=most),
-        lambda: asker.stream(user(STORY), max_tokens=most, temperature=1.0),
-        lambda: asker.stream(user(PUZZLE), max_tokens=most, temperature=1.0),
-        lambda: asker.plain(user(STORY), max_tokens=most, ignore_eos=True),
-    )
+    return {
+        "long": lambda: asker.stream(user(STORY), max_tokens=most, ignore_eos=True),
+        "roomy": lambda: asker.stream(user(STORY), max_tokens=most),
+        "story": lambda: asker.stream(user(STORY), max_tokens=most, temperature=1.0),
+        "puzzle": lambda: asker.stream(user(PUZZLE), max_tokens=most, temperature=1.0),
+        "long_plain": lambda: asker.plain(user(STORY), max_tokens=most, ignore_eos=True),
+    }
 
 
 def _short_answers(rest: Rest, facts: Interview) -> Interview:

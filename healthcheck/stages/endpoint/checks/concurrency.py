@@ -5,7 +5,7 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, note
 from healthcheck.stages.endpoint.answers import about, answered, response_of, shown
-from healthcheck.stages.endpoint.crowd import MIXED, changed_answers, changed_copies, crowd_talk, disturbed
+from healthcheck.stages.endpoint.crowd import MIXED, changed_answers, changed_copies, crowd_talk, only_changed
 from healthcheck.stages.endpoint.lone_streams import changed_alone
 from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.text.messages import msg
@@ -59,7 +59,7 @@ def concurrency(interview: Interview) -> Findings:
         rule = contract.CONCURRENCY if contract.CONCURRENCY.is_own else None
         yield about(lost[0]).fail(expected=expected, seen=seen, fix=fix, rule=rule)
     signs = crowd_talk(crowd)
-    if disturbed(crowd) and changed_alone(interview):
+    if only_changed(crowd) and changed_alone(interview):
         yield note(msg("a stream that runs alone is changed as well: endpoint/stream-equals-plain judges it"))
     elif signs:
         expected = msg("each stream with the answer to its own prompt")

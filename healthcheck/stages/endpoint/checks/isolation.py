@@ -12,6 +12,7 @@ from healthcheck.stages.endpoint.streams import counts_hold
 from healthcheck.text.messages import msg
 from healthcheck.wire.client import Exchange
 
+_FIX = msg("build the prompt from the messages of the request alone; keep no history on the server")
 _TEMPLATES_OWN_TOKENS = 16
 """A template that tells the time may have some tokens more or fewer."""
 
@@ -49,8 +50,9 @@ def isolation(interview: Interview) -> Findings:
     for word, exchange in _untold(interview):
         if word in said(exchange):
             seen = msg("the code word of another request, {word}: {said}", repr(word), shown(said(exchange)))
-            fix = msg("build the prompt from the messages of the request alone; keep no history on the server")
-            yield about(exchange).fail(expected=msg("an answer without text of other requests"), seen=seen, fix=fix)
+            yield about(exchange).fail(
+                expected=msg("an answer without text of other requests"), seen=seen, fix=_FIX
+            )
             return
     talk = interview.conversation
     if talk is None or not repeats(talk.word, talk.same):
@@ -62,14 +64,12 @@ def _counted(interview: Interview) -> Findings:
     sampled = interview.sampling.warm
     asked = (interview.opening.exchange, *interview.streams, interview.limited, interview.roomy, *sampled)
     counts = [(count, exchange) for exchange in asked if exchange and (count := prompt_tokens(exchange))]
-    first, most, last = 0, 0, None
     if counts and counts_hold(interview):
-        first, (most, last) = counts[0][0], max(counts, key=lambda counted: counted[0])
-    if last is not None and most > first + _TEMPLATES_OWN_TOKENS:
-        expected = msg("{first} prompt tokens each time that the same messages are sent", first)
-        fix = msg("build the prompt from the messages of the request alone; keep no history on the server")
-        yield about(last).fail(expected=expected, seen=msg("{most} after other requests", most), fix=fix)
-        return
+        (first, _), (most, last) = counts[0], max(counts, key=lambda counted: counted[0])
+        if most > first + _TEMPLATES_OWN_TOKENS:
+            expected = msg("{first} prompt tokens each time that the same messages are sent", first)
+            yield about(last).fail(expected=expected, seen=msg("{most} after other requests", most), fix=_FIX)
+            return
     why = msg("the model does not repeat a code word, so the check cannot see what was in its prompt")
     raise NotApplicable(why)
 

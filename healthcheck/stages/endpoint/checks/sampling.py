@@ -28,9 +28,9 @@ _CHANCE = 1e-6
 )
 def sampling(interview: Interview) -> Findings:
     """Four answers to one open request at temperature 1 should differ. If they are equal, four longer ones at
-    temperature 2 are requested; if those are equal too, or differ only beyond the place where the first four ended,
-    four more, or twelve short ones, without top_p and top_k. At temperature 0 the
-    same request must give the same answer.
+    temperature 2 are requested; if those are equal too, or differ only beyond the place where the first four
+    ended, four more, or twelve short ones, without top_p and top_k. At temperature 0 the same request must give
+    the same answer.
 
     A model can be certain of its words. If the server reports log-probabilities, equal answers fail only if correct
     sampling would repeat them less than once in a million times. If only the answers without top_p and top_k
@@ -70,9 +70,9 @@ def sampling(interview: Interview) -> Findings:
         return
     if not samples.warm or vary(samples.warm) or vary(samples.hot, samples.ends_after):
         return
-    if vary(samples.freed) and vary(samples.hot):
-        return  # so few words leave little to choose from
     if vary(samples.freed):
+        if vary(samples.hot):
+            return  # so few words leave little to choose from
         expected = msg("different answers at temperature 1 and 2")
         told = len(samples.warm) + len(samples.hot)
         seen = msg("{warm} equal answers; with top_p 1 and top_k -1 they differ", told)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.ascend import stacks
-from healthcheck.ascend.stacks import in_range
 from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unsettled, warn
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.errors import UsageError
@@ -135,7 +134,7 @@ def _rebuilt(facts: WeightsFacts) -> Findings:
     """A tokenizer that the engine's transformers replaces by one of another kind."""
     kind = text_of(facts.weights.config.value.get("model_type"))
     release = stacks.installed(facts.row).get("transformers", "")
-    rebuilds = kind in known_models().byte_level and in_range(release, ">=5")
+    rebuilds = kind in known_models().byte_level and stacks.in_range(release, ">=5")
     if rebuilds and facts.weights.tokenizer.byte_level is False and facts.engine in {"", "unknown", "vllm"}:
         expected = msg("a tokenizer of bytes for the model type {kind}", repr(kind))
         seen = msg(
