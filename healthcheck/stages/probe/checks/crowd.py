@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.check import Findings, NotApplicable, check
 from healthcheck.core.records import Stage
 from healthcheck.stages.probe.records import ProbeRun
 from healthcheck.stages.probe.results import figures
+from healthcheck.stages.probe.results.chance import judged
 from healthcheck.stages.probe.statistics.changes import better_alone_p
 from healthcheck.text.messages import msg
 
-FAILS, WARNS = 0.001, 0.01
 LEAST = 5
 
 
@@ -59,13 +59,9 @@ def crowd(run: ProbeRun) -> Findings:
         100 * sum(right / asked for asked, right, _ in pairs) / len(pairs),
     )
     seen = msg("of {alone} problems asked alone {right} were right; among many they are so in {crowd:.0f} %", *told)
-    if p_value > WARNS:
-        yield note(seen)
-        return
     expected = msg("as many right answers among {concurrency} requests at once as alone", run.settings.concurrency)
-    seen = msg("{seen} (by chance in {share:.2g} % of such runs)", seen, 100 * p_value)
     fix = msg("try --max-num-seqs 32 or less, then --enforce-eager, then without prefix caching")
-    yield (fail if p_value <= FAILS else warn)(expected=expected, seen=seen, fix=fix)
+    yield judged(p_value, expected=expected, seen=seen, fix=fix)
 
 
 def _among_many(run: ProbeRun, row: Sequence[int]) -> tuple[int, int]:

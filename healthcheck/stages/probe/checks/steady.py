@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.core.check import Findings, NotApplicable, check, warn
 from healthcheck.core.records import Finding, Stage
 from healthcheck.stages.probe.records import FEW_PROBLEMS, ProbeRun
 from healthcheck.stages.probe.results import figures
+from healthcheck.stages.probe.results.chance import judged
 from healthcheck.stages.probe.statistics.changes import loss_p
 from healthcheck.text.messages import msg
 
-FAILS, WARNS = 0.001, 0.01
 _TIMES_LATER, _LATER_S = 2, 1.0
 _FEWEST_ROUNDS = 3
 """Medians of so many rounds after the first come in rising order by chance once in six runs."""
@@ -60,13 +60,9 @@ def _worse(run: ProbeRun, rows: Sequence[Sequence[int]]) -> Iterator[Finding]:
     seen = msg(
         "{first} of {rows} were right in the first round, {last} in the last", sum(first), len(rows), sum(last)
     )
-    if p_value > WARNS:
-        yield note(seen)
-        return
-    seen = msg("{seen} (by chance in {share:.2g} % of such runs)", seen, 100 * p_value)
     fix = msg("restart the server and ask again; then look for what fills or grows: a cache, memory, a queue")
     expected = msg("as many right answers in the last round as in the first")
-    yield (fail if p_value <= FAILS else warn)(expected=expected, seen=seen, fix=fix)
+    yield judged(p_value, expected=expected, seen=seen, fix=fix)
 
 
 def _later(run: ProbeRun, rows: Sequence[Sequence[int]]) -> Iterator[Finding]:
@@ -81,8 +77,3 @@ def _later(run: ProbeRun, rows: Sequence[Sequence[int]]) -> Iterator[Finding]:
         seen = msg("after {first:.1f} s in the second round and {last:.1f} s in the last (medians)", *told)
         fix = msg("look for what grows with each request: a history, a list, a log; the client's run is longer")
         yield warn(expected=expected, seen=seen, fix=fix)
-
-
-def _is_late(run: ProbeRun, places: Sequence[int]) -> bool:
-    """Whether a round was sent after the first requests, which wait for each other at once."""
-    return min(run.samples[place].order for place in places) >= run.settings.concurrency
