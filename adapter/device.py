@@ -20,6 +20,7 @@ FIRST_ROW = re.compile(r"\|\s*\d+\s+\|?\s*(?P<name>\w[\w-]*)\s*\|[^|:]*\|")
 BUS_ID = re.compile(r"\|\s*(?:[0-9A-Fa-f]{4}:[\w:.]+|NA)\s*\|")
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
+RELEASE = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(rc\d+)?(?:\.post(\d+))?")
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,14 @@ class Machine:
     hbm_mib: int | None
     source: str
     release: str = ""
+
+
+def release_of(machine: Machine) -> tuple[int, int, int, int, int]:
+    """The release in an order that can be compared; an unknown one counts as the oldest."""
+    found = RELEASE.match(machine.release)
+    if not found:
+        return (0, 0, 0, 0, 0)
+    return (int(found[1]), int(found[2]), int(found[3] or 0), 0 if found[4] else 1, int(found[5] or 0))
 
 
 class System(Protocol):

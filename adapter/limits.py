@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from adapter.decision import Refusal
-from adapter.device import Machine
+from adapter.device import Machine, release_of
 from adapter.memory import Budget, Layout, weight_bytes
 from adapter.weights import Weights
 
@@ -25,7 +25,6 @@ WITHOUT_THE_REPAIR = {(0, 24), (0, 25)}
 """Releases of other branches: 0.25.1rc1 has the same lines, 0.26.0rc1 the repair."""
 TIGHT_SHARE = 0.65
 SHORT_CONTEXT = 8192
-RELEASE = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(rc\d+)?(?:\.post(\d+))?")
 
 
 def refuse(weights: Weights, machine: Machine) -> None:
@@ -64,11 +63,3 @@ def remarks(weights: Weights, budget: Budget | None, layout: Layout, length: flo
         yield f"the weights fill {share:.0%} of each device; recipes leave more room, which takes {more} devices"
     if budget and length < min(SHORT_CONTEXT, weights.context or 0):
         yield f"only {length:.0f} tokens fit, and longer answers are cut off: take more devices or a smaller model"
-
-
-def release_of(machine: Machine) -> tuple[int, int, int, int, int]:
-    """The release in an order that can be compared; an unknown one counts as the oldest."""
-    found = RELEASE.match(machine.release)
-    if not found:
-        return (0, 0, 0, 0, 0)
-    return (int(found[1]), int(found[2]), int(found[3] or 0), 0 if found[4] else 1, int(found[5] or 0))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from adapter.chips import A950, Chip
 from adapter.decision import Decision, Refusal
-from adapter.device import Machine
+from adapter.device import Machine, release_of
 from adapter.weights import Weights
 
 RUNS_ON_ASCEND = frozenset({"ascend", "compressed-tensors", "fp8", "deepseek_v4_fp8", "modelopt_mxfp8", "mxfp8"})
@@ -64,7 +64,8 @@ def quantization(weights: Weights, machine: Machine, chip: Chip | None) -> Decis
             f"vllm-ascend runs {', '.join(sorted(RUNS_ON_ASCEND))} weights, not {method:.38}: "
             "take other weights, or set ADAPTER_QUANTIZATION"
         )
-    if chip and method == "fp8" and weights.architecture not in READS_FP8 and not _reads_all_fp8(machine.release):
+    reads_all_fp8 = release_of(machine)[:2] >= READS_ALL_FP8_FROM
+    if chip and method == "fp8" and weights.architecture not in READS_FP8 and not reads_all_fp8:
         raise Refusal(
             "vllm-ascend before 0.27 runs FP8 weights of DeepSeek-V4 and MiniMax-M2 alone (issue 14467): "
             "take bfloat16 or ModelSlim weights, or set ADAPTER_QUANTIZATION"
@@ -79,8 +80,3 @@ def quantization(weights: Weights, machine: Machine, chip: Chip | None) -> Decis
             f"{method} weights run on a 950 alone, not on a {chip.name}: take others, or set ADAPTER_QUANTIZATION"
         )
     return Decision(key, None, f"vLLM finds {method} in the configuration", "config.json")
-
-
-def _reads_all_fp8(release: str) -> bool:
-    numbers = re.match(r"(\d+)\.(\d+)", release)
-    return numbers is not None and (int(numbers[1]), int(numbers[2])) >= READS_ALL_FP8_FROM

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from adapter.decision import Refusal
-from adapter.device import Machine
-from adapter.limits import release_of
+from adapter.device import Machine, release_of
 from adapter.plan import make_plan
 from adapter.weights import Attention, Weights, read_weights
 
