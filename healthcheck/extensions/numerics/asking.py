@@ -46,9 +46,11 @@ class Asker:
         run = secrets.token_hex(8)  # another run against this server has other salts
         self._salts = (f"{run}-{number}" for number in itertools.count())
 
-    async def read(self, prompt: Prompt, *, tokens: int, salt: str = "") -> Reading:
+    async def read(
+        self, prompt: Prompt, *, tokens: int, salt: str = "", sampling: Mapping[str, JsonValue] | None = None
+    ) -> Reading:
         """Send one request; an error on its way is the reading's error."""
-        body = self.dialect.body([prompt], tokens=tokens, salt=salt or self.salt())
+        body = self.dialect.body([prompt], tokens=tokens, salt=salt or self.salt(), sampling=sampling)
         return (await self._post(COMPLETIONS_PATH, body))[0][0]
 
     async def read_together(
@@ -64,9 +66,11 @@ class Asker:
         left = [iter(readings) for readings in read]
         return [next(left[copy]) for copy in copies]
 
-    async def read_beside(self, prompts: Sequence[Prompt], *, tokens: int) -> Sequence[Reading]:
+    async def read_beside(
+        self, prompts: Sequence[Prompt], *, tokens: int, sampling: Mapping[str, JsonValue] | None = None
+    ) -> Sequence[Reading]:
         """The readings of prompts that are sent at once, by a request each."""
-        return await asyncio.gather(*(self.read(prompt, tokens=tokens) for prompt in prompts))
+        return await asyncio.gather(*(self.read(each, tokens=tokens, sampling=sampling) for each in prompts))
 
     async def _read_list(
         self, prompts: Sequence[Prompt], tokens: int, sampling: Mapping[str, JsonValue] | None
@@ -76,8 +80,7 @@ class Asker:
         readings, _ = await self._post(COMPLETIONS_PATH, body)
         if len(readings) == len(prompts):
             return readings
-        each = (self._read_list([prompt], tokens, sampling) for prompt in prompts)
-        return [readings[0] for readings in await asyncio.gather(*each)]
+        return await self.read_beside(prompts, tokens=tokens, sampling=sampling)
 
     async def read_stream(self, prompt: Prompt, *, tokens: int) -> Reading:
         """Like `read`, answered as a stream."""
