@@ -55,6 +55,13 @@ def test_first_texts_that_come_later_and_later_are_told(
     assert judged(with_waits(load(recorded(tmp_path / "run", 0.9)), first_s)).outcome.value == outcome
 
 
+def test_rounds_that_are_sent_at_once_wait_for_each_other(tmp_path: Path) -> None:
+    """60 problems: of 120 requests in flight, a healthy server that serves in turn answers the second round last."""
+    settings = replace(SETTINGS, concurrency=120)
+    run = load(recorded(tmp_path / "run", 0.9, settings=settings))
+    assert judged(with_waits(run, (0.1, 5.0, 9.0, 13.0, 17.0))).outcome.value == "pass"
+
+
 def test_one_round_says_nothing(tmp_path: Path) -> None:
     run = load(recorded(tmp_path / "run", 0.9, settings=replace(SETTINGS, samples=1)))
     assert judged(run).outcome.value == "skip"
