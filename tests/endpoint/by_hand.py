@@ -9,6 +9,9 @@ from healthcheck.wire.client import Exchange
 
 LISTED = Exchange(status=200, body=b'{"object": "list", "data": [{"id": "/weights"}]}')
 WORDS = "one two three four five six seven eight nine ten"
+PROSE = (
+    "The keeper climbed the stairs. Below, the sea threw itself at the rocks, and the lamp turned slowly. He had "
+)
 
 
 def streamed(text: str = WORDS, *, seconds: tuple[float, ...] = (0.1, 0.5, 1.0), **fields: object) -> Exchange:

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from healthcheck.core.progress import Silent
+from healthcheck.core.records import CheckResult
 from healthcheck.simulator.bank import known
 from healthcheck.simulator.behaviour import Behaviour
+from healthcheck.stages.probe.checks import CHECKS
 from healthcheck.stages.probe.facts import measure
 from healthcheck.stages.probe.grading import grade
 from healthcheck.stages.probe.records import Patience, ProbeRun, ProbeSettings, Sample
@@ -45,6 +47,14 @@ def probe(tmp_path: Path) -> Probe:
         return measure(ProbeSettings(url=url, **chosen), Silent(), tmp_path / "run")  # type: ignore[arg-type]
 
     return run
+
+
+def judged(run: ProbeRun) -> dict[str, CheckResult]:
+    return {check.id: check.judge(run) for check in CHECKS}
+
+
+def seen(result: CheckResult) -> str:
+    return " ".join(finding.seen for finding in result.findings)
 
 
 def rewritten(run: ProbeRun, change: Callable[[Sample], Sample]) -> ProbeRun:

@@ -52,6 +52,7 @@ from tests.weights.peculiar import (
 )
 
 SOUND: dict[str, str] = {}
+QWEN2 = {**QWEN3, "model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}
 OWN = {"model_type": "x_own", "architectures": ["XForCausalLM"]}
 FAIL, WARN = "fail", "warn"
 CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]]] = {
@@ -182,14 +183,12 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
     "tokenizer.json broken": (lambda f: text(model(f), "tokenizer.json", "{}"), {}, {"weights/tokenizer": FAIL}),
     "sound, a tokenizer of bytes": (
         lambda f: text(
-            model(f, {**QWEN3, "model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}), "tokenizer.json",
-            '{"model": {"type": "BPE"}, "decoder": {"type": "ByteLevel"}}',
+            model(f, QWEN2), "tokenizer.json", '{"model": {"type": "BPE"}, "decoder": {"type": "ByteLevel"}}',
         ), {}, SOUND,
     ),
     "a tokenizer of another kind than transformers makes for the model type": (
         lambda f: text(
-            model(f, {**QWEN3, "model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}), "tokenizer.json",
-            '{"model": {"type": "BPE"}, "decoder": {"type": "Metaspace"}}',
+            model(f, QWEN2), "tokenizer.json", '{"model": {"type": "BPE"}, "decoder": {"type": "Metaspace"}}',
         ), {}, {"weights/tokenizer": WARN},
     ),
     "no chat template": (lambda f: text(model(f), "tokenizer_config.json", "{}"), {}, {"weights/tokenizer": FAIL}),
