@@ -228,7 +228,7 @@ class Reader:
         self._weigh(choice.get("logprobs"))
         text = self._append(self._text, delta.get("content"), "content")
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
-        if self._append(self._reasoning, reasoning, msg("reasoning")) or text:
+        if self._append(self._reasoning, reasoning, "reasoning") or text:
             self._deltas += 1
             self._late += finished
 
