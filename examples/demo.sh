@@ -25,7 +25,7 @@ fi
 
 case $engine in
 vllm)
-    echo "demo: an adapter on the real vLLM; 8 minutes and 3.6 GB the first time, 3 minutes later"
+    echo "demo: an adapter on the real vLLM; 8 minutes and 3.6 GB the first time, 1 minute later"
     # Side by side: one waits for the network while the other unpacks.
     "$make" --no-print-directory .venv/ready &
     kit_made=$!
@@ -37,7 +37,7 @@ vllm)
     engine_bin=$PWD/.venv-vllm/bin
     ;;
 simulated)
-    echo "demo: an adapter against a simulated endpoint; 2 minutes and 1.1 GB the first time, 1 minute later"
+    echo "demo: an adapter against a simulated endpoint; 2 minutes and 1.1 GB the first time, 10 seconds later"
     "$make" --no-print-directory .venv/ready
     weights=$PWD/examples/simulated_engine/weights
     engine_bin=$PWD/examples/simulated_engine/bin

@@ -12,16 +12,16 @@ from tests.docs.blocks import ROOT
 
 COUNTS = {
     Stage.REPO: (8, 0),
-    Stage.PLAN: (26, 0),
-    Stage.WEIGHTS: (11, 5),
+    Stage.PLAN: (23, 0),
+    Stage.WEIGHTS: (14, 6),
     Stage.SERVICE: (4, 0),
     Stage.ENDPOINT: (20, 3),
-    Stage.PROBE: (4, 0),
+    Stage.PROBE: (6, 0),
 }
 FIGURES = {
-    "accuracy (5 runs average)": (0.7867, 0.723, 0.841),
-    "pass@5": (0.9417, 0.890, 0.979),
-    "cons@5": (0.80, 0.722, 0.868),
+    "accuracy (5 runs average)": (0.80, 0.743, 0.849),
+    "pass@5": (0.9583, 0.904, 0.987),
+    "cons@5": (0.8167, 0.739, 0.879),
 }
 
 
