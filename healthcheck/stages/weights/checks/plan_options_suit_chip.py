@@ -47,7 +47,7 @@ class LaunchRule:
         options: patterns that must all match, by option, by key of an option's JSON ("option.key") or by variable;
             names with "|" between them are alternatives. `_setting` says what a pattern is matched with.
         level: FAIL or WARN.
-        because: what happens.
+        because: what happens, a text of the catalogue of messages.
         leave: what to leave out; `give` is what to pass instead.
         repaired: the first release without the fault, "" if none is known.
     """
@@ -144,7 +144,7 @@ def _broken(facts: WeightsFacts, rule: LaunchRule, chip: str) -> Finding:
     fix = msg("pass {wanted}", wanted) if rule.give else msg("leave {leave} out", rule.leave)
     if rule.repaired:
         fix += msg(", or take vllm-ascend {repaired}", rule.repaired)
-    seen = msg("{spelled}: {because}", spelled, rule.because)
+    seen = msg("{spelled}: {because}", spelled, msg(rule.because))
     return report(expected=expected, seen=seen, fix=fix, where=facts.where, evidence=told)
 
 
