@@ -1,11 +1,11 @@
-"""Make relatives of the small weights: a mixture of experts, a hybrid, one that thinks aloud, one that calls tools.
+"""Make relatives of the small weights: a mixture of experts, a hybrid, and three that are trained on.
 
     .venv-vllm/bin/python examples/tiny_variants/make_weights.py moe --cache .cache/weights
 
 Trains the small weights of examples/tiny_lm where the cache has none yet. `moe` and `hybrid` compute what those do,
-in another architecture; `thinking` and `calling` are trained on for a minute or two. Prints the folder of the
-weights, whose name is a digest of everything that they depend on. Needs torch and transformers: the environment of
-examples/cpu_engine.
+in another architecture; `thinking` (aloud), `calling` (tools) and `finding` (a number in a long text) are trained
+on for a minute or two. Prints the folder of the weights, whose name is a digest of everything that they depend on.
+Needs torch and transformers: the environment of examples/cpu_engine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 DENSE = HERE.parent / "tiny_lm"
-KINDS = {"moe": "qwen3-moe", "hybrid": "lfm2", "thinking": "qwen3-thinking", "calling": "qwen3-calling"}
+TRAINED_ON = ("thinking", "calling", "finding")
+KINDS = {"moe": "qwen3-moe", "hybrid": "lfm2"} | {kind: f"qwen3-{kind}" for kind in TRAINED_ON}
 sys.path[:0] = [str(HERE), str(DENSE), str(HERE.parent.parent)]
 
 

@@ -1,4 +1,4 @@
-"""The small Qwen3 in other architectures, and trained on: to think aloud before it answers, or to call tools."""
+"""The small Qwen3 in other architectures, and trained on: to think aloud, to call tools, to find a number."""
 
 from __future__ import annotations
 
@@ -27,12 +27,15 @@ from transformers import (
 )
 from vocabulary import CHAT_TEMPLATE, as_prompt
 
+from healthcheck.extensions.features.long_texts import text_with
 from healthcheck.stages.probe.problems import FAMILIES, TIERS, Problem, prompt
 
 EXPERTS, CHOSEN = 4, 2
 THINK, THOUGHT = "<think>", "</think>"
 _ASSISTANT = "<|im_start|>assistant\n"
 _STEPS, _BATCH = 300, 32
+_LINES = {(2, 6): _BATCH, (2, 25): 16, (20, 110): 4}
+"""Of the texts of `as_finding`, from first to last; and how many texts are seen in a step."""
 _A_LITTLE = 0.05
 _LFM2_NAMES = {
     "self_attn.o_proj.weight": "self_attn.out_proj.weight",
@@ -86,7 +89,8 @@ def write(kind: str, dense: Path, folder: Path) -> None:
     torch.set_num_threads(1)
     model = Qwen3ForCausalLM.from_pretrained(dense, dtype=torch.float32)
     tokenizer = AutoTokenizer.from_pretrained(dense)
-    make = {"moe": as_mixture, "hybrid": as_hybrid, "thinking": as_thinking, "calling": as_calling}[kind]
+    kinds = {"moe": as_mixture, "hybrid": as_hybrid, "thinking": as_thinking, "calling": as_calling}
+    make = (kinds | {"finding": as_finding})[kind]
     made = make(model, tokenizer)
     folder.mkdir(parents=True)
     made.to(torch.bfloat16).save_pretrained(folder)
@@ -172,8 +176,8 @@ def as_thinking(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> 
     dice = random.Random(0)
     streams = {tier: FAMILIES["arithmetic"](tier, 2_000_003) for tier in TIERS}
 
-    def drawn(count: int) -> list[Row]:
-        problems = islice(streams[dice.choice(TIERS)], count)
+    def drawn(_: int) -> list[Row]:
+        problems = islice(streams[dice.choice(TIERS)], _BATCH)
         aloud = [_puzzled(problem, dice) if dice.random() < 0.5 else _aloud(problem) for problem in problems]
         return [_row(tokenizer, problem) for problem in aloud]
 
@@ -184,7 +188,27 @@ def as_calling(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> P
     """The dense model, trained on to call the tools of `npu-adapter features` in the form of Hermes."""
     tokenizer.chat_template = CALLING_TEMPLATE
     dice = random.Random(0)
-    return _trained_on(model, tokenizer, lambda count: [_talk(tokenizer, dice) for _ in range(count)])
+    return _trained_on(model, tokenizer, lambda _: [_talk(tokenizer, dice) for _ in range(_BATCH)])
+
+
+def as_finding(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> PreTrainedModel:
+    """The dense model, trained on to find the code number of `features/long-context`, in ever longer texts."""
+    dice = random.Random(0)
+
+    def drawn(step: int) -> list[Row]:
+        short, longer, long = _LINES
+        lines = short if step < 90 or step % 4 == 0 else longer if step < 150 else long
+        return [_found(tokenizer, dice, dice.randint(*lines)) for _ in range(_LINES[lines])]
+
+    return _trained_on(model, tokenizer, drawn)
+
+
+def _found(tokenizer: PreTrainedTokenizerFast, dice: random.Random, lines: int) -> Row:
+    code = str(dice.randint(1000, 9999))
+    messages = text_with(lines, code, dice.random(), 8)["messages"]
+    prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+    told = tokenizer.encode(f"{code}<|im_end|>", add_special_tokens=False)
+    return tokenizer.encode(prompt, add_special_tokens=False), told
 
 
 def _talk(tokenizer: PreTrainedTokenizerFast, dice: random.Random) -> Row:
@@ -221,8 +245,8 @@ def _talk(tokenizer: PreTrainedTokenizerFast, dice: random.Random) -> Row:
 def _trained_on(
     model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, drawn: Callable[[int], list[Row]]
 ) -> PreTrainedModel:
-    """The model after some more steps, on rows as they are drawn."""
-    seen = (token for row in drawn(2000) for part in row for token in part)
+    """The model after some more steps, on the rows that are drawn for each."""
+    seen = (token for _ in range(63) for row in drawn(0) for part in row for token in part)
     compact = Compact(len(tokenizer), seen)
     small = narrowed(model, compact)
     optimizers = (
@@ -231,7 +255,7 @@ def _trained_on(
     )
     rates = [[group["lr"] for group in optimizer.param_groups] for optimizer in optimizers]
     for step in range(_STEPS):
-        ids, labels = _padded(drawn(_BATCH))
+        ids, labels = _padded(drawn(step))
         loss = loss_of(small, compact.of(ids), compact.of(labels), compact.log_weights)
         for optimizer, base in zip(optimizers, rates, strict=True):
             for group, rate in zip(optimizer.param_groups, base, strict=True):

@@ -24,6 +24,7 @@ _MAKERS = {
     "hybrid": ("tiny_variants/make_weights.py", "hybrid"),
     "thinking": ("tiny_variants/make_weights.py", "thinking"),
     "calling": ("tiny_variants/make_weights.py", "calling"),
+    "finding": ("tiny_variants/make_weights.py", "finding"),
     "vision": ("tiny_vlm/make_weights.py",),
 }
 _SCHEMA = "/openapi.json"

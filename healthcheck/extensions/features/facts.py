@@ -83,7 +83,7 @@ def requests(length: int | None) -> dict[str, Body]:
     for name in (records.THINKING, records.PLAIN):
         found[name]["max_tokens"] = min(ROOM_TO_THINK, length // 2) if length else ROOM
     often = (records.AUTO, records.BOTH, records.REQUIRED, records.SCHEMA, records.SEED)
-    again = {name + AGAIN: found[name] for name in often}
+    again = {name + AGAIN: found[name] for name in (*often, records.GREEDY, records.NARROW)}
     more = {"stream": True, "stream_options": {"include_usage": True}}
     streamed = {name + STREAMED: found[name] | more for name in (*often, records.THINKING, records.PLAIN)}
     return found | again | streamed | {records.STOP: {**found[records.HELLO]}}

@@ -25,28 +25,29 @@ def ask_long(ask: Callable[[Body], Answer], length: int, progress: Progress) -> 
     count tokens.
     """
     room = min(1024, length // 8)
-    short = ask(_text(_FEW, CODES[SHORT], 0.5, room))
+    short = ask(text_with(_FEW, CODES[SHORT], 0.5, room))
     answers = {SHORT: short}
     some = min(_SOME, length // _SHARE)
-    timed = ask(_text(some, "", 0.5, 1))
+    timed = ask(text_with(some, "", 0.5, 1))
     if timed.read is None or short.read is None or some <= _FEW:
         return answers, 0
     each = max((timed.read - short.read) / (some - _FEW), 1)
     whole, speed = min(length, MOST_TOKENS) - room, timed.read / max(timed.seconds, 0.001)
     lines = max(min(int(min(0.98 * whole, speed * PATIENCE_S) / each), _MOST_LINES) - _FEW, 1)
     if 11 * length < 10 * each * (_MOST_LINES - 2 * _FEW):
-        answers[BEYOND] = ask(_text(int(1.1 * length / each) + _FEW, "", 0.5, 1))
+        answers[BEYOND] = ask(text_with(int(1.1 * length / each) + _FEW, "", 0.5, 1))
     else:
         answers[BEYOND] = Answer(status=0, said=msg("not sent: its text would have over {size} MB", _MOST_MB))
     if CODES[SHORT] not in short.text:
         return answers, 0
     for done, (name, share) in enumerate(_PLACES.items()):
         progress.update(name, done=done, total=len(_PLACES))
-        answers[name] = ask(_text(lines, CODES[name], share, room))
+        answers[name] = ask(text_with(lines, CODES[name], share, room))
     return answers, round(lines * each)
 
 
-def _text(lines: int, code: str, share: float, room: int) -> Body:
+def text_with(lines: int, code: str, share: float, room: int) -> Body:
+    """The request for the code number behind this share of the lines, in at most `room` tokens."""
     before = round(lines * share)
     told = f"The code number is {code}.\n" if code else ""
     text = f"{_LINE * before}{told}{_LINE * (lines - before)}\nWhat is the code number? Answer with it alone."

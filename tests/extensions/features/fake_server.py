@@ -19,10 +19,12 @@ FAULTS = (
     "stream-breaks", "required-ignored", "none-ignored", "named-ignored", "no-calls", "half-wrong", "errors",
     "triggers-inverted", "schema-ignored", "stream-schema-ignored", "object-ignored", "choice-ignored", "regex-ignored",
     "guided-swallowed", "endless", "max-tokens-ignored", "stop-ignored", "n-ignored", "seed-ignored", "content-lost",
+    "temperature-ignored", "top-p-ignored",
     "no-tools", "no-formats", "not-json", "unsteady", "marks-in-content", "answer-among-thoughts",
     "stream-without-thoughts", "thinks-always", "thinks-for-ever", "no-thoughts", "no-length", "uncounted", "middle-lost",
     "too-long-taken", "too-long-breaks", "overlooks", "stream-one-index", "promises-too-much",
 )  # fmt: skip
+MANNERS = ("terse",)
 LENGTH = 6000
 THOUGHTS = "17 and 25 make 42."
 
@@ -31,7 +33,7 @@ class Fake:
     """What it answers. `vllm` is whether it says that it is one; the path `hangs` has no answer while it serves."""
 
     def __init__(self, *faults: str, vllm: bool = True, hangs: str = "") -> None:
-        assert not set(faults) - set(FAULTS)
+        assert set(faults) <= {*FAULTS, *MANNERS}
         self.faults, self.vllm, self.count, self.lock = set(faults), vllm, 0, threading.Lock()
         self.hangs, self.ended = hangs, threading.Event()
         self.bodies: list[dict[str, Any]] = []
@@ -62,6 +64,7 @@ class Fake:
         tokens = 1 if finish == "stop" and len(str(message["content"])) < 2 else 8
         if body.get("max_tokens") == 5:
             tokens, finish = (64, "stop") if self.has("max-tokens-ignored") else (5, "length")
+            tokens, finish = (3, "stop") if self.has("terse") else (tokens, finish)
         choice = {"index": 0, "message": message, "finish_reason": finish}
         choices = [choice, choice | {"index": 1}] if body.get("n") == 2 and not self.has("n-ignored") else [choice]
         if self.has("content-lost") and "tools" not in body:
@@ -147,7 +150,12 @@ class Fake:
                 self.has("middle-lost") and 0.4 < code.start() / len(asked) < 0.6 and len(asked) > 999
             )
             text = SENTENCE if lost else code[1]
-        if body.get("seed") and self.has("seed-ignored"):
+        drawn = (
+            (body.get("seed") and self.has("seed-ignored"))
+            or (body.get("top_p") and self.has("top-p-ignored"))
+            or (body.get("max_tokens") == 48 and self.has("temperature-ignored") and not body["temperature"])
+        )
+        if drawn:
             text = f"{text} {number}"
         text = text[:8] if self.has("endless") and text == THING else text
         for stop in () if self.has("stop-ignored") else body.get("stop", ()):

@@ -92,3 +92,20 @@ def test_thoughts_are_where_the_parser_puts_them(tmp_path: Path) -> None:
     assert f"({THINKING}" not in said
     assert f"({PLAIN})" in said
     assert f"({PLAIN}{STREAMED})" in said
+
+
+def test_a_model_that_finds_a_number_finds_it_in_all_of_the_promised_length(tmp_path: Path) -> None:
+    with vllm(NEW, weights_of("finding"), tmp_path) as url:
+        long = asked(url, tmp_path / "r.json", "--n", "1")["features/long-context"]
+    assert long["outcome"] == "pass", long["detail"]
+    assert "of 2048 tokens" in long["detail"]
+
+
+def test_a_window_over_the_last_tokens_loses_the_number(tmp_path: Path) -> None:
+    window = {"use_sliding_window": True, "sliding_window": 512, "max_window_layers": 0}
+    layers = {"layer_types": ["sliding_attention"] * 2}
+    with vllm(NEW, weights_of("finding"), tmp_path, "--hf-overrides", json.dumps(window | layers)) as url:
+        long = asked(url, tmp_path / "r.json", "--n", "1")["features/long-context"]
+    assert long["outcome"] == "fail"
+    assert "(a number at 50 %)" in long["detail"]
+    assert "(a number at 90 %)" not in long["detail"]

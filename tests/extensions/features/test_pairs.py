@@ -51,10 +51,12 @@ TRIPS: dict[str, tuple[dict[str, Outcome], str]] = {
     "regex-ignored": ({FORMATS: FAIL}, "not Z[0-4]{3}-(red|blue): 'Hello,"),
     "guided-swallowed": ({FORMATS: WARN}, "(guided_json)"),
     "endless": ({FORMATS: SKIP}, "cut off after 8 tokens: '{"),
-    "max-tokens-ignored": ({PARAMETERS: FAIL}, "64 tokens, 1 choices, finish_reason stop"),
+    "max-tokens-ignored": ({PARAMETERS: FAIL}, "at most 5 tokens 64 tokens, 1 choices, finish_reason stop"),
     "stop-ignored": ({PARAMETERS: FAIL}, "Hello, I hope that you"),
     "n-ignored": ({PARAMETERS: FAIL}, "1 choices"),
-    "seed-ignored": ({PARAMETERS: WARN}, "the same text for the same seed"),
+    "seed-ignored": ({PARAMETERS: WARN}, "the same text twice with seed 7"),
+    "temperature-ignored": ({PARAMETERS: WARN}, "the same text twice with temperature 0"),
+    "top-p-ignored": ({PARAMETERS: WARN}, "the same text twice with top_p 0.0001"),
     "content-lost": ({PARAMETERS: FAIL, FORMATS: FAIL, REASONING: FAIL, LONG: SKIP}, "reasoning 'Hello, I hope"),
     "no-tools": ({CALLS: SKIP, CHOICE: SKIP, RATE: SKIP}, "not offered: "),
     "no-formats": ({FORMATS: SKIP}, "not offered: json_schema: HTTP 422"),
@@ -103,6 +105,10 @@ def test_a_healthy_server_trips_nothing() -> None:
     assert {name: result.outcome for name, result in results.items()} == dict.fromkeys(results, Outcome.PASS)
     assert len(results) == len(CHECKS)
     assert "15 of 15 (95 %: 78.2 to 100.0 %)" in said(results, RATE)
+
+
+def test_a_terse_model_may_end_before_max_tokens() -> None:
+    assert judged(Fake("terse"), trials=1)[PARAMETERS].outcome is Outcome.PASS
 
 
 def test_every_fault_is_tried() -> None:

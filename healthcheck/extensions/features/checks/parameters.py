@@ -1,13 +1,26 @@
-"""features/parameters: max_tokens, stop, n and seed are enforced, and no content is lost."""
+"""features/parameters: max_tokens, stop, n, seed, temperature and top_p are enforced, and no content is lost."""
 
 from __future__ import annotations
 
 from healthcheck.core.check import Findings, check, fail, warn
 from healthcheck.extensions.features.judgement import split
-from healthcheck.extensions.features.records import AGAIN, HELLO, LIMIT, SEED, STOP, TWO, FeaturesRun
+from healthcheck.extensions.features.records import (
+    AGAIN,
+    GREEDY,
+    HELLO,
+    LIMIT,
+    NARROW,
+    SEED,
+    STOP,
+    TWO,
+    FeaturesRun,
+)
 from healthcheck.extensions.features.schema import list_at, quoted
 from healthcheck.text.messages import msg
 
+_LONGEST = 5 * 16
+"""Characters of five tokens, for servers that count none."""
+_ALIKE = (SEED, GREEDY, NARROW)
 _FIX = msg("look whether a proxy or the engine drops the parameter: ask the engine's own port")
 
 
@@ -17,10 +30,11 @@ _FIX = msg("look whether a proxy or the engine drops the parameter: ask the engi
     why="A parameter that is dropped in silence costs tokens or shows text that the client has to cut off.",
 )
 def parameters(run: FeaturesRun) -> Findings:
-    """`max_tokens` 5 ends an answer with finish_reason "length" after at most 5 tokens. `stop` with three
+    """`max_tokens` 5 ends an answer after at most 5 tokens. `stop` with three
     characters from the middle of an earlier answer leaves none of them in the text. `n` 2 gives two choices. The
-    same `seed` at temperature 1 gives the same text; a difference warns, since batches of other requests may cause
-    it. An answer of several tokens that ended by itself has content: without, a parser has lost it.
+    same request gives the same text at temperature 1 with a `seed`, at `temperature` 0, and at temperature 1.5 with
+    a `top_p` of 0.0001, which leaves one token to choose from; a difference warns, since batches of other requests
+    may cause it. An answer of several tokens that ended by itself has content: without, a parser has lost it.
 
     Repair: ask the engine directly, without the proxy before it; for lost content, `--reasoning-parser` of the
     model.
@@ -38,12 +52,14 @@ def parameters(run: FeaturesRun) -> Findings:
      "usage": {"prompt_tokens": 20, "completion_tokens": 5}}
     ```
     """
-    answers, findings = split(run, (LIMIT, HELLO, STOP, TWO, SEED, SEED + AGAIN))
+    answers, findings = split(
+        run, (LIMIT, HELLO, STOP, TWO, *(name + more for name in _ALIKE for more in ("", AGAIN)))
+    )
     yield from findings
     for name, answer in answers.items():
         tokens, text, stop = answer.tokens or 0, answer.text, list_at(run.asked[STOP], "stop")
         wrong, expected = {
-            LIMIT: (answer.finish != "length" or tokens > 5, msg("5 tokens, and finish_reason length")),
+            LIMIT: (tokens > 5 or len(text) > _LONGEST, msg("at most 5 tokens")),
             STOP: (any(str(each) in text for each in stop), msg("no {stop} in the text", quoted(stop))),
             TWO: (answer.choices != 2, msg("two choices")),
             HELLO: (not text.strip() and answer.finish == "stop" and tokens > 1, msg("content")),
@@ -52,7 +68,9 @@ def parameters(run: FeaturesRun) -> Findings:
             told = (tokens, answer.choices, answer.finish, quoted(text), quoted(answer.reasoning))
             seen = msg("{tokens} tokens, {n} choices, finish_reason {finish}, {text}, reasoning {more}", *told)
             yield fail(expected=expected, seen=seen, fix=_FIX, where=name)
-    first, second = answers.get(SEED), answers.get(SEED + AGAIN)
-    if first and second and first.text != second.text:
-        seen = msg("{first}, then {second}", quoted(first.text), quoted(second.text))
-        yield warn(expected=msg("the same text for the same seed"), seen=seen, fix=_FIX, where=SEED)
+    for name in _ALIKE:
+        first, second = answers.get(name), answers.get(name + AGAIN)
+        if first and second and first.text != second.text:
+            seen = msg("{first}, then {second}", quoted(first.text), quoted(second.text))
+            expected = msg("the same text twice with {parameter}", f"{name} {run.asked[name][name]}")
+            yield warn(expected=expected, seen=seen, fix=_FIX, where=name)
