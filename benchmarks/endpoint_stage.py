@@ -10,7 +10,7 @@ from healthcheck.contract import Task
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import Outcome
-from healthcheck.simulator import Behaviour, Simulator
+from healthcheck.extensions.simulator import Behaviour, Simulator
 from healthcheck.stages.endpoint.checks import CHECKS
 from healthcheck.stages.endpoint.facts import interview
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck.core.progress import Silent
-from healthcheck.simulator import Behaviour, Simulator
-from healthcheck.simulator.solvers import SOLVERS, Query
+from healthcheck.extensions.simulator import Behaviour, Simulator
+from healthcheck.extensions.simulator.solvers import SOLVERS, Query
 from healthcheck.stages.probe.facts import measure
 from healthcheck.stages.probe.problems import TIERS, Problem
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings

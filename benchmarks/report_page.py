@@ -12,8 +12,8 @@ from measure import Bound, Section, main, spread
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import Report, verdict_of
+from healthcheck.extensions.simulator import Behaviour, Simulator
 from healthcheck.report import page
-from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.stages.probe.checks import CHECKS
 from healthcheck.stages.probe.facts import measure, provenance, stored_metrics
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings

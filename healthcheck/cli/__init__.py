@@ -42,7 +42,6 @@ COMMANDS = {
     "update": (Group.MAKE, msg("bring a repository up to date with the template it was made from")),
     "verify": (Group.CHECK, msg("check a repository and its weights before submission")),
     "probe": (Group.MEASURE, msg("measure the accuracy of a running server")),
-    "simulate": (Group.MEASURE, msg("serve a simulated endpoint with a known accuracy and chosen faults")),
     "explain": (Group.EXPLAIN, msg("explain a check")),
     "service": (Group.EXPLAIN, msg("show the rules that judge, and where each is from")),
     "doctor": (Group.EXPLAIN, msg("show which optional parts of the kit's own environment are there")),

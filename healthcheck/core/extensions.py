@@ -41,6 +41,7 @@ OWN: tuple[tuple[str, str, str], ...] = (
     (COMMANDS, "read", "healthcheck.extensions.service_report.command:COMMAND"),
     (COMMANDS, "runner", "healthcheck.extensions.runner.command:COMMAND"),
     (COMMANDS, "score", "healthcheck.extensions.lab.command:COMMAND"),
+    (COMMANDS, "simulate", "healthcheck.extensions.simulator.command:COMMAND"),
     (CHECKS, "features", "healthcheck.extensions.features.checks:CHECKS"),
     (CHECKS, "numerics", "healthcheck.extensions.numerics.checks:CHECKS"),
     (CHECKS, "runner", "healthcheck.extensions.runner.checks:CHECKS"),

@@ -77,6 +77,7 @@ class Setting:
     patience_s: float = math.inf
     shown: Mapping[str, Any] = field(default_factory=dict)
     marks: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def chosen(*, consent: bool = False) -> Box:
@@ -207,7 +208,7 @@ def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
     ours = {"MODEL_PATH": model_path, "LANG": "C.UTF-8", "PWD": job.root, "USER": setting.user}
     ours |= {"LOGNAME": setting.user, "BASH_ENV": f"{job.kit}/{protocol.TRACE}"}
     shell = tuple(f"{job.kit}/py/bin/python3" if word == PYTHON else word for word in job.shell)
-    return replace(job, shell=shell, environment={**base, **ours})
+    return replace(job, shell=shell, environment={**setting.environment, **base, **ours})
 
 
 def _weights_places(setting: Setting, prefix: str) -> tuple[str, str]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from healthcheck import cli
-from healthcheck.simulator import Behaviour, Simulator
-from healthcheck.simulator.bank import known
+from healthcheck.extensions.simulator import Behaviour, Simulator
+from healthcheck.extensions.simulator.bank import known
 from tests.support.repositories import GOOD_SCRIPT, repository
 
 TIERS = ("easy", "medium", "hard")

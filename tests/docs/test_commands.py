@@ -19,8 +19,8 @@ import pytest
 from healthcheck import contract
 from healthcheck.cli import main
 from healthcheck.core.extensions import extra_checks
-from healthcheck.simulator import Behaviour, Simulator
-from healthcheck.simulator.bank import known
+from healthcheck.extensions.simulator import Behaviour, Simulator
+from healthcheck.extensions.simulator.bank import known
 from healthcheck.stages.probe.aisbench.client_results import client_results
 from healthcheck.verify import catalogue
 from tests.docs.blocks import ROOT, blocks, commands, documents

@@ -15,7 +15,7 @@ from healthcheck.contract import Task
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult, Outcome, Verdict, verdict_of
-from healthcheck.simulator import DIALECTS, Behaviour, Manner, Simulator
+from healthcheck.extensions.simulator import DIALECTS, Behaviour, Manner, Simulator
 from healthcheck.stages.endpoint.checks import CHECKS
 from healthcheck.stages.endpoint.facts import interview
 from healthcheck.stages.endpoint.waits import FIRST

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from healthcheck.core.records import Outcome
-from healthcheck.simulator import Behaviour
+from healthcheck.extensions.simulator import Behaviour
 from healthcheck.stages.endpoint.prompts import RECALL, code_word, code_word_text
 from healthcheck.wire.chat import user
 from tests.support.daily import every

@@ -8,7 +8,7 @@ from healthcheck.contract import Task
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult, Outcome
-from healthcheck.simulator import DIALECTS, FAULTS, Behaviour, Simulator
+from healthcheck.extensions.simulator import DIALECTS, FAULTS, Behaviour, Simulator
 from healthcheck.stages.endpoint.checks import CHECKS
 from healthcheck.stages.endpoint.facts import interview
 from healthcheck.wire.client import Limits

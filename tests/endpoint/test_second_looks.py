@@ -8,7 +8,7 @@ import pytest
 
 from healthcheck.contract import Task
 from healthcheck.core.records import Outcome
-from healthcheck.simulator import Behaviour
+from healthcheck.extensions.simulator import Behaviour
 from healthcheck.stages.endpoint import checks
 from healthcheck.stages.endpoint.records import Clocked, Pairs, Sampling, Shown
 from healthcheck.wire.chat import Usage

@@ -14,8 +14,8 @@ from threading import Thread
 
 import pytest
 
-from healthcheck.simulator import Behaviour, Simulator
-from healthcheck.simulator.request import Request
+from healthcheck.extensions.simulator import Behaviour, Simulator
+from healthcheck.extensions.simulator.request import Request
 from healthcheck.stages.endpoint.asking import SHORT_TOKENS
 from healthcheck.stages.endpoint.facts import LEFT_TOKENS, interview
 from healthcheck.stages.endpoint.records import CLIENT_WAITS_S

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from healthcheck.core.records import Outcome
-from healthcheck.simulator import Behaviour
-from healthcheck.simulator.request import Tokenizer
+from healthcheck.extensions.simulator import Behaviour
+from healthcheck.extensions.simulator.request import Tokenizer
 from healthcheck.stages.endpoint.prompts import FOREIGN, RECALL, STORY, code_word, code_word_text
 from tests.support.chat_templates import TEMPLATES, Template
 from tests.support.daily import these

@@ -9,8 +9,8 @@ import pytest
 
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult
-from healthcheck.simulator.bank import known
-from healthcheck.simulator.behaviour import Behaviour
+from healthcheck.extensions.simulator.bank import known
+from healthcheck.extensions.simulator.behaviour import Behaviour
 from healthcheck.stages.probe.checks import CHECKS
 from healthcheck.stages.probe.facts import measure
 from healthcheck.stages.probe.grading import grade

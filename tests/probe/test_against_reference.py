@@ -11,7 +11,7 @@ import pytest
 from healthcheck.cli import main
 from healthcheck.core.records import CheckResult
 from healthcheck.errors import UsageError
-from healthcheck.simulator.server import Simulator
+from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe.checks import CHECKS
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
 from healthcheck.stages.probe.reference_run import reference_of

@@ -17,8 +17,8 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.errors import UsageError
-from healthcheck.simulator.behaviour import Behaviour
-from healthcheck.simulator.server import Simulator
+from healthcheck.extensions.simulator.behaviour import Behaviour
+from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe import facts
 from healthcheck.stages.probe.data_sets.code_rows import problem
 from healthcheck.stages.probe.data_sets.dataset import draw

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.simulator.server import Simulator
+from healthcheck.extensions.simulator.server import Simulator
 from tests.probe.conftest import behaviour, even
 
 

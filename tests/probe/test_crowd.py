@@ -11,7 +11,7 @@ import pytest
 
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult
-from healthcheck.simulator.server import Simulator
+from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe.checks import CHECKS
 from healthcheck.stages.probe.facts import resume
 from healthcheck.stages.probe.grading import grade

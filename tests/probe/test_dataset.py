@@ -11,8 +11,8 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.errors import UsageError
-from healthcheck.simulator.behaviour import Behaviour
-from healthcheck.simulator.server import Simulator
+from healthcheck.extensions.simulator.behaviour import Behaviour
+from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe.data_sets.dataset import draw
 from healthcheck.stages.probe.grading import grade
 from healthcheck.stages.probe.problems import generate, message, prompt

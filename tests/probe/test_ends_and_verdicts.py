@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from healthcheck.core.records import Level, Outcome
-from healthcheck.simulator.server import Simulator
+from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe.records import EndedBy
 from tests.probe.conftest import Probe, behaviour, even, judged, rewritten, seen
 

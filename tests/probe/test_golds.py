@@ -9,8 +9,8 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.errors import UsageError
-from healthcheck.simulator.behaviour import Behaviour
-from healthcheck.simulator.server import Simulator
+from healthcheck.extensions.simulator.behaviour import Behaviour
+from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe.data_sets.dataset import draw
 from healthcheck.stages.probe.grading import golds, grade, judge
 from healthcheck.stages.probe.grading.judge import Verdict

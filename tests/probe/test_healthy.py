@@ -11,8 +11,8 @@ import pytest
 
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult, Outcome
-from healthcheck.simulator.manners import Manner
-from healthcheck.simulator.server import Simulator
+from healthcheck.extensions.simulator.manners import Manner
+from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe.checks import CHECKS
 from healthcheck.stages.probe.facts import measure
 from healthcheck.stages.probe.problems import AnswerKind

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.simulator.server import Simulator
+from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe.options.reading import from_file, takes
 from healthcheck.stages.probe.options.record import options
 from tests.probe.conftest import behaviour, even

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from healthcheck.core.records import JsonValue
-from healthcheck.simulator.request import Words
-from healthcheck.simulator.server import Simulator
+from healthcheck.extensions.simulator.request import Words
+from healthcheck.extensions.simulator.server import Simulator
 from tests.probe.conftest import QUICK, Probe, behaviour, even
 
 pytestmark = pytest.mark.process

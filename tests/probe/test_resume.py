@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies
 
 from healthcheck.cli import main
 from healthcheck.errors import KitFailure, UsageError
-from healthcheck.simulator.server import Simulator
+from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe.records import Sample
 from healthcheck.stages.probe.run import journal
 from healthcheck.stages.probe.run.folder import load

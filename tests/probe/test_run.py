@@ -10,7 +10,7 @@ import pytest
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import Outcome
 from healthcheck.errors import Blocked, UsageError
-from healthcheck.simulator.server import Simulator
+from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe import facts, grading
 from healthcheck.stages.probe.facts import measure, resume
 from healthcheck.stages.probe.problems import Problem

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from healthcheck.simulator.solvers import SOLVERS, Query
+from healthcheck.extensions.simulator.solvers import SOLVERS, Query
 from healthcheck.stages.probe.records import ProbeSettings
 from healthcheck.stages.probe.run.bank import bank
 from healthcheck.stages.probe.statistics.intervals import by_problem

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.simulator.server import Simulator
+from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe.problems import FAMILIES
 from healthcheck.stages.probe.run.folder import load
 from tests.probe.conftest import behaviour, even

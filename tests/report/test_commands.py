@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from healthcheck import cli
-from healthcheck.simulator import Behaviour, Simulator
+from healthcheck.extensions.simulator import Behaviour, Simulator
 
 pytestmark = pytest.mark.process
 

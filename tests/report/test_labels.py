@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from healthcheck import cli
+from healthcheck.extensions.simulator import Behaviour, Simulator
 from healthcheck.report.labels import labelled, text
-from healthcheck.simulator import Behaviour, Simulator
 
 OF_THE_API = {"max_model_len", "max_tokens", "owned_by", "stop", "temperature", "top_k"}
 DATA = {"commit", "simulated", "X-Team"}

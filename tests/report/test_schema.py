@@ -12,8 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from healthcheck.cli import main
+from healthcheck.extensions.simulator import Behaviour, Simulator
 from healthcheck.report import machine
-from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.system import json_text
 from tests.support import reports
 from tests.support.repositories import GOOD_SCRIPT, repository

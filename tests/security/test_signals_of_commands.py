@@ -16,7 +16,7 @@ from threading import Event, Thread
 import psutil
 import pytest
 
-from healthcheck.simulator.server import Simulator
+from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe.run.journal import read
 from tests.probe.conftest import behaviour
 

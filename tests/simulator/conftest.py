@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from healthcheck.core.records import JsonValue
-from healthcheck.simulator import Simulator
+from healthcheck.extensions.simulator import Simulator
 from healthcheck.wire.chat import Completion, Message, request_body, user
 from healthcheck.wire.client import Client
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from healthcheck.errors import UsageError
-from healthcheck.simulator import Behaviour, Simulator
+from healthcheck.extensions.simulator import Behaviour, Simulator
 from healthcheck.wire.chat import Completion, Message, request_body, user
 from healthcheck.wire.client import Client, Limits
 

@@ -11,7 +11,7 @@ from itertools import takewhile
 import pytest
 
 from healthcheck.core.records import JsonValue
-from healthcheck.simulator import DIALECTS, Behaviour, Manner, Simulator
+from healthcheck.extensions.simulator import DIALECTS, Behaviour, Manner, Simulator
 from healthcheck.wire.chat import Completion, request_body, user
 from healthcheck.wire.client import Client
 

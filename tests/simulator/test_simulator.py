@@ -13,7 +13,7 @@ import pytest
 
 from healthcheck.core.records import SIMULATOR
 from healthcheck.errors import Blocked, UsageError
-from healthcheck.simulator import FAULTS, Behaviour, Manner, Simulator
+from healthcheck.extensions.simulator import FAULTS, Behaviour, Manner, Simulator
 from healthcheck.wire.chat import request_body, user
 from healthcheck.wire.client import Client
 

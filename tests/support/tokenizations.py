@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from healthcheck.core.records import JsonValue
-from healthcheck.simulator.request import text_of
+from healthcheck.extensions.simulator.request import text_of
 from tests.support.chat_templates import Template
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ from healthcheck import contract
 from healthcheck.cli import main
 from healthcheck.contract import Service
 from healthcheck.core.records import Outcome
-from healthcheck.simulator import Behaviour, Simulator
+from healthcheck.extensions.simulator import Behaviour, Simulator
 from healthcheck.stages.endpoint.checks import CHECKS
 from healthcheck.stages.endpoint.facts import interview
 from healthcheck.stages.endpoint.prompts import line

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import pytest
 
-from healthcheck.simulator import DIALECTS, Behaviour, Simulator
+from healthcheck.extensions.simulator import DIALECTS, Behaviour, Simulator
 from healthcheck.wire.chat import request_body, user
 from healthcheck.wire.client import Client, Limits, is_loopback, proxies_for
 from tests.wire.talks import OK, Talk, listens, says, server

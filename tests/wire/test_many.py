@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import pytest
 
-from healthcheck.simulator import DIALECTS, Behaviour, Simulator
+from healthcheck.extensions.simulator import DIALECTS, Behaviour, Simulator
 from healthcheck.wire.chat import Completion, request_body, user
 from healthcheck.wire.client import Client
 from healthcheck.wire.many import Connections, Timed, Waits

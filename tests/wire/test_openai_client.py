@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from healthcheck.simulator import DIALECTS, Behaviour, Simulator
+from healthcheck.extensions.simulator import DIALECTS, Behaviour, Simulator
 from healthcheck.wire.chat import request_body, user
 from healthcheck.wire.client import Client
 

@@ -20,5 +20,7 @@ STUBS = {
     )
 }
 """The programs that each stub script replaces."""
+VARIABLES = dict(line.split("=", 1) for line in (STUBS_FOLDER / "environment.txt").read_text("ascii").split())
+"""What the image sets, as CANN's images do, on which vllm-ascend's are built. Source: their Dockerfiles."""
 STUBBED = frozenset(name for names in STUBS.values() for name in names)
 """The programs that stubs replace as long as the script keeps the search path."""

@@ -145,8 +145,11 @@ def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR09
         case Need.OPTION:
             return msg("a line's end"), msg("end the previous line with a backslash as its last character")
         case Need.SYNTAX:
-            check = msg("sh -n deploy.sh (or bash -n) checks it without running it")
-            return msg("valid syntax"), msg("correct the syntax there; {check}", check)
+            if plan.run.shell == "sh":
+                return msg("valid syntax for sh"), msg(
+                    "make #!/bin/bash the first line, if bash -n deploy.sh accepts it"
+                )
+            return msg("valid syntax"), msg("correct the syntax there; bash -n deploy.sh checks it")
 
 
 def _argument(plan: LaunchPlan, said: Complaint) -> str:
@@ -262,4 +265,7 @@ def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
                 _CANN,
             )
         return msg("{name}, which is not there at the service", name), fix
-    return msg("{name}, which is not in the repository", name), msg("commit {name}, or correct the path", name)
+    seen = msg("{name}, which is not in the repository", name)
+    unfilled = re.search(rf"<{re.escape(name)}\b[^<>\n]{{0,80}}>", plan.script)
+    value = unfilled and msg("write the value itself in place of {placeholder}", unfilled[0])
+    return seen, value or msg("commit {name}, or correct the path", name)

@@ -13,7 +13,21 @@ _PLACED = re.compile(r"(?:site|dist)-packages|getsite|purelib|\.pth\b|\bsetup\.p
 _LEADS_ON = re.compile(r"^\s*(?:-[ref]|--(?:requirement|editable|find-links)\b)", re.MULTILINE)
 """A line of a requirements file that installs packages without their names."""
 _FETCHES = {"git", "wget", "curl", "aria2c", "conda", "uv", "uvx", "poetry", "pipenv", "pipx", "hf", "modelscope"}
-_ASKS = {"clone", "-O", "-o", "-L", "-fsSL", "-LO", "-sSL", "sync", "install", "download", "run", "--output"}
+_ASKS = {
+    "clone",
+    "-LsSf",
+    "-O",
+    "-o",
+    "-L",
+    "-fsSL",
+    "-LO",
+    "-sSL",
+    "sync",
+    "install",
+    "download",
+    "run",
+    "--output",
+}
 _HERE = re.compile(r"localhost|127\.0\.0\.1|0\.0\.0\.0")
 _SYSTEM = {"apt", "apt-get", "yum", "dnf", "apk"}
 

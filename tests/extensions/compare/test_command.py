@@ -15,7 +15,7 @@ from healthcheck.cli import main
 from healthcheck.extensions.compare import compare
 from healthcheck.extensions.compare.command import margin_of
 from healthcheck.extensions.compare.two_runs import compare_runs
-from healthcheck.simulator.server import Simulator
+from healthcheck.extensions.simulator.server import Simulator
 from healthcheck.stages.probe.run.folder import load
 from healthcheck.text.language import VARIABLE, Language, translation
 from tests.cli.test_full_disk import FULL, NO_SPACE

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.simulator import Behaviour, Simulator
+from healthcheck.extensions.simulator import Behaviour, Simulator
 
 pytestmark = pytest.mark.process
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.simulator import Simulator
+from healthcheck.extensions.simulator import Simulator
 from healthcheck.stages.probe.run.folder import load, read_metrics
 from tests.probe.conftest import behaviour, even
 from tests.support.commands import ran, started

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.simulator import Behaviour, Simulator
+from healthcheck.extensions.simulator import Behaviour, Simulator
 from tests.support.commands import started
 
 RUN_FOLDER = {"en": "Run folder: ", "zh": "运行目录："}

@@ -16,7 +16,7 @@ from healthcheck.errors import Blocked, UsageError
 from healthcheck.extensions.numerics import facts, reference
 from healthcheck.extensions.numerics.checks import CHECKS
 from healthcheck.extensions.numerics.records import NumericsRun, NumericsSettings, Reference, Relation
-from healthcheck.simulator import Behaviour, Simulator
+from healthcheck.extensions.simulator import Behaviour, Simulator
 from tests.extensions.numerics.toy import Toy, serving
 
 FEW = NumericsSettings(url="", pairs=4, max_batch=8, longest_tokens=320)

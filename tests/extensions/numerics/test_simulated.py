@@ -13,7 +13,7 @@ from healthcheck.errors import Blocked
 from healthcheck.extensions.numerics import facts
 from healthcheck.extensions.numerics.checks import CHECKS
 from healthcheck.extensions.numerics.records import NumericsRun, NumericsSettings
-from healthcheck.simulator import FAULTS, Behaviour, Simulator
+from healthcheck.extensions.simulator import FAULTS, Behaviour, Simulator
 
 KERNELS = {name: fault for name, fault in FAULTS.items() if fault.check.startswith("numerics/")}
 

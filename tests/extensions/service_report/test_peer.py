@@ -12,7 +12,7 @@ from healthcheck.core.progress import Silent
 from healthcheck.extensions.service_report.archive import open_reports
 from healthcheck.extensions.service_report.reading import Reading, read_task
 from healthcheck.extensions.service_report.task import tasks_of
-from healthcheck.simulator import Behaviour, Simulator
+from healthcheck.extensions.simulator import Behaviour, Simulator
 from healthcheck.stages.probe.facts import measure
 from healthcheck.stages.probe.records import ProbeSettings
 from healthcheck.stages.probe.results import export

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.simulator import Behaviour, Simulator
+from healthcheck.extensions.simulator import Behaviour, Simulator
 from healthcheck.stages.probe.records import ProbeSettings
 from healthcheck.stages.probe.run.bank import bank
 from tests.extensions.service_report.made_reports import RIGHT, WRONG, made

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from healthcheck.ascend import stacks
-from healthcheck.core.check import Findings, check, warn
+from healthcheck.core.check import Findings, check, fail, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan.records import LaunchPlan, Mark, ServerCommand
 from healthcheck.stages.plan.script import deploy_sh
@@ -53,9 +53,9 @@ _PLATFORM_PLUGIN = "ascend"
     requires=("repo/deploy-sh-present",),
 )
 def ascend_environment(plan: LaunchPlan) -> Findings:
-    """Warnings, each to be settled on an NPU machine:
+    """VLLM_PLUGINS without `ascend` fails: vLLM loads no other plugin, and so finds no NPU. Warnings, each to be
+    settled on an NPU machine:
 
-    - VLLM_PLUGINS without `ascend`: vLLM finds no NPU.
     - CUDA_VISIBLE_DEVICES: it chooses no NPUs. vllm-ascend reads ASCEND_RT_VISIBLE_DEVICES.
     - LD_LIBRARY_PATH or PYTHONPATH replaced: CANN's directories are lost.
     - A VLLM_ASCEND_ variable that the chosen release (--stack) does not read. Since 0.27.1rc1 most of them are keys
@@ -139,7 +139,7 @@ def _without_platform(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
         expected = msg("{platform_plugin} among the plugins that vLLM loads: it is vllm-ascend's NPU platform", own)
         seen = msg("VLLM_PLUGINS={value}, so vLLM does not load it and finds no NPU", value[:200])
         fix = msg("do not set VLLM_PLUGINS, or add {platform_plugin} to it: VLLM_PLUGINS={platform_plugin},…", own)
-        yield warn(expected=expected, seen=seen, fix=fix, where=line_of(plan, "VLLM_PLUGINS=", "VLLM_PLUGINS"))
+        yield fail(expected=expected, seen=seen, fix=fix, where=line_of(plan, "VLLM_PLUGINS=", "VLLM_PLUGINS"))
 
 
 def _devices_of_a_gpu(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:

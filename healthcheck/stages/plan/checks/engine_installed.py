@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, note, warn
 from healthcheck.core.records import Finding
@@ -18,6 +20,8 @@ _PACKAGES = {
 _MODULES = {"llamafactory": "llama_factory"}
 _PROGRAMS = frozenset(STUBS["server.sh"]) - {"transformers"}
 """Other servers that the image lacks, of unknown engines."""
+_RUNNERS = frozenset({"uv", "uvx", "poetry", "pipenv"})
+"""Programs that run others in an environment of theirs, which the image lacks."""
 
 
 @check(
@@ -27,9 +31,9 @@ _PROGRAMS = frozenset(STUBS["server.sh"]) - {"transformers"}
     requires=("repo/deploy-sh-present",),
 )
 def engine_installed(plan: LaunchPlan) -> Findings:
-    """The official vllm-ascend image has vLLM. Another engine (SGLang, LMDeploy, llama.cpp, MindIE …) has to be
-    named in requirements.txt or installed by deploy.sh. That the service uses this image is inferred, so a
-    missing engine is a warning.
+    """The official vllm-ascend image has vLLM. Another engine (SGLang, LMDeploy, llama.cpp, MindIE …), and what
+    starts vLLM in an environment of its own (uv, poetry, pipenv), has to be named in requirements.txt or installed
+    by deploy.sh. That the service uses this image is inferred, so what is missing is a warning.
 
     Example:
     ```sh
@@ -43,11 +47,20 @@ def engine_installed(plan: LaunchPlan) -> Findings:
     exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --port {port}
     ```
     """
-    started = {name: server for server in reversed(plan.servers) if (name := _missing_in_the_image(server))}
-    for name, server in started.items():
-        names = {(_PACKAGES.get(name) or name).replace("-", "_"), name.replace(".", "_"), _MODULES.get(name, name)}
-        if not (names & requested.packages(plan) or requested.brings_unknown(plan)):
-            yield _not_installed(name, server)
+    others = replace(plan, commands=tuple(each for each in plan.commands if each.program not in _RUNNERS))
+    if not requested.brings_unknown(others):
+        runners = {each.program: each for each in reversed(plan.commands) if each.program in _RUNNERS}
+        runs = {name: (" ".join(each.argv), each.where) for name, each in runners.items()}
+        servers = {name: each for each in reversed(plan.servers) if (name := _missing_in_the_image(each))}
+        runs |= {} if runs else {name: (each.command, each.where) for name, each in servers.items()}
+        for name, (command, where) in runs.items():
+            names = {
+                (_PACKAGES.get(name) or name).replace("-", "_"),
+                name.replace(".", "_"),
+                _MODULES.get(name, name),
+            }
+            if not names & requested.packages(others):
+                yield _not_installed(name, command, where)
     if plan.server and plan.server.engine in {"sglang", "lmdeploy", "llama.cpp"}:
         seen = msg("the options of {engine} were not judged: what is catalogued is vLLM's", plan.server.engine)
         yield note(seen, where=plan.server.where)
@@ -60,15 +73,15 @@ def _missing_in_the_image(server: ServerCommand) -> str:
     return server.engine if server.engine in _PACKAGES else program if of_a_program else ""
 
 
-def _not_installed(name: str, server: ServerCommand) -> Finding:
+def _not_installed(name: str, command: str, where: str) -> Finding:
     package = _PACKAGES.get(name, "")
     also = msg(", and name {package} in requirements.txt", package) if package else ""
-    expected = msg("an engine that the image has, or that requirements.txt or deploy.sh installs")
+    expected = msg("a program that the image has, or that requirements.txt or deploy.sh installs")
     seen = msg(
         "{name} is started and nothing installs it: {quoted}; the official vllm-ascend image has "
-        "vLLM and not this engine (that the service uses this image is inferred)",
+        "vLLM and not this (that the service uses this image is inferred)",
         name,
-        server.command,
+        command,
     )
     fix = msg("install it in deploy.sh") + also + msg(", or: {launch}", contract.LAUNCH)
-    return warn(expected=expected, seen=seen, fix=fix, where=server.where)
+    return warn(expected=expected, seen=seen, fix=fix, where=where)

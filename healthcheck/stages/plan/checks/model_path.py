@@ -64,7 +64,7 @@ def model_path(plan: LaunchPlan) -> Findings:
         return
     if server.option("load-format") == "dummy":
         seen = msg("--load-format dummy: the engine invents random weights: {quoted}", server.command)
-        fix = msg("remove --load-format")
+        fix = msg("remove --load-format and its value")
         yield fail(expected=msg("the weights in $MODEL_PATH"), seen=seen, fix=fix, where=line_of(plan, "dummy"))
     found = list(_wrong_model(plan, server, models))
     yield from found
@@ -77,7 +77,9 @@ def model_path(plan: LaunchPlan) -> Findings:
         seen = msg("the folder of the weights: {quoted}", server.command)
         fix = msg('name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM')
         if server.engine == "vllm":
-            fix = msg('remove --load-format, unless they are one file: vllm serve "$MODEL_PATH/NAME.gguf"')
+            fix = msg(
+                'remove --load-format and its value, unless they are one file: vllm serve "$MODEL_PATH/NAME.gguf"'
+            )
         yield fail(expected=expected, seen=seen, fix=fix, where=line_of(plan, "MODEL_PATH"))
     if not found and server.engine == "vllm":
         yield from _quotes(plan)
@@ -111,7 +113,8 @@ def _naming(plan: LaunchPlan, server: ServerCommand, model: str) -> tuple[str, s
     """The repair and its place: name $MODEL_PATH as the model, or keep its value if the script changed it."""
     given = server.env.get(contract.MODEL_PATH_VARIABLE, plan.model_path)
     if given == plan.model_path or model not in {given, os.path.normpath(os.path.join(server.cwd, given))}:
-        return msg('name "$MODEL_PATH" as the model'), ""
+        of_mindie = msg("set {key} to the value of MODEL_PATH in MindIE's config.json", '"modelWeightPath"')
+        return of_mindie if server.engine == "mindie" else msg('name "$MODEL_PATH" as the model'), ""
     number = deploy_sh.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
     if number:
         return own_model_path(number), deploy_sh.place(number)

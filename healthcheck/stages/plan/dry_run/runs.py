@@ -15,6 +15,7 @@ from healthcheck.sandbox import box
 from healthcheck.sandbox.job import EndedBy, Job, Limits, Recording, RecordKind
 from healthcheck.sandbox.protocol import TIME_LIMIT
 from healthcheck.stages.plan.dry_run.stubbed_machine import ENTRY
+from healthcheck.stages.plan.image import VARIABLES
 from healthcheck.stages.plan.records import (
     SETTINGS,
     Api,
@@ -170,6 +171,7 @@ class DryRun:
             entry=ENTRY,
             shown=self.shown,
             marks=tuple(each.value for each in Mark),
+            environment=VARIABLES,
         )
         job, recording = self.box(setting)
         return _Take(job=job, recording=recording, run=self._run(shell, recording))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator
 
 from healthcheck.ascend.stacks import DEFAULT, row, rows, spans
@@ -12,37 +14,40 @@ from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.plan.vllm_cli.catalogue import Catalogue, catalogue, is_older, nearest, versions
 from healthcheck.stages.plan.vllm_cli.grammar import Parsed, Problem, parse, repeated
 from healthcheck.stages.plan.vllm_cli.values import MAX_CHARACTERS, is_too_long, judge
+from healthcheck.system import json_text
+from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import joined, msg
 
 CONFIG, MODEL = "--config", "--model"
 _API_SERVER = "vllm.entrypoints.openai"
 """The older way to start the server, which takes the model from --model."""
 MAX_FINDINGS = 12
-GONE = {
+_BECAME_KEYS = {
+    "--rope-scaling": ("--hf-overrides", "rope_scaling"),
+    "--rope-theta": ("--hf-overrides", "rope_theta"),
+    "--guided-decoding-backend": ("--structured-outputs-config", "backend"),
+    "--num-speculative-tokens": ("--speculative-config", "num_speculative_tokens"),
+}
+_REMOVED = (
+    "--engine-use-ray", "--preemption-mode", "--disable-async-output-proc", "--num-lookahead-slots",
+    "--lora-extra-vocab-size",
+)  # fmt: skip
+GONE = dict.fromkeys((*_BECAME_KEYS, *_REMOVED), msg("remove it")) | {
     "--swap-space": msg("remove it: vLLM has no swap space any more"),
     "--disable-log-requests": msg("remove it: requests are not logged by default"),
-    "--rope-scaling": msg("""write --hf-overrides '{"rope_scaling": …}'"""),
-    "--rope-theta": msg("""write --hf-overrides '{"rope_theta": …}'"""),
     "--task": msg("remove it for a chat model; --runner and --convert replace it"),
     "--device": msg("remove it: the platform is found by itself"),
     "--enable-reasoning": msg("remove it: --reasoning-parser alone is enough"),
     "--worker-use-ray": msg("write --distributed-executor-backend ray"),
-    "--engine-use-ray": msg("remove it"),
-    "--guided-decoding-backend": msg("""write --structured-outputs-config '{"backend": …}'"""),
     "--speculative-model": msg("""write --speculative-config '{"model": …, "num_speculative_tokens": …}'"""),
-    "--num-speculative-tokens": msg("""write --speculative-config '{"num_speculative_tokens": …}'"""),
     "--num-scheduler-steps": msg("remove it: there is no multi-step scheduling any more"),
     "--multi-step-stream-outputs": msg("remove it: there is no multi-step scheduling any more"),
     "--use-v2-block-manager": msg("remove it: there is no other one any more"),
-    "--preemption-mode": msg("remove it"),
     "--max-seq-len-to-capture": msg("write --max-cudagraph-capture-size, or remove it"),
     "--max-context-len-to-capture": msg("write --max-cudagraph-capture-size, or remove it"),
     "--cuda-graph-sizes": msg("write --cudagraph-capture-sizes"),
-    "--disable-async-output-proc": msg("remove it"),
     "--disable-mm-preprocessor-cache": msg("write --mm-processor-cache-gb 0"),
     "--enable-prompt-adapter": msg("remove it: prompt adapters are gone"),
-    "--num-lookahead-slots": msg("remove it"),
-    "--lora-extra-vocab-size": msg("remove it"),
     "--override-pooler-config": msg("write --pooler-config"),
     "--full-cuda-graph": msg("""write --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY"}'"""),
 }
@@ -121,13 +126,28 @@ def whole_argv(server: ServerCommand, chosen: Catalogue) -> tuple[str, ...]:
 
 
 def _finding(problem: Problem, server: ServerCommand, chosen: Catalogue, takers: list[str]) -> Finding:
-    gone = GONE.get(_base(problem), "") if problem.unknown else ""
+    gone = _replacement(problem, server) if problem.unknown else ""
     seen = problem.seen + (msg(" (from the --config file)") if problem.at >= len(server.argv) else "")
     evidence: dict[str, JsonValue] = {"flag": problem.flag, "vllm": chosen.vllm, "taken_by": list(takers)}
     if takers:
         seen += msg("; vLLM {named} takes it, and which release the service has is not documented", _named(takers))
     say, fix = warn if takers else fail, gone or problem.fix
     return say(expected=problem.expected, seen=seen, fix=fix, where=server.place, evidence=evidence)
+
+
+def _replacement(problem: Problem, server: ServerCommand) -> str:
+    """What to write in place of an option that is gone."""
+    option, key = _BECAME_KEYS.get(_base(problem), ("", ""))
+    given = server.argv[problem.at : problem.at + 2]
+    if not key or not given:
+        return GONE.get(_base(problem), "")
+    _, equals, value = given[0].partition("=")
+    value = value if equals else given[-1]
+    try:
+        whole = json.dumps({key: json_text.load(value)})
+    except JsonError:
+        whole = json.dumps({key: value})
+    return msg("write {option} {value}", option, shlex.quote(whole))
 
 
 def _named(takers: list[str]) -> str:

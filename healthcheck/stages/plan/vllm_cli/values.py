@@ -188,7 +188,9 @@ def _key(argument: Argument) -> Reason | None:
 
 def _unknown_key(option: Option, key: str) -> Reason:
     near = difflib.get_close_matches(key, option.keys, n=1, cutoff=0.6)
-    meant = msg("did you mean {near}?", repr(near[0])) if near else msg("take {key} out", repr(key))
+    meant = msg("take {key} out", repr(key))
+    if near:
+        meant = msg("did you mean {near}? If not, take {key} out", repr(near[0]), repr(key))
     known = ", ".join(option.keys[:8])
     return msg("a key that {name} has ({known}, …), not {key}", option.name, known, repr(key)), meant
 

@@ -189,6 +189,8 @@ def not_there(module: str) -> str:
     """Python's message for a module that no vLLM release has; "" if a release has it or may have it."""
     if module == "vllm":
         return "No module named vllm.__main__; 'vllm' is a package and cannot be directly executed"
+    if module.startswith("vllm.") and not all(module.split(".")):
+        return f"No module named {module}"
     near = module.startswith("vllm.") and difflib.get_close_matches(module, _VLLM_PROGRAMS, 1, _TYPING_ERROR)
     if not near or module in near:
         return ""

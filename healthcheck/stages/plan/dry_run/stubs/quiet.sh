@@ -7,12 +7,13 @@ case "$name:${1:-}" in
             if [ "$argument" = --block ]; then read -r forever <@KIT@/forever; fi
         done
         exit 0 ;;
-    uv:run | uvx:*)
-        shift
+    uv:run | poetry:run | pipenv:run | uvx:*)
+        record exec "$@"
+        if [ "$name" != uvx ]; then shift; fi
         while [ $# -gt 0 ]; do
             case $1 in
                 --) shift; break ;;
-                --with | --python | -p | --extra | --group | --project | --directory) shift 2 ;;
+                --from | --with | --python | -p | --extra | --group | --project | --directory) shift 2 ;;
                 -*) shift ;;
                 *) break ;;
             esac

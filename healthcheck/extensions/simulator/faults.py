@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
 from healthcheck.core.records import JsonValue
-from healthcheck.simulator.generation import Generation
-from healthcheck.simulator.next_token import Choice, Step
-from healthcheck.simulator.request import Request
+from healthcheck.extensions.simulator.generation import Generation
+from healthcheck.extensions.simulator.next_token import Choice, Step
+from healthcheck.extensions.simulator.request import Request
 
 _MOST_MESSAGES = 64
 

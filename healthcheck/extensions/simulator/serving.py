@@ -11,10 +11,10 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 
 from healthcheck.errors import UsageError
-from healthcheck.simulator import DEFAULT_ACCURACY, DIALECTS, FAULTS, Behaviour, Simulator
-from healthcheck.simulator.bank import known
-from healthcheck.simulator.catalogue import NUMBERED
-from healthcheck.simulator.manners import TEXTS, Manner
+from healthcheck.extensions.simulator import DEFAULT_ACCURACY, DIALECTS, FAULTS, Behaviour, Simulator
+from healthcheck.extensions.simulator.bank import known
+from healthcheck.extensions.simulator.catalogue import NUMBERED
+from healthcheck.extensions.simulator.manners import TEXTS, Manner
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
 

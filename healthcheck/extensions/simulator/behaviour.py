@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from healthcheck.simulator.manners import Manner
-from healthcheck.simulator.request import Tokenizer, Words
+from healthcheck.extensions.simulator.manners import Manner
+from healthcheck.extensions.simulator.request import Tokenizer, Words
 
 DEFAULT_ACCURACY: Mapping[str, float] = {"easy": 0.9, "medium": 0.7, "hard": 0.5}
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from healthcheck.core.records import JsonValue
-from healthcheck.simulator.faults import Reply, ServerState, refusal, reply, with_fields
-from healthcheck.simulator.request import Request, images_of, text_of, with_text
+from healthcheck.extensions.simulator.faults import Reply, ServerState, refusal, reply, with_fields
+from healthcheck.extensions.simulator.request import Request, images_of, text_of, with_text
 
 EXTRA_FIELDS = ("ignore_eos", "num_return_sequences")
 LONG_TOKENS = 200

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from healthcheck.core.records import JsonValue
-from healthcheck.simulator.faults import Stream
+from healthcheck.extensions.simulator.faults import Stream
 
 Event = dict[str, JsonValue]
 Spoil = Callable[[Stream], Stream]

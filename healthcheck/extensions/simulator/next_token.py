@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from healthcheck.simulator.draws import WORDS, uniform
+from healthcheck.extensions.simulator.draws import WORDS, uniform
 
 _SPREAD = 8.0
 """The largest difference in nats between the likeliest and the least likely logit."""

@@ -16,15 +16,15 @@ from types import TracebackType
 from healthcheck import contract
 from healthcheck.core.records import SIMULATOR, JsonValue
 from healthcheck.errors import Blocked, UsageError, reason_of
-from healthcheck.simulator.behaviour import Behaviour
-from healthcheck.simulator.catalogue import FAULTS, named
-from healthcheck.simulator.completions import COMPLETIONS_PATH, TOKENIZE_PATH, Completions
-from healthcheck.simulator.dialects import DIALECTS, blocks, plain
-from healthcheck.simulator.faults import Fault, Reply, ServerState, Stream, refusal, reply
-from healthcheck.simulator.generation import Generation
-from healthcheck.simulator.model import SimulatedModel
-from healthcheck.simulator.request import Request
-from healthcheck.simulator.responses import BodyWriter, send
+from healthcheck.extensions.simulator.behaviour import Behaviour
+from healthcheck.extensions.simulator.catalogue import FAULTS, named
+from healthcheck.extensions.simulator.completions import COMPLETIONS_PATH, TOKENIZE_PATH, Completions
+from healthcheck.extensions.simulator.dialects import DIALECTS, blocks, plain
+from healthcheck.extensions.simulator.faults import Fault, Reply, ServerState, Stream, refusal, reply
+from healthcheck.extensions.simulator.generation import Generation
+from healthcheck.extensions.simulator.model import SimulatedModel
+from healthcheck.extensions.simulator.request import Request
+from healthcheck.extensions.simulator.responses import BodyWriter, send
 from healthcheck.text.did_you_mean import hint
 
 MAX_HEAD_BYTES = 2**16

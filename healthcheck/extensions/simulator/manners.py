@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from healthcheck.simulator.draws import SALAD, chinese, nonsense, uniform, words
+from healthcheck.extensions.simulator.draws import SALAD, chinese, nonsense, uniform, words
 from healthcheck.text.messages import msg
 
 _PREFACE = (

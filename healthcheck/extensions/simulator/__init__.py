@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from healthcheck.simulator.behaviour import DEFAULT_ACCURACY, Behaviour
-from healthcheck.simulator.catalogue import FAULTS
-from healthcheck.simulator.dialects import DIALECTS
-from healthcheck.simulator.manners import Manner
-from healthcheck.simulator.request import Tokenizer, Words
+from healthcheck.extensions.simulator.behaviour import DEFAULT_ACCURACY, Behaviour
+from healthcheck.extensions.simulator.catalogue import FAULTS
+from healthcheck.extensions.simulator.dialects import DIALECTS
+from healthcheck.extensions.simulator.manners import Manner
+from healthcheck.extensions.simulator.request import Tokenizer, Words
 
 if TYPE_CHECKING:
-    from healthcheck.simulator.server import Simulator
+    from healthcheck.extensions.simulator.server import Simulator
 
 __all__ = ["DEFAULT_ACCURACY", "DIALECTS", "FAULTS", "Behaviour", "Manner", "Simulator", "Tokenizer", "Words"]
 
@@ -24,6 +24,6 @@ def __getattr__(name: str) -> type[Simulator]:
     """Import the server on first use: importing asyncio is too slow for the names that `--help` lists."""
     if name != "Simulator":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from healthcheck.simulator.server import Simulator  # noqa: PLC0415
+    from healthcheck.extensions.simulator.server import Simulator  # noqa: PLC0415
 
     return Simulator

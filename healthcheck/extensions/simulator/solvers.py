@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from healthcheck.simulator.draws import uniform
+from healthcheck.extensions.simulator.draws import uniform
 
 ACCURACY = {"easy": 0.85, "medium": 0.70, "hard": 0.55}
 MISREAD = 0.5

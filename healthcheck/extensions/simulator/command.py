@@ -1,4 +1,4 @@
-"""The options of `npu-adapter simulate`."""
+"""The command `npu-adapter simulate` and its options; `serving` implements it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import argparse
 from healthcheck import contract
 from healthcheck.cli import number_types
 from healthcheck.cli.parsing import begin_help, exit_statuses
-from healthcheck.simulator import DIALECTS
-from healthcheck.simulator.manners import Manner
-from healthcheck.simulator.solvers import SOLVERS
+from healthcheck.core.extensions import Command, Group
+from healthcheck.extensions.simulator import DIALECTS
+from healthcheck.extensions.simulator.manners import Manner
+from healthcheck.extensions.simulator.solvers import SOLVERS
 from healthcheck.text.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    begin_help(parser, "", "--port 9000 --accuracy easy=.9,medium=.7,hard=.5", "--fault no-done")
+    begin_help(parser, "--port 9000 --accuracy easy=.9,medium=.7,hard=.5", "--fault no-done")
     meanings = {
         0: msg("it served until a signal came"),
         2: msg("wrong usage"),
@@ -57,3 +58,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the seed that the probe draws its problems from",
     )
     parser.add_argument("--list", action="store_true", help="list dialects, manners and faults, then stop")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from healthcheck.extensions.simulator import serving  # noqa: PLC0415 - --help needs no server
+
+    return serving.run(options)
+
+
+_SUMMARY = msg("serve a simulated endpoint with a known accuracy and chosen faults")
+COMMAND = Command(summary=_SUMMARY, arguments=arguments, run=_run, group=Group.MEASURE)

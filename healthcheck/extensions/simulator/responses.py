@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 
 from healthcheck.core.records import SIMULATOR
-from healthcheck.simulator.faults import Reply
+from healthcheck.extensions.simulator.faults import Reply
 
 _CUT_BYTES = 7
 _GZIP = 31

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
 
-from healthcheck.simulator import manners
-from healthcheck.simulator.behaviour import Behaviour
-from healthcheck.simulator.draws import WORDS, nonsense, uniform
-from healthcheck.simulator.generation import Generation, limited
-from healthcheck.simulator.manners import INCAPABLE, TOKENWISE, Manner, Part, Turn
-from healthcheck.simulator.request import Request, last_user_text, text_of
-from healthcheck.simulator.solvers import SOLVERS, Query
+from healthcheck.extensions.simulator import manners
+from healthcheck.extensions.simulator.behaviour import Behaviour
+from healthcheck.extensions.simulator.draws import WORDS, nonsense, uniform
+from healthcheck.extensions.simulator.generation import Generation, limited
+from healthcheck.extensions.simulator.manners import INCAPABLE, TOKENWISE, Manner, Part, Turn
+from healthcheck.extensions.simulator.request import Request, last_user_text, text_of
+from healthcheck.extensions.simulator.solvers import SOLVERS, Query
 
 _CODE_WORD = re.compile(r"code word is:? (\w+)")
 _COPY = re.compile(r"Repeat this line exactly[^:\n]*:\s*([^\n]+)")

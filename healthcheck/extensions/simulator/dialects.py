@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from healthcheck.core.records import JsonValue
-from healthcheck.simulator.generation import Generation
+from healthcheck.extensions.simulator.generation import Generation
 
 MARK = "simulated"
 """The system fingerprint of all responses."""

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import cycle, islice
 
-from healthcheck.simulator.faults import ServerState
-from healthcheck.simulator.generation import Generation, limited, truncated
-from healthcheck.simulator.request import Request
+from healthcheck.extensions.simulator.faults import ServerState
+from healthcheck.extensions.simulator.generation import Generation, limited, truncated
+from healthcheck.extensions.simulator.request import Request
 
 _CAP = 100
 _LOOP = " and then on along the same road"

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from healthcheck.core.records import JsonValue
-from healthcheck.simulator.behaviour import Behaviour
-from healthcheck.simulator.dialects import MARK
-from healthcheck.simulator.draws import WORDS
-from healthcheck.simulator.faults import Fault, Reply, refusal, reply
-from healthcheck.simulator.next_token import Choice, Step, Vocabulary, logits, logprobs
-from healthcheck.simulator.request import Request
+from healthcheck.extensions.simulator.behaviour import Behaviour
+from healthcheck.extensions.simulator.dialects import MARK
+from healthcheck.extensions.simulator.draws import WORDS
+from healthcheck.extensions.simulator.faults import Fault, Reply, refusal, reply
+from healthcheck.extensions.simulator.next_token import Choice, Step, Vocabulary, logits, logprobs
+from healthcheck.extensions.simulator.request import Request
 
 COMPLETIONS_PATH, TOKENIZE_PATH = "/v1/completions", "/tokenize"
 MOST_LOGPROBS = 20

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from healthcheck.core.records import JsonValue
-from healthcheck.simulator.request import Request
+from healthcheck.extensions.simulator.request import Request
 
 _UNSURE = -3.7
 

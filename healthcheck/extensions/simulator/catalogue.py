@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from healthcheck.simulator import generation_faults as outputs
-from healthcheck.simulator import logit_faults as kernels
-from healthcheck.simulator import request_faults as inputs
-from healthcheck.simulator import stream_faults as streams
-from healthcheck.simulator.faults import Fault
+from healthcheck.extensions.simulator import generation_faults as outputs
+from healthcheck.extensions.simulator import logit_faults as kernels
+from healthcheck.extensions.simulator import request_faults as inputs
+from healthcheck.extensions.simulator import stream_faults as streams
+from healthcheck.extensions.simulator.faults import Fault
 from healthcheck.text.messages import Message, msg
 
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from healthcheck.simulator.draws import uniform
-from healthcheck.simulator.next_token import Choice, Step, logits
+from healthcheck.extensions.simulator.draws import uniform
+from healthcheck.extensions.simulator.next_token import Choice, Step, logits
 
 LENGTHS = (64, 65)
 BATCH = 3
