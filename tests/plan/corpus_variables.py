@@ -5,12 +5,12 @@ from __future__ import annotations
 from tests.plan.corpus import Case, bash, case, sh
 
 SERVE = '\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
-WARNED = {"plan/self-contained": "warn"}
+WARNED, FAILED = {"plan/self-contained": "warn"}, {"plan/self-contained": "fail"}
 
 WRONG_VARIABLES: tuple[Case, ...] = (
-    case("plugins-without-ascend", sh(f"export VLLM_PLUGINS=sampling{SERVE}"), WARNED, says="VLLM_PLUGINS=sampling", fix="ascend"),
-    case("plugins-empty", sh(f"export VLLM_PLUGINS={SERVE}"), WARNED, says="deploy.sh:2"),
-    case("plugins-with-a-space", sh(f"export VLLM_PLUGINS='sampling, ascend'{SERVE}"), WARNED),
+    case("plugins-without-ascend", sh(f"export VLLM_PLUGINS=sampling{SERVE}"), FAILED, says="VLLM_PLUGINS=sampling", fix="ascend"),
+    case("plugins-empty", sh(f"export VLLM_PLUGINS={SERVE}"), FAILED, says="deploy.sh:2"),
+    case("plugins-with-a-space", sh(f"export VLLM_PLUGINS='sampling, ascend'{SERVE}"), FAILED),
     case("devices-of-a-gpu", sh(f"export CUDA_VISIBLE_DEVICES=0,1{SERVE}"), WARNED, says="deploy.sh:2", fix="ASCEND_RT_VISIBLE_DEVICES=0,1"),
     case("libraries-replaced", sh(f"export LD_LIBRARY_PATH=/opt/mine/lib{SERVE}"), WARNED, says="deploy.sh:2", fix="${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"),
     case("modules-replaced-behind-cann", bash(f"""
@@ -27,6 +27,11 @@ WRONG_VARIABLES: tuple[Case, ...] = (
 RIGHT_VARIABLES: tuple[Case, ...] = (
     case("devices-of-both", sh(f"export CUDA_VISIBLE_DEVICES=0 ASCEND_RT_VISIBLE_DEVICES=0{SERVE}")),
     case("plugins-with-ascend", sh(f"export VLLM_PLUGINS=ascend,sampling{SERVE}")),
+    case("set-by-the-image", bash(f"""
+        set -eu
+        export LD_LIBRARY_PATH=/opt/mine/lib:$LD_LIBRARY_PATH PYTHONPATH=$PWD:$PYTHONPATH
+        [ -n "$ASCEND_HOME_PATH" ] && [ -d "$ATB_HOME_PATH" ]{SERVE}
+        """)),
     case("version-of-its-vllm", sh(f"export VLLM_VERSION=0.23.0{SERVE}")),
     case("variable-of-the-release", sh(f"export VLLM_ASCEND_ENABLE_NZ=0{SERVE}")),
     case("extended", bash(f"""

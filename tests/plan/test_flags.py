@@ -189,6 +189,12 @@ WRONG = (
     ("M --tensor-paralel-size 2", "--tensor-paralel-size", "did you mean --tensor-parallel-size?"),
     ("M --swap-space 4", "--swap-space", "remove it"),
     ("M --rope-scaling {}", "--rope-scaling", "--hf-overrides"),
+    (
+        "M --guided-decoding-backend xgrammar",
+        "--guided-decoding-backend",
+        """--structured-outputs-config '{"backend": "xgrammar"}'""",
+    ),
+    ("M --rope-theta=1000000", "--rope-theta", """--hf-overrides '{"rope_theta": 1000000}'"""),
     ("M --task generate", "--task", "--runner"),
     ("M --rope_scaling {}", "--rope_scaling", "--hf-overrides"),
     ("M --max-num 8", "may be", "in full"),

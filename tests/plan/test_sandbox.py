@@ -192,7 +192,7 @@ def test_a_full_disk_without_namespaces_has_an_end(outside: str, tmp_path: Path,
 
 @pytest.mark.parametrize("outside", OUTSIDE)
 def test_an_unlinked_file_fills_the_disk_too(outside: str, tmp_path: Path, weights: Path) -> None:
-    step = 'for n in 3 4 5 6; do eval "exec $n> f$n"; rm f$n; head -c 90000000 /dev/zero >& $n; done; sleep 60'
+    step = 'for n in 3 4 5 6; do eval "exec $n> f$n"; rm f$n; head -c 90000000 /dev/zero >& $n; done; while :; do :; done'
     plan = plan_of(tmp_path, bash(step), weights, outside)
     assert plan.run.ended_by is EndedBy.DISK
 
