@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
-from healthcheck.stages.service.blocks import ErrorBlock, Line, message
-from healthcheck.stages.service.catalogue import Catalogue, Failure, Severity, States
+from healthcheck.stages.service.blocks import EXCEPTION, INSIDE, QUOTED, ErrorBlock, Line, message
+from healthcheck.stages.service.catalogue import Catalogue, Failure, Severity
 from healthcheck.stages.service.sayings import reason, reason_of_cann
 from healthcheck.text.messages import msg
 
@@ -26,7 +27,7 @@ class Hit:
     """A known failure at its first place in the log: the matching lines, numbered from 1.
 
     Attributes:
-        stated: the sentence of the error, where it is the cause.
+        stated: the sentence of the error, where it is the cause; for a part of the program, the exception.
         advice: what the log itself advises there.
     """
 
@@ -37,11 +38,10 @@ class Hit:
 
     @property
     def cause(self) -> str:
-        return (
-            msg("A check refused to go on, for the reason “{reason}”.", self.stated)
-            if self.stated
-            else self.failure.cause
-        )
+        if self.failure.severity is Severity.PART:
+            return msg("{cause} The error is “{reason}”.", self.failure.cause, self.stated)
+        reason = msg("A check refused to go on, for the reason “{reason}”.", self.stated)
+        return reason if self.stated else self.failure.cause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known:
     last = best or kind
     rivals = _elsewhere(hits, numbers, last)
     passed_on = last.failure.follows if last else block.passed_on or not block.lines
-    if not rivals and kind and (stated := _stated(kind, block, near)):
+    if not rivals and kind and (stated := _stated(kind, block, near) or _part(kind, block, near, known)):
         return Verdict(cause=stated)
     if not rivals:
         return Verdict(cause=best or _warning(hits, block), kind=kind)
@@ -110,9 +110,8 @@ def around_block(block: ErrorBlock, lines: Sequence[Line]) -> tuple[Line, ...]:
 
 def _inside(lines: Sequence[Line], known: Catalogue) -> Iterator[Hit]:
     """The causes that these lines show."""
-    for failure in known.failures:
-        if failure.severity <= Severity.ERROR and (hit := _among(failure, lines)):
-            yield hit
+    causes = (failure for failure in known.failures if failure.severity <= Severity.ERROR)
+    return (hit for failure in causes if (hit := _among(failure, lines)))
 
 
 def _at(hit: Hit) -> int:
@@ -164,11 +163,30 @@ def _kind(known: Catalogue, block: ErrorBlock, near: Sequence[Line]) -> Hit | No
 
 def _stated(kind: Hit, block: ErrorBlock, near: Sequence[Line]) -> Hit | None:
     """The kind as a cause, if the last error states it."""
-    last = message(block.decisive)
-    if kind.failure.states is States.LINE:
-        return kind if kind.lines[-1].number in {line.number for line in last} else None
-    said = kind.failure.states is States.SENTENCE and (reason(last) or reason_of_cann(near))
-    return replace(kind, stated=said) if said else None
+    last, states = message(block.decisive), kind.failure.states
+    may_say = "sentence" in states or (not states and _is_an_error(kind))
+    if may_say and (said := reason(last) or reason_of_cann(near)):
+        return replace(kind, stated=said)
+    return kind if "line" in states and last and kind.lines[-1].number >= last[0].number else None
+
+
+def _part(kind: Hit, block: ErrorBlock, near: Sequence[Line], known: Catalogue) -> Hit | None:
+    """The part of the program that raised the last error: its words name it, or a frame, the innermost first."""
+    shown, last = kind.lines[-1].number, message(block.decisive)
+    said = [line for line in last if EXCEPTION.match(line.text) or line.number == shown]
+    if not said or (block.passed_on and QUOTED not in said[-1].text) or not _is_an_error(kind):
+        return None
+    before = [line for line in near if line.process == said[0].process and line.number < said[0].number]
+    frames = takewhile(lambda line: line.text.startswith(INSIDE), reversed(before))
+    for line in (*reversed(said), *frames):
+        if hit := _first(known.of(Severity.PART), (line,)):
+            return replace(hit, lines=tuple(dict.fromkeys((line, said[-1]))), stated=said[-1].text.strip())
+    return None
+
+
+def _is_an_error(kind: Hit) -> bool:
+    """Whether an exception of this kind stands for itself."""
+    return kind.failure.severity is Severity.KIND and not kind.failure.follows
 
 
 def _last(failures: Sequence[Failure], lines: Sequence[Line]) -> Hit | None:

@@ -9,9 +9,12 @@ from healthcheck.stages.service.blocks import Line
 
 _MOST_CHARACTERS = 400
 _RAISED = re.compile(
-    r"^(?:[\w.]*\b(?P<name>ValueError|NotImplementedError|AssertionError|AttributeError|RuntimeError): "
-    r"|\s{0,8}(?:Value|Assertion) error, )(?P<said>[^\n]{12,})"
+    r"^(?:[\w.]*\b(?P<name>[A-Z]\w{3,60}): |\s{0,8}(?:Value|Assertion) error, )(?P<said>[^\n]{12,})"
 )
+_RAISES = re.compile(r"^\s*(?:raise (?:\w+\.)*(?P<name>[A-Z]\w+)\((?!.*\) from \w)|assert\b)")
+"""The code of the last frame, where it raises on purpose."""
+_SENTENCE = re.compile(r"\S+(?:\s+\S+){2}")
+_CHECKS = frozenset({"ValueError", "NotImplementedError", "AssertionError"})
 _OF_CANN = re.compile(
     r"^\s{0,8}(?:\w{1,60}\()?E[A-Z\d]\d{4}\)?[\[:][^\n]{0,60}?(?:\d\.\d{1,3}:? |\(E\w{5}\):)\s{0,3}"
     r"(?:\(E\w{5}\):)?\s{0,3}(?P<said>[^\n]{12,})"
@@ -31,6 +34,8 @@ _OF_THE_PROGRAM = re.compile(
     r"(?<!-)\btensors?\b|(?<!cudagraph )\bshapes?\b|\bstrides?\b|\bdims?\b|\bdimension|torch\.Size"
     r"|\bindex\b|\bindices\b|NPU function error|\bError: |failed, detail|should not be called|not implemented"
     r"|failed to be inspected|^Expecting |^<class |\blogs?\b|argument is invalid|execution failed"
+    r"|See (?:root cause|stack trace)|Engine ?[Cc]ore|\b(?:CUDA|NCCL|HIP|HCCL|NPU)(?: \w+)? error"
+    r"|has no attribute|\berror: |:$"
 )
 """A sentence about the program's own state, or one that sends the reader elsewhere."""
 _ADVICE = re.compile(
@@ -48,13 +53,19 @@ _NO_HELP = re.compile(
 
 def reason(lines: Sequence[Line]) -> str:
     """The sentence of a check that says what it refuses; "" if the exception has none."""
+    thrown = ("", "")
     for line in lines:
+        if code := _RAISES.match(line.text):
+            thrown = (code["name"] or "AssertionError", line.process)
         raised = _RAISED.match(line.text)
-        said = _WRAPPED.sub(r"\1", _DETAILS.sub("", raised["said"])).strip() if raised else ""
+        whole = _DETAILS.sub("", raised["said"]).strip() if raised else ""
+        said = _WRAPPED.sub(r"\1", whole)
         if not raised or not said or _OF_THE_PROGRAM.search(said):
             continue
-        on_purpose = raised["name"] not in {"RuntimeError", "AttributeError"}
-        if not raised["name"] or _NOT_SUPPORTED.search(said) or (on_purpose and _REFUSES.search(said)):
+        named, on_purpose = raised["name"], said == whole and _SENTENCE.match(said)
+        checks = named in _CHECKS and _REFUSES.search(said)
+        refuses = checks or (named in {*_CHECKS, "RuntimeError", "AttributeError"} and _NOT_SUPPORTED.search(said))
+        if not named or refuses or (on_purpose and thrown == (named, line.process)):
             return said[:_MOST_CHARACTERS].rstrip(".")
     return ""
 
