@@ -164,7 +164,7 @@ def test_the_prefix_of_docker_compose_hides_nothing():
 def test_what_other_faults_print_too_is_no_cause():
     for error in (
         "TimeoutError: [Errno 110] Connection timed out",
-        "RuntimeError: something is the matter",
+        "RuntimeError: NPU function error: x, error code is 507048",
         "NPU function error: aclrtSynchronizeStream, error code is 507011",
     ):
         found = diagnosed(*APART, *traceback(error), *APART)
@@ -296,19 +296,19 @@ def test_the_frames_of_another_process_tell_nothing():
 @pytest.mark.parametrize(
     ("code", "error", "stated"),
     [
-        ('raise RuntimeError("The wheel is not available")', "RuntimeError: The wheel is not available", True),
-        ("raise x.WheelError(", "x.WheelError: The wheel is not available", True),
-        ('assert wheel, "The wheel is not available"', "AssertionError: The wheel is not available", True),
-        ("turn(wheel)", "RuntimeError: The wheel is not available", False),
-        ("raise RuntimeError(str(e)) from e", "RuntimeError: The wheel is not available", False),
-        ("raise OtherError(", "RuntimeError: The wheel is not available", False),
+        ('raise RuntimeError("The wheel came off the axle")', "RuntimeError: The wheel came off the axle", True),
+        ("raise x.WheelError(", "x.WheelError: The wheel came off the axle", True),
+        ('assert wheel, "The wheel came off the axle"', "AssertionError: The wheel came off the axle", True),
+        ("turn(wheel)", "RuntimeError: The wheel came off the axle", False),
+        ("raise RuntimeError(str(e)) from e", "RuntimeError: The wheel came off the axle", False),
+        ("raise OtherError(", "RuntimeError: The wheel came off the axle", False),
         ('raise RuntimeError("Executor failed.")', "RuntimeError: Executor failed.", False),
         ("raise RuntimeError(", "RuntimeError: CUDA error: a wheel came off", False),
     ],
 )
 def test_what_the_code_raises_on_purpose_is_the_cause_in_its_own_words(code, error, stated):
     found = diagnosed(*APART, HEADING, FRAME, "    " + code, error, *APART)
-    assert (found.cause.stated if found.cause else "") == ("The wheel is not available" if stated else "")
+    assert (found.cause.stated if found.cause else "") == ("The wheel came off the axle" if stated else "")
 
 
 def test_a_module_that_an_earlier_process_missed_is_no_cause_of_a_later_error():
@@ -317,9 +317,9 @@ def test_a_module_that_an_earlier_process_missed_is_no_cause_of_a_later_error():
     assert said(diagnosed(*traceback(missing), *APART, *traceback(SHAPES))) == ("", (), "kind-tensor-shapes")
 
 
-def test_the_kernel_that_failed_is_named_and_a_code_alone_is_not():
+def test_the_kernel_that_failed_is_named_before_the_code():
     code = "RuntimeError: ACL stream synchronize failed, error code:507035"
     kernel = "Aicore kernel execute failed, device_id=0, fault kernel_name=fused_gate_kernel_46"
     assert said(diagnosed(*traceback(code), kernel)) == ("kernel-crashed", (), "")
-    assert said(diagnosed(*traceback(code))) == ("", (), "vector-core-exception")
+    assert said(diagnosed(*traceback(code))) == ("vector-core-exception", (), "")
     assert said(diagnosed(*traceback(OOM), *APART, *traceback(code), kernel))[0] == "npu-oom"

@@ -108,9 +108,8 @@ def diagnose(log: Path) -> Diagnosis:
         with open(handle, "rb") as stream:
             kind = os.fstat(handle).st_mode
             if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
-                said = (log, msg("a folder") if stat.S_ISDIR(kind) else msg("a device"))
-                why = msg("{log} is {value}, not a log file", *said)
-                raise UsageError(why)
+                what = msg("a folder") if stat.S_ISDIR(kind) else msg("a device")
+                raise UsageError("{log} is {value}, not a log file", log, what)
             os.set_blocking(handle, True)
             return diagnose_stream(stream)
     except OSError as error:
