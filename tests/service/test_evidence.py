@@ -323,3 +323,9 @@ def test_the_kernel_that_failed_is_named_before_the_code():
     assert said(diagnosed(*traceback(code), kernel)) == ("kernel-crashed", (), "")
     assert said(diagnosed(*traceback(code))) == ("vector-core-exception", (), "")
     assert said(diagnosed(*traceback(OOM), *APART, *traceback(code), kernel))[0] == "npu-oom"
+
+
+def test_a_traceback_whose_beginning_was_cut_off_is_one_and_frames_without_an_exception_are_none():
+    cut = traced(LOADER, ATTENTION, LIBRARY)[1:]
+    assert said(diagnosed(*cut, *traceback(WRAPPER))) == ("part-attention", (), "")
+    assert said(diagnosed(*cut[:-1], "all is well", *traceback(SHAPES))) == ("", (), "kind-tensor-shapes")

@@ -16,6 +16,8 @@ _MESSAGE_LINES = 6
 EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:: |$)")
 """The first line after a traceback's frames; an exception's name need not end in Error."""
 _FRAME = re.compile(r'^\s+File "[^"\n]{1,300}", line \d')
+_BEGINS = re.compile(rf"{re.escape(_TRACEBACK)}|{_FRAME.pattern}")
+"""The first line of a traceback; a log that was cut may begin with a frame."""
 _UNDERLINE = re.compile(r"^[\s^~]*$")
 _CAUSED = "The above exception was the direct cause of the following exception"
 _MEANWHILE = "During handling of the above exception, another exception occurred"
@@ -104,7 +106,7 @@ def _complaints(lines: Sequence[Line]) -> list[int]:
 
 def message(block: Sequence[Line]) -> tuple[Line, ...]:
     """The exception of a traceback with its message and the code of its last frame, or else the whole block."""
-    if not block or _TRACEBACK not in block[0].text:
+    if not block or not _BEGINS.search(block[0].text):
         return tuple(block)
     last = next((at for at in range(len(block) - 1, 0, -1) if EXCEPTION.match(block[at].text)), 0)
     frame = next((at for at in range(last, 0, -1) if _FRAME.match(block[at].text)), 0)
@@ -151,13 +153,14 @@ def _tracebacks(lines: Sequence[Line]) -> Iterator[_Link]:
     """
     index = 0
     while index < len(lines):
-        if _TRACEBACK not in lines[index].text:
+        if not _BEGINS.search(lines[index].text):
             index += 1
             continue
         start, index = index, index + 1
         while index < len(lines) and lines[index].text.startswith(INSIDE) and _TRACEBACK not in lines[index].text:
             index += 1
-        if index == len(lines) or _TRACEBACK in lines[index].text:
+        whole = index < len(lines) and _TRACEBACK not in lines[index].text
+        if not whole or not (_TRACEBACK in lines[start].text or EXCEPTION.match(lines[index].text)):
             continue
         index += 1
         end = min(len(lines), index + _MESSAGE_LINES)
