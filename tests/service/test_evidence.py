@@ -329,3 +329,19 @@ def test_a_traceback_whose_beginning_was_cut_off_is_one_and_frames_without_an_ex
     cut = traced(LOADER, ATTENTION, LIBRARY)[1:]
     assert said(diagnosed(*cut, *traceback(WRAPPER))) == ("part-attention", (), "")
     assert said(diagnosed(*cut[:-1], "all is well", *traceback(SHAPES))) == ("", (), "kind-tensor-shapes")
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        (
+            "Failed to import Triton kernels. Error: cannot import name 'constexpr_function' from 'triton.runtime.jit'",
+            "kind-import",
+        ),
+        ("Flash Attention is not supported here, falling back to another backend", "kind-not-supported"),
+    ],
+)
+def test_a_line_that_no_exception_wrote_is_no_cause(line, kind):
+    """Such lines are said of what the program went on without."""
+    stamp = "(EngineCore pid=9) ERROR 06-16 02:46:27 [config.py:29] "
+    assert said(diagnosed(*APART, stamp + line, *APART)) == ("", (), kind)

@@ -154,25 +154,25 @@ def _stated(kind: Hit, block: ErrorBlock, near: Sequence[Line], known: Catalogue
     may_say = "sentence" in states or (not states and alone)
     if may_say and (said := reason(last) or reason_of_cann(near)):
         return replace(kind, stated=said)
-    beside = last == block.decisive or kind.lines[-1].number >= last[0].number
-    if "line" in states and last and beside:
+    shown, is_symptom = kind.lines[-1], kind.failure.severity is Severity.SYMPTOM
+    beside = last and (last == block.decisive or shown.number >= last[0].number)
+    if "line" in states and beside and (is_symptom or EXCEPTION.match(shown.text)):
         return kind
-    part = _part(kind, block, near, known) if alone else None
+    part = _part(block, near, known) if alone and not states else None
     said = raised_on_purpose(last) if may_say and not part else ""
     return replace(kind, stated=said) if said else part
 
 
-def _part(kind: Hit, block: ErrorBlock, near: Sequence[Line], known: Catalogue) -> Hit | None:
+def _part(block: ErrorBlock, near: Sequence[Line], known: Catalogue) -> Hit | None:
     """The part of the program that raised the last error: its words name it, or a frame, the innermost first."""
-    shown, last = kind.lines[-1].number, message(block.decisive)
-    said = [line for line in last if EXCEPTION.match(line.text) or line.number == shown]
+    said = [line for line in message(block.decisive) if EXCEPTION.match(line.text)]
     if not said or (block.passed_on and QUOTED not in said[-1].text):
         return None
     before = [line for line in near if line.process == said[0].process and line.number < said[0].number]
     frames = takewhile(lambda line: line.text.startswith(INSIDE), reversed(before))
     for line in (*reversed(said), *frames):
         if hit := _first(known.of(Severity.PART), (line,)):
-            return replace(hit, lines=tuple(dict.fromkeys((line, said[-1]))), stated=said[-1].text.strip())
+            return replace(hit, lines=tuple(dict.fromkeys((line, said[-1]))), stated=said[-1].text)
     return None
 
 
