@@ -191,7 +191,5 @@ def _exception(block: Sequence[Line]) -> str:
 
 
 def _distinct(lines: Sequence[Line]) -> tuple[Line, ...]:
-    kept: dict[str, Line] = {}
-    for line in lines:
-        kept.setdefault(re.sub(r"\d+", "#", line.text), line)
-    return tuple(kept.values())[-BLOCK_LINES:]
+    first = {re.sub(r"\d+", "#", line.text): line for line in reversed(lines)}
+    return tuple(sorted(first.values(), key=lambda line: line.number))[-BLOCK_LINES:]

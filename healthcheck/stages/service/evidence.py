@@ -72,6 +72,8 @@ def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known:
     passed_on = last.failure.follows if last else block.passed_on or not block.lines
     if not rivals and kind and (stated := _stated(kind, block, near, known)):
         return Verdict(cause=stated)
+    if kind and kind.failure.states == "part":
+        kind = None
     if not rivals:
         return Verdict(cause=best or _warning(hits, block), kind=kind)
     if passed_on and len(rivals) == 1:
@@ -121,8 +123,7 @@ def _best(hits: Sequence[Hit]) -> Hit | None:
 
 def _elsewhere(hits: Sequence[Hit], shown: AbstractSet[int], last: Hit | None) -> tuple[Hit, ...]:
     """Fatal causes elsewhere in the log that do not follow from others; one per place."""
-    kept: list[Hit] = []
-    end = -AROUND
+    kept, end = list[Hit](), -AROUND
     for hit in hits:
         root = hit.failure.severity is Severity.FATAL and not hit.failure.follows
         if not root or hit.lines[0].number in shown or (last and hit.failure.id == last.failure.id):
@@ -151,14 +152,14 @@ def _stated(kind: Hit, block: ErrorBlock, near: Sequence[Line], known: Catalogue
     """The kind as a cause if the last error states it, or the part of the program that raised it."""
     last, states = message(block.decisive), kind.failure.states
     alone = kind.failure.severity is Severity.KIND and not kind.failure.follows
-    may_say = "sentence" in states or (not states and alone)
+    may_say = "sentence" in states or (states in {"", "part"} and alone)
     if may_say and (said := reason(last) or reason_of_cann(near)):
         return replace(kind, stated=said)
     shown, is_symptom = kind.lines[-1], kind.failure.severity is Severity.SYMPTOM
     beside = last and (last == block.decisive or shown.number >= last[0].number)
     if "line" in states and beside and (is_symptom or EXCEPTION.match(shown.text)):
         return kind
-    part = _part(block, near, known) if alone and not states else None
+    part = _part(block, near, known) if alone and "line" not in states else None
     said = raised_on_purpose(last) if may_say and not part else ""
     return replace(kind, stated=said) if said else part
 
