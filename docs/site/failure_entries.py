@@ -16,6 +16,7 @@ SEVERITIES = {
     Severity.ERROR: msg("error"),
     Severity.SYMPTOM: msg("symptom"),
     Severity.KIND: msg("kind"),
+    Severity.PART: msg("part"),
     Severity.WARNING: msg("warning"),
     Severity.GENERIC: msg("generic"),
 }

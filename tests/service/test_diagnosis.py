@@ -69,8 +69,8 @@ def test_each_example_is_its_own_failure_and_no_other(failure):
         hits = [hit.failure.id for hit in (found.named, *found.others) if hit]
         assert hits == [failure.id]
         assert bool(found.named) == (failure.severity is not Severity.GENERIC)
-        if not failure.states or failure.severity is Severity.SYMPTOM:
-            is_cause = failure.states or failure.severity not in {Severity.SYMPTOM, Severity.KIND}
+        if failure.severity is not Severity.KIND and (found.block or not failure.states):
+            is_cause = "line" in failure.states or failure.severity is not Severity.SYMPTOM
             assert bool(found.kind) != is_cause
 
 
@@ -81,8 +81,9 @@ def test_the_prefixes_of_vllm_hide_nothing(failure):
             assert cause("\n".join(prefix + line for line in example.split("\n"))) == failure.id
 
 
-def test_ids_are_unique():
+def test_ids_are_unique_and_states_is_one_of_its_words():
     assert len({failure.id for failure in KNOWN}) == len(KNOWN)
+    assert {failure.states for failure in KNOWN} == {"", "line", "sentence", "sentence, line", "part"}
 
 
 def test_the_first_specific_failure_wins_over_wrappers_and_consequences():

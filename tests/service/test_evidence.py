@@ -163,8 +163,8 @@ def test_the_prefix_of_docker_compose_hides_nothing():
 
 def test_what_other_faults_print_too_is_no_cause():
     for error in (
-        "ModuleNotFoundError: No module named 'frobnicate'",
-        "OSError: [Errno 28] No space left on device",
+        "TimeoutError: [Errno 110] Connection timed out",
+        "RuntimeError: NPU function error: x, error code is 507048",
         "NPU function error: aclrtSynchronizeStream, error code is 507011",
     ):
         found = diagnosed(*APART, *traceback(error), *APART)
@@ -176,15 +176,15 @@ def test_of_two_symptoms_the_one_that_is_said_last_is_named():
     full = "OSError: [Errno 28] No space left on device"
     module = "ModuleNotFoundError: No module named 'frobnicate'"
     stamp = "(Worker pid=9) ERROR 11-21 08:50:01 [x.py:1] "
-    assert said(diagnosed(stamp + module, stamp + full))[2] == "disk-full"
-    assert said(diagnosed(stamp + full, stamp + module))[2] == "python-module-missing"
+    assert said(diagnosed(stamp + module, stamp + full))[0] == "disk-full"
+    assert said(diagnosed(stamp + full, stamp + module))[0] == "python-module-missing"
 
 
 def test_a_consequence_is_named_only_where_nothing_else_is_said():
     kernel = "RuntimeError: call aclnnInplaceZero failed, error code is 561103"
     parsed = "EZ9999: [PID: 1] Parse dynamic kernel config fail."
     fault = "RuntimeError: NPU function error: aclrtSynchronizeStream, error code is 507011"
-    assert said(diagnosed(HEADING, FRAME, kernel, parsed, fault))[2] == "op-binary-missing"
+    assert said(diagnosed(HEADING, FRAME, kernel, parsed, fault))[0] == "op-binary-missing"
     assert said(diagnosed(HEADING, FRAME, fault))[2] == "device-fault"
 
 
@@ -213,7 +213,7 @@ def test_the_sentence_of_a_check_is_the_cause_and_one_about_the_programs_state_i
 
 def test_the_sentence_beside_a_code_of_cann_is_the_cause():
     tiling = traceback("RuntimeError: x NPU function error: call aclnnThing failed, error code is 561002")
-    assert said(diagnosed(*tiling)) == ("", (), "op-tiling")
+    assert said(diagnosed(*tiling)) == ("op-tiling", (), "")
     reason = "E89999[PID: 7] 2025-11-06-11:21:05.612.749 (E89999):  the size of a head must be 64 or 128.[FUNC:F][LINE:1]"
     found = diagnosed(*tiling, reason)
     assert found.cause
@@ -240,3 +240,108 @@ def test_what_the_log_advises_is_kept(line, advice):
     found = diagnosed(*traceback("RuntimeError: NPU out of memory. Tried to allocate 1 GiB. " + line))
     assert found.cause
     assert found.cause.advice == advice
+
+
+LIBRARY = '  File "/opt/torch/nn/modules/module.py", line 1736, in _call_impl'
+ATTENTION = '  File "/srv/vllm_ascend/attention/mla_v1.py", line 880, in forward'
+LOADER = '  File "/srv/vllm/model_executor/models/qwen2.py", line 371, in load_weights'
+STRANGE = "TypeError: 'NoneType' object is not callable"
+
+
+def traced(*frames: str, error: str = STRANGE) -> tuple[str, ...]:
+    return (HEADING, *(line for frame in frames for line in (frame, "    frobnicate()")), error)
+
+
+@pytest.mark.parametrize(
+    ("log", "part", "quoted"),
+    [
+        (traced(LOADER, ATTENTION, LIBRARY), "part-attention", (ATTENTION, STRANGE)),
+        (traced(ATTENTION, LOADER, LIBRARY), "part-weights", (LOADER, STRANGE)),
+        (
+            traced(ATTENTION, error="AttributeError: 'EagleProposer' object has no attribute 'positions'"),
+            "part-speculative",
+            ("AttributeError: 'EagleProposer' object has no attribute 'positions'",),
+        ),
+        (
+            traced(LIBRARY, error="RuntimeError: Worker failed with error 'name 'LoRAManager' is not defined'"),
+            "",
+            (),
+        ),
+        (traced(LIBRARY), "", ()),
+        (traced(ATTENTION, error="TimeoutError: the other rank did not answer"), "", ()),
+    ],
+)
+def test_the_part_of_the_program_that_raised_the_last_error_is_the_cause(log, part, quoted):
+    """Its frames tell the part, the innermost first; an error that follows from others tells none."""
+    found = diagnosed(*APART, *log, *APART).cause
+    assert (found.failure.id if found else "") == part
+    assert (tuple(line.text for line in found.lines) if found else ()) == quoted
+    assert not found or (found.stated == log[-1] and log[-1] in str(found.cause))
+
+
+def test_a_part_is_no_cause_beside_a_known_one_elsewhere():
+    found = diagnosed(*traceback(OOM), *APART, *traced(ATTENTION))
+    assert said(found) == ("", ("npu-oom",), "kind-python")
+
+
+def test_the_frames_of_another_process_tell_nothing():
+    first, second = (
+        "(Worker_TP0 pid=7) ERROR 11-21 08:49:14 [w.py:1] ",
+        "(Worker_TP1 pid=8) ERROR 11-21 08:49:14 [w.py:1] ",
+    )
+    log = [second + LOADER, *(first + line for line in traced(LIBRARY)), second + "    frobnicate()"]
+    assert said(diagnosed(*log)) == ("", (), "kind-python")
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "stated"),
+    [
+        ('raise RuntimeError("The wheel came off the axle")', "RuntimeError: The wheel came off the axle", True),
+        ("raise x.WheelError(", "x.WheelError: The wheel came off the axle", True),
+        ('assert wheel, "The wheel came off the axle"', "AssertionError: The wheel came off the axle", True),
+        ("turn(wheel)", "RuntimeError: The wheel came off the axle", False),
+        ("raise RuntimeError(str(e)) from e", "RuntimeError: The wheel came off the axle", False),
+        ("raise OtherError(", "RuntimeError: The wheel came off the axle", False),
+        ('raise RuntimeError("Executor failed.")', "RuntimeError: Executor failed.", False),
+        ("raise RuntimeError(", "RuntimeError: CUDA error: a wheel came off", False),
+    ],
+)
+def test_what_the_code_raises_on_purpose_is_the_cause_in_its_own_words(code, error, stated):
+    found = diagnosed(*APART, HEADING, FRAME, "    " + code, error, *APART)
+    assert (found.cause.stated if found.cause else "") == ("The wheel came off the axle" if stated else "")
+
+
+def test_a_module_that_an_earlier_process_missed_is_no_cause_of_a_later_error():
+    missing = "ModuleNotFoundError: No module named 'frobnicate'"
+    assert said(diagnosed(*APART, *traceback(missing), *APART)) == ("python-module-missing", (), "")
+    assert said(diagnosed(*traceback(missing), *APART, *traceback(SHAPES))) == ("", (), "kind-tensor-shapes")
+
+
+def test_the_kernel_that_failed_is_named_before_the_code():
+    code = "RuntimeError: ACL stream synchronize failed, error code:507035"
+    kernel = "Aicore kernel execute failed, device_id=0, fault kernel_name=fused_gate_kernel_46"
+    assert said(diagnosed(*traceback(code), kernel)) == ("kernel-crashed", (), "")
+    assert said(diagnosed(*traceback(code))) == ("vector-core-exception", (), "")
+    assert said(diagnosed(*traceback(OOM), *APART, *traceback(code), kernel))[0] == "npu-oom"
+
+
+def test_a_traceback_whose_beginning_was_cut_off_is_one_and_frames_without_an_exception_are_none():
+    cut = traced(LOADER, ATTENTION, LIBRARY)[1:]
+    assert said(diagnosed(*cut, *traceback(WRAPPER))) == ("part-attention", (), "")
+    assert said(diagnosed(*cut[:-1], "all is well", *traceback(SHAPES))) == ("", (), "kind-tensor-shapes")
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        (
+            "Failed to import Triton kernels. Error: cannot import name 'constexpr_function' from 'triton.runtime.jit'",
+            "kind-import",
+        ),
+        ("Flash Attention is not supported here, falling back to another backend", "kind-not-supported"),
+    ],
+)
+def test_a_line_that_no_exception_wrote_is_no_cause(line, kind):
+    """Such lines are said of what the program went on without."""
+    stamp = "(EngineCore pid=9) ERROR 06-16 02:46:27 [config.py:29] "
+    assert said(diagnosed(*APART, stamp + line, *APART)) == ("", (), kind)

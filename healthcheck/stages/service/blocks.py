@@ -10,17 +10,20 @@ from healthcheck.stages.service.catalogue import Failure
 
 BLOCK_LINES = 40
 _TRACEBACK = "Traceback (most recent call last)"
-_INSIDE = (" ", "\t")
+INSIDE = (" ", "\t")
 _MESSAGE_LINES = 6
 """The most indented lines after an exception's own line that count as part of its message."""
-_EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:: |$)")
+EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:: |$)")
 """The first line after a traceback's frames; an exception's name need not end in Error."""
+_FRAME = re.compile(r'^\s+File "[^"\n]{1,300}", line \d')
+_BEGINS = re.compile(rf"{re.escape(_TRACEBACK)}|{_FRAME.pattern}")
+"""The first line of a traceback; a log that was cut may begin with a frame."""
 _UNDERLINE = re.compile(r"^[\s^~]*$")
 _CAUSED = "The above exception was the direct cause of the following exception"
 _MEANWHILE = "During handling of the above exception, another exception occurred"
 _IGNORED = "Exception ignored in"
 """Python prints this before a traceback that ended no program."""
-_QUOTED = "Worker failed with error '"
+QUOTED = "Worker failed with error '"
 """A wrapper that repeats the reason, for logs without the worker's own lines."""
 _TEARDOWN = "multiprocessing/resource_tracker.py"
 """A process that cleans up after others have died."""
@@ -79,7 +82,7 @@ def last_error(lines: Sequence[Line], generic: Sequence[Failure]) -> ErrorBlock:
     """
     blocks = [_joined(chain, generic) for chain in _chains(lines)]
     telling = [block for block in blocks if not block.passed_on]
-    telling = telling or [block for block in blocks if _QUOTED in _exception(block.decisive)] or blocks
+    telling = telling or [block for block in blocks if QUOTED in _exception(block.decisive)] or blocks
     if telling:
         said = _signature(telling[-1].decisive)
         return next(block for block in telling if _signature(block.decisive) == said)
@@ -102,12 +105,12 @@ def _complaints(lines: Sequence[Line]) -> list[int]:
 
 
 def message(block: Sequence[Line]) -> tuple[Line, ...]:
-    """The exception of a traceback with its message and its line of code, or else the whole block."""
-    if not block or _TRACEBACK not in block[0].text:
+    """The exception of a traceback with its message and the code of its last frame, or else the whole block."""
+    if not block or not _BEGINS.search(block[0].text):
         return tuple(block)
-    last = next((at for at in range(len(block) - 1, 0, -1) if _EXCEPTION.match(block[at].text)), 0)
-    code = next((at for at in range(last - 1, 0, -1) if not _UNDERLINE.match(block[at].text)), last)
-    return tuple(line for line in block[code:] if not _UNDERLINE.match(line.text))
+    last = next((at for at in range(len(block) - 1, 0, -1) if EXCEPTION.match(block[at].text)), 0)
+    frame = next((at for at in range(last, 0, -1) if _FRAME.match(block[at].text)), 0)
+    return tuple(line for line in block[frame + 1 :] if not _UNDERLINE.match(line.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,17 +153,18 @@ def _tracebacks(lines: Sequence[Line]) -> Iterator[_Link]:
     """
     index = 0
     while index < len(lines):
-        if _TRACEBACK not in lines[index].text:
+        if not _BEGINS.search(lines[index].text):
             index += 1
             continue
         start, index = index, index + 1
-        while index < len(lines) and lines[index].text.startswith(_INSIDE) and _TRACEBACK not in lines[index].text:
+        while index < len(lines) and lines[index].text.startswith(INSIDE) and _TRACEBACK not in lines[index].text:
             index += 1
-        if index == len(lines) or _TRACEBACK in lines[index].text:
+        whole = index < len(lines) and _TRACEBACK not in lines[index].text
+        if not whole or not (_TRACEBACK in lines[start].text or EXCEPTION.match(lines[index].text)):
             continue
         index += 1
         end = min(len(lines), index + _MESSAGE_LINES)
-        while index < end and lines[index].text.startswith(_INSIDE):
+        while index < end and lines[index].text.startswith(INSIDE):
             index += 1
         before = lines[start - 1].text if start else ""
         if not _ends_nothing(before, lines[start:index]):
@@ -183,15 +187,9 @@ def _signature(block: Sequence[Line]) -> str:
 
 def _exception(block: Sequence[Line]) -> str:
     """The line that names the exception."""
-    return next((line.text for line in reversed(block) if _EXCEPTION.match(line.text)), block[-1].text)
+    return next((line.text for line in reversed(block) if EXCEPTION.match(line.text)), block[-1].text)
 
 
 def _distinct(lines: Sequence[Line]) -> tuple[Line, ...]:
-    seen: set[str] = set()
-    kept = []
-    for line in lines:
-        signature = re.sub(r"\d+", "#", line.text)
-        if signature not in seen:
-            seen.add(signature)
-            kept.append(line)
-    return tuple(kept[-BLOCK_LINES:])
+    first = {re.sub(r"\d+", "#", line.text): line for line in reversed(lines)}
+    return tuple(sorted(first.values(), key=lambda line: line.number))[-BLOCK_LINES:]

@@ -23,24 +23,18 @@ class Severity(enum.IntEnum):
     """The meaning of a match, the most specific first.
 
     FATAL and ERROR name a cause (a server may survive an ERROR). SYMPTOM and KIND describe the last error without a
-    cause: SYMPTOM names what failed, in one program's words; KIND the sort of error. WARNING names a problem that
-    seldom ends a launch; GENERIC is a wrapper around a reason elsewhere in the log.
+    cause: SYMPTOM names what failed, in one program's words; KIND the sort of error. PART names the part of the
+    program whose code raised it. WARNING names a problem that seldom ends a launch; GENERIC is a wrapper around a
+    reason elsewhere in the log.
     """
 
     FATAL = 0
     ERROR = 1
     SYMPTOM = 2
     KIND = 3
-    WARNING = 4
-    GENERIC = 5
-
-
-class States(str, enum.Enum):
-    """What of an error says the cause itself: its line, or a sentence that says what is refused (`sayings`)."""
-
-    NOTHING = ""
-    LINE = "line"
-    SENTENCE = "sentence"
+    PART = 4
+    WARNING = 5
+    GENERIC = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +44,7 @@ class Failure:
     Attributes:
         patterns: regular expressions (multi-line mode) over the log without its prefixes; one match suffices.
         follows: whether this failure is often the consequence of another, in another process or earlier in the log.
-        states: what makes it the cause, if the last error shows it.
+        states: what makes it the cause, if the last error shows it: the "line", or a "sentence" that refuses.
         fix: the repair, with the service's port for `{port}`; `repairs.repair` words it for a repository.
         variables: environment variables that belong to the repair, with their values.
         sources: addresses or files that document the failure.
@@ -61,7 +55,7 @@ class Failure:
     severity: Severity
     patterns: tuple[re.Pattern[str], ...]
     follows: bool
-    states: States
+    states: str
     cause: str
     fix: str
     variables: Mapping[str, str]
@@ -130,7 +124,7 @@ def _failure(entry: _Entry, port: int) -> Failure:
         severity=Severity[entry.severity.upper()],
         patterns=tuple(map(_compiled, entry.patterns)),
         follows=entry.follows,
-        states=States(entry.states),
+        states=entry.states,
         cause=message_of(entry.cause),
         fix=message_of(entry.fix.replace("{port}", str(port))),
         variables={name: str(value) for name, value in entry.variables.items()},

@@ -108,9 +108,8 @@ def diagnose(log: Path) -> Diagnosis:
         with open(handle, "rb") as stream:
             kind = os.fstat(handle).st_mode
             if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
-                said = (log, msg("a folder") if stat.S_ISDIR(kind) else msg("a device"))
-                why = msg("{log} is {value}, not a log file", *said)
-                raise UsageError(why)
+                what = msg("a folder") if stat.S_ISDIR(kind) else msg("a device")
+                raise UsageError("{log} is {value}, not a log file", log, what)
             os.set_blocking(handle, True)
             return diagnose_stream(stream)
     except OSError as error:
@@ -153,7 +152,7 @@ def _read(reading: _Reading, known: Catalogue, raw: str, first_line: int, fresh_
     text = _without_benign(without_prefixes(loud), known)
     errors = _without_benign(without_prefixes(without_warnings(loud)), known)
     for failure in known.failures:
-        if failure.severity in {Severity.SYMPTOM, Severity.KIND}:
+        if Severity.SYMPTOM <= failure.severity <= Severity.PART:
             continue
         _look_for(failure, reading, errors if failure.severity <= Severity.ERROR else text, first_line)
     fresh = _numbered(errors, raw, first_line, fresh_line)
@@ -180,12 +179,8 @@ def _complete(lines: list[Line], fresh_line: int) -> list[Line]:
 
 def _offset(text: str, lines: int) -> int:
     """The offset after this many lines of the text."""
-    at = 0
-    for _ in range(lines):
-        at = text.find("\n", at) + 1
-        if not at:
-            return len(text)
-    return at
+    parts = text.split("\n", max(0, lines))
+    return len(text) - len(parts[-1]) if len(parts) > lines else len(text)
 
 
 def _windows(stream: BinaryIO) -> Iterator[tuple[int, int, str]]:
@@ -205,17 +200,8 @@ def _windows(stream: BinaryIO) -> Iterator[tuple[int, int, str]]:
 def _without_benign(text: str, known: Catalogue) -> str:
     """Empty the lines that only look like a failure."""
     for pattern in known.benign:
-        text = _emptied(text, pattern)
+        text = re.sub(rf"(?m)^[^\n]*?(?:{pattern.pattern})[^\n]*", "", text)
     return text
-
-
-def _emptied(text: str, pattern: re.Pattern[str]) -> str:
-    kept, at = [], 0
-    while match := pattern.search(text, at):
-        kept.append(text[at : text.rfind("\n", at, match.start()) + 1 or at])
-        end = text.find("\n", match.end())
-        at = end if end >= 0 else len(text)
-    return "".join((*kept, text[at:]))
 
 
 def _numbered(text: str, raw: str, first_line: int, fresh_line: int) -> list[Line]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import islice, takewhile
 
-from healthcheck.stages.service.blocks import ErrorBlock, Line, message
-from healthcheck.stages.service.catalogue import Catalogue, Failure, Severity, States
-from healthcheck.stages.service.sayings import reason, reason_of_cann
+from healthcheck.stages.service.blocks import EXCEPTION, INSIDE, QUOTED, ErrorBlock, Line, message
+from healthcheck.stages.service.catalogue import Catalogue, Failure, Severity
+from healthcheck.stages.service.sayings import raised_on_purpose, reason, reason_of_cann
 from healthcheck.text.messages import msg
 
 AROUND = 5
@@ -26,7 +27,7 @@ class Hit:
     """A known failure at its first place in the log: the matching lines, numbered from 1.
 
     Attributes:
-        stated: the sentence of the error, where it is the cause.
+        stated: the sentence of the error, where it is the cause; for a part of the program, the exception.
         advice: what the log itself advises there.
     """
 
@@ -37,11 +38,10 @@ class Hit:
 
     @property
     def cause(self) -> str:
-        return (
-            msg("A check refused to go on, for the reason “{reason}”.", self.stated)
-            if self.stated
-            else self.failure.cause
-        )
+        if self.failure.severity is Severity.PART:
+            return msg("{cause} The error is “{reason}”.", self.failure.cause, self.stated)
+        reason = msg("A check refused to go on, for the reason “{reason}”.", self.stated)
+        return reason if self.stated else self.failure.cause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,17 +64,16 @@ def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known:
     """
     near = around_block(block, lines)
     numbers = {line.number for line in (*near, *block.lines)}
-    around = (
-        *_inside(near, known),
-        *(hit for hit in hits if hit.failure.severity <= Severity.ERROR and _at(hit) in numbers),
-    )
-    best = _best(tuple(_inside(block.lines, known))) or _best(around)
+    there = (hit for hit in hits if hit.failure.severity <= Severity.ERROR and hit.lines[0].number in numbers)
+    best = _best(tuple(_inside(block.lines, known))) or _best((*_inside(near, known), *there))
     kind = None if best else _kind(known, block, near)
     last = best or kind
     rivals = _elsewhere(hits, numbers, last)
     passed_on = last.failure.follows if last else block.passed_on or not block.lines
-    if not rivals and kind and (stated := _stated(kind, block, near)):
+    if not rivals and kind and (stated := _stated(kind, block, near, known)):
         return Verdict(cause=stated)
+    if kind and kind.failure.states == "part":
+        kind = None
     if not rivals:
         return Verdict(cause=best or _warning(hits, block), kind=kind)
     if passed_on and len(rivals) == 1:
@@ -84,20 +83,16 @@ def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known:
 
 def searched(failure: Failure, text: str, first_line: int) -> Hit | None:
     """The first match of a failure in a text whose first line has the number `first_line`."""
-    found = [match for pattern in failure.patterns if (match := pattern.search(text))]
-    if not found:
+    found = (match for pattern in failure.patterns if (match := pattern.search(text)))
+    match = min(found, key=lambda match: match.start(), default=None)
+    if not match:
         return None
-    match = min(found, key=lambda match: match.start())
     start = text.rfind("\n", 0, match.start()) + 1
     end = text.find("\n", match.end())
     number = first_line + text.count("\n", 0, start)
-    shown = text[start : end if end >= 0 else len(text)].split("\n")
-    lines = [
-        Line(number=number + offset, text=line[:_LINE_CHARACTERS].strip())
-        for offset, line in enumerate(shown)
-        if line.strip()
-    ]
-    return Hit(failure=failure, lines=tuple(lines[:_SHOWN_LINES]))
+    shown = enumerate(text[start : end if end >= 0 else len(text)].split("\n"), number)
+    lines = (Line(number=at, text=line[:_LINE_CHARACTERS].strip()) for at, line in shown if line.strip())
+    return Hit(failure=failure, lines=tuple(islice(lines, _SHOWN_LINES)))
 
 
 def around_block(block: ErrorBlock, lines: Sequence[Line]) -> tuple[Line, ...]:
@@ -110,13 +105,8 @@ def around_block(block: ErrorBlock, lines: Sequence[Line]) -> tuple[Line, ...]:
 
 def _inside(lines: Sequence[Line], known: Catalogue) -> Iterator[Hit]:
     """The causes that these lines show."""
-    for failure in known.failures:
-        if failure.severity <= Severity.ERROR and (hit := _among(failure, lines)):
-            yield hit
-
-
-def _at(hit: Hit) -> int:
-    return hit.lines[0].number
+    causes = (failure for failure in known.failures if failure.severity <= Severity.ERROR)
+    return (hit for failure in causes if (hit := _among(failure, lines)))
 
 
 def _among(failure: Failure, lines: Sequence[Line]) -> Hit | None:
@@ -133,13 +123,12 @@ def _best(hits: Sequence[Hit]) -> Hit | None:
 
 def _elsewhere(hits: Sequence[Hit], shown: AbstractSet[int], last: Hit | None) -> tuple[Hit, ...]:
     """Fatal causes elsewhere in the log that do not follow from others; one per place."""
-    kept: list[Hit] = []
-    end = -AROUND
+    kept, end = list[Hit](), -AROUND
     for hit in hits:
         root = hit.failure.severity is Severity.FATAL and not hit.failure.follows
-        if not root or _at(hit) in shown or (last and hit.failure.id == last.failure.id):
+        if not root or hit.lines[0].number in shown or (last and hit.failure.id == last.failure.id):
             continue
-        if _at(hit) > end + AROUND:
+        if hit.lines[0].number > end + AROUND:
             kept.append(hit)
         end = hit.lines[-1].number
     return tuple(kept)
@@ -155,26 +144,43 @@ def _warning(hits: Sequence[Hit], block: ErrorBlock) -> Hit | None:
 def _kind(known: Catalogue, block: ErrorBlock, near: Sequence[Line]) -> Hit | None:
     """The kind of the last error: a symptom that it shows, else the kind that its own words name."""
     symptoms = known.of(Severity.SYMPTOM)
-    return (
-        _last(symptoms, block.lines)
-        or _last(symptoms, near)
-        or _first(known.of(Severity.KIND), message(block.decisive))
-    )
+    symptom = _last(symptoms, block.lines) or _last(symptoms, near)
+    return symptom or _first(known.of(Severity.KIND), message(block.decisive))
 
 
-def _stated(kind: Hit, block: ErrorBlock, near: Sequence[Line]) -> Hit | None:
-    """The kind as a cause, if the last error states it."""
-    last = message(block.decisive)
-    if kind.failure.states is States.LINE:
-        return kind if kind.lines[-1].number in {line.number for line in last} else None
-    said = kind.failure.states is States.SENTENCE and (reason(last) or reason_of_cann(near))
-    return replace(kind, stated=said) if said else None
+def _stated(kind: Hit, block: ErrorBlock, near: Sequence[Line], known: Catalogue) -> Hit | None:
+    """The kind as a cause if the last error states it, or the part of the program that raised it."""
+    last, states = message(block.decisive), kind.failure.states
+    alone = kind.failure.severity is Severity.KIND and not kind.failure.follows
+    may_say = "sentence" in states or (states in {"", "part"} and alone)
+    if may_say and (said := reason(last) or reason_of_cann(near)):
+        return replace(kind, stated=said)
+    shown, is_symptom = kind.lines[-1], kind.failure.severity is Severity.SYMPTOM
+    beside = last and (last == block.decisive or shown.number >= last[0].number)
+    if "line" in states and beside and (is_symptom or EXCEPTION.match(shown.text)):
+        return kind
+    part = _part(block, near, known) if alone and "line" not in states else None
+    said = raised_on_purpose(last) if may_say and not part else ""
+    return replace(kind, stated=said) if said else part
+
+
+def _part(block: ErrorBlock, near: Sequence[Line], known: Catalogue) -> Hit | None:
+    """The part of the program that raised the last error: its words name it, or a frame, the innermost first."""
+    said = [line for line in message(block.decisive) if EXCEPTION.match(line.text)]
+    if not said or (block.passed_on and QUOTED not in said[-1].text):
+        return None
+    before = [line for line in near if line.process == said[0].process and line.number < said[0].number]
+    frames = takewhile(lambda line: line.text.startswith(INSIDE), reversed(before))
+    for line in (*reversed(said), *frames):
+        if hit := _first(known.of(Severity.PART), (line,)):
+            return replace(hit, lines=tuple(dict.fromkeys((line, said[-1]))), stated=said[-1].text)
+    return None
 
 
 def _last(failures: Sequence[Failure], lines: Sequence[Line]) -> Hit | None:
     """The last symptom; one that follows from other errors only if there is nothing else."""
     hits = [hit for failure in failures if (hit := _among(failure, lines))]
-    return max(hits, key=lambda hit: (not hit.failure.follows, _at(hit)), default=None)
+    return max(hits, key=lambda hit: (not hit.failure.follows, hit.lines[0].number), default=None)
 
 
 def _first(failures: Sequence[Failure], lines: Sequence[Line]) -> Hit | None:

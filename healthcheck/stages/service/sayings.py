@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from healthcheck.stages.service.blocks import Line
 
 _MOST_CHARACTERS = 400
 _RAISED = re.compile(
-    r"^(?:[\w.]*\b(?P<name>ValueError|NotImplementedError|AssertionError|AttributeError|RuntimeError): "
-    r"|\s{0,8}(?:Value|Assertion) error, )(?P<said>[^\n]{12,})"
+    r"^(?:[\w.]*\b(?P<name>[A-Z]\w{3,60}): |\s{0,8}(?:Value|Assertion) error, )(?P<said>[^\n]{12,})"
 )
+_RAISES = re.compile(r"^\s*(?:raise (?:\w+\.)*(?P<name>[A-Z]\w+)\((?!.*\) from \w)|assert\b)")
+"""The code of the last frame, where it raises on purpose."""
+_SENTENCE = re.compile(r"\S+(?:\s+\S+){2}")
+_CHECKS = frozenset({"ValueError", "NotImplementedError", "AssertionError"})
+_MAY_REFUSE = _CHECKS | {"RuntimeError", "AttributeError"}
 _OF_CANN = re.compile(
     r"^\s{0,8}(?:\w{1,60}\()?E[A-Z\d]\d{4}\)?[\[:][^\n]{0,60}?(?:\d\.\d{1,3}:? |\(E\w{5}\):)\s{0,3}"
     r"(?:\(E\w{5}\):)?\s{0,3}(?P<said>[^\n]{12,})"
@@ -19,25 +23,26 @@ _OF_CANN = re.compile(
 _DETAILS = re.compile(r"\s*\[(?:type=\w|FUNC:).*|, please check the stack trace above.*")
 _WRAPPED = re.compile(r"^Worker failed with error '(.*?)'?$")
 _REFUSES = re.compile(
-    r"\b(?:must|should be|should aligned|cannot|can not|can't|can only|requires?|exceeds?|divisible|incompatible"
-    r"|please|make sure|not (?:yet )?(?:allow(?:ed)?|compatible|enabled)|is disabled|does not match|is only for"
-    r"|invalid|valid options|(?:smaller|larger|greater|less) than)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:must|should be|should aligned|cannot|can not|can't|can only|requires?|exceeds?|divisible"
+    r"|incompatible|please|make sure|not (?:yet )?(?:allow(?:ed)?|compatible|enabled)|is disabled|does not match"
+    r"|is only for|invalid|valid options|(?:smaller|larger|greater|less) than)\b"
 )
 _NOT_SUPPORTED = re.compile(
-    r"\b(?:not (?:yet )?support(?:ed)?|unsupported|only support(?:s|ed)?|could not locate)\b", re.IGNORECASE
+    r"(?i)\b(?:not (?:yet )?support(?:ed)?|unsupported|only support(?:s|ed)?|could not locate|not available)\b"
+    r"|^No [\w -]{1,60} (?:supports?|registered|found for)\b"
 )
 _OF_THE_PROGRAM = re.compile(
     r"(?<!-)\btensors?\b|(?<!cudagraph )\bshapes?\b|\bstrides?\b|\bdims?\b|\bdimension|torch\.Size"
     r"|\bindex\b|\bindices\b|NPU function error|\bError: |failed, detail|should not be called|not implemented"
     r"|failed to be inspected|^Expecting |^<class |\blogs?\b|argument is invalid|execution failed"
+    r"|See (?:root cause|stack trace)|Engine ?[Cc]ore|\b(?:CUDA|NCCL|HIP|HCCL|NPU)(?: \w+)? error"
+    r"|has no attribute|\berror: |:$"
 )
 """A sentence about the program's own state, or one that sends the reader elsewhere."""
 _ADVICE = re.compile(
-    r"(?:^|(?<=[.!,:;)\]] )|(?<=\. \()|(?<=so ))(?:Please|You (?:can|may|could|should)|If you (?:want|are|need)"
+    r"(?i)(?:^|(?<=[.!,:;)\]] )|(?<=\. \()|(?<=so ))(?:Please|You (?:can|may|could|should)|If you (?:want|are|need)"
     r"|Try|Consider|Set|Use|Pass|Adjust|Increase|Decrease|Reduce|Lower|Make sure)\b"
-    r"[^\n]{12,300}?(?:(?<!e\.g)[.!](?=\s|$)|$)",
-    re.IGNORECASE,
+    r"[^\n]{12,300}?(?:(?<!e\.g)[.!](?=\s|$)|$)"
 )
 _NO_HELP = re.compile(
     r"LAUNCH_BLOCKING|accurate stacktrace|stack trace|\blogs?\b|further information|for more details|issue|report"
@@ -48,15 +53,30 @@ _NO_HELP = re.compile(
 
 def reason(lines: Sequence[Line]) -> str:
     """The sentence of a check that says what it refuses; "" if the exception has none."""
-    for line in lines:
-        raised = _RAISED.match(line.text)
-        said = _WRAPPED.sub(r"\1", _DETAILS.sub("", raised["said"])).strip() if raised else ""
-        if not raised or not said or _OF_THE_PROGRAM.search(said):
-            continue
-        on_purpose = raised["name"] not in {"RuntimeError", "AttributeError"}
-        if not raised["name"] or _NOT_SUPPORTED.search(said) or (on_purpose and _REFUSES.search(said)):
-            return said[:_MOST_CHARACTERS].rstrip(".")
+    for name, said, _ in _exceptions(lines):
+        checks = name in _CHECKS and _REFUSES.search(said)
+        if not name or checks or (name in _MAY_REFUSE and _NOT_SUPPORTED.search(said)):
+            return said
     return ""
+
+
+def raised_on_purpose(lines: Sequence[Line]) -> str:
+    """The sentence of an exception that the code of the last frame raises itself; "" if there is none."""
+    return next((said for name, said, thrown in _exceptions(lines) if name == thrown and _SENTENCE.match(said)), "")
+
+
+def _exceptions(lines: Sequence[Line]) -> Iterator[tuple[str | None, str, str]]:
+    """The name and the sentence of each exception, and the name of the one that the code before it raises."""
+    thrown, process = "", ""
+    for line in lines:
+        if code := _RAISES.match(line.text):
+            thrown, process = code["name"] or "AssertionError", line.process
+        if raised := _RAISED.match(line.text):
+            whole = _DETAILS.sub("", raised["said"]).strip()
+            said = _WRAPPED.sub(r"\1", whole)[:_MOST_CHARACTERS].rstrip(".")
+            if said and not _OF_THE_PROGRAM.search(said):
+                own = process == line.process and not _WRAPPED.match(whole)
+                yield raised["name"], said, thrown if own else ""
 
 
 def reason_of_cann(lines: Sequence[Line]) -> str:

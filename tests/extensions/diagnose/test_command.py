@@ -43,8 +43,8 @@ def test_a_kind_says_that_it_is_no_more_and_shows_the_whole_error(tmp_path, caps
     monkeypatch.chdir(tmp_path)
     (tmp_path / "log").write_text(
         "Traceback (most recent call last):\n"
-        '  File "/srv/attention.py", line 7, in forward\n'
-        "    assert isinstance(attn_metadata, dict)\n"
+        '  File "/srv/wheel.py", line 7, in forward\n'
+        "    assert isinstance(wheel, dict)\n"
         "AssertionError\n"
     )
     assert main(["diagnose", "log", "--json", "out.json"]) == 0
@@ -53,7 +53,7 @@ def test_a_kind_says_that_it_is_no_more_and_shows_the_whole_error(tmp_path, caps
         "only what the last error of log says",
         "kind-assertion",
         "the last error block:",
-        "attention.py",
+        "wheel.py",
     ):
         assert part in printed
     record = json.loads((tmp_path / "out.json").read_text())
