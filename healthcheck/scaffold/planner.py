@@ -43,6 +43,8 @@ def target(options: argparse.Namespace, stack: str) -> Target:
 def lines(wanted: Target) -> str:
     """The launch and the variables that it needs, as lines of a POSIX shell with the reasons as comments.
 
+    The variables ADAPTER_… of the kit's environment decide, as those of an adapter's environment do.
+
     Raises:
         UsageError: the weights cannot be served there, or the planner does not know the NPU.
     """
@@ -50,7 +52,7 @@ def lines(wanted: Target) -> str:
         raise UsageError("--weights {weights} is not a folder", wanted.weights)
     kind = ("--npu", wanted.npu, "--release", wanted.stack) if wanted.npu else ("--release", wanted.stack)
     with tempfile.TemporaryDirectory(prefix=prefix()) as nothing:
-        own = {name: value for name, value in os.environ.items() if not name.startswith(("ADAPTER_", "PYTHON"))}
+        own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         folder = str((wanted.weights or Path(nothing)).resolve())
         done = subprocess.run(
             [programs.python(), "-B", "-m", "adapter", "--script", "--npus", str(wanted.npus), *kind],

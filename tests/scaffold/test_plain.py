@@ -148,10 +148,17 @@ def test_plan_is_about_the_machine_and_the_release(plan, tmp_path):
     assert LAUNCH in plan(*asked, "0.30.0")
 
 
-def test_what_is_set_for_adapters_and_python_here_decides_nothing(plan, monkeypatch):
-    monkeypatch.setenv("ADAPTER_MAX_NUM_SEQS", "7")
+def test_what_is_set_for_python_here_decides_nothing(plan, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", "/nowhere")
     assert "--max-num-seqs 64" in plan("--npu", "A3")
+
+
+def test_a_refusal_names_the_variable_that_overrules_it(plan, tmp_path, monkeypatch):
+    asked = ("--weights", weights(tmp_path / "w", 61), "--npu", "910B3")
+    said = plan(*asked, status=2)
+    assert "set ADAPTER_TENSOR_PARALLEL_SIZE to try all the same" in said
+    monkeypatch.setenv("ADAPTER_TENSOR_PARALLEL_SIZE", "1")
+    assert "--tensor-parallel-size 1" in plan(*asked)
 
 
 @rows(
