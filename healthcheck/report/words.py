@@ -257,6 +257,8 @@ def _ready(report: Report) -> str:
     if report.asked != WHOLE:
         unasked = report.provenance.get("engine_config") == NOT_BUILT
         engine = msg("; vLLM itself has not checked its arguments") if unasked else ""
+        if unasked and not any(result.stage is Stage.WEIGHTS for result in report.results):
+            engine = msg("; neither model nor NPUs were judged") + engine
         said = msg("{said}, as far as it was asked ({asked}{engine})", said, report.asked, engine)
     notes = (finding.evidence for result in report.results for finding in result.findings)
     for share in (found for note in notes if isinstance(found := note.get(UNJUDGED), float)):

@@ -120,7 +120,8 @@ def test_a_sum_of_other_results_is_not_read_twice() -> None:
         (
             "repo to plan",
             {"engine_config": NOT_BUILT},
-            "ready, as far as it was asked (repo to plan; vLLM itself has not checked its arguments)",
+            "ready, as far as it was asked (repo to plan; neither model nor NPUs were judged; vLLM itself has not "
+            "checked its arguments)",
         ),
     ],
 )
