@@ -51,7 +51,6 @@ MISTAKES = (
     BEFORE_THE_LAUNCH.format("docker run --rm vllm-ascend"),
     BEFORE_THE_LAUNCH.format("sudo sysctl -w vm.swappiness=0"),
     BEFORE_THE_LAUNCH.format("conda activate serve"),
-    BEFORE_THE_LAUNCH.format("sleep 600"),
     BEFORE_THE_LAUNCH.format("export ASCEND_RT_VISIBLE_DEVICES=0,1,2,3"),
     BEFORE_THE_LAUNCH.format("export HF_HUB_OFFLINE=0 HF_TOKEN=hf_" + "abcdefghijklmnopqrstuvwxyz01234567"),
     BEFORE_THE_LAUNCH.format('touch "$MODEL_PATH/started"'),

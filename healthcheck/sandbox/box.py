@@ -62,7 +62,8 @@ class Setting:
 
     `entry` is the module that becomes the sandbox; its main() calls `jail.main` with a guest, which reads `shown`.
     Without `answers`, a started server never becomes ready, and the run ends once the script has waited
-    `patience_s` for it. `marks` are the words that a stub may write as notes.
+    `patience_s` for it. `marks` are the words that a stub may write as notes. `environment` has places of the
+    machine that the program sees.
     """
 
     source: Path
@@ -205,10 +206,14 @@ def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
         limits=setting.limits,
     )
     base = {"PATH": STANDARD_PATH, "HOME": "/root"} if isolated else outside.environment(job)
+    machine = "" if isolated else job.machine
+    places = {
+        name: ":".join(machine + each for each in paths.split(":")) for name, paths in setting.environment.items()
+    }
     ours = {"MODEL_PATH": model_path, "LANG": "C.UTF-8", "PWD": job.root, "USER": setting.user}
     ours |= {"LOGNAME": setting.user, "BASH_ENV": f"{job.kit}/{protocol.TRACE}"}
     shell = tuple(f"{job.kit}/py/bin/python3" if word == PYTHON else word for word in job.shell)
-    return replace(job, shell=shell, environment={**setting.environment, **base, **ours})
+    return replace(job, shell=shell, environment={**places, **base, **ours})
 
 
 def _weights_places(setting: Setting, prefix: str) -> tuple[str, str]:

@@ -277,7 +277,7 @@ START: tuple[Case, ...] = (
     case("syntax", sh('if true; then\nvllm serve "$MODEL_PATH"'), NEVER),
     case("bash-under-sh", sh('args=(serve "$MODEL_PATH")\nvllm "${args[@]}"'), NEVER),
     case("broken-continuation", sh('vllm serve "$MODEL_PATH" \\ \n  --port 8000 --trust-remote-code'),
-         {"plan/flags": "fail"}, says="backslash"),
+         {"plan/flags": "fail"}, fix="a space after a backslash"),
     case("wrong-module", sh('python3 -m adapter.serve "$MODEL_PATH"'), NEEDS),
     case("port-and-name", sh('vllm serve "$MODEL_PATH" --port 9000 --served-model-name x --api-key k &'),
          {"plan/port": "fail", "plan/served-name": "fail", "plan/no-api-key": "fail", "plan/foreground": "fail"}),
