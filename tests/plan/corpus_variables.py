@@ -8,9 +8,9 @@ SERVE = '\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 WARNED, FAILED = {"plan/self-contained": "warn"}, {"plan/self-contained": "fail"}
 
 WRONG_VARIABLES: tuple[Case, ...] = (
-    case("plugins-without-ascend", sh(f"export VLLM_PLUGINS=sampling{SERVE}"), FAILED, says="VLLM_PLUGINS=sampling", fix="ascend"),
+    case("plugins-without-ascend", sh(f"export VLLM_PLUGINS=sampling{SERVE}"), WARNED, says="VLLM_PLUGINS=sampling", fix="ascend"),
     case("plugins-empty", sh(f"export VLLM_PLUGINS={SERVE}"), FAILED, says="deploy.sh:2"),
-    case("plugins-with-a-space", sh(f"export VLLM_PLUGINS='sampling, ascend'{SERVE}"), FAILED),
+    case("plugins-with-a-space", sh(f"export VLLM_PLUGINS='sampling, ascend'{SERVE}"), WARNED),
     case("devices-of-a-gpu", sh(f"export CUDA_VISIBLE_DEVICES=0,1{SERVE}"), WARNED, says="deploy.sh:2", fix="ASCEND_RT_VISIBLE_DEVICES=0,1"),
     case("libraries-replaced", sh(f"export LD_LIBRARY_PATH=/opt/mine/lib{SERVE}"), WARNED, says="deploy.sh:2", fix="${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"),
     case("modules-replaced-behind-cann", bash(f"""
@@ -32,6 +32,15 @@ RIGHT_VARIABLES: tuple[Case, ...] = (
         export LD_LIBRARY_PATH=/opt/mine/lib:$LD_LIBRARY_PATH PYTHONPATH=$PWD:$PYTHONPATH
         [ -n "$ASCEND_HOME_PATH" ] && [ -d "$ATB_HOME_PATH" ]{SERVE}
         """)),
+    *(
+        case(f"place-of-the-image-{name}", bash(f"set -eu\n{line}{SERVE}"))
+        for name, line in (
+            ("older-script", '[ -z "$ASCEND_HOME_PATH" ] || source "$ASCEND_HOME_PATH/bin/setenv.bash"'),
+            ("version", 'cat "$ASCEND_TOOLKIT_HOME/version.cfg"'),
+            ("operators", 'test -d "$ASCEND_OPP_PATH"'),
+            ("all", 'for place in ${LD_LIBRARY_PATH//:/ } ${PYTHONPATH//:/ } "$TOOLCHAIN_HOME" "$ATB_HOME_PATH"; do cd "$place"; cd "$OLDPWD"; done'),
+        )
+    ),
     case("version-of-its-vllm", sh(f"export VLLM_VERSION=0.23.0{SERVE}")),
     case("variable-of-the-release", sh(f"export VLLM_ASCEND_ENABLE_NZ=0{SERVE}")),
     case("extended", bash(f"""

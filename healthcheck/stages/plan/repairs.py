@@ -266,6 +266,6 @@ def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
             )
         return msg("{name}, which is not there at the service", name), fix
     seen = msg("{name}, which is not in the repository", name)
-    unfilled = re.search(rf"<{re.escape(name)}\b[^<>\n]{{0,80}}>", plan.script)
+    unfilled = re.search(rf"<{re.escape(name)}\b[^<>\n./]{{0,80}}(?<=\S)>", plan.script) if name.isalnum() else None
     value = unfilled and msg("write the value itself in place of {placeholder}", unfilled[0])
     return seen, value or msg("commit {name}, or correct the path", name)

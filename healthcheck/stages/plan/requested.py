@@ -13,21 +13,8 @@ _PLACED = re.compile(r"(?:site|dist)-packages|getsite|purelib|\.pth\b|\bsetup\.p
 _LEADS_ON = re.compile(r"^\s*(?:-[ref]|--(?:requirement|editable|find-links)\b)", re.MULTILINE)
 """A line of a requirements file that installs packages without their names."""
 _FETCHES = {"git", "wget", "curl", "aria2c", "conda", "uv", "uvx", "poetry", "pipenv", "pipx", "hf", "modelscope"}
-_ASKS = {
-    "clone",
-    "-LsSf",
-    "-O",
-    "-o",
-    "-L",
-    "-fsSL",
-    "-LO",
-    "-sSL",
-    "sync",
-    "install",
-    "download",
-    "run",
-    "--output",
-}
+_OF_ADDRESSES = {"wget", "curl", "aria2c"}
+_ASKS = {"clone", "sync", "install", "download", "run"}
 _HERE = re.compile(r"localhost|127\.0\.0\.1|0\.0\.0\.0")
 _SYSTEM = {"apt", "apt-get", "yum", "dnf", "apk"}
 
@@ -55,7 +42,8 @@ def brings_unknown(plan: LaunchPlan) -> bool:
 def _fetches(command: RecordedCommand) -> bool:
     words = set(command.argv[1:])
     here = any(_HERE.search(word) for word in words)
-    return (command.program in _FETCHES and bool(_ASKS & words) and not here) or (
+    asks = any("://" in word for word in words) if command.program in _OF_ADDRESSES else bool(_ASKS & words)
+    return (command.program in _FETCHES and asks and not here) or (
         command.program in _SYSTEM and "install" in words
     )
 

@@ -19,7 +19,7 @@ FAULTS = (
     "stream-breaks", "required-ignored", "none-ignored", "named-ignored", "no-calls", "half-wrong", "errors",
     "triggers-inverted", "schema-ignored", "stream-schema-ignored", "object-ignored", "choice-ignored", "regex-ignored",
     "guided-swallowed", "endless", "max-tokens-ignored", "stop-ignored", "n-ignored", "seed-ignored", "content-lost",
-    "temperature-ignored", "top-p-ignored",
+    "temperature-ignored", "top-p-ignored", "cut-says-stop", "thoughts-differ",
     "no-tools", "no-formats", "not-json", "unsteady", "marks-in-content", "answer-among-thoughts",
     "stream-without-thoughts", "thinks-always", "thinks-for-ever", "no-thoughts", "no-length", "uncounted", "middle-lost",
     "too-long-taken", "too-long-breaks", "overlooks", "stream-one-index", "promises-too-much",
@@ -65,8 +65,11 @@ class Fake:
         if body.get("max_tokens") == 5:
             tokens, finish = (64, "stop") if self.has("max-tokens-ignored") else (5, "length")
             tokens, finish = (3, "stop") if self.has("terse") else (tokens, finish)
+            finish = "stop" if self.has("cut-says-stop") else finish
         choice = {"index": 0, "message": message, "finish_reason": finish}
         choices = [choice, choice | {"index": 1}] if body.get("n") == 2 and not self.has("n-ignored") else [choice]
+        if body.get("max_tokens") == 48 and self.has("thoughts-differ"):
+            choice["message"] = {"content": None, "reasoning_content": f"{THOUGHTS} {number}"}
         if self.has("content-lost") and "tools" not in body:
             choice["message"] = {"content": None, "reasoning_content": SENTENCE}
             tokens = 9

@@ -53,9 +53,10 @@ _PLATFORM_PLUGIN = "ascend"
     requires=("repo/deploy-sh-present",),
 )
 def ascend_environment(plan: LaunchPlan) -> Findings:
-    """VLLM_PLUGINS without `ascend` fails: vLLM loads no other plugin, and so finds no NPU. Warnings, each to be
-    settled on an NPU machine:
+    """An empty VLLM_PLUGINS fails: vLLM then loads no plugin, and finds no NPU. Warnings, each to be settled on an
+    NPU machine:
 
+    - VLLM_PLUGINS without `ascend`: vLLM does not load vllm-ascend, and finds an NPU only by another plugin.
     - CUDA_VISIBLE_DEVICES: it chooses no NPUs. vllm-ascend reads ASCEND_RT_VISIBLE_DEVICES.
     - LD_LIBRARY_PATH or PYTHONPATH replaced: CANN's directories are lost.
     - A VLLM_ASCEND_ variable that the chosen release (--stack) does not read. Since 0.27.1rc1 most of them are keys
@@ -137,9 +138,12 @@ def _without_platform(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
     value, own = server.env.get("VLLM_PLUGINS"), _PLATFORM_PLUGIN
     if value is not None and own not in value.split(","):
         expected = msg("{platform_plugin} among the plugins that vLLM loads: it is vllm-ascend's NPU platform", own)
-        seen = msg("VLLM_PLUGINS={value}, so vLLM does not load it and finds no NPU", value[:200])
+        seen = msg(
+            "VLLM_PLUGINS={value}, so vLLM does not load it and finds no NPU without another plugin", value[:200]
+        )
         fix = msg("do not set VLLM_PLUGINS, or add {platform_plugin} to it: VLLM_PLUGINS={platform_plugin},…", own)
-        yield fail(expected=expected, seen=seen, fix=fix, where=line_of(plan, "VLLM_PLUGINS=", "VLLM_PLUGINS"))
+        say = warn if value else fail
+        yield say(expected=expected, seen=seen, fix=fix, where=line_of(plan, "VLLM_PLUGINS=", "VLLM_PLUGINS"))
 
 
 def _devices_of_a_gpu(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:

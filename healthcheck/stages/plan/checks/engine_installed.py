@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from healthcheck import contract
@@ -9,7 +10,7 @@ from healthcheck.core.check import Findings, check, note, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.plan import requested
 from healthcheck.stages.plan.image import STUBS
-from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
+from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand, ServerCommand
 from healthcheck.text.messages import msg
 
 _PACKAGES = {
@@ -22,6 +23,7 @@ _PROGRAMS = frozenset(STUBS["server.sh"]) - {"transformers"}
 """Other servers that the image lacks, of unknown engines."""
 _RUNNERS = frozenset({"uv", "uvx", "poetry", "pipenv"})
 """Programs that run others in an environment of theirs, which the image lacks."""
+_WORKS = frozenset({"run", "pip", "venv", "sync", "install"})
 
 
 @check(
@@ -49,10 +51,10 @@ def engine_installed(plan: LaunchPlan) -> Findings:
     """
     others = replace(plan, commands=tuple(each for each in plan.commands if each.program not in _RUNNERS))
     if not requested.brings_unknown(others):
-        runners = {each.program: each for each in reversed(plan.commands) if each.program in _RUNNERS}
+        runners = {each.program: each for each in reversed(plan.commands) if _runs_others(each, plan)}
         runs = {name: (" ".join(each.argv), each.where) for name, each in runners.items()}
         servers = {name: each for each in reversed(plan.servers) if (name := _missing_in_the_image(each))}
-        runs |= {} if runs else {name: (each.command, each.where) for name, each in servers.items()}
+        runs |= {name: (each.command, each.where) for name, each in servers.items()}
         for name, (command, where) in runs.items():
             names = {
                 (_PACKAGES.get(name) or name).replace("-", "_"),
@@ -64,6 +66,13 @@ def engine_installed(plan: LaunchPlan) -> Findings:
     if plan.server and plan.server.engine in {"sglang", "lmdeploy", "llama.cpp"}:
         seen = msg("the options of {engine} were not judged: what is catalogued is vLLM's", plan.server.engine)
         yield note(seen, where=plan.server.where)
+
+
+def _runs_others(command: RecordedCommand, plan: LaunchPlan) -> bool:
+    """Whether the command needs a runner that the script does not look for first."""
+    looks = re.search(rf"\b(?:command -v|which|type|hash)\s+{command.program}\b", plan.script)
+    works = command.program == "uvx" or bool(_WORKS & set(command.argv[1:2]))
+    return command.program in _RUNNERS and works and not looks
 
 
 def _missing_in_the_image(server: ServerCommand) -> str:

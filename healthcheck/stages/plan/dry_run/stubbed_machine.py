@@ -12,7 +12,7 @@ from pathlib import Path
 from healthcheck.sandbox.job import HOST, KIT, Job
 from healthcheck.sandbox.protocol import ADDRESS, BETWEEN, LOADING, OFFLINE, TIME_LIMIT, TIMER
 from healthcheck.stages.plan.dry_run.stubs.image import IMAGE, UNKNOWN_VERSION
-from healthcheck.stages.plan.image import IMAGE_FOLDERS, IMAGE_PACKAGES, STUBBED, STUBS, STUBS_FOLDER
+from healthcheck.stages.plan.image import IMAGE_FOLDERS, IMAGE_PACKAGES, STUBBED, STUBS, STUBS_FOLDER, VARIABLES
 
 SCRIPTS = "lib/healthcheck/stages/plan/dry_run/stubs"
 """The folder of the stub scripts in the sandbox, below the kit's."""
@@ -102,6 +102,9 @@ def furnish(job: Job, root: str) -> None:
     """Add the image's folders, packages, CANN and device nodes to the root of the machine that the script sees."""
     for folder in IMAGE_FOLDERS:
         os.makedirs(root + folder)
+    for places in VARIABLES.values():
+        for place in places.split(":"):
+            os.makedirs(root + place, exist_ok=True)
     _lay_out(root + IMAGE_PACKAGES)
     os.symlink(job.machine + IMAGE_PACKAGES, f"{root}{KIT}/packages" if job.isolated else f"{job.kit}/packages")
     _ascend(f"{root}/usr/local/Ascend", job.kit)
@@ -150,10 +153,9 @@ def _wanted(job: Job) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _ascend(folder: str, kit: str) -> None:
-    shutil.copytree(STUBS_FOLDER / "ascend", folder)
+    shutil.copytree(STUBS_FOLDER / "ascend", folder, dirs_exist_ok=True)
     for script in Path(folder).rglob("*.sh"):
         script.write_text(script.read_text("ascii").replace("@KIT@", kit), encoding="ascii")
-    os.makedirs(f"{folder}/ascend-toolkit/latest")
     shutil.copyfile(f"{folder}/ascend-toolkit/set_env.sh", f"{folder}/ascend-toolkit/latest/set_env.sh")
     os.symlink("ascend-toolkit", f"{folder}/cann")
     os.makedirs(f"{folder}/mindie/latest/mindie-service/bin")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from healthcheck.ascend.stacks import DEFAULT, row, rows, spans
 from healthcheck.core.check import Findings, fail, note, unsettled, warn
@@ -26,31 +26,37 @@ _BECAME_KEYS = {
     "--rope-scaling": ("--hf-overrides", "rope_scaling"),
     "--rope-theta": ("--hf-overrides", "rope_theta"),
     "--guided-decoding-backend": ("--structured-outputs-config", "backend"),
+    "--speculative-model": ("--speculative-config", "model"),
     "--num-speculative-tokens": ("--speculative-config", "num_speculative_tokens"),
 }
+"""Options whose values are keys of an option with an object."""
 _REMOVED = (
     "--engine-use-ray", "--preemption-mode", "--disable-async-output-proc", "--num-lookahead-slots",
     "--lora-extra-vocab-size",
 )  # fmt: skip
-GONE = dict.fromkeys((*_BECAME_KEYS, *_REMOVED), msg("remove it")) | {
-    "--swap-space": msg("remove it: vLLM has no swap space any more"),
-    "--disable-log-requests": msg("remove it: requests are not logged by default"),
-    "--task": msg("remove it for a chat model; --runner and --convert replace it"),
-    "--device": msg("remove it: the platform is found by itself"),
-    "--enable-reasoning": msg("remove it: --reasoning-parser alone is enough"),
-    "--worker-use-ray": msg("write --distributed-executor-backend ray"),
-    "--speculative-model": msg("""write --speculative-config '{"model": …, "num_speculative_tokens": …}'"""),
-    "--num-scheduler-steps": msg("remove it: there is no multi-step scheduling any more"),
-    "--multi-step-stream-outputs": msg("remove it: there is no multi-step scheduling any more"),
-    "--use-v2-block-manager": msg("remove it: there is no other one any more"),
-    "--max-seq-len-to-capture": msg("write --max-cudagraph-capture-size, or remove it"),
-    "--max-context-len-to-capture": msg("write --max-cudagraph-capture-size, or remove it"),
-    "--cuda-graph-sizes": msg("write --cudagraph-capture-sizes"),
-    "--disable-mm-preprocessor-cache": msg("write --mm-processor-cache-gb 0"),
-    "--enable-prompt-adapter": msg("remove it: prompt adapters are gone"),
-    "--override-pooler-config": msg("write --pooler-config"),
-    "--full-cuda-graph": msg("""write --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY"}'"""),
-}
+_NESTED = {name: msg("write {option} '{{\"{key}\": …}}'", *place) for name, place in _BECAME_KEYS.items()}
+GONE = (
+    dict.fromkeys(_REMOVED, msg("remove it"))
+    | _NESTED
+    | {
+        "--swap-space": msg("remove it: vLLM has no swap space any more"),
+        "--disable-log-requests": msg("remove it: requests are not logged by default"),
+        "--task": msg("remove it for a chat model; --runner and --convert replace it"),
+        "--device": msg("remove it: the platform is found by itself"),
+        "--enable-reasoning": msg("remove it: --reasoning-parser alone is enough"),
+        "--worker-use-ray": msg("write --distributed-executor-backend ray"),
+        "--num-scheduler-steps": msg("remove it: there is no multi-step scheduling any more"),
+        "--multi-step-stream-outputs": msg("remove it: there is no multi-step scheduling any more"),
+        "--use-v2-block-manager": msg("remove it: there is no other one any more"),
+        "--max-seq-len-to-capture": msg("write --max-cudagraph-capture-size, or remove it"),
+        "--max-context-len-to-capture": msg("write --max-cudagraph-capture-size, or remove it"),
+        "--cuda-graph-sizes": msg("write --cudagraph-capture-sizes"),
+        "--disable-mm-preprocessor-cache": msg("write --mm-processor-cache-gb 0"),
+        "--enable-prompt-adapter": msg("remove it: prompt adapters are gone"),
+        "--override-pooler-config": msg("write --pooler-config"),
+        "--full-cuda-graph": msg("""write --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY"}'"""),
+    }
+)
 """Options of vLLM releases older than the catalogues, and their replacements."""
 
 
@@ -136,18 +142,31 @@ def _finding(problem: Problem, server: ServerCommand, chosen: Catalogue, takers:
 
 
 def _replacement(problem: Problem, server: ServerCommand) -> str:
-    """What to write in place of an option that is gone."""
-    option, key = _BECAME_KEYS.get(_base(problem), ("", ""))
-    given = server.argv[problem.at : problem.at + 2]
-    if not key or not given:
-        return GONE.get(_base(problem), "")
-    _, equals, value = given[0].partition("=")
-    value = value if equals else given[-1]
-    try:
-        whole = json.dumps({key: json_text.load(value)})
-    except JsonError:
-        whole = json.dumps({key: value})
-    return msg("write {option} {value}", option, shlex.quote(whole))
+    """What to write in place of an option that is gone, with all given values that belong there."""
+    base = _base(problem)
+    target = _BECAME_KEYS.get(base, ("", ""))[0]
+    given = {key: value for name, (option, key) in _BECAME_KEYS.items() if option == target
+             and (value := _value_of(name, server.argv)) is not None}  # fmt: skip
+    whole = target != "--speculative-config" or len(given) > 1
+    if not given or not whole or problem.at >= len(server.argv) or "." in problem.flag:
+        return GONE.get(base, "")
+    return msg("write {option} {value}", target, shlex.quote(json.dumps(given, ensure_ascii=False)))
+
+
+def _value_of(name: str, argv: Sequence[str]) -> JsonValue:
+    """The value of an option on the command line; None without one."""
+    for at, word in enumerate(argv):
+        flag, equals, value = word.partition("=")
+        if flag.replace("_", "-") != name:
+            continue
+        value = value if equals else "".join(argv[at + 1 : at + 2])
+        if not equals and value.startswith("-"):
+            return None
+        try:
+            return json_text.load(value) if value else None
+        except JsonError:
+            return value
+    return None
 
 
 def _named(takers: list[str]) -> str:

@@ -13,16 +13,18 @@ case "$name:${1:-}" in
         while [ $# -gt 0 ]; do
             case $1 in
                 --) shift; break ;;
-                --from | --with | --python | -p | --extra | --group | --project | --directory) shift 2 ;;
+                --from | --with | --python | -p | --extra | --group | --project | --directory | --env-file) shift 2 ;;
                 -*) shift ;;
                 *) break ;;
             esac
         done
         exec "$@" ;;
     uv:pip)
+        record exec "$@"
         shift
         exec pip "$@" ;;
     uv:venv)
+        record exec "$@"
         shift
         folder=.venv
         for argument; do

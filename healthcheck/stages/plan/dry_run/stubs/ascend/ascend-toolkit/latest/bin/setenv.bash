@@ -1,0 +1,1 @@
+# A stub of CANN's older environment script, which the image has.
