@@ -38,7 +38,7 @@ _BEGUN_CHARACTERS = 20
 _ENDS = frozenset(".!?。！？…)]}”’\"'`*|>:$%°0123456789")
 """Signs with which a sentence, a formula, a table or a result ends: an answer that goes on may add to it."""
 _GOES_ON = re.compile(r" ?[a-z]{2,}[ ,]|[\u4e00-\u9fff]{2}")
-_LONG_CHARACTERS = 40
+_LONG_CHARACTERS, _NEARLY_ALL = 40, 0.98
 """A shorter text may be right for many problems, or be the only way to say it."""
 _OWN_NUMBERS, _OWN_CHARACTERS = 3, 120
 """An answer of fewer numbers, such as "The answer is 12.", and fewer characters may be right for many problems."""
@@ -282,15 +282,18 @@ def _copies(run: ProbeRun) -> Iterator[Finding]:
     rows = [row for row in figures.grid(run).rows if len(row) > 1]
     texts = [[run.samples[place].text for place in row] for row in rows]
     long = [text for row in texts if max(map(len, row)) >= _LONG_CHARACTERS for text in row[1:]]
-    if run.settings.temperature >= 0.3 and len(long) >= 10 and all(len(set(row)) == 1 for row in texts):
+    same = sum(len(set(row)) == 1 for row in texts)
+    if run.settings.temperature >= 0.3 and len(long) >= 10 and same >= _NEARLY_ALL * len(texts):
         expected = msg("answers that vary at temperature {temperature:g}", run.settings.temperature)
-        seen = msg("all {rows} answers to each of {rows2} problems are the same text", len(rows[0]), len(rows))
+        told_of = (len(rows[0]), same, len(rows))
+        seen = msg("all {each} answers to {same} of {problems} problems are the same text", *told_of)
         fix = msg(
-            "see endpoint/sampling: a pinned seed, an ignored temperature or top_k 1 in generation_config.json "
-            "makes pass@n equal avg@n"
+            "see endpoint/sampling: a pinned seed, an ignored temperature, top_k 1 in generation_config.json or a "
+            "cache of answers makes pass@n equal avg@n"
         )
         asked_for = run.settings.request.top_p is not None or run.settings.request.extra_body
-        told = fail if sum(map(len, long)) >= MANY_COPIED_CHARACTERS and not asked_for else warn
+        many = same == len(texts) and sum(map(len, long)) >= MANY_COPIED_CHARACTERS
+        told = fail if many and not asked_for else warn
         yield told(expected=expected, seen=seen, fix=fix)
 
 

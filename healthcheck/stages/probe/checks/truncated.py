@@ -13,6 +13,7 @@ from healthcheck.text.messages import msg
 
 NEVER_ENDS, OPEN = 0.5, 0.1
 _CLEARLY_FEWER = 0.5
+_OF_OTHERS, _FEW = frozenset({"content_filter", "abort", "error"}), 0.02
 
 
 @check(
@@ -35,6 +36,9 @@ def truncated(run: ProbeRun) -> Findings:
     inconclusive. So it is if more than 10 % say "length" well before max_tokens, which endpoint/max-tokens judges.
     Each share is the lower end of its 95 % interval.
 
+    A finish_reason "content_filter", "abort" or "error" is a warning, and fails above 2 %: a filter in front of the
+    engine, or a failure, ended the answer, and the client takes the rest for all of it.
+
     Repair: for a model that reasons, raise --max-tokens here, raise the context length that deploy.sh asks for, or
     turn reasoning off in the chat template. For a model that never stops, check eos_token_id in
     generation_config.json and the end-of-turn token of the chat template.
@@ -53,6 +57,7 @@ def truncated(run: ProbeRun) -> Findings:
     answered = [sample for sample in run.samples if not sample.error]
     if not answered:
         raise NotApplicable(msg("no request was answered"))
+    yield from _ended_by_others(answered)
     cut = [sample for sample in answered if sample.finish_reason == "length"]
     if not cut:
         return
@@ -78,6 +83,18 @@ def truncated(run: ProbeRun) -> Findings:
     seen = msg("{filled} of {answered} were cut at max_tokens={most}{value}{value2}; one ends in {last}", *said)
     fix = msg("give reasoning more room (--max-tokens, --max-model-len), or repair the end-of-turn token")
     yield told(expected=expected, seen=seen, fix=fix)
+
+
+def _ended_by_others(answered: Sequence[Sample]) -> Findings:
+    """Answers that a filter or a failure ended: the client takes what there is for the whole answer."""
+    ended = [sample for sample in answered if sample.finish_reason in _OF_OTHERS]
+    if not ended:
+        return
+    told = fail if surely(ended, answered) > _FEW else warn
+    said = (len(ended), len(answered), ended[0].finish_reason, excerpt(ended[0].text[-60:]))
+    seen = msg('{ended} of {answered} have finish_reason "{reason}"; one ends in {last}', *said)
+    fix = msg("take the filter in front of the engine out, or look into the server's log for what ended them")
+    yield told(expected=msg("answers that end by themselves"), seen=seen, fix=fix)
 
 
 def _ends_early(sample: Sample, max_tokens: int) -> bool:
