@@ -18,7 +18,9 @@ else:
     import sre_constants as _constants
     import sre_parse as _parser
 
-from healthcheck.stages.service.catalogue import Severity, catalogue
+from healthcheck.errors import KitFailure
+from healthcheck.stages.service import catalogue as tables
+from healthcheck.stages.service.catalogue import Catalogue, Severity, States, catalogue
 from healthcheck.stages.service.diagnosis import OVERLAP_BYTES, WINDOW_BYTES, Diagnosis, diagnose_stream
 from tests.support.rows import rows
 
@@ -70,7 +72,7 @@ def test_each_example_is_its_own_failure_and_no_other(failure):
         assert hits == [failure.id]
         assert bool(found.named) == (failure.severity is not Severity.GENERIC)
         if failure.severity is not Severity.KIND and (found.block or not failure.states):
-            is_cause = "line" in failure.states or failure.severity is not Severity.SYMPTOM
+            is_cause = States.LINE in failure.states or failure.severity is not Severity.SYMPTOM
             assert bool(found.kind) != is_cause
 
 
@@ -81,9 +83,23 @@ def test_the_prefixes_of_vllm_hide_nothing(failure):
             assert cause("\n".join(prefix + line for line in example.split("\n"))) == failure.id
 
 
-def test_ids_are_unique_and_states_is_one_of_its_words():
+def test_ids_are_unique_and_each_word_of_states_is_used():
     assert len({failure.id for failure in KNOWN}) == len(KNOWN)
-    assert {failure.states for failure in KNOWN} == {"", "line", "sentence", "sentence, line", "part"}
+    assert {word for failure in KNOWN for word in failure.states} == set(States)
+
+
+def test_a_word_of_states_that_does_not_exist_is_an_error_of_the_file(tmp_path, monkeypatch):
+    text = tables.FILE.read_text(encoding="utf-8")
+    monkeypatch.setattr(tables, "FILE", tmp_path / "failures.yaml")
+    tables.FILE.write_text(text.replace("  states: line\n", "  states: lines\n", 1), encoding="utf-8")
+    with pytest.raises(KitFailure, match="lines"):
+        tables._catalogue(8001)
+
+
+def test_a_harmless_pattern_keeps_its_flags():
+    known = Catalogue(failures=KNOWN, benign=(re.compile("^(?:all is WELL)", re.IGNORECASE | re.MULTILINE),))
+    found = diagnose_stream(io.BytesIO(f"step 1\nAll is well: {OOM}\nstep 2\n".encode()), known)
+    assert (found.cause, found.others, found.lines) == (None, (), 3)
 
 
 def test_the_first_specific_failure_wins_over_wrappers_and_consequences():

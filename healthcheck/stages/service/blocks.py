@@ -5,19 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, takewhile
 
 from healthcheck.stages.service.catalogue import Failure
 
 BLOCK_LINES = 40
 _TRACEBACK = "Traceback (most recent call last)"
 INSIDE = (" ", "\t")
+_CONTINUED_LINES = 30
+_CALLS_CANN = re.compile(
+    r"\bNPU\b|\b(?:OPS function|acl|Acl|ACL|hccl|Hccl|HCCL|CANN|rt[A-Z])|error code|\bERR\d{5}\b"
+)
+"""In the line of an exception from a call into CANN."""
+_FROM_CANN = re.compile(r"^(?:\s|\[(?:ERROR|Error)\]|E[A-Z\d]\d{4}\b)")
+"""The lines that CANN adds to such an exception."""
 _MESSAGE_LINES = 6
 """The most indented lines after an exception's own line that count as part of its message."""
 EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:: |$)")
 """The first line after a traceback's frames; an exception's name need not end in Error."""
 _FRAME = re.compile(r'^\s+File "[^"\n]{1,300}", line \d')
-_BEGINS = re.compile(rf"{re.escape(_TRACEBACK)}|{_FRAME.pattern}")
+CALL = re.compile(_FRAME.pattern + r"{1,9}, in [\w.<>]{1,200}$")
+"""The line of a frame that names a function."""
+_BEGINS = re.compile(rf"{re.escape(_TRACEBACK)}|{CALL.pattern}")
 """The first line of a traceback; a log that was cut may begin with a frame."""
+RAISED = re.compile(
+    r"^[\w.]{0,120}\b[A-Z]\w{0,60}(?:Error|Exception|Failed|Failure|Unsupported\w{0,30}|OutOfResources)(?:: |$)"
+)
+"""The exception after frames without the heading of a traceback: other words before a colon end no traceback."""
 _UNDERLINE = re.compile(r"^[\s^~]*$")
 _CAUSED = "The above exception was the direct cause of the following exception"
 _MEANWHILE = "During handling of the above exception, another exception occurred"
@@ -104,9 +118,23 @@ def _complaints(lines: Sequence[Line]) -> list[int]:
     return said or [index for index, line in enumerate(lines) if line.error]
 
 
+def is_traceback(block: Sequence[Line]) -> bool:
+    """Whether a block is a traceback, and no mere group of complaints."""
+    return bool(block) and bool(_BEGINS.search(block[0].text))
+
+
+def continued(block: Sequence[Line], lines: Sequence[Line]) -> tuple[Line, ...]:
+    """The lines that CANN adds directly after the exception of a traceback, in the same process."""
+    if not is_traceback(block) or not _CALLS_CANN.search(_exception(block)):
+        return ()
+    last = block[-1]
+    after = (line for line in lines if line.number > last.number and line.process == last.process)
+    return tuple(islice(takewhile(lambda line: _FROM_CANN.match(line.text), after), _CONTINUED_LINES))
+
+
 def message(block: Sequence[Line]) -> tuple[Line, ...]:
     """The exception of a traceback with its message and the code of its last frame, or else the whole block."""
-    if not block or not _BEGINS.search(block[0].text):
+    if not is_traceback(block):
         return tuple(block)
     last = next((at for at in range(len(block) - 1, 0, -1) if EXCEPTION.match(block[at].text)), 0)
     frame = next((at for at in range(last, 0, -1) if _FRAME.match(block[at].text)), 0)
@@ -160,7 +188,7 @@ def _tracebacks(lines: Sequence[Line]) -> Iterator[_Link]:
         while index < len(lines) and lines[index].text.startswith(INSIDE) and _TRACEBACK not in lines[index].text:
             index += 1
         whole = index < len(lines) and _TRACEBACK not in lines[index].text
-        if not whole or not (_TRACEBACK in lines[start].text or EXCEPTION.match(lines[index].text)):
+        if not whole or not (_TRACEBACK in lines[start].text or RAISED.match(lines[index].text)):
             continue
         index += 1
         end = min(len(lines), index + _MESSAGE_LINES)

@@ -37,6 +37,18 @@ class Severity(enum.IntEnum):
     GENERIC = 6
 
 
+class States(enum.Enum):
+    """What of the last error, if it shows a symptom or a kind, says the cause itself.
+
+    LINE: the line that matches. SENTENCE: one that says what is refused. PART: the part of the program that raised
+    it; without a part or a sentence, nothing is said at all.
+    """
+
+    LINE = "line"
+    SENTENCE = "sentence"
+    PART = "part"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """One known failure.
@@ -44,7 +56,7 @@ class Failure:
     Attributes:
         patterns: regular expressions (multi-line mode) over the log without its prefixes; one match suffices.
         follows: whether this failure is often the consequence of another, in another process or earlier in the log.
-        states: what makes it the cause, if the last error shows it: the "line", or a "sentence" that refuses.
+        states: what makes it the cause, if the last error shows it.
         fix: the repair, with the service's port for `{port}`; `repairs.repair` words it for a repository.
         variables: environment variables that belong to the repair, with their values.
         sources: addresses or files that document the failure.
@@ -55,7 +67,7 @@ class Failure:
     severity: Severity
     patterns: tuple[re.Pattern[str], ...]
     follows: bool
-    states: str
+    states: frozenset[States]
     cause: str
     fix: str
     variables: Mapping[str, str]
@@ -124,7 +136,7 @@ def _failure(entry: _Entry, port: int) -> Failure:
         severity=Severity[entry.severity.upper()],
         patterns=tuple(map(_compiled, entry.patterns)),
         follows=entry.follows,
-        states=entry.states,
+        states=frozenset(States(word.strip()) for word in entry.states.split(",") if word),
         cause=message_of(entry.cause),
         fix=message_of(entry.fix.replace("{port}", str(port))),
         variables={name: str(value) for name, value in entry.variables.items()},

@@ -6,7 +6,6 @@ The log is read in overlapping windows, so memory stays bounded and a pattern ma
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -199,9 +198,10 @@ def _windows(stream: BinaryIO) -> Iterator[tuple[int, int, str]]:
 
 def _without_benign(text: str, known: Catalogue) -> str:
     """Empty the lines that only look like a failure."""
-    for pattern in known.benign:
-        text = re.sub(rf"(?m)^[^\n]*?(?:{pattern.pattern})[^\n]*", "", text)
-    return text
+    found = [pattern for pattern in known.benign if pattern.search(text)]
+    if not found:
+        return text
+    return "\n".join("" if any(each.search(line) for each in found) else line for line in text.split("\n"))
 
 
 def _numbered(text: str, raw: str, first_line: int, fresh_line: int) -> list[Line]:

@@ -6,13 +6,25 @@ log holds one cause. Every other known failure is at most a possibility.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 
-from healthcheck.stages.service.blocks import EXCEPTION, INSIDE, QUOTED, ErrorBlock, Line, message
-from healthcheck.stages.service.catalogue import Catalogue, Failure, Severity
+from healthcheck.stages.service.blocks import (
+    CALL,
+    EXCEPTION,
+    INSIDE,
+    QUOTED,
+    RAISED,
+    ErrorBlock,
+    Line,
+    continued,
+    is_traceback,
+    message,
+)
+from healthcheck.stages.service.catalogue import Catalogue, Failure, Severity, States
 from healthcheck.stages.service.sayings import raised_on_purpose, reason, reason_of_cann
 from healthcheck.text.messages import msg
 
@@ -20,6 +32,12 @@ AROUND = 5
 """Lines before and after an error block that still belong to it: CANN writes beside the traceback."""
 _SHOWN_LINES = 5
 _LINE_CHARACTERS = 600
+_OF_PYTHON = re.compile(r'"(?:[^"]*/lib/python3\.\d+/(?!site-packages/|dist-packages/)|<)')
+"""Frames of Python's own library tell nothing of whose code failed."""
+_OF_PACKAGES = re.compile(
+    r'"(?:[^"]*/)?(?:site-packages|dist-packages|vllm|vllm_ascend|vllm-workspace|torch|torch_npu|transformers|transformers_modules)/'
+)
+"""Frames of vLLM, of what it is built on, and of anything installed; other frames are of an author's file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,20 +46,44 @@ class Hit:
 
     Attributes:
         stated: the sentence of the error, where it is the cause; for a part of the program, the exception.
+        refused: whether that sentence is of a check that says what it refuses.
         advice: what the log itself advises there.
     """
 
     failure: Failure
     lines: tuple[Line, ...]
     stated: str = ""
+    refused: bool = False
     advice: str = ""
 
     @property
     def cause(self) -> str:
+        if not self.stated:
+            return self.failure.cause
         if self.failure.severity is Severity.PART:
             return msg("{cause} The error is “{reason}”.", self.failure.cause, self.stated)
-        reason = msg("A check refused to go on, for the reason “{reason}”.", self.stated)
-        return reason if self.stated else self.failure.cause
+        if self.refused:
+            return msg("A check refused to go on, for the reason “{reason}”.", self.stated)
+        return msg("The program ended itself, and says: “{reason}”.", self.stated)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LastError:
+    """The last error of a log.
+
+    Attributes:
+        near: the lines of any process around the block.
+        beside: those of the same process, or of none; every line near where there is no traceback.
+        own: the exception and its message; the whole block where there is no traceback.
+        told: these, and what CANN adds to them.
+    """
+
+    block: ErrorBlock
+    near: tuple[Line, ...]
+    beside: tuple[Line, ...]
+    own: tuple[Line, ...]
+    told: tuple[Line, ...]
+    traced: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +108,14 @@ def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known:
     numbers = {line.number for line in (*near, *block.lines)}
     there = (hit for hit in hits if hit.failure.severity <= Severity.ERROR and hit.lines[0].number in numbers)
     best = _best(tuple(_inside(block.lines, known))) or _best((*_inside(near, known), *there))
-    kind = None if best else _kind(known, block, near)
+    error = _last_error(block, near, lines)
+    kind = None if best else _kind(known, error)
     last = best or kind
     rivals = _elsewhere(hits, numbers, last)
     passed_on = last.failure.follows if last else block.passed_on or not block.lines
-    if not rivals and kind and (stated := _stated(kind, block, near, known)):
+    if not rivals and kind and (stated := _stated(kind, error, known)):
         return Verdict(cause=stated)
-    if kind and kind.failure.states == "part":
+    if kind and States.PART in kind.failure.states:
         kind = None
     if not rivals:
         return Verdict(cause=best or _warning(hits, block), kind=kind)
@@ -141,45 +184,104 @@ def _warning(hits: Sequence[Hit], block: ErrorBlock) -> Hit | None:
     return warnings[0] if warnings and all(line.number in shown for line in block.lines) else None
 
 
-def _kind(known: Catalogue, block: ErrorBlock, near: Sequence[Line]) -> Hit | None:
-    """The kind of the last error: a symptom that it shows, else the kind that its own words name."""
+def _last_error(block: ErrorBlock, near: tuple[Line, ...], lines: Sequence[Line]) -> _LastError:
+    own, traced = message(block.decisive), is_traceback(block.decisive)
+    added = continued(block.decisive, lines)
+    told = (*own, *added) if traced else near if own else ()
+    processes = {"", own[-1].process} if traced else set[str]()
+    beside = tuple(line for line in near if line.process in processes) if traced else near
+    return _LastError(block=block, near=near, beside=beside, own=own, told=told, traced=traced)
+
+
+def _kind(known: Catalogue, error: _LastError) -> Hit | None:
+    """The kind of the last error: a symptom that it shows, else the kind that its own words name.
+
+    Words of another process, and those of a call that fails after others, stand back behind an exception that has a
+    kind of its own and follows from nothing.
+    """
     symptoms = known.of(Severity.SYMPTOM)
-    symptom = _last(symptoms, block.lines) or _last(symptoms, near)
-    return symptom or _first(known.of(Severity.KIND), message(block.decisive))
+    own = _first(known.of(Severity.KIND), error.own)
+    if not error.traced:
+        return _last(symptoms, error.block.lines) or _last(symptoms, error.near) or own
+    told = _last(symptoms, error.told) or _last(symptoms, error.block.decisive, error.own)
+    root = own is not None and not own.failure.follows
+    if root and own and States.PART not in own.failure.states:
+        shown = told and (not told.failure.follows or _stands_in(told, error.own))
+        return told if shown else own
+    around = error.beside if root else error.near
+    return told or _last(symptoms, error.block.lines) or _last(symptoms, around) or own
 
 
-def _stated(kind: Hit, block: ErrorBlock, near: Sequence[Line], known: Catalogue) -> Hit | None:
+def _stated(kind: Hit, error: _LastError, known: Catalogue) -> Hit | None:
     """The kind as a cause if the last error states it, or the part of the program that raised it."""
-    last, states = message(block.decisive), kind.failure.states
+    states = kind.failure.states
     alone = kind.failure.severity is Severity.KIND and not kind.failure.follows
-    may_say = "sentence" in states or (states in {"", "part"} and alone)
-    if may_say and (said := reason(last) or reason_of_cann(near)):
-        return replace(kind, stated=said)
-    shown, is_symptom = kind.lines[-1], kind.failure.severity is Severity.SYMPTOM
-    beside = last and (last == block.decisive or shown.number >= last[0].number)
-    if "line" in states and beside and (is_symptom or EXCEPTION.match(shown.text)):
-        return kind
-    part = _part(block, near, known) if alone and "line" not in states else None
-    said = raised_on_purpose(last) if may_say and not part else ""
-    return replace(kind, stated=said) if said else part
+    may_say = States.SENTENCE in states or (alone and States.LINE not in states)
+    refused = _refused(kind, error) if may_say else None
+    line = _line(kind, error) if States.LINE in states and not refused else None
+    if refused or line or States.LINE in states:
+        return refused or line
+    part = _part(error, known) if alone else None
+    return part or (_thrown(kind, error) if may_say else None)
 
 
-def _part(block: ErrorBlock, near: Sequence[Line], known: Catalogue) -> Hit | None:
-    """The part of the program that raised the last error: its words name it, or a frame, the innermost first."""
-    said = [line for line in message(block.decisive) if EXCEPTION.match(line.text)]
-    if not said or (block.passed_on and QUOTED not in said[-1].text):
+def _refused(kind: Hit, error: _LastError) -> Hit | None:
+    """The kind with the sentence of a check that says what it refuses."""
+    said = reason(error.own) or reason_of_cann(error.beside)
+    return replace(kind, stated=said, refused=True) if said else None
+
+
+def _thrown(kind: Hit, error: _LastError) -> Hit | None:
+    """The kind with the sentence that the code raises on purpose."""
+    said = raised_on_purpose(error.own)
+    return replace(kind, stated=said) if said else None
+
+
+def _line(kind: Hit, error: _LastError) -> Hit | None:
+    """The kind, if the last error itself shows it; other lines may tell what was done without."""
+    is_symptom = kind.failure.severity is Severity.SYMPTOM
+    said = is_symptom or EXCEPTION.match(kind.lines[-1].text)
+    return kind if said and _stands_in(kind, error.told) and not _after_another(kind, error) else None
+
+
+def _after_another(symptom: Hit, error: _LastError) -> bool:
+    """Whether an exception of another process goes before the symptom, in lines without a traceback."""
+    shown = symptom.lines[-1].number
+    process = next((line.process for line in error.told if line.number == shown), "")
+    before = [line for line in error.own if line.number < shown and line.process != process]
+    others = [line.text for line in before if RAISED.match(line.text)]
+    return any(not any(each.search(text) for each in symptom.failure.patterns) for text in others)
+
+
+def _stands_in(hit: Hit, lines: Sequence[Line]) -> bool:
+    return hit.lines[-1].number in {line.number for line in lines}
+
+
+def _part(error: _LastError, known: Catalogue) -> Hit | None:
+    """The part of the program that raised the last error: its words name it, or a frame, the innermost first.
+
+    An error in a file of the author's is of no part.
+    """
+    said = [line for line in error.own if EXCEPTION.match(line.text)]
+    if not said or (error.block.passed_on and QUOTED not in said[-1].text):
         return None
-    before = [line for line in near if line.process == said[0].process and line.number < said[0].number]
-    frames = takewhile(lambda line: line.text.startswith(INSIDE), reversed(before))
+    said = [line for line in said if line.process == said[-1].process]
+    before = [line for line in error.near if line.process == said[0].process and line.number < said[0].number]
+    traced = takewhile(lambda line: line.text.startswith(INSIDE), reversed(before))
+    frames = [line for line in traced if CALL.match(line.text)]
+    innermost = next((line for line in frames if not _OF_PYTHON.search(line.text)), None)
+    if innermost and not _OF_PACKAGES.search(innermost.text):
+        return None
     for line in (*reversed(said), *frames):
         if hit := _first(known.of(Severity.PART), (line,)):
             return replace(hit, lines=tuple(dict.fromkeys((line, said[-1]))), stated=said[-1].text)
     return None
 
 
-def _last(failures: Sequence[Failure], lines: Sequence[Line]) -> Hit | None:
-    """The last symptom; one that follows from other errors only if there is nothing else."""
-    hits = [hit for failure in failures if (hit := _among(failure, lines))]
+def _last(failures: Sequence[Failure], lines: Sequence[Line], ending: Sequence[Line] | None = None) -> Hit | None:
+    """The last symptom, of those that end in the given lines; one that follows from others only if it is alone."""
+    found = (hit for failure in failures if (hit := _among(failure, lines)))
+    hits = [hit for hit in found if ending is None or _stands_in(hit, ending)]
     return max(hits, key=lambda hit: (not hit.failure.follows, hit.lines[0].number), default=None)
 
 

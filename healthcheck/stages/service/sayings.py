@@ -39,6 +39,11 @@ _OF_THE_PROGRAM = re.compile(
     r"|has no attribute|\berror: |:$"
 )
 """A sentence about the program's own state, or one that sends the reader elsewhere."""
+_CONSEQUENCE = re.compile(
+    r"(?i)\b(?:died|dead|dies|exit (?:code|status)|exited|(?:did|does|do|is) not (?:answer|respond|repl[yi])\w*"
+    r"|no (?:answer|response)|time[ds]?[ -]?out|closed|terminated|killed|lost|unexpectedly)\b"
+)
+"""A sentence that tells what became of a process or a connection, and not why."""
 _ADVICE = re.compile(
     r"(?i)(?:^|(?<=[.!,:;)\]] )|(?<=\. \()|(?<=so ))(?:Please|You (?:can|may|could|should)|If you (?:want|are|need)"
     r"|Try|Consider|Set|Use|Pass|Adjust|Increase|Decrease|Reduce|Lower|Make sure)\b"
@@ -61,8 +66,12 @@ def reason(lines: Sequence[Line]) -> str:
 
 
 def raised_on_purpose(lines: Sequence[Line]) -> str:
-    """The sentence of an exception that the code of the last frame raises itself; "" if there is none."""
-    return next((said for name, said, thrown in _exceptions(lines) if name == thrown and _SENTENCE.match(said)), "")
+    """The sentence of an exception that the code of the last frame raises itself; "" if there is none.
+
+    One that only tells of a consequence, as of a process that died, says no reason.
+    """
+    thrown = (said for name, said, thrown in _exceptions(lines) if name == thrown and _SENTENCE.match(said))
+    return next((said for said in thrown if not _CONSEQUENCE.search(said)), "")
 
 
 def _exceptions(lines: Sequence[Line]) -> Iterator[tuple[str | None, str, str]]:
