@@ -99,7 +99,7 @@ NOT_IN_THE_IMAGE: tuple[Case, ...] = (
             ("by-module", "python3 -m pip install --no-deps mindspore==2.7"),
             ("from-a-wheel", "pip install ./wheels/mindspore-2.7-cp311-none-any.whl"),
             ("from-a-list", "cd wheels\npip3 install -r ../npu.txt\ncd .."),
-            ("by-uv", "uv pip install --system mindspore"),
+            ("by-uv", "pip install uv\nuv pip install --system mindspore"),
         )
     ),
     *(
