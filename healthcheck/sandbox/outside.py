@@ -140,7 +140,7 @@ def starts_programs(folder: str) -> bool:
 def environment(job: Job) -> dict[str, str]:
     """The search path, home and temporary folder of these sandboxes."""
     return {
-        "PATH": f"{job.kit}/bin:{STANDARD_PATH}",
+        "PATH": f"{job.kit}/bin:{job.machine}/usr/local/bin:{STANDARD_PATH}",
         "HOME": f"{job.machine}/root",
         "TMPDIR": f"{job.machine}/tmp",  # noqa: S108 - its own
         "PYTHONPATH": f"{job.kit}/hook",

@@ -102,6 +102,7 @@ def furnish(job: Job, root: str) -> None:
     """Add the image's folders, packages, CANN and device nodes to the root of the machine that the script sees."""
     for folder in IMAGE_FOLDERS:
         os.makedirs(root + folder)
+    os.makedirs(f"{root}/usr/local/bin", exist_ok=True)
     for places in VARIABLES.values():
         for place in places.split(":"):
             os.makedirs(root + place, exist_ok=True)

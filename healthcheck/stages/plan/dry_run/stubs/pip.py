@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
 
 if __name__ == "__main__":
@@ -101,8 +102,7 @@ def _missing(kind: str, word: str) -> Iterator[str]:
 
 def _add_programs(words: list[str]) -> None:
     """Write the programs of projects in `pip install` to the first writable folder of the search path."""
-    folders = (place for place in os.environ.get("PATH", "").split(":") if os.access(place, os.W_OK))
-    folder = next(folders, None)
+    folder = next(filter(_is_writable, os.environ.get("PATH", "").split(":")), None)
     for word in words if folder else ():
         for name, module, function in _of_project(word.partition("[")[0]):
             place = f"{folder}/{name}"
@@ -111,6 +111,15 @@ def _add_programs(words: list[str]) -> None:
                     top = function.partition(".")[0]
                     file.write(_PROGRAM.format(module=module, top=top, function=function))
                 os.chmod(place, 0o755)  # noqa: S103 - a program
+
+
+def _is_writable(folder: str) -> bool:
+    """Tries it: what confines the script says nothing of itself to `access`."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 def _of_project(place: str) -> Iterator[tuple[str, str, str]]:
