@@ -90,7 +90,7 @@ FAILURES = {
     "port taken": (TAKEN, nothing, EXITED, "port-8000-busy"),
     "error in a plugin": (PLUGIN, nothing, EXITED, "plugin-crashed"),
     "killed while loading": (KILLED, nothing, EXITED, "killed"),
-    "no tokenizer": (SERVE, without("tokenizer.json", "tokenizer_config.json"), EXITED, "tokenizer-missing"),
+    "no tokenizer": (SERVE, without("tokenizer.json", "tokenizer_config.json"), EXITED, "tokenizer-empty"),
     "half of the tokenizer": (SERVE, without("tokenizer.json"), EXITED, "tokenizer-missing"),
     "weights cut short": (SERVE, cut_short, EXITED, "weights-broken"),
     "no weights": (SERVE, without("model.safetensors"), EXITED, "weights-none"),
