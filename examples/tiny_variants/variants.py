@@ -89,9 +89,14 @@ def write(kind: str, dense: Path, folder: Path) -> None:
     torch.set_num_threads(1)
     model = Qwen3ForCausalLM.from_pretrained(dense, dtype=torch.float32)
     tokenizer = AutoTokenizer.from_pretrained(dense)
-    kinds = {"moe": as_mixture, "hybrid": as_hybrid, "thinking": as_thinking, "calling": as_calling}
-    make = (kinds | {"finding": as_finding})[kind]
-    made = make(model, tokenizer)
+    makers = {
+        "moe": as_mixture,
+        "hybrid": as_hybrid,
+        "thinking": as_thinking,
+        "calling": as_calling,
+        "finding": as_finding,
+    }
+    made = makers[kind](model, tokenizer)
     folder.mkdir(parents=True)
     made.to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)

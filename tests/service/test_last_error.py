@@ -66,16 +66,16 @@ def cause_of(*lines: str) -> str:
             "part-worker",
         ),
         (
-            raised("strange.Failure: no idea", "/work/main.py", prefix=FIRST),
+            raised("strange.Failure: no idea", "/srv/own/main.py", prefix=FIRST),
             SECOND + "ModuleNotFoundError: No module named 'optional_plugin'",
             "",
         ),
         (
-            raised("RuntimeError: no idea", "/work/main.py"),
+            raised("RuntimeError: no idea", "/srv/own/main.py"),
             "ModuleNotFoundError: No module named 'optional_plugin'",
             "",
         ),
-        (raised("RuntimeError: NPU error, strange", "/work/main.py", prefix=FIRST), SECOND + CANN[-1], ""),
+        (raised("RuntimeError: NPU error, strange", "/srv/own/main.py", prefix=FIRST), SECOND + CANN[-1], ""),
     ],
 )
 def test_what_stands_beside_an_exception_is_not_its_cause(error, beside, cause):
@@ -102,9 +102,9 @@ def test_what_cann_adds_to_its_own_exception_may_be_the_cause(prefix):
             ),
             "part-worker",
         ),
-        (raised("KeyError: 'lora_path'", "/work/adapter/serve.py", code='lora_path = settings["path"]'), ""),
+        (raised("KeyError: 'lora_path'", "/srv/own/adapter/serve.py", code='lora_path = settings["path"]'), ""),
         (raised("KeyError: 'tokenizer'", "main.py"), ""),
-        (raised("AttributeError: 'EagleProposer' object has no attribute 'x'", "/work/adapter/vllm.py"), ""),
+        (raised("AttributeError: 'EagleProposer' object has no attribute 'x'", "/srv/own/adapter/vllm.py"), ""),
         (
             raised(
                 "FileFetchFailed: could not fetch the tokenizer from the mirror in the given time", "/srv/vllm/x.py"
@@ -128,7 +128,7 @@ def test_what_cann_adds_to_its_own_exception_may_be_the_cause(prefix):
         ),
         (
             (
-                *raised("", "/work/adapter/main.py")[:-1],
+                *raised("", "/srv/own/adapter/main.py")[:-1],
                 '  File "/usr/lib/python3.11/importlib/metadata/__init__.py", line 7, in entry_points',
                 "    frobnicate()",
                 "TypeError: 'NoneType' object is not callable",
