@@ -35,7 +35,7 @@ def test_a_probe_writes_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixt
     written = report(folder)
     assert written["verdict"] == "ready"
     assert {check["id"] for check in written["checks"]} == {
-        "probe/completes", "probe/degenerate", "probe/truncated", "probe/crowd", "probe/steady", "probe/accuracy",
+        "probe/completes", "probe/degenerate", "probe/truncated", "probe/same-prompt", "probe/crowd", "probe/steady", "probe/accuracy",
     }  # fmt: skip
     for name in ("accuracy (5 runs average)", "avg@5", "pass@5", "cons@5"):
         assert name in out

@@ -45,6 +45,7 @@ def test_every_problem_gets_its_samples_once_and_in_rounds(probe: Probe) -> None
         "completes": "pass",
         "degenerate": "pass",
         "truncated": "pass",
+        "same-prompt": "pass",
         "crowd": "skip",
         "steady": "skip",
         "accuracy": "warn",

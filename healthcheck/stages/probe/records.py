@@ -209,6 +209,7 @@ class Sample:
         retried: the errors of earlier attempts.
         faults: parts of the stream that the evaluation client would have misread.
         finish_reason: "" if the server sent none.
+        prompt_tokens, completion_tokens: as the server counts them, None if it does not.
         mean_logprob: of its tokens, None if the server sent none.
         first_s, seconds: from the request to the first byte and to the end, for the attempt that counted.
     """
@@ -222,6 +223,7 @@ class Sample:
     error: str = ""
     retried: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
+    prompt_tokens: int | None = None
     completion_tokens: int | None = None
     mean_logprob: float | None = None
     first_s: float = 0.0

@@ -71,7 +71,10 @@ def concurrency(interview: Interview) -> Findings:
         expected = msg("the answer to the same request alone: {right}", shown(right, 120))
         mixes = (shown(text, 120), len(mixed))
         seen = msg("with other requests: {text}, then the same text again; {mixed} such streams", *mixes)
-        fix = msg("keep the chunks of each stream separate and in order: a shared buffer or queue mixes them")
+        fix = msg(
+            "keep the chunks of each stream separate and in order: a shared buffer or queue mixes them; where "
+            "several replicas answer, compare their weights"
+        )
         yield about(streams[0]).fail(expected=expected, seen=seen, fix=fix)
     elif not lost and (changed := changed_answers(crowd)):
         expected = msg("the same answers to the same concurrent prompts at temperature 0")

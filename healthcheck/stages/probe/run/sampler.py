@@ -208,6 +208,7 @@ def _sample_of(slot: Slot, completion: Completion, timed: Timed, retried: tuple[
         retried=retried,
         faults=completion.faults
         + (() if completion.done or completion.finish_reason else (msg("the stream did not end"),)),
+        prompt_tokens=completion.usage.prompt_tokens if completion.usage else None,
         completion_tokens=completion.usage.completion_tokens if completion.usage else None,
         mean_logprob=completion.mean_logprob,
         first_s=round(timed.first_s, 6),
