@@ -364,6 +364,10 @@ REFUSES: tuple[Case, ...] = (
     case("removes-vllm", sh(f"pip uninstall -y vllm\n{SERVE}"), {"plan/self-contained": "fail"}, says="is removed"),
     case("several-on-one-port", bash(f"{SERVE} --port 8000 &\n{SERVE} --port 8000 &\nwait"), {"plan/one-port-each": "warn"},
          says="vllm serve", fix="start one of them"),
+    case("a-page-until-it-is-loaded", bash(f"{SERVE} --port 8000 &\npython3 page.py &\nwait -n"),
+         {"plan/one-port-each": "unsettled", "plan/chat-api": "warn"},
+         files={"page.py": 'from http.server import *\nHTTPServer(("0.0.0.0", 8000), BaseHTTPRequestHandler).serve_forever()\n'},
+         says="vllm serve", fix="start one of them"),
     case("system-packages", sh(f"set -e\napt-get install -y numactl\n{SERVE}"), {"plan/self-contained": "warn"}),
 )  # fmt: skip
 ELSEWHERE: tuple[Case, ...] = (  # test_flags and test_one_machine have more of these

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, check, warn
+from healthcheck.core.check import Findings, check, unsettled, warn
 from healthcheck.stages.plan.records import Api, LaunchPlan
 from healthcheck.stages.plan.servers.served import STARTED
 from healthcheck.text.messages import joined, msg
@@ -17,8 +17,10 @@ from healthcheck.text.messages import joined, msg
 def one_port_each(plan: LaunchPlan) -> Findings:
     """Two servers that run at the same time need two ports.
 
-    Of two servers on one port the second ends with "address already in use". Repair: start one of them, or give
-    the one that the service does not talk to another port.
+    Of two servers on one port the second ends with "address already in use". Where both are of one kind, whichever
+    stays can answer: a warning. Where one is another kind of server, such as a page that says that the model loads,
+    it may be the one that stays: inconclusive. Repair: start one of them, or give the one that the service does not
+    talk to another port.
 
     Example:
     ```sh
@@ -38,5 +40,9 @@ def one_port_each(plan: LaunchPlan) -> Findings:
     running = [server for server in plan.servers if server.foreground and server.api is not Api.HEADLESS]
     ports = [server.port for server in running if server.port is not None]
     for number in sorted({number for number in ports if ports.count(number) > 1}):
-        commands = joined("; ", (server.command for server in running if server.port == number))
-        yield warn(expected=msg("one server on port {number}", number), seen=commands, fix=msg("start one of them"))
+        sharing = [server for server in running if server.port == number]
+        commands = joined("; ", (server.command for server in sharing))
+        found = warn if len({server.api for server in sharing}) == 1 else unsettled
+        yield found(
+            expected=msg("one server on port {number}", number), seen=commands, fix=msg("start one of them")
+        )
