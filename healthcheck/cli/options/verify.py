@@ -19,7 +19,7 @@ EVERYDAY = (
     "--npus", "--url", "--out", "--json", "--quiet", "--verbose",
 )  # fmt: skip
 MEASUREMENTS = {
-    "numerics": msg("compare log-probabilities that must agree, too (some 260 requests)"),
+    "numerics": msg("compare log-probabilities that must agree, too (some 300 requests)"),
     "features": msg("ask for tool calls, formats and parameters, too, of which no verdict speaks"),
 }
 """Parts of extensions that measure the server, in order; each has the option of its name."""

@@ -26,6 +26,7 @@ from healthcheck.stages.probe.run.server import describe
 from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import msg
+from healthcheck.wire.chat import request_body, user
 from healthcheck.wire.many import Connections, Waits
 from healthcheck.wire.response import TooLargeError
 
@@ -92,6 +93,33 @@ class Asker:
         body = self.dialect.chat_body(prompt, tokens=tokens, salt=self.salt())
         readings, data = await self._post(contract.CHAT_PATH, body)
         return readings[0], prompt_tokens(data)
+
+    async def answer(self, problem: Prompt, *, tokens: int) -> str:
+        """The text of a greedy answer to a message, streamed; "" if none came, or thoughts as well."""
+        body = request_body([user(problem.text)], model=self.dialect.model, max_tokens=tokens, temperature=0.0)
+        self.requests += 1
+        try:
+            completion = (await self._server.stream(contract.CHAT_PATH, json_text.dump_line(body))).reply.completion
+        except (OSError, TooLargeError):
+            return ""
+        return completion.text if completion and not completion.reasoning else ""
+
+    async def score(self, problem: Prompt, answer: str) -> bytes:
+        """The response with the log-probabilities of an answer behind its message; b"" if the server gives none."""
+        turns: list[JsonValue] = [
+            {"role": "user", "content": problem.text},
+            {"role": "assistant", "content": answer},
+        ]
+        body: dict[str, JsonValue] = {
+            "model": self.dialect.model, "messages": turns, "max_tokens": 1, "prompt_logprobs": 1,
+            "add_generation_prompt": False, "continue_final_message": True,
+        }  # fmt: skip
+        self.requests += 1
+        try:
+            reply = (await self._server.post(contract.CHAT_PATH, json_text.dump_line(body))).reply
+        except (OSError, TooLargeError):
+            return b""
+        return reply.body if reply.status == 200 and b'"prompt_logprobs"' in reply.body else b""
 
     async def _post(self, path: str, body: dict[str, JsonValue]) -> tuple[Sequence[Reading], bytes]:
         self.requests += 1

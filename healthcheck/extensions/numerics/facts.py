@@ -15,6 +15,7 @@ from healthcheck.errors import UsageError
 from healthcheck.extensions.numerics import local, relations, sampler
 from healthcheck.extensions.numerics.asking import TRIAL, WAITS, Asker, find, tokens_of
 from healthcheck.extensions.numerics.judgement import Judgement, cells
+from healthcheck.extensions.numerics.own_answers import own_answers
 from healthcheck.extensions.numerics.prompts import Source, TextSource, TokenSource, edges, lengths, messages, texts
 from healthcheck.extensions.numerics.records import (
     NumericsRun,
@@ -90,6 +91,7 @@ async def _measure(
         pairs = await _rounds(bench, kinds(server, settings), settings.pairs, progress)
         progress.update(msg("tokens that are drawn"))
         samples = await sampler.samples(bench)
+        scored = await own_answers(bench)
         moved = partial(progress.update, msg("the tokens of the reference"))
         taken = await steps(bench, reference, moved) if reference else []
     return NumericsRun(
@@ -100,6 +102,7 @@ async def _measure(
         broken=tuple(bench.broken),
         leads=tuple(bench.leads),
         samples=samples,
+        own_answers=scored,
         trial=trial,
         steps=tuple(taken),
         reference=f"{reference.place} {reference.server.version}".strip() if reference else "",

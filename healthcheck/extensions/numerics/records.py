@@ -210,6 +210,21 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """An answer, and its token that lies furthest behind the likeliest one.
+
+    Attributes:
+        behind: nats; 0.0 if each token is the likeliest.
+        token: its text, and `likeliest` that of the other.
+    """
+
+    answer: str
+    behind: float = 0.0
+    token: str = ""
+    likeliest: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NumericsRun:
     """The measurements of a run.
 
@@ -219,6 +234,7 @@ class NumericsRun:
         broken: readings that failed, as (prompt length, reason).
         leads: of each greedy reading, how much likelier than a token that it chose another one was, in nats.
         samples: completions at other temperatures, and with the server's own defaults.
+        own_answers: answers by chat, as the server scores them.
         requests, seconds: the cost of the run.
         trial: the tokens of a fixed text, () if the server does not report them.
         steps: the comparison with a reference, token by token.
@@ -233,6 +249,7 @@ class NumericsRun:
     broken: tuple[tuple[int, str], ...] = ()
     leads: tuple[float, ...] = ()
     samples: tuple[Sample, ...] = ()
+    own_answers: tuple[Scored, ...] = ()
     requests: int = 0
     seconds: float = 0.0
     trial: TokenIds = ()

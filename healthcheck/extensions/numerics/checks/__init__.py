@@ -9,6 +9,7 @@ from healthcheck.extensions.numerics.checks.contrast import contrast
 from healthcheck.extensions.numerics.checks.decode import decode
 from healthcheck.extensions.numerics.checks.interface import interface
 from healthcheck.extensions.numerics.checks.length import length
+from healthcheck.extensions.numerics.checks.own_answers import own_answers
 from healthcheck.extensions.numerics.checks.prefix_cache import prefix_cache
 from healthcheck.extensions.numerics.checks.reference import reference
 from healthcheck.extensions.numerics.checks.repeat import repeat
@@ -20,6 +21,7 @@ CHECKS: tuple[Check[NumericsRun], ...] = (
     sampler,
     repeat,
     interface,
+    own_answers,
     batch,
     prefix_cache,
     chunked_prefill,
