@@ -73,6 +73,7 @@ async def _measure(
         longest = min(settings.longest_tokens, (server.context or 2048) - _TOKENS - relations.MORE - 1)
         pieces = texts(settings.seed)
         source, usual = await _source(connections, server, pieces, settings.seed), lengths(longest)
+        server = replace(server, takes_ids=isinstance(source, TokenSource))
         bench = Bench(
             asker=Asker(connections, dialect, settings.url),
             source=source,
@@ -112,9 +113,8 @@ async def _measure(
 
 
 async def _source(connections: Connections, server: Server, pieces: Sequence[str], seed: int) -> Source:
-    if not server.takes_ids:
-        return TextSource(pieces)
-    return TokenSource(await tokens_of(connections, server.model, "\n\n".join(pieces)), seed)
+    ids = await tokens_of(connections, server.model, "\n\n".join(pieces)) if server.takes_ids else ()
+    return TokenSource(ids, seed) if ids else TextSource(pieces)
 
 
 def kinds(server: Server, settings: NumericsSettings) -> Sequence[Kind]:

@@ -14,6 +14,7 @@ from healthcheck.core.records import CheckResult, Outcome
 from healthcheck.extensions.numerics import facts, reference
 from healthcheck.extensions.numerics.checks import CHECKS
 from healthcheck.extensions.numerics.records import NumericsRun, NumericsSettings, Reference
+from tests.support.engines import nginx
 from tests.support.servers import serving
 
 pytestmark = pytest.mark.engine
@@ -69,6 +70,21 @@ def test_a_healthy_engine_passes_and_is_its_own_reference(engine: Engine, tmp_pa
     assert {result.outcome for result in results.values()} == {Outcome.PASS}
     assert first.requests <= 300
     assert first.server.version.startswith("0.32")
+
+
+def test_a_digit_that_a_front_changes_is_named(engine: Engine, tmp_path: Path) -> None:
+    engine.fault.write_text("")
+    changes = (
+        "client_body_buffer_size 4m",  # the worker may have no right to write files
+        "proxy_buffering off",
+        "sub_filter_types text/event-stream",
+        "sub_filter_once off",
+        'sub_filter \'"content":"4"\' \'"content":"9"\'',
+    )
+    with nginx(engine.url, tmp_path, *changes) as url:
+        run = facts.measure(NumericsSettings(url=url), Silent())
+    assert failed(run) == {"own-answers"}
+    assert "'9'" in judged(run)["own-answers"].findings[0].seen
 
 
 @pytest.mark.parametrize(
