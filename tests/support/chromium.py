@@ -153,10 +153,11 @@ class Tab:
         return str(self.evaluate(f"document.querySelector({json.dumps(selector)}).innerText"))
 
     def click(self, selector: str) -> None:
-        """Click the middle of an element with a real mouse event."""
+        """Click the middle of an element with a real mouse event, once the page is drawn where it was scrolled to."""
         place = self.evaluate(
-            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'"
-            ", behavior: 'instant'}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()"
+            f"(async () => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'"
+            ", behavior: 'instant'}); for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);"
+            " const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()"
         )
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)

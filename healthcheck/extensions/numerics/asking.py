@@ -95,8 +95,12 @@ class Asker:
         return readings[0], prompt_tokens(data)
 
     async def answer(self, problem: Prompt, *, tokens: int) -> str:
-        """The text of a greedy answer to a message, streamed; "" if none came, or thoughts as well."""
-        body = request_body([user(problem.text)], model=self.dialect.model, max_tokens=tokens, temperature=0.0)
+        """The text of a greedy answer to a message, streamed; "" if none came, or thoughts as well.
+
+        A penalty for repetition that generation_config.json asks for would pass over the likeliest token.
+        """
+        asked = request_body([user(problem.text)], model=self.dialect.model, max_tokens=tokens, temperature=0.0)
+        body = asked | dict(self.dialect.neutral)
         self.requests += 1
         try:
             completion = (await self._server.stream(contract.CHAT_PATH, json_text.dump_line(body))).reply.completion
