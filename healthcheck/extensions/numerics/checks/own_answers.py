@@ -56,7 +56,7 @@ def own_answers(run: NumericsRun) -> Findings:
     yield (fail if len(found) >= _SURE else warn)(
         expected=msg("tokens at most {limit:g} nats behind the likeliest one in answers at temperature 0", CERTAIN),
         seen=msg(
-            "{found} of {answers} answers have others: {token} is {behind:.1f} nats behind {likeliest} in "
+            "{found} of {answers} answers have others: {token:.40} is {behind:.1f} nats behind {likeliest:.40} in "
             "{answer:.200}",
             *told,
         ),
