@@ -41,6 +41,7 @@ MORE = (OWN, OWN, OWN + 17, OWN, OWN)
         ({}, "pass"),
         (dict.fromkeys(range(3), MORE), "fail"),
         (dict.fromkeys(range(2), MORE), "warn"),
+        (dict.fromkeys(range(60), (OWN, OWN + 32, OWN, OWN + 128, OWN)), "warn"),
         (dict.fromkeys(range(60), (OWN, OWN, OWN + 16, OWN, OWN)), "warn"),
         (dict.fromkeys(range(60), (OWN + 48, OWN, OWN, OWN + 48, OWN)), "warn"),
         (dict.fromkeys(range(60), (None, OWN, None, OWN, OWN)), "pass"),
@@ -51,7 +52,7 @@ MORE = (OWN, OWN, OWN + 17, OWN, OWN)
 def test_counts_that_differ_are_told(
     tmp_path: Path, counts: dict[int, Sequence[int | None]], expected: str
 ) -> None:
-    """A server that counts no cached tokens counts fewer for later samples, never clearly more."""
+    """A server that counts no cached blocks differs by whole blocks, whichever sample was cached."""
     assert outcome(tmp_path / "run", counts) == expected
 
 

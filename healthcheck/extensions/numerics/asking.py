@@ -109,14 +109,15 @@ class Asker:
         return completion.text if completion and not completion.reasoning else ""
 
     async def score(self, problem: Prompt, answer: str) -> bytes:
-        """The response with the log-probabilities of an answer behind its message; b"" if the server gives none."""
-        turns: list[JsonValue] = [
-            {"role": "user", "content": problem.text},
-            {"role": "assistant", "content": answer},
-        ]
+        """The response with the log-probabilities of a message and an answer, or of the message alone without one.
+
+        b"" if the server gives none.
+        """
+        turns: list[JsonValue] = [{"role": "user", "content": problem.text}]
+        turns += [{"role": "assistant", "content": answer}] if answer else []
         body: dict[str, JsonValue] = {
             "model": self.dialect.model, "messages": turns, "max_tokens": 1, "prompt_logprobs": 1,
-            "add_generation_prompt": False, "continue_final_message": True,
+            "add_generation_prompt": not answer, "continue_final_message": bool(answer),
         }  # fmt: skip
         self.requests += 1
         try:

@@ -14,7 +14,7 @@ from healthcheck.core.records import JsonValue
 from healthcheck.errors import UsageError
 from healthcheck.extensions.numerics import local, relations, sampler
 from healthcheck.extensions.numerics.asking import TRIAL, WAITS, Asker, find, tokens_of
-from healthcheck.extensions.numerics.judgement import Judgement, cells
+from healthcheck.extensions.numerics.judgement import CROWDED, Cell, Judgement, cells
 from healthcheck.extensions.numerics.own_answers import own_answers
 from healthcheck.extensions.numerics.prompts import Source, TextSource, TokenSource, edges, lengths, messages, texts
 from healthcheck.extensions.numerics.records import (
@@ -153,7 +153,7 @@ async def _rounds(bench: Bench, asked: Sequence[Kind], pairs: int, progress: Pro
         progress.update(kind.relation.value, done=number, total=len(asked))
         found += [pair async for pair in kind.measure(bench, pairs) if pair]
     suspect = [cell for cell in cells(found) if cell.asks_again]
-    for cell in sorted(suspect, key=lambda cell: (cell.wrong / cell.pairs, cell.moved / cell.pairs), reverse=True):
+    for cell in sorted(suspect, key=_urgency, reverse=True):
         if _faulty(found):
             break  # the verdict is settled
         kind = next(kind for kind in asked if (kind.relation, kind.size) == (cell.relation, cell.size))
@@ -162,6 +162,11 @@ async def _rounds(bench: Bench, asked: Sequence[Kind], pairs: int, progress: Pro
         async for pair in _once_more(bench.at(cell.suspects, cell.rows, more), kind, more, found):
             found.append(pair)
     return found
+
+
+def _urgency(cell: Cell) -> tuple[bool, float, float]:
+    """A fault that shows without other requests shows among them too, and must not be blamed on them."""
+    return cell.wrong > 0 and cell.relation not in CROWDED, cell.wrong / cell.pairs, cell.moved / cell.pairs
 
 
 async def _once_more(bench: Bench, kind: Kind, pairs: int, found: Sequence[Pair]) -> AsyncIterator[Pair]:

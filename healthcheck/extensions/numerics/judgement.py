@@ -30,6 +30,7 @@ ENOUGH = 6
 
 
 BATCHED = {Relation.BATCH, Relation.MIXED_LENGTHS}
+CROWDED = {*BATCHED, Relation.WHILE_DECODING}
 
 
 class Judgement(enum.Enum):

@@ -94,7 +94,7 @@ def test_a_digit_that_a_front_changes_is_named(engine: Engine, tmp_path: Path) -
         ("batch-of-three-reads-a-neighbour", "batch"),
         ("decode-shifts-positions", "decode"),
         ("mixed-step-masks-the-prefill", "chunked-prefill batch"),  # the first that shows a fault ends the run
-        ("block-edge-is-lost", "length chunked-prefill"),
+        ("block-edge-is-lost", "length decode"),
         ("some-steps-read-stale-memory", "repeat"),
         ("one-place-of-five-reads-a-neighbour", "batch"),
         ("draws-the-likeliest", "sampler"),

@@ -57,6 +57,18 @@ def test_the_problem_the_template_and_both_ends_are_not_judged(place: int) -> No
     assert found.behind == 0.0
 
 
+def test_text_that_is_cut_into_other_tokens_is_not_judged() -> None:
+    whole = told(TOKENS, {6: 9.0}).replace(b'"other"', b'" = 4"')
+    found = scored(whole, ANSWER)
+    assert found
+    assert found.behind == 0.0
+
+
+@pytest.mark.parametrize("value", ['"inf"', '"nan"', "1" + "0" * 400, "5.0", "1e999"])
+def test_what_is_no_log_probability_is_refused(value: str) -> None:
+    assert scored(told(TOKENS, {}).replace(b"-0.1", value.encode(), 1), ANSWER) is None
+
+
 def test_an_answer_that_is_not_there_has_no_score() -> None:
     assert scored(told(TOKENS, {}), "17 + 25 = 43.") is None
 

@@ -45,7 +45,9 @@ def own_answers(run: NumericsRun) -> Findings:
     if any(cell.judgement is Judgement.FAULT for cell in cells(run.pairs)):
         raise NotApplicable(msg("other log-probabilities differ already"))
     if not run.own_answers:
-        raise NotApplicable(msg("the server scores no text (prompt_logprobs), or answers with thoughts alone"))
+        raise NotApplicable(
+            msg("the server scores no prompts (prompt_logprobs), or its template puts thoughts before an answer")
+        )
     unlikely = (each for each in run.own_answers if each.behind > CERTAIN)
     found = sorted(unlikely, key=lambda each: -each.behind)
     if not found:

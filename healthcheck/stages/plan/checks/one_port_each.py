@@ -17,10 +17,9 @@ from healthcheck.text.messages import joined, msg
 def one_port_each(plan: LaunchPlan) -> Findings:
     """Two servers that run at the same time need two ports.
 
-    Of two servers on one port the second ends with "address already in use". Where both are of one kind, whichever
-    stays can answer: a warning. Where one is another kind of server, such as a page that says that the model loads,
-    it may be the one that stays: inconclusive. Repair: start one of them, or give the one that the service does not
-    talk to another port.
+    Of two servers on one port the second ends with "address already in use". Where both serve chat, whichever stays
+    can answer: a warning. Where one does not, such as a page that says that the model loads, it may be the one that
+    stays: inconclusive. Repair: start one of them, or give the one that the service does not talk to another port.
 
     Example:
     ```sh
@@ -42,7 +41,7 @@ def one_port_each(plan: LaunchPlan) -> Findings:
     for number in sorted({number for number in ports if ports.count(number) > 1}):
         sharing = [server for server in running if server.port == number]
         commands = joined("; ", (server.command for server in sharing))
-        found = warn if len({server.api for server in sharing}) == 1 else unsettled
+        found = warn if {server.api for server in sharing} == {Api.OPENAI_CHAT} else unsettled
         yield found(
             expected=msg("one server on port {number}", number), seen=commands, fix=msg("start one of them")
         )

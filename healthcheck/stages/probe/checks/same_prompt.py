@@ -10,6 +10,8 @@ from healthcheck.stages.probe.records import ProbeRun
 from healthcheck.stages.probe.results import figures
 from healthcheck.text.messages import msg
 
+_BLOCK = 16
+"""Tokens. Blocks of a prefix cache are of this size or of several times as many."""
 _CLEARLY_MORE = 16
 """Tokens. A template with the time of day in it has one or two more or fewer."""
 _SEVERAL = 3
@@ -28,8 +30,8 @@ def same_prompt(run: ProbeRun) -> Findings:
     template or version, or a request in flight was given another one's prompt.
 
     The check warns where the counts of a problem differ. It fails where three problems or more have a later sample
-    with clearly more tokens than the first one: a server that leaves cached tokens out of the count, which is the
-    healthy explanation, counts the first one in full.
+    with clearly more tokens than the first one, unless all counts lie whole blocks of 16 tokens apart: a server may
+    leave cached blocks out of the count.
 
     Repair: send the same request ten times and compare prompt_tokens. Give all replicas the same image, weights and
     --chat-template; without a second replica, look for prompts that requests share.
@@ -53,7 +55,7 @@ def same_prompt(run: ProbeRun) -> Findings:
     if not unlike:
         yield note(msg("{problems} problems", len(several)))
         return
-    more = [each for each in unlike if max(each) > each[0] + _CLEARLY_MORE]
+    more = [each for each in unlike if max(each) > each[0] + _CLEARLY_MORE and not _cached(each)]
     found = fail if len(more) >= _SEVERAL else warn
     shown = ", ".join(map(str, (more or unlike)[0]))
     yield found(
@@ -66,3 +68,8 @@ def same_prompt(run: ProbeRun) -> Findings:
 def _counts(run: ProbeRun, row: Sequence[int]) -> Sequence[int]:
     """The prompt tokens of a problem's samples, as far as the server counts them."""
     return [count for place in row if (count := run.samples[place].prompt_tokens)]
+
+
+def _cached(counts: Sequence[int]) -> bool:
+    """Whether cached blocks that are left out explain the counts."""
+    return all((max(counts) - each) % _BLOCK == 0 for each in counts)
