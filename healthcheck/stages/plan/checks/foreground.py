@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.core.check import Findings, check, fail, unsettled, warn
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.plan.servers.served import STARTED, served
@@ -11,6 +11,7 @@ from healthcheck.text.messages import msg
 
 _ENDED_BY_ITSELF = {-15, -9, 124, 137, 143}
 """Exit statuses for SIGTERM and SIGKILL in Python and in shells, and of `timeout`; a dry run causes none."""
+_UNKNOWN = msg("deploy.sh stays while the server runs (what the service does if it ends is unknown)")
 _LONGER_THAN_ANY_EVALUATION_S = 7 * 86400
 
 
@@ -18,16 +19,17 @@ _LONGER_THAN_ANY_EVALUATION_S = 7 * 86400
     "plan/foreground",
     "deploy.sh stays for as long as the server does",
     rule=contract.STARTS_THE_SERVICE,
-    why="Once deploy.sh has ended the service may take the adapter for stopped, and its processes end with it.",
+    why="Once deploy.sh has ended the service may take the adapter for stopped, and end its processes.",
     requires=STARTED,
 )
 def foreground(plan: LaunchPlan) -> Findings:
     """The server belongs in the foreground of deploy.sh.
 
     A script that puts the server into the background (`&`, nohup, setsid) and ends leaves no process that
-    the service could watch, and in a container everything ends with it. Background and `wait`, a pipe into
-    `tee`, and best of all `exec` keep it. A loop that starts the server again keeps it, too, but hides each
-    crash: a server that cannot load is started for ever, which is a warning.
+    the service could watch, and where deploy.sh is a container's main process everything ends with it. What the
+    service does then is unknown: inconclusive. A script that ends with an error, or ends the server, fails.
+    Background and `wait`, a pipe into `tee`, and best of all `exec` keep it. A loop that starts the server again
+    keeps it, too, but hides each crash: a server that cannot load is started for ever, which is a warning.
 
     A limit on its time (`timeout 600 vllm serve …`) ends it in the middle of the evaluation, which loads up to
     {limit} and then asks every problem {repeats} times. How long that takes is unknown, so a limit is a warning.
@@ -50,9 +52,10 @@ def foreground(plan: LaunchPlan) -> Findings:
     server = served(plan)
     if not server.foreground:
         status = plan.run.exit_status
-        expected = msg("deploy.sh stays while the server runs")
         seen = msg("deploy.sh ended with status {status} after starting: {quoted}", status, server.command)
-        yield fail(expected=expected, seen=seen, fix=_stay(plan, server.where), where=server.where)
+        stays = msg("deploy.sh stays while the server runs")
+        found, expected = (fail, stays) if status else (unsettled, _UNKNOWN)
+        yield found(expected=expected, seen=seen, fix=_stay(plan, server.where), where=server.where)
     elif server.limit_s is not None and server.limit_s < _LONGER_THAN_ANY_EVALUATION_S:
         expected = msg("the server runs until the evaluation is over, and how long that takes is unknown")
         seen = msg("it is ended after {limit_s:g} s, finished or not: {quoted}", server.limit_s, server.command)
