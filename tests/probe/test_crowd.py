@@ -18,6 +18,7 @@ from healthcheck.stages.probe.grading import grade
 from healthcheck.stages.probe.records import ProbeRun
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.run.folder import load
+from healthcheck.stages.probe.run.layout import ALONE, OUTCOME
 from healthcheck.stages.probe.statistics.changes import better_alone_p
 from tests.probe.conftest import Probe, behaviour, even, recorded
 
@@ -92,6 +93,19 @@ def test_a_probe_asks_twenty_problems_once_more_one_at_a_time(probe: Probe, tmp_
         again = resume(run.settings, Silent(), tmp_path / "run")
         assert sum(request.path.endswith("completions") for request in server.requests) == 100
     assert again.alone == run.alone
+
+
+@pytest.mark.process
+def test_a_probe_that_was_killed_asks_the_rest_alone(probe: Probe, tmp_path: Path) -> None:
+    with Simulator(behaviour(accuracy=even(0.8))) as server:
+        run = probe(server.url, problems=40, samples=2)
+        folder = tmp_path / "run"
+        (folder / OUTCOME).unlink()
+        kept = (folder / ALONE).read_bytes().splitlines(keepends=True)[:7]
+        (folder / ALONE).write_bytes(b"".join(kept) + b"{")
+        again = resume(run.settings, Silent(), folder)
+        assert sum(request.path.endswith("completions") for request in server.requests) == 113
+    assert [sample.order for sample, _ in again.alone] == [sample.order for sample, _ in run.alone]
 
 
 @pytest.mark.process

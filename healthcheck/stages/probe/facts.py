@@ -25,7 +25,7 @@ from healthcheck.stages.probe.run import folder as run_folder
 from healthcheck.stages.probe.run.bank import Slot, fingerprint, refuse_unlike, schedule
 from healthcheck.stages.probe.run.drawing import drawn, shared
 from healthcheck.stages.probe.run.folder import Outcome
-from healthcheck.stages.probe.run.journal import Journal
+from healthcheck.stages.probe.run.journal import Journal, read
 from healthcheck.stages.probe.run.layout import ALONE, JOURNAL, refuse_used
 from healthcheck.stages.probe.run.meter import Meter
 from healthcheck.stages.probe.run.request import differences, sent, text_bytes
@@ -278,8 +278,12 @@ def _collect(
         if not keeper.enough:
             asyncio.run(_send(sampler, settings, keeper, slots))
         sent_s = time.monotonic() - began
-        if not (sampler.gave_up or keeper.enough) and _can_ask_alone(settings, problems, folder):
-            asyncio.run(_ask_alone(settings, problems, folder, progress, before.seconds + sent_s))
+        alone = (
+            _alone(settings, problems, folder) if before.stopped and not (sampler.gave_up or keeper.enough) else ()
+        )
+        if alone:
+            progress.note(msg("{count} of the problems once more, one at a time", len(alone)))
+            asyncio.run(_ask_alone(settings, problems, alone, folder, before.seconds + sent_s))
         by = EndedBy.CUT if keeper.never_ends else EndedBy.EVIDENCE
         stopped = sampler.gave_up or (by.value if keeper.enough else "")
     except KeyboardInterrupt:
@@ -321,20 +325,21 @@ async def _send(sampler: Sampler, settings: ProbeSettings, keeper: _Keeper, slot
             keeper.meter.show(sampler.in_flight)
 
 
-def _can_ask_alone(settings: ProbeSettings, problems: Sequence[Problem], folder: Path) -> bool:
-    """Whether answers among many can be compared with answers alone, and have not been."""
-    apart = settings.concurrency > 1 and not (folder / ALONE).exists()
-    return apart and len(problems) >= FEW_PROBLEMS and not any(problem.kind.runs for problem in problems)
-
-
-async def _ask_alone(
-    settings: ProbeSettings, problems: Sequence[Problem], folder: Path, progress: Progress, sent_s: float
-) -> None:
-    """Ask some problems once more, one at a time; the time it takes is bounded by that of the samples."""
+def _alone(settings: ProbeSettings, problems: Sequence[Problem], folder: Path) -> Sequence[Slot]:
+    """What to ask once more, one at a time, to compare answers among many with; less what is on record."""
+    if settings.concurrency == 1 or len(problems) < FEW_PROBLEMS or any(problem.kind.runs for problem in problems):
+        return ()
     chosen = Dice("alone", settings.seed).shuffled(range(len(problems)))[:MOST_ALONE]
     first = len(problems) * settings.samples
     slots = [Slot(order=first + at, problem=each, repeat=settings.samples) for at, each in enumerate(chosen)]
-    progress.note(msg("{count} of the problems once more, one at a time", len(slots)))
+    asked = {sample.order for sample in read(folder / ALONE) if not sample.error}
+    return [slot for slot in slots if slot.order not in asked]
+
+
+async def _ask_alone(
+    settings: ProbeSettings, problems: Sequence[Problem], slots: Sequence[Slot], folder: Path, sent_s: float
+) -> None:
+    """Ask one at a time; the time it takes is bounded by that of the samples."""
     journal = Journal(folder / ALONE)
 
     async def keep(sample: Sample) -> bool:
