@@ -41,6 +41,8 @@ MORE = (OWN, OWN, OWN + 17, OWN, OWN)
         ({}, "pass"),
         (dict.fromkeys(range(3), MORE), "fail"),
         (dict.fromkeys(range(2), MORE), "warn"),
+        (dict.fromkeys(range(60), (OWN, OWN + 4, OWN, OWN + 4, OWN)), "fail"),
+        (dict.fromkeys(range(60), (OWN, OWN + 2, OWN, OWN + 1, OWN)), "warn"),
         (dict.fromkeys(range(60), (OWN, OWN + 32, OWN, OWN + 128, OWN)), "warn"),
         (dict.fromkeys(range(60), (OWN, OWN, OWN + 16, OWN, OWN)), "warn"),
         (dict.fromkeys(range(60), (OWN + 48, OWN, OWN, OWN + 48, OWN)), "warn"),

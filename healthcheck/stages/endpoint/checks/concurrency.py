@@ -64,7 +64,10 @@ def concurrency(interview: Interview) -> Findings:
     elif signs:
         expected = msg("each stream with the answer to its own prompt")
         seen = msg("{signs}; {signs2} such signs", signs[0], len(signs))
-        fix = msg("keep the state of each request separate: a shared streamer or buffer mixes them")
+        fix = msg(
+            "keep the state of each request separate, since a shared streamer or buffer mixes them; where several "
+            "replicas answer, compare their chat templates"
+        )
         yield about(streams[0]).fail(expected=expected, seen=seen, fix=fix)
     elif len(mixed := changed_copies(crowd)) >= MIXED:
         text, right = mixed[0]

@@ -12,8 +12,8 @@ from healthcheck.text.messages import msg
 
 _BLOCK = 16
 """Tokens. Blocks of a prefix cache are of this size or of several times as many."""
-_CLEARLY_MORE = 16
-"""Tokens. A template with the time of day in it has one or two more or fewer."""
+_CLEARLY_MORE = 3
+"""Tokens. A template with the time of day in it has one or two more or fewer; empty thoughts are four."""
 _SEVERAL = 3
 
 
@@ -30,7 +30,7 @@ def same_prompt(run: ProbeRun) -> Findings:
     template or version, or a request in flight was given another one's prompt.
 
     The check warns where the counts of a problem differ. It fails where three problems or more have a later sample
-    with clearly more tokens than the first one, unless all counts lie whole blocks of 16 tokens apart: a server may
+    with at least four tokens more than the first one, unless all counts lie whole blocks of 16 tokens apart: a server may
     leave cached blocks out of the count.
 
     Repair: send the same request ten times and compare prompt_tokens. Give all replicas the same image, weights and
