@@ -30,8 +30,8 @@ def same_prompt(run: ProbeRun) -> Findings:
     template or version, or a request in flight was given another one's prompt.
 
     The check warns where the counts of a problem differ. It fails where three problems or more have a later sample
-    with at least four tokens more than the first one, unless all counts lie whole blocks of 16 tokens apart: a server may
-    leave cached blocks out of the count.
+    with at least four tokens more than the first one, unless all counts lie whole blocks of 16 tokens apart: a
+    server may leave cached blocks out of the count.
 
     Repair: send the same request ten times and compare prompt_tokens. Give all replicas the same image, weights and
     --chat-template; without a second replica, look for prompts that requests share.
