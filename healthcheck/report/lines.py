@@ -44,6 +44,10 @@ class LineProgress(Silent):
             print(f"{time.monotonic() - self._began:8.1f} s  {shown}", file=sys.stderr, flush=True)
 
 
+_LABELS = {Level.WARN: msg("warning"), Level.UNSETTLED: msg("unsettled")}
+"""A failure has none."""
+
+
 def brief(report: Report, translation: Translation = ENGLISH) -> Iterator[str]:
     """What did not pass, a line for each problem with its repair, warnings first, and the verdict."""
     by_line: dict[str, list[str]] = {}
@@ -61,7 +65,7 @@ def _problems(result: CheckResult, translation: Translation) -> Iterator[str]:
     grave = [found for found in words.findings(result) if found.level is not Level.NOTE]
     for found in grave:
         said = translation.say(words.observation(found)) + words.place(found)
-        said = translation.labelled(msg("warning"), said) if found.level is Level.WARN else said
+        said = translation.labelled(_LABELS[found.level], said) if found.level in _LABELS else said
         if found.fix:
             said = translation.say(msg("{said}. Fix: {fix}", said, found.fix))
         yield words.plain(said).replace("\n", " ")

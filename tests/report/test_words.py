@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from healthcheck.core.check import fail, note, warn
+from healthcheck.core.check import fail, note, unsettled, warn
 from healthcheck.core.records import (
     NOT_BUILT,
     SIMULATOR,
@@ -94,11 +94,13 @@ def test_the_brief_report_has_a_line_for_each_warning(warned: int, said: list[st
 
 def test_the_brief_report_has_a_line_for_each_problem_of_a_check() -> None:
     wrong = [fail(expected="a", seen=seen, fix="c") for seen in ("b", "d", "b")]
-    given = replace(FAILED, id="plan/x", findings=(*wrong, warn(expected="e", seen="f", fix="g"), note("h")))
+    undecided, warned = unsettled(expected="i", seen="j", fix="k"), warn(expected="e", seen="f", fix="g")
+    given = replace(FAILED, id="plan/x", findings=(*wrong, undecided, warned, note("h")))
     report = Report(verdict=verdict_of((given,)), results=(given,), asked=words.WHOLE)
     assert list(brief(report))[:-1] == [
         "plan/x: expected a; saw b. Fix: c",
         "plan/x: expected a; saw d. Fix: c",
+        "plan/x: unsettled: expected i; saw j. Fix: k",
         "plan/x: warning: expected e; saw f. Fix: g",
     ]
 
