@@ -177,6 +177,12 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
     "an unknown architecture": (
         lambda f: model(f, architecture("Qwen33ForCausalLM")), {}, {"weights/config": WARN},
     ),
+    "an override with an architecture that no vLLM has": (
+        model, {"plan": plan(hf_overrides='{"architectures": ["Qwen3DenseForCausalLM"]}')}, {"weights/config": WARN},
+    ),
+    "an override in place of an architecture that no vLLM has": (
+        lambda f: model(f, architecture("Qwen33ForCausalLM")), {"plan": plan(hf_overrides='{"architectures": ["Qwen3ForCausalLM"]}')}, {},
+    ),
     "no tokenizer": (
         lambda f: remove(model(f), "tokenizer.json"), {}, {"weights/tokenizer": FAIL},
     ),

@@ -31,6 +31,7 @@ FIGURES = (
     "head_dim",
 )  # fmt: skip
 """Keys with a number or a list with one for each layer; null means the default."""
+OVERRIDES = "hf-overrides"
 PARTS = ("text_config", "llm_config", "language_config", "thinker_config", "vision_config")
 
 
@@ -44,7 +45,7 @@ def config(facts: WeightsFacts) -> Findings:
     """config.json must be a JSON object in UTF-8 (without a byte order mark) that names the model's
     "architectures", with numbers for numeric values. vLLM looks the architecture up in its registry. One that is
     not registered is served only by the Transformers backend, or by code that comes with the weights (auto_map,
-    with --trust-remote-code).
+    with --trust-remote-code). What --hf-overrides sets goes before config.json.
 
     The registry is that of the installed vLLM; without one, it is the catalogue of the vLLM releases that current
     vllm-ascend releases use. The service's release is not documented: an architecture that only some of them
@@ -106,7 +107,7 @@ def _without_config(facts: WeightsFacts) -> Findings:
 
 
 def _architectures(facts: WeightsFacts) -> Findings:
-    value = facts.weights.config.value
+    value = {**facts.weights.config.value, **facts.table(OVERRIDES)}
     declared = value.get("architectures")
     architectures = words(declared)
     if not architectures:
@@ -166,12 +167,14 @@ def _unknown(facts: WeightsFacts, named: str, architectures: tuple[str, ...], kn
         have = _spans(facts, [release.vllm for release in knowing])
         seen = msg("{named}, which of the catalogued releases only vLLM {have} knows", named, have)
         fix = msg("find out which vLLM the service has; with {vllm}, choose another model", assumed.vllm)
-    vllm = assumed.vllm
+    vllm, at = assumed.vllm, At("config.json")
+    if "architectures" in facts.table(OVERRIDES):
+        at, fix = At(facts.where), msg("take architectures out of --hf-overrides")
     if stacks.is_of_the_service(facts.row):
         expected = msg("an architecture of vLLM {vllm}'s registry, the release of the service", vllm)
-        return At("config.json").fail(expected=expected, seen=seen, fix=fix, rule=contract.RELEASE)
+        return at.fail(expected=expected, seen=seen, fix=fix, rule=contract.RELEASE)
     expected = msg("an architecture of vLLM {vllm}'s registry, the release that is assumed on the service", vllm)
-    return At("config.json").warn(expected=expected, seen=seen, fix=fix)
+    return at.warn(expected=expected, seen=seen, fix=fix)
 
 
 def _nowhere(facts: WeightsFacts, named: str, architectures: tuple[str, ...]) -> tuple[str, str]:
