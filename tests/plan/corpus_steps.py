@@ -212,7 +212,7 @@ MESSAGES: tuple[Case, ...] = (
     case("a-template-elsewhere", sh('vllm serve "$MODEL_PATH" --chat-template /configs/chat.jinja'),
          {"plan/self-contained": "fail"}, fix="copy /configs/chat.jinja into the repository"),
     case("ends-when-ready", bash('vllm serve "$MODEL_PATH" --port 8000 &\nfor i in $(seq 9); do\n    if curl -sf localhost:8000/health; then\n'
-                                 '        exit 0\n    fi\n    sleep 1\ndone\nexit 1'), {"plan/foreground": "fail"}, fix="(line 5)"),
+                                 '        exit 0\n    fi\n    sleep 1\ndone\nexit 1'), {"plan/foreground": "unsettled"}, fix="(line 5)"),
     case("waits-when-ready", bash('vllm serve "$MODEL_PATH" --port 8000 &\nfor i in $(seq 900); do\n    if curl -sf localhost:8000/health; then\n'
                                   '        wait\n    fi\n    sleep 1\ndone\nexit 1')),
     case("download-in-a-heredoc", bash("cat <<'TEXT'\nuse python3 x.py\nTEXT\npython3 - <<'PY'\nimport os\n"
