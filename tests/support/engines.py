@@ -163,7 +163,10 @@ def litellm(url: str, name: str, folder: Path) -> Iterator[str]:
     general = {"dangerously_permit_weak_or_unset_master_key": True}
     models = [{"model_name": name, "litellm_params": parameters}]
     settings.write_text(json.dumps({"model_list": models, "general_settings": general}))
-    variables = {"PATH": _path(executable), "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"}
+    variables = {
+        "PATH": _path(executable), "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False",
+        "AIOHTTP_KEEPALIVE_TIMEOUT": "2",  # vLLM closes an idle connection after 5 s, and the next request gets a 500
+    }  # fmt: skip
     command = [executable, "--config", settings, "--telemetry", "False"]
     with serving(command, environment=variables, log=folder / "litellm.log", sign="/health/liveliness") as front:
         yield front
