@@ -21,7 +21,7 @@ from healthcheck.verify.fix.launch import Launch
 BOM = b"\xef\xbb\xbf"
 LAUNCH_REPAIRS: tuple[tuple[str, str, Callable[[Launch], Iterator[Edit]]], ...] = (
     ("plan/model-path", msg("put quotes around $MODEL_PATH"), launch.quotes),
-    ("plan/port", msg("listen on port {port}"), launch.port),
+    ("plan/port", msg("listen on the service's port"), launch.port),
     ("plan/host", msg("listen on every address"), launch.host),
     ("plan/served-name", msg("leave the served model name to the weight path"), launch.served_name),
     ("plan/no-api-key", msg("take out --api-key"), launch.no_api_key),
