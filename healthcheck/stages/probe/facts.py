@@ -278,12 +278,8 @@ def _collect(
         if not keeper.enough:
             asyncio.run(_send(sampler, settings, keeper, slots))
         sent_s = time.monotonic() - began
-        alone = (
-            _alone(settings, problems, folder) if before.stopped and not (sampler.gave_up or keeper.enough) else ()
-        )
-        if alone:
-            progress.note(msg("{count} of the problems once more, one at a time", len(alone)))
-            asyncio.run(_ask_alone(settings, problems, alone, folder, before.seconds + sent_s))
+        if before.stopped and not (sampler.gave_up or keeper.enough):
+            asyncio.run(_ask_alone(settings, problems, folder, progress, before.seconds + sent_s))
         by = EndedBy.CUT if keeper.never_ends else EndedBy.EVIDENCE
         stopped = sampler.gave_up or (by.value if keeper.enough else "")
     except KeyboardInterrupt:
@@ -337,9 +333,13 @@ def _alone(settings: ProbeSettings, problems: Sequence[Problem], folder: Path) -
 
 
 async def _ask_alone(
-    settings: ProbeSettings, problems: Sequence[Problem], slots: Sequence[Slot], folder: Path, sent_s: float
+    settings: ProbeSettings, problems: Sequence[Problem], folder: Path, progress: Progress, sent_s: float
 ) -> None:
-    """Ask one at a time; the time it takes is bounded by that of the samples."""
+    """Ask some problems once more, one at a time; the time it takes is bounded by that of the samples."""
+    slots = _alone(settings, problems, folder)
+    if not slots:
+        return
+    progress.note(msg("{count} of the problems once more, one at a time", len(slots)))
     journal = Journal(folder / ALONE)
 
     async def keep(sample: Sample) -> bool:
