@@ -45,7 +45,7 @@ def config(facts: WeightsFacts) -> Findings:
     """config.json must be a JSON object in UTF-8 (without a byte order mark) that names the model's
     "architectures", with numbers for numeric values. vLLM looks the architecture up in its registry. One that is
     not registered is served only by the Transformers backend, or by code that comes with the weights (auto_map,
-    with --trust-remote-code). What --hf-overrides sets goes before config.json.
+    with --trust-remote-code). An architecture in --hf-overrides goes before that of config.json.
 
     The registry is that of the installed vLLM; without one, it is the catalogue of the vLLM releases that current
     vllm-ascend releases use. The service's release is not documented: an architecture that only some of them
