@@ -13,8 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from healthcheck.core.records import JsonValue
-from healthcheck.extensions.numerics.asking import Asker
-from healthcheck.extensions.numerics.records import Prompt, Scored
+from healthcheck.extensions.numerics.records import Scored
 from healthcheck.extensions.numerics.relations import Bench
 from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError
@@ -32,20 +31,24 @@ async def own_answers(bench: Bench) -> tuple[Scored, ...]:
     asker, problems = bench.asker, bench.messages[-ANSWERS:]
     said = await asyncio.gather(*(asker.answer(problem, tokens=_TOKENS) for problem in problems))
     pairs = [pair for pair in zip(problems, said, strict=True) if len(pair[1]) in _CHARACTERS]
-    if not pairs or not await _joins(asker, *pairs[0]):
+    if not pairs:
         return ()
-    found = [scored(await asker.score(problem, answer), answer) for problem, answer in pairs]
+    problem, answer = pairs[0]
+    first = await asker.score(problem, answer)
+    if not _joins(await asker.score(problem, ""), first, answer):
+        return ()
+    responses = [first, *[await asker.score(*pair) for pair in pairs[1:]]]
+    found = [scored(data, answer) for data, (_, answer) in zip(responses, pairs, strict=True)]
     return tuple(each for each in found if each)
 
 
-async def _joins(asker: Asker, problem: Prompt, answer: str) -> bool:
-    """Whether an answer is scored behind what it was generated from.
+def _joins(alone: bytes, whole: bytes, answer: str) -> bool:
+    """Whether an answer was scored behind what it was generated from.
 
     A template may put thoughts before an answer that is a turn of the conversation, or leave them out.
     """
-    prompt = _text(_places(await asker.score(problem, "")))
-    whole = _text(_places(await asker.score(problem, answer)))
-    return bool(prompt) and whole.startswith(prompt + answer)
+    prompt = _text(_places(alone))
+    return bool(prompt) and _text(_places(whole)).startswith(prompt + answer)
 
 
 def scored(data: bytes, answer: str) -> Scored | None:
