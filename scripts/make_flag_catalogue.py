@@ -14,10 +14,12 @@ import importlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from operator import attrgetter
 from pathlib import Path
+
+import make_field_catalogue as fields
 
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
 os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
@@ -32,6 +34,8 @@ KINDS = {
     "union_dict_and_str": "json-or-text", "human_readable_int": "count",
     "human_readable_int_or_auto": "count-or-auto",
 }  # fmt: skip
+MADE_LATER = {"--speculative-config": "SpeculativeConfig"}
+"""Objects that the parser leaves as they are, and the class that vLLM makes of them."""
 Option = dict[str, object]
 
 
@@ -86,7 +90,7 @@ def _option(
             option["optional"] = True
         if action.choices:
             option["choices"] = [str(choice) for choice in action.choices if choice is not None]
-        option |= _keys(inner)
+        option |= _fields(action.option_strings, inner)
         if action.dest in ranges and option["kind"] in {"int", "float", "count"}:
             option["range"] = ranges[action.dest]
         if type(action).__name__ == "_AppendAction":
@@ -110,13 +114,13 @@ def _inner_type(of: object) -> object:
     return of
 
 
-def _keys(inner: object) -> Option:
-    """The keys that an option accepts whose value is a configuration object."""
+def _fields(flags: Sequence[str], inner: object) -> Option:
+    """The fields that an option accepts whose value is a configuration object."""
     defaults = getattr(inner, "__defaults__", None) or ()
     record = next((each for each in defaults if dataclasses.is_dataclass(each)), None)
-    if record is None:
-        return {}
-    return {"keys": sorted(field.name for field in dataclasses.fields(record) if field.init)}
+    for flag, name in MADE_LATER.items():
+        record = getattr(importlib.import_module("vllm.config"), name) if flag in flags else record
+    return {"fields": fields.fields(record)} if record else {}  # type: ignore[arg-type]
 
 
 def _ranges() -> Iterator[tuple[str, list[float | None]]]:
@@ -125,12 +129,7 @@ def _ranges() -> Iterator[tuple[str, list[float | None]]]:
     records = [each for each in vars(config).values() if isinstance(each, type) and dataclasses.is_dataclass(each)]
     for record in records:
         for name, field in getattr(record, "__pydantic_fields__", {}).items():
-            limits: list[float | None] = [None, None, None, None]
-            for constraint in field.metadata:
-                for at, attribute in enumerate(("ge", "gt", "le", "lt")):
-                    value = getattr(constraint, attribute, None)
-                    limits[at] = value if isinstance(value, (int, float)) else limits[at]
-            if limits != [None, None, None, None]:
+            if limits := fields.limits(field.metadata):
                 yield name, limits
 
 

@@ -18,15 +18,16 @@ from healthcheck.text.messages import msg
 def flags(plan: LaunchPlan) -> Findings:
     """Every argument of the recorded `vllm serve` is read as vLLM's own parser reads it, and then a step further.
 
-    The options, their types, choices, limits and keys come from catalogues of real releases, from 0.18.0 to 0.33.0;
-    of a release without a catalogue the one before it is taken. With --stack, what the release of that row refuses
+    The options, their types, choices, limits and the fields of their objects come from catalogues of real releases,
+    from 0.18.0 to 0.33.0; of a release without a catalogue the one before it is taken. With --stack, what the release of that row refuses
     fails. The service does not say which release its image has: without --stack the newest final one judges, and an
     argument that the release of another row accepts warns, and names that release.
 
     Found: misspelt options (with the one that was meant), options that were removed and what replaced them,
     abbreviations that fit two options, missing and superfluous values, numbers out of range
-    (--gpu-memory-utilization 1.5), broken JSON and unknown keys in it, unknown quantisation methods and load
-    formats, an option given twice with different values (the last one counts), stray words.
+    (--gpu-memory-utilization 1.5), broken JSON, unknown keys and wrong values in it (of --compilation-config,
+    --speculative-config and the other objects), unknown quantisation methods and load formats, an option given
+    twice with different values (the last one counts), stray words.
 
     Example:
     ```sh

@@ -12,10 +12,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from healthcheck.ascend import stacks
 from healthcheck.system import json_text
 from healthcheck.system.files import DATA
 
 PREFIX, SUFFIX = "vllm-", ".json"
+CHOICES_OF_VLLM_ASCEND = {
+    "--kv-cache-dtype": (("int8", "0.29.0"), ("mxfp8", "0.30.0")),
+    "--attention-config.indexer_kv_dtype": (("int8", "0.30.0"),),
+    "--eplb-config.communicator": (("hixl", "0.30.0"),),
+    "--eplb-config.policy": (("stair", "0.30.0"),),
+}
+"""Choices with their first vLLM release. Source: patch_kv_cache_dtype.py, patch_indexer_kv_dtype.py and
+patch_eplb.py, in vllm_ascend/patch/platform."""
 
 
 class Kind(enum.Enum):
@@ -31,6 +40,39 @@ class Kind(enum.Enum):
     TEXT = "text"
 
 
+class JsonKind(enum.Enum):
+    """The kind of a value in a configuration object. BIT is 0 or 1; "true" and "12" have kinds of their own."""
+
+    NULL = "null"
+    SWITCH = "switch"
+    BIT = "bit"
+    INT = "int"
+    FLOAT = "float"
+    SWITCH_TEXT = "switch-text"
+    INT_TEXT = "int-text"
+    FLOAT_TEXT = "float-text"
+    TEXT = "text"
+    LIST = "list"
+    OBJECT = "object"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field of a configuration object.
+
+    Attributes:
+        takes: the kinds of values; empty if it is not known what the field refuses.
+        choices: the accepted texts; empty if any is.
+        range: as that of an option.
+        fields: those of a nested object; empty if any key is accepted.
+    """
+
+    takes: tuple[JsonKind, ...] = ()
+    choices: tuple[str, ...] = ()
+    range: tuple[float | None, ...] = ()
+    fields: Mapping[str, Field] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
     """One option of `vllm serve`.
@@ -39,7 +81,7 @@ class Option:
         flags: all spellings, including the negative form of a switch.
         nargs: None for one value, "?" for one or none, "+" for one or more.
         optional: "None" and the empty string are accepted, too.
-        keys: the accepted keys of a configuration object.
+        fields: those of a configuration object; empty if any key is accepted.
         range: the limits "at least", "more than", "at most", "less than".
         repeats: the option may be repeated, and every value counts.
     """
@@ -49,7 +91,7 @@ class Option:
     nargs: str | None = None
     optional: bool = False
     choices: tuple[str, ...] = ()
-    keys: tuple[str, ...] = ()
+    fields: Mapping[str, Field] = field(default_factory=dict)
     range: tuple[float | None, ...] = ()
     repeats: bool = False
 
@@ -74,6 +116,11 @@ class Catalogue:
     def starting(self, prefix: str) -> tuple[str, ...]:
         """The long spellings that a prefix abbreviates."""
         return tuple(flag for flag in _by_flag(self.vllm) if flag.startswith(prefix))
+
+    def added_choices(self, name: str) -> tuple[str, ...]:
+        """The choices that vllm-ascend adds to an option, or to a field by its path."""
+        added = CHOICES_OF_VLLM_ASCEND.get(name, ())
+        return tuple(choice for choice, since in added if not stacks.is_older(self.vllm, since))
 
     def like(self, flag: str) -> str:
         """The closest spelling to an unknown flag, "" if none is similar."""

@@ -147,7 +147,7 @@ class _Splitter:
             if not equals:
                 self._values("+")
             return
-        if flag.startswith("-") and not flag.startswith("--") and not equals and len(written) > len(flag):
+        if not flag.startswith("--") and not equals and not key and len(written) > len(flag):
             equals, explicit = "=", written[len(flag) :]
         values = self._taken(at, word, option, key, (explicit,) if equals else None)
         self.arguments.append(

@@ -1,16 +1,15 @@
-"""Checks whether vLLM accepts the value of an option: its type, limits, choices and keys."""
+"""Checks whether vLLM accepts the value of an option: its type, limits, choices and fields."""
 
 from __future__ import annotations
 
 import difflib
 import json
-import operator
 import re
-from collections.abc import Callable, Iterator
-from functools import reduce
+from collections.abc import Iterator
 
-from healthcheck.ascend import stacks
+from healthcheck.stages.plan.vllm_cli.bounds import Reason, outside
 from healthcheck.stages.plan.vllm_cli.catalogue import Catalogue, Kind, Option, limits
+from healthcheck.stages.plan.vllm_cli.fields import nested, refused
 from healthcheck.stages.plan.vllm_cli.grammar import Argument, Parsed, Problem
 from healthcheck.text.messages import msg
 
@@ -21,8 +20,6 @@ STRINGS = re.compile(r'("(?:[^"\\]|\\.?)*(?:"|\Z))')
 OBJECTS = {"--additional-config", "--hf-overrides", "--model-loader-extra-config"}
 """Options that the parser accepts with any text, although vLLM later needs a JSON object."""
 ADDED_BY_VLLM_ASCEND = {"--quantization": ("ascend",), "--load-format": ("netloader", "rfork")}
-CHOICES_OF_VLLM_ASCEND = {"--kv-cache-dtype": (("int8", "0.29.0"), ("mxfp8", "0.30.0"))}
-"""Choices with their first vLLM release. Source: vllm_ascend/patch/platform/patch_kv_cache_dtype.py."""
 BACKEND = "--attention-backend"
 """The option's names are case-insensitive, and do not include "auto"."""
 PLUGINS = {"--tool-call-parser": "--tool-parser-plugin", "--reasoning-parser": "--reasoning-parser-plugin"}
@@ -32,13 +29,6 @@ NEEDS = (
 )
 """Switches that vLLM rejects without another option, before loading anything."""
 BATCH = "--max-num-batched-tokens"
-_BOUNDS: tuple[tuple[Callable[[float, float], bool], Callable[[float], str]], ...] = (
-    (operator.ge, lambda limit: msg("at least {limit:g}", limit)),
-    (operator.gt, lambda limit: msg("more than {limit:g}", limit)),
-    (operator.le, lambda limit: msg("at most {limit:g}", limit)),
-    (operator.lt, lambda limit: msg("less than {limit:g}", limit)),
-)
-"""The limits in the order of `Option.range`."""
 MAX_SHOWN = 160
 MAX_CHARACTERS = 16 * 1024
 """A longer value is not judged, except plain text; a long --compilation-config has 4 kB."""
@@ -92,34 +82,23 @@ def _whole(parsed: Parsed, name: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 12 else None
 
 
-Reason = tuple[str, str]
-"""What was expected, and the repair."""
-
-
 def _reason(argument: Argument, value: str, catalogue: Catalogue) -> Reason | None:
     option = argument.option
     name = option.name
     if argument.key:
-        return _key(argument)
+        return _key(argument, value, catalogue)
     if option.optional and value in {"", "None"}:
         return None
     if not value and option.kind is not Kind.TEXT:
         fix = msg("set the variable that {name} takes its value from", name)
         return msg("a value for {name}, not an empty word", name), fix
-    if option.choices and value not in (*option.choices, *_added_choices(name, catalogue)):
+    if option.choices and value not in (*option.choices, *catalogue.added_choices(name)):
         near = difflib.get_close_matches(value, option.choices, n=1, cutoff=0.5) or option.choices
         expected = msg("{name} as one of {choices}", name, ", ".join(option.choices[:14]))
         return expected, msg("write {name} {value}", name, near[0])
     if option.kind in {Kind.JSON, Kind.JSON_OR_TEXT}:
-        return _json(option, value)
+        return _json(option, value, catalogue)
     return None if option.kind is Kind.TEXT else _number(option, value)
-
-
-def _added_choices(name: str, catalogue: Catalogue) -> Iterator[str]:
-    """The choices that vllm-ascend adds to this vLLM release."""
-    for choice, since in CHOICES_OF_VLLM_ASCEND.get(name, ()):
-        if not stacks.is_older(catalogue.vllm, since):
-            yield choice
 
 
 def _number(option: Option, value: str) -> Reason | None:
@@ -129,14 +108,7 @@ def _number(option: Option, value: str) -> Reason | None:
     number = _value_of(option.kind, value)
     if number is None:
         return msg("{name} as {kind}", option.name, words), msg("write {name} with digits alone", option.name)
-    given = zip(_BOUNDS, option.range or limits(option.name), strict=True)
-    bounds = [(holds, says, limit) for (holds, says), limit in given if limit is not None]
-    if all(holds(number, limit) for holds, _, limit in bounds):
-        return None
-    named = reduce(lambda low, high: msg("{low} and {high}", low, high), (says(limit) for _, says, limit in bounds))
-    bound = next((limit for holds, _, limit in bounds if holds in {operator.ge, operator.le}), bounds[0][2])
-    share = 0.9 if option.name == "--gpu-memory-utilization" else bound
-    return msg("{name} {limits}", option.name, named), msg("write {name} {share:g}", option.name, share)
+    return outside(option.name, number, option.range or limits(option.name))
 
 
 def _value_of(kind: Kind, value: str) -> float | None:
@@ -153,46 +125,42 @@ def _value_of(kind: Kind, value: str) -> float | None:
         return None
 
 
-def _json(option: Option, value: str) -> Reason | None:
+def _json(option: Option, value: str, catalogue: Catalogue) -> Reason | None:
     braces = bool(re.match(r"(?s)^\s*{.*}\s*$", value))
     if option.kind is Kind.JSON_OR_TEXT and not braces and option.name not in OBJECTS:
         return None
     example = msg("""'{"key": "value"}' in single quotes, with double quotes inside""")
     fix = msg("write {name} {value}", option.name, example)
     try:
-        found = json.loads(_without_units(value) if option.keys else value)
+        found = json.loads(_without_units(value) if option.fields else value)
     except (ValueError, RecursionError) as error:
         return msg("{name} as JSON ({error})", option.name, error), fix
     if not isinstance(found, dict):
-        needs_object = option.keys or option.name in OBJECTS
+        needs_object = option.fields or option.name in OBJECTS
         return (msg("{name} as a JSON object", option.name), fix) if needs_object else None
-    unknown = next((str(key) for key in found if option.keys and key not in option.keys), None)
-    return None if unknown is None else _unknown_key(option, unknown)
+    return refused(option, found, catalogue) if option.fields else None
 
 
 def _without_units(text: str) -> str:
     """Replace counts with units (80m, 1K), which vLLM allows outside strings, by plain JSON numbers."""
     parts = STRINGS.split(text)
-    parts[::2] = [HUMAN.sub("1", part) for part in parts[::2]]
+    parts[::2] = [HUMAN.sub(_number_of, part) for part in parts[::2]]
     return "".join(parts)
 
 
-def _key(argument: Argument) -> Reason | None:
+def _number_of(count: re.Match[str]) -> str:
+    number, unit = float(count[0][:-1]), count[0][-1]
+    thousand = 1000 if unit.islower() else 1024
+    return str(int(number * thousand ** ("kmgt".index(unit.lower()) + 1)))
+
+
+def _key(argument: Argument, value: str, catalogue: Catalogue) -> Reason | None:
     """A dotted option must take an object, and its key must be a key of that object."""
     option = argument.option
     if option.kind not in {Kind.JSON, Kind.JSON_OR_TEXT}:
         return msg("{name} without a dot: it takes no object", option.name), msg("write {name} VALUE", option.name)
-    first = argument.key.partition(".")[0].removesuffix("+")
-    return _unknown_key(option, first) if option.keys and first not in option.keys else None
-
-
-def _unknown_key(option: Option, key: str) -> Reason:
-    near = difflib.get_close_matches(key, option.keys, n=1, cutoff=0.6)
-    meant = msg("take {key} out", repr(key))
-    if near:
-        meant = msg("did you mean {near}? If not, take {key} out", repr(near[0]), repr(key))
-    known = ", ".join(option.keys[:8])
-    return msg("a key that {name} has ({known}, …), not {key}", option.name, known, repr(key)), meant
+    given = nested(argument.key, value)
+    return refused(option, given, catalogue) if option.fields and isinstance(given, dict) else None
 
 
 def _unknown_name(argument: Argument, parsed: Parsed, catalogue: Catalogue) -> Reason | None:

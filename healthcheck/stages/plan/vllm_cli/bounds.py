@@ -1,0 +1,32 @@
+"""The limits of a number, and what is said of one beyond them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import reduce
+
+from healthcheck.text.messages import msg
+
+Reason = tuple[str, str]
+"""What was expected, and the repair."""
+_BOUNDS: tuple[tuple[Callable[[float, float], bool], Callable[[float], str], int], ...] = (
+    (operator.ge, lambda limit: msg("at least {limit:g}", limit), 0),
+    (operator.gt, lambda limit: msg("more than {limit:g}", limit), 1),
+    (operator.le, lambda limit: msg("at most {limit:g}", limit), 0),
+    (operator.lt, lambda limit: msg("less than {limit:g}", limit), -1),
+)
+"""The limits in the order of `Option.range`: what holds, how it is said, and how far off a number is good."""
+
+
+def outside(name: str, number: float, limits: tuple[float | None, ...]) -> Reason | None:
+    """Why a number is refused; None within the limits, and without any."""
+    bounds = [(*bound, limit) for bound, limit in zip(_BOUNDS, limits, strict=False) if limit is not None]
+    if all(holds(number, limit) for holds, _, _, limit in bounds):
+        return None
+    named = reduce(
+        lambda low, high: msg("{low} and {high}", low, high), (says(limit) for _, says, _, limit in bounds)
+    )
+    _, _, step, limit = min(bounds, key=lambda bound: abs(bound[2]))
+    good = 0.9 if name == "--gpu-memory-utilization" else limit + step
+    return msg("{name} {limits}", name, named), msg("write {name} {share:g}", name, good)

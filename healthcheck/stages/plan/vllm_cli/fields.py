@@ -1,0 +1,120 @@
+"""Judges the fields of configuration objects, such as those of --compilation-config, as vLLM's classes do."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import reduce
+
+from healthcheck.core.records import JsonValue
+from healthcheck.stages.plan.vllm_cli.bounds import Reason, outside
+from healthcheck.stages.plan.vllm_cli.catalogue import Catalogue, Field, JsonKind, Option
+from healthcheck.system import json_text
+from healthcheck.system.json_text import JsonError
+from healthcheck.text.messages import msg
+
+SWITCH_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "t", "f", "y", "n"})
+"""Texts that pydantic reads as a switch; it reads 1 and 0 as well."""
+WORDS = {
+    JsonKind.SWITCH_TEXT: msg("true or false"),
+    JsonKind.FLOAT: msg("a number"),
+    JsonKind.INT: msg("a whole number"),
+    JsonKind.TEXT: msg("a text"),
+    JsonKind.LIST: msg("a list"),
+    JsonKind.OBJECT: msg("an object"),
+}
+"""What a field takes, in words. One that takes any number takes whole ones as well."""
+_KINDS: Mapping[type, JsonKind] = {
+    type(None): JsonKind.NULL, bool: JsonKind.SWITCH, float: JsonKind.FLOAT, list: JsonKind.LIST,
+    dict: JsonKind.OBJECT,
+}  # fmt: skip
+
+
+def refused(option: Option, given: Mapping[str, JsonValue], catalogue: Catalogue) -> Reason | None:
+    """Why a release refuses an object for an option, None if it takes it."""
+    return next(_refusals(option.name, given, option.fields, catalogue), None)
+
+
+def nested(key: str, value: str) -> JsonValue:
+    """The object that vLLM makes of a dotted option: the key after the first dot, and its value."""
+    try:
+        inner = json_text.load(value)
+    except JsonError:
+        inner = value
+    for part in reversed(key.removesuffix("+").split(".")):
+        inner = {part.replace("-", "_"): inner}
+    return inner
+
+
+def _refusals(
+    name: str, given: Mapping[str, JsonValue], fields: Mapping[str, Field], catalogue: Catalogue
+) -> Iterator[Reason]:
+    for key, value in given.items():
+        field, path = fields.get(key), f"{name}.{key}"
+        if field is None:
+            yield _unknown(name, key, tuple(fields))
+        elif value not in catalogue.added_choices(path) and not _takes(field, value):
+            yield _wrong(path, value, field)
+        elif isinstance(value, (int, float)) and (reason := outside(path, value, field.range)):
+            yield reason
+        elif isinstance(value, dict) and field.fields:
+            yield from _refusals(path, value, field.fields, catalogue)
+
+
+def _unknown(name: str, key: str, keys: tuple[str, ...]) -> Reason:
+    near = difflib.get_close_matches(key, keys, n=1, cutoff=0.6)
+    meant = msg("take {key} out", repr(key))
+    if near:
+        meant = msg("did you mean {near}? If not, take {key} out", repr(near[0]), repr(key))
+    return msg("a key that {name} has ({known}, …), not {key}", name, ", ".join(keys[:8]), repr(key)), meant
+
+
+def _takes(field: Field, value: JsonValue) -> bool:
+    kind = _kind(value)
+    if isinstance(value, str) and kind not in field.takes:
+        kind = JsonKind.TEXT
+    return not field.takes or (kind in field.takes and (kind is not JsonKind.TEXT or _is_choice(str(value), field)))
+
+
+def _is_choice(text: str, field: Field) -> bool:
+    """Whether a text is a choice; of some, vLLM takes any mixture of capitals."""
+    return not field.choices or text in field.choices or {text.lower(), text.upper()} <= {*field.choices}
+
+
+def _kind(value: JsonValue) -> JsonKind:
+    if isinstance(value, str):
+        return _kind_of_text(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and int(value) == value:
+        return JsonKind.BIT if value in {0, 1} else JsonKind.INT
+    return _KINDS[type(value)]
+
+
+def _kind_of_text(text: str) -> JsonKind:
+    if text.lower() in SWITCH_WORDS:
+        return JsonKind.SWITCH_TEXT
+    for kind, read in ((JsonKind.INT_TEXT, int), (JsonKind.FLOAT_TEXT, float)):
+        with suppress(ValueError):
+            read(text)
+            return kind
+    return JsonKind.TEXT
+
+
+def _wrong(path: str, value: JsonValue, field: Field) -> Reason:
+    by_letters = {choice.casefold(): choice for choice in reversed(field.choices)}
+    shown = json.dumps(value, ensure_ascii=False)[:80]
+    if not field.choices:
+        kinds = reduce(lambda one, other: msg("{one} or {other}", one, other), _in_words(field))
+        return msg("{name} as {kind}", path, kinds), msg("write {good} in place of {shown}", kinds, shown)
+    near = difflib.get_close_matches(str(value).casefold(), by_letters, n=1, cutoff=0.6)
+    good = json.dumps(by_letters[near[0]]) if near else msg("one of these")
+    known = ", ".join(sorted(by_letters.values())[:14])
+    return msg("{name} as one of {choices}", path, known), msg("write {good} in place of {shown}", good, shown)
+
+
+def _in_words(field: Field) -> Iterator[str]:
+    wider = {JsonKind.SWITCH_TEXT, JsonKind.FLOAT} & {*field.takes}
+    yield from (
+        word for kind, word in WORDS.items() if kind in field.takes and not (kind is JsonKind.INT and wider)
+    )
