@@ -42,7 +42,7 @@ def _facts(run: Run, submission: Submission, folder: Path, plan: LaunchPlan | No
         headers = (shard.header for shard in weights.shards if shard.header)
         run.parameters = sum(each.elements for header in headers for each in header.tensors)
     return WeightsFacts(
-        weights=weights,
+        uploaded=weights,
         plan=plan,
         submission=submission,
         task=asked.task or None,

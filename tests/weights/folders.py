@@ -133,7 +133,7 @@ def judge(folder: Path, only: str = "", **facts: object) -> dict[str, CheckResul
     checks = [check for check in CHECKS if only in {"", check.id}]
     launch = facts.get("plan")
     below = launch.served_below if isinstance(launch, LaunchPlan) else ""
-    ledger.judge(checks, lambda: WeightsFacts(weights=survey(folder, below=below), **facts))
+    ledger.judge(checks, lambda: WeightsFacts(uploaded=survey(folder, below=below), **facts))
     return {result.id: result for result in ledger.results}
 
 

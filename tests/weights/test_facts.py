@@ -121,16 +121,16 @@ CARD = "---\npipeline_tag: {}\n---\n"
 def test_the_order_in_which_a_task_is_looked_for(tmp_path: Path) -> None:
     folder = model(tmp_path / "w", VISION)
     submission = read_submission(repository(tmp_path / "r", README__md=CARD.format("any-to-any")))
-    plain = WeightsFacts(weights=survey(folder))
+    plain = WeightsFacts(uploaded=survey(folder))
     assert task_of(plain) == ("image-text-to-text", "the architecture")
-    assert task_of(WeightsFacts(weights=survey(folder), submission=submission))[0] == "any-to-any"
+    assert task_of(WeightsFacts(uploaded=survey(folder), submission=submission))[0] == "any-to-any"
     (folder / "README.md").write_text(CARD.format("text-generation"))
-    assert task_of(WeightsFacts(weights=survey(folder), submission=submission))[0] == "text-generation"
-    assert task_of(WeightsFacts(weights=survey(folder), task=Task.IMAGE_TEXT_TO_TEXT)) == (
+    assert task_of(WeightsFacts(uploaded=survey(folder), submission=submission))[0] == "text-generation"
+    assert task_of(WeightsFacts(uploaded=survey(folder), task=Task.IMAGE_TEXT_TO_TEXT)) == (
         "image-text-to-text",
         "--task",
     )
-    assert task_of(WeightsFacts(weights=survey(folder), task="x")) == ("x", "--task")
+    assert task_of(WeightsFacts(uploaded=survey(folder), task="x")) == ("x", "--task")
 
 
 NATURES = {
@@ -146,7 +146,7 @@ NATURES = {
 @pytest.mark.parametrize("name", NATURES)
 def test_what_a_configuration_says_that_a_model_takes(name: str, tmp_path: Path) -> None:
     config, takes, task = NATURES[name]
-    facts = WeightsFacts(weights=survey(model(tmp_path / "w", config)))
+    facts = WeightsFacts(uploaded=survey(model(tmp_path / "w", config)))
     assert facts.nature().takes == takes
     assert task_of(facts)[0] == task
 

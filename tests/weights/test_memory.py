@@ -122,7 +122,7 @@ def large(folder: Path, size_bytes: int, **config: object) -> Path:
     ("gigabytes", "options", "npu", "npus", "outcome", "says"),
     [
         # 16.4 GB of Qwen3-8B: 15.3 GiB on 29 × 0.9 = 26.1 GiB, 5.6 GiB of cache, 2 GiB of working memory
-        (16.4, {}, "910B4", 1, None, "fits"),
+        (16.4, {}, "910B4", 1, "fail", "--max-model-len 6"),
         (16.4, {"max_model_len": "40960"}, "Ascend910B4", 1, None, "fits"),
         (16.4, {"max_model_len": "131072"}, "910B4", 1, "fail", "--max-model-len 6"),
         (16.4, {"max_model_len": "128k"}, "910B4", 2, "fail", "--max-model-len"),
@@ -134,9 +134,9 @@ def large(folder: Path, size_bytes: int, **config: object) -> Path:
         (16.4, {"tensor_parallel_size": "8"}, "910B4", 6, "fail", "use --tensor-parallel-size 4 and no other"),
         (16.4, {"tensor_parallel_size": "5"}, None, None, "fail", "32 attention heads"),
         (16.4, {"tensor_parallel_size": "16"}, None, None, None, "16 NPUs"),
-        (16.4, {}, None, None, None, "unknown"),
+        (16.4, {"max_model_len": "40960"}, None, None, None, "unknown"),
         (90.0, {}, None, None, "warn", "--tensor-parallel-size 2"),
-        (16.4, {"max_model_len": "4000000"}, None, None, "warn", "--max-model-len"),
+        (16.4, {"max_model_len": "4000000"}, None, None, "fail", "pass --max-model-len 131072"),
         (16.4, {"dtype": "float16"}, "910A", 1, "fail", "vllm-ascend supports"),
         (16.4, {"quantization": "ascend"}, "910B4", 1, "fail", "quant_model_description.json"),
         (16.4, {}, "H100", 1, "warn", "910B4"),
@@ -202,17 +202,33 @@ def test_an_engine_of_unknown_memory_is_not_judged(tmp_path: Path) -> None:
     assert results["plan/fits-hardware"].outcome.value == "skip"
 
 
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}
+
+
+@pytest.mark.parametrize(("stack", "outcome"), [("0.23.0.post1", None), ("0.30.0rc2", "fail")])
+def test_yarn_lengthens_the_context_until_vllm_0_30(stack: str, outcome: str | None, tmp_path: Path) -> None:
+    folder = model(tmp_path / "w", {**QWEN3, "rope_scaling": YARN})
+    launch = replace(plan(max_model_len="131072"), stack=stack)
+    assert findings(judge(folder, plan=launch)).get("plan/fits-hardware") == outcome
+
+
 @pytest.mark.parametrize(
     ("config", "tokenizer", "options", "outcome"),
     [
         ({}, {}, {"max_model_len": "40960"}, None),
         ({}, {}, {"max_model_len": "40961"}, "fail"),
-        ({}, {"model_max_length": 8192}, {"max_model_len": "16k"}, "fail"),
-        ({}, {"model_max_length": 8192}, {}, None),
+        ({}, {"model_max_length": 8192}, {"max_model_len": "16k"}, None),
         ({}, {"model_max_length": 10**30}, {"max_model_len": "32768"}, None),
         ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}}, {}, {"max_model_len": "81920"}, "fail"),
         ({"rope_scaling": {"rope_type": "yarn", "factor": 4.0}}, {}, {"max_model_len": "81920"}, None),
-        ({}, {}, {"max_model_len": "81920", "hf_overrides": "{}"}, None),
+        ({"rope_scaling": YARN}, {}, {"max_model_len": "131073"}, "fail"),
+        ({"rope_scaling": YARN}, {}, {"max_model_len": "131072"}, None),
+        ({"rope_scaling": {"type": "dynamic", "factor": 2}}, {}, {"max_model_len": "81920"}, None),
+        ({"rope_scaling": {"type": "dynamic", "factor": 2}}, {}, {"max_model_len": "81921"}, "fail"),
+        ({}, {}, {"max_model_len": "81920", "hf_overrides": "{}"}, "fail"),
+        ({}, {}, {"max_model_len": "81920", "hf_overrides": json.dumps({"rope_scaling": YARN})}, None),
+        ({}, {}, {"max_model_len": "999999", "hf_overrides": json.dumps({"rope_scaling": YARN})}, "fail"),
+        ({}, {}, {"max_model_len": "81920", "hf_overrides": '{"max_position_embeddings": 81920}'}, None),
         ({}, {}, {}, None),
     ],
 )  # fmt: skip

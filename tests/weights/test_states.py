@@ -36,7 +36,7 @@ def weights(folder: Path, gib: int, config: dict = QWEN) -> Path:
 
 def test_the_bytes_of_a_block(tmp_path: Path) -> None:
     """vLLM issue 49064 has 161 blocks in 3.86 GiB on two devices, with one state a page."""
-    facts = WeightsFacts(weights=survey(model(tmp_path / "w", QWEN)), plan=plan())
+    facts = WeightsFacts(uploaded=survey(model(tmp_path / "w", QWEN)), plan=plan())
     shape = read_shape(QWEN["text_config"])
     assert shape is not None
     block = bytes_per_block(facts, shape, Layout(tensor=2))

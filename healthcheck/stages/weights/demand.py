@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from healthcheck.ascend import stacks
 from healthcheck.core.check import NotApplicable
 from healthcheck.stages.plan.servers.options import tokens
 from healthcheck.stages.weights.documents import JsonObject, child, integer, text_of
@@ -13,6 +14,10 @@ from healthcheck.stages.weights.memory import Layout, Shape, read_shape
 from healthcheck.text.messages import msg
 
 UTILIZATION = 0.9
+NOT_LONGER = frozenset({"", "default", "mrope", "su", "longrope", "llama3"})
+"""Kinds of rotary embeddings that do not lengthen the context."""
+YARN_WITH_FACTOR_SINCE = "0.30.0"
+"""The vLLM release from which on max_position_embeddings is expected to contain YaRN's factor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,22 +83,27 @@ def _fraction(text: str | None) -> float:
 
 
 def longest_context(facts: WeightsFacts, shape: Shape | None) -> int | None:
-    """The longest context that vLLM accepts for the model; None if it is unknown or scaled.
+    """The longest context that vLLM accepts for the model; None if it is unknown.
 
-    Source: _get_and_verify_max_len in vllm/config/model.py, 0.23.0: the configuration's length, at most
-    model_max_length of tokenizer_config.json; model_max_length of config.json overrides both.
+    Source: _get_and_verify_max_len in vllm/config/model.py: the configuration's length, scaled by its rotary
+    embeddings, or its model_max_length. That of tokenizer_config.json counts for some embedders alone.
     """
     config = facts.weights.text_config
-    if shape is None or shape.context is None or _scales(config) or facts.option("hf-overrides", "rope-scaling"):
+    if shape is None or shape.context is None or facts.option("rope-scaling"):
         return None
-    tokenizer = integer(facts.weights.tokenizer.config.value.get("model_max_length"))
-    own = integer(config.get("model_max_length")) or 0
-    return max(min(shape.context, tokenizer or shape.context), own)
+    return max(_scaled(config, shape.context, facts.row.vllm[0]), integer(config.get("model_max_length")) or 0)
 
 
-def _scales(config: JsonObject) -> bool:
-    """Whether scaled rotary embeddings lengthen the context."""
+def _scaled(config: JsonObject, context: int, vllm: str) -> int:
+    """The context with what rotary embeddings add; in later releases, max_position_embeddings has YaRN's factor."""
+    if "gemma3" in text_of(config.get("model_type")):
+        return context
     scaling = child(config, "rope_scaling", "rope_parameters")
-    nested = [value for value in scaling.values() if isinstance(value, dict)] or [scaling]
-    kinds = {text_of(each.get("rope_type")) or text_of(each.get("type")) for each in nested}
-    return bool(kinds - {"", "default", "su", "longrope", "llama3", "mrope"})
+    factor: object = 1.0
+    for each in [value for value in scaling.values() if isinstance(value, dict)] or [scaling]:
+        kind = text_of(each.get("rope_type")) or text_of(each.get("type"))
+        if kind in NOT_LONGER or ("yarn" in kind and not stacks.is_older(vllm, YARN_WITH_FACTOR_SINCE)):
+            continue
+        factor = each.get("factor", factor)
+        context = (integer(each.get("original_max_position_embeddings")) or context) if kind == "yarn" else context
+    return int(context * factor) if isinstance(factor, (int, float)) else context

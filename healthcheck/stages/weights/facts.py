@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from healthcheck import contract
@@ -28,6 +28,7 @@ from healthcheck.text.messages import msg
 
 check = functools.partial(declaring.check, stage=Stage.WEIGHTS)
 """Declares a check of this stage."""
+OVERRIDES = "hf-overrides"
 
 MAX_CONFIG_BYTES = 8 * 1024**2
 MAX_INDEX_BYTES = 32 * 1024**2
@@ -209,12 +210,21 @@ def _card(folder: Folder) -> Card:
         return Card()
 
 
+def _merged(config: JsonObject, given: JsonObject) -> JsonObject:
+    inner = {
+        key: _merged(nested, value)
+        for key, value in given.items()
+        if key.endswith("_config") and isinstance(value, dict) and isinstance(nested := config.get(key), dict)
+    }
+    return {**config, **given, **inner}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightsFacts:
     """The facts of the weights stage.
 
     Attributes:
-        weights: the folder.
+        uploaded: the folder.
         plan: what deploy.sh would launch, None if unknown.
         submission: the repository, None if there is none.
         task: the author's task code (a contract.Task or any text), None if none was given.
@@ -222,13 +232,25 @@ class WeightsFacts:
         npu: the author's kind of NPU ("910B4"), None if unknown; `npus` is their number.
     """
 
-    weights: Weights
+    uploaded: Weights
     plan: LaunchPlan | None = None
     submission: Submission | None = None
     task: contract.Task | str | None = None
     limit_bytes: int = field(default_factory=lambda: contract.MAX_WEIGHT_BYTES)
     npu: str | None = None
     npus: int | None = None
+
+    @property
+    def weights(self) -> Weights:
+        """The folder as vLLM reads it: with the keys of --hf-overrides in config.json.
+
+        Source: ModelConfig._apply_dict_overrides in vllm/config/model.py: an object goes into a nested
+        configuration, and replaces any other value.
+        """
+        given, config = self.table(OVERRIDES), self.uploaded.config
+        if not given or not config.good:
+            return self.uploaded
+        return replace(self.uploaded, config=replace(config, value=_merged(config.value, given)))
 
     @property
     def row(self) -> stacks.Row:

@@ -14,7 +14,7 @@ from healthcheck.ascend.stacks import spans
 from healthcheck.core.check import At, Findings, NotApplicable, fail, note
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.weights.documents import JsonObject, child, text_of, words
-from healthcheck.stages.weights.facts import WeightsFacts, check
+from healthcheck.stages.weights.facts import OVERRIDES, WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.inventory import Format
 from healthcheck.stages.weights.nature import Family
@@ -31,7 +31,6 @@ FIGURES = (
     "head_dim",
 )  # fmt: skip
 """Keys with a number or a list with one for each layer; null means the default."""
-OVERRIDES = "hf-overrides"
 PARTS = ("text_config", "llm_config", "language_config", "thinker_config", "vision_config")
 
 
@@ -107,7 +106,7 @@ def _without_config(facts: WeightsFacts) -> Findings:
 
 
 def _architectures(facts: WeightsFacts) -> Findings:
-    value = {**facts.weights.config.value, **facts.table(OVERRIDES)}
+    value = facts.weights.config.value
     declared = value.get("architectures")
     architectures = words(declared)
     if not architectures:

@@ -74,7 +74,7 @@ def plan_options_suit_weights(facts: WeightsFacts) -> Findings:
 def _experts(facts: WeightsFacts) -> Findings:
     weights = facts.weights
     given = facts.option(EXPERTS) is not None and facts.option(FORMAT) != MISTRAL
-    if given and weights.config.good and not facts.option("hf-overrides") and is_dense(weights):
+    if given and weights.config.good and is_dense(weights):
         expected = msg("a mixture of experts for --{experts}", EXPERTS)
         seen = msg(
             "{model}, and no number of experts in config.json: vLLM ends with “Number of experts in the "
