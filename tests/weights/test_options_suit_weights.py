@@ -28,6 +28,14 @@ MTP = {"mtp.fc.weight": ("BF16", (8, 8))}
 FOURTH = {"model.layers.3.w": ("BF16", (8,)), "model.layers.4.eh_proj.weight": ("BF16", (8,))}
 
 
+def overriding(**config: object) -> dict[str, str]:
+    return {"hf_overrides": json.dumps(config)}
+
+
+def with_theta(folder: Path) -> Path:
+    return model(folder, {**QWEN3, "rope_theta": 1000000})
+
+
 def speculative(**config: object) -> dict[str, str]:
     return {"speculative_config": json.dumps({"num_speculative_tokens": 1, **config})}
 
@@ -41,6 +49,12 @@ def speculative(**config: object) -> dict[str, str]:
         (lambda f: model(f, {**QWEN3, "text_config": {"n_routed_experts": 64}}), {"enable_expert_parallel": ""}, None, ""),
         (lambda f: model(f, {**QWEN3, "auto_map": {"AutoConfig": "c.C"}}), {"enable_expert_parallel": ""}, None, ""),
         (model, {"enable_expert_parallel": "", "hf_overrides": '{"num_experts": 8}'}, None, ""),
+        (with_theta, overriding(rope_scaling={"rope_type": "yarn"}), "warn", '{"rope_type": "yarn", "rope_theta": 1000000}'),
+        (with_theta, overriding(rope_parameters={"factor": 2}), "warn", "1000000 of config.json is lost"),
+        (with_theta, overriding(text_config={"rope_parameters": {"factor": 2}}), "warn", "1000000"),
+        (with_theta, overriding(rope_parameters={"factor": 2, "rope_theta": 5}), None, ""),
+        (with_theta, overriding(rope_parameters={"full_attention": {"factor": 2}}), None, ""),
+        (model, overriding(rope_parameters={"factor": 2}), None, ""),
         (model, {"config_format": "mistral"}, "fail", "params.json"),
         (model, {"load_format": "mistral"}, "fail", "consolidated"),
         (mistral, {"config_format": "mistral", "load_format": "mistral", "tokenizer_mode": "mistral"}, None, ""),

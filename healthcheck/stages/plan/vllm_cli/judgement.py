@@ -23,8 +23,6 @@ _API_SERVER = "vllm.entrypoints.openai"
 """The older way to start the server, which takes the model from --model."""
 MAX_FINDINGS = 12
 _BECAME_KEYS = {
-    "--rope-scaling": ("--hf-overrides", "rope_scaling"),
-    "--rope-theta": ("--hf-overrides", "rope_theta"),
     "--guided-decoding-backend": ("--structured-outputs-config", "backend"),
     "--speculative-model": ("--speculative-config", "model"),
     "--num-speculative-tokens": ("--speculative-config", "num_speculative_tokens"),
@@ -35,9 +33,14 @@ _REMOVED = (
     "--lora-extra-vocab-size",
 )  # fmt: skip
 _NESTED = {name: msg("write {option} '{{\"{key}\": …}}'", *place) for name, place in _BECAME_KEYS.items()}
+_ROPE = msg(
+    """write --hf-overrides '{"rope_parameters": {…}}', with "rope_theta" as in config.json among the others"""
+)
+"""All of them: transformers 5 keeps none of the model's own."""
 GONE = (
     dict.fromkeys(_REMOVED, msg("remove it"))
     | _NESTED
+    | dict.fromkeys(("--rope-scaling", "--rope-theta"), _ROPE)
     | {
         "--swap-space": msg("remove it: vLLM has no swap space any more"),
         "--disable-log-requests": msg("remove it: requests are not logged by default"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from healthcheck.ascend import stacks
 from healthcheck.core.check import At, Findings, NotApplicable, fail, warn
-from healthcheck.stages.weights.documents import JsonObject, integer, text_of, words
+from healthcheck.stages.weights.documents import JsonObject, child, integer, text_of, words
 from healthcheck.stages.weights.experts import is_dense
-from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
+from healthcheck.stages.weights.facts import OVERRIDES, Weights, WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.known_models import known_models
 from healthcheck.stages.weights.settings import in_settings
@@ -48,7 +49,11 @@ def plan_options_suit_weights(facts: WeightsFacts) -> Findings:
       prediction (DeepSeek-V3, Qwen3-Next, Qwen3.5, GLM-4.5, MiMo and others). vLLM refuses other models; weights
       from which these layers were taken out, as some quantised ones, warn.
 
-    To repair: leave the option out.
+    - --hf-overrides with rope_scaling or rope_parameters replaces all of them under transformers 5, which keeps
+      rope_theta there: without it the model runs with another base than it was trained with, or does not start.
+      rope_parameters with rope_theta works with every release; transformers 4 does not read rope_scaling there.
+
+    To repair: leave the option out; write rope_parameters in full.
 
     Example:
     ```json config.json
@@ -67,7 +72,7 @@ def plan_options_suit_weights(facts: WeightsFacts) -> Findings:
     """
     if facts.engine != "vllm":
         raise NotApplicable(msg("no server of vLLM is known"))
-    for finding in (*_experts(facts), *_mistral(facts), *_tokenizer(facts), *_mtp(facts)):
+    for finding in (*_experts(facts), *_mistral(facts), *_tokenizer(facts), *_mtp(facts), *_rope(facts)):
         yield in_settings(finding, facts.plan)
 
 
@@ -82,6 +87,23 @@ def _experts(facts: WeightsFacts) -> Findings:
             _model(facts),
         )
         yield At(facts.place).fail(expected=expected, seen=seen, fix=msg("leave --{experts} out", EXPERTS))
+
+
+def _rope(facts: WeightsFacts) -> Findings:
+    """Source: transformers 5, where rope_scaling is another name of rope_parameters, which contains rope_theta."""
+    config, given = facts.uploaded.text_config, facts.table(OVERRIDES)
+    theta = config.get("rope_theta") or child(config, "rope_parameters").get("rope_theta")
+    for part in (given, child(given, "text_config")):
+        name = "rope_scaling" if "rope_scaling" in part else "rope_parameters"
+        own = child(part, name)
+        if theta and own and "rope_theta" not in own and not any(isinstance(value, dict) for value in own.values()):
+            whole = json.dumps({"rope_parameters": {**own, "rope_theta": theta}})
+            seen = msg("{name} without it: with transformers 5, {theta} of config.json is lost", name, str(theta))
+            expected, fix = (
+                msg("rope_theta in the rope_parameters of --{option}", OVERRIDES),
+                msg("write {whole} in --{option}", whole, OVERRIDES),
+            )
+            yield At(facts.place).warn(expected=expected, seen=seen, fix=fix)
 
 
 def _mistral(facts: WeightsFacts) -> Findings:
