@@ -13,18 +13,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
 from healthcheck.extensions.numerics.distance import difference
 from healthcheck.extensions.numerics.judgement import FAULT, Judgement, cells
-from healthcheck.extensions.numerics.records import NumericsRun, Position, Reading, Sample
+from healthcheck.extensions.numerics.records import NumericsRun, Position, Prompt, Reading, Sample
 from healthcheck.extensions.numerics.relations import MORE, Bench
 
 ERROR = 0.001
-"""The probability that an honest sampler is blamed, shared among two temperatures and three events."""
-_TESTS = 6
+"""The probability that an honest sampler is blamed, shared among two temperatures, three events, and repetition."""
+_TESTS = 7
 _STAKES = (0.25, 0.5, 1.0, 2.0)
 _WAYS = ((1.0, True, 64), (0.5, True, 32), (1.0, False, 32), (0.0, False, 8))
 """Temperature, whether every parameter is requested, completions."""
@@ -121,6 +121,21 @@ def chances(place: Position, *, told: int, power: float) -> tuple[Chance, ...]:
     last = top[-1] + _TIE
     nucleus = next((value - _TIE for value, mass in reached if mass >= NUCLEUS), last)
     return event(top[0] - _TIE), event(max(nucleus, last)), event(last)
+
+
+def repetitions(drawn: Iterable[Sample]) -> Iterator[Chance]:
+    """That a completion at temperature 1 repeats an earlier one of its prompt.
+
+    Its probability is at most that of all earlier ones together, by what is told of their tokens.
+    """
+    told: dict[Prompt, dict[tuple[str, ...], float]] = {}
+    for each in drawn:
+        earlier, places = told.setdefault(each.prompt, {}), each.reading.positions
+        tokens = tuple(place.token for place in places)
+        if earlier:
+            yield Chance(happened=tokens in earlier, low=0.0, high=min(1.0, math.fsum(earlier.values())))
+        likely = math.exp(math.fsum(place.top.get(place.token, min(place.top.values())) for place in places))
+        earlier[tokens] = max(likely, earlier.get(tokens, 0.0))
 
 
 def evidence(drawn: Iterable[Chance]) -> float:

@@ -187,6 +187,8 @@ _ALL = (
             on_choice=kernels.repetition_penalty),
     _kernel("logit-noise", "sampler", "noise of half a nat is added to the logits before each draw",
             on_choice=kernels.logit_noise),
+    _kernel("replicas-share-a-seed", "sampler", "two replicas draw with the same seed, request after request",
+            warns=True, replicas_of_a_seed=2),
     _kernel("wrong-normaliser", "sampler", "log-probabilities are told 0.3 too low",
             on_choice=kernels.wrong_normaliser),
 )  # fmt: skip

@@ -102,13 +102,15 @@ class Completions:
         prompts, tokens = self._prompts(request), int(request.number_of("max_tokens", _DEFAULT_TOKENS))
         streamed = request.streamed and all(fault.streams for fault in self.faults)
         self._requests += 1
-        number = self._requests
+        number, replicas = self._requests, max([1, *(fault.replicas_of_a_seed for fault in self.faults)])
         with self._serving(len(prompts), tokens) as flights:
             await asyncio.sleep(max([self.behaviour.first_token_s, *(fault.pause_s for fault in self.faults)]))
             for _ in range(tokens if self._token_s() else 0):
                 await asyncio.sleep(0 if gone() else self._token_s())
-            asked = zip(prompts, flights, strict=True)
-            answers = [self._continued(request, ids, tokens, flight, number) for ids, flight in asked]
+            answers = [
+                self._continued(request, ids, tokens, flight, number, draw=f"{number // replicas}/{place}")
+                for place, (ids, flight) in enumerate(zip(prompts, flights, strict=True))
+            ]
         usage = {"prompt_tokens": sum(map(len, prompts)), "completion_tokens": tokens * len(prompts)}
         whole = {**self._head(), "usage": {**usage, "total_tokens": sum(usage.values())}}
         if not streamed:
@@ -142,7 +144,7 @@ class Completions:
         return max([self.behaviour.token_s, *(fault.step_s for fault in self.faults)])
 
     def _continued(
-        self, request: Request, prompt: list[int], tokens: int, flight: _Flight, number: int
+        self, request: Request, prompt: list[int], tokens: int, flight: _Flight, number: int, *, draw: str
     ) -> list[_Token]:
         """The completion of one prompt, token by token."""
         body, ids, said = request.body or {}, [*prompt], list[_Token]()
@@ -158,7 +160,7 @@ class Completions:
             choice = Choice(told=logprobs(values), logits=values, temperature=request.number_of("temperature", 1.0))
             for fault in self.faults:
                 choice = fault.on_choice(choice, step) if fault.on_choice else choice
-            token, likely = choice.token(f"{self.behaviour.seed}/{number}/{flight.row}/{decoded}"), choice.told
+            token, likely = choice.token(f"{self.behaviour.seed}/{draw}/{decoded}"), choice.told
             ranked = sorted(range(len(WORDS)), key=likely.__getitem__, reverse=True)
             named = dict.fromkeys((*ranked[: int(request.number_of("logprobs", 0))], token))
             top = tuple((each, likely[each]) for each in named)

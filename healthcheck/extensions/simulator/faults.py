@@ -120,6 +120,7 @@ class Fault:
         warns: whether the check only warns.
         pause_s: seconds before the first byte of each answer, so that requests overlap.
         step_s: the least seconds for each token.
+        replicas_of_a_seed: as many requests as this draw the same.
         deaf: whether no path ever answers.
         dies_after: the number of answered chat requests after which the server ends; None if it does not.
         sticks_after: "disconnect" or "problem": after the first of them, no chat request is answered.
@@ -146,6 +147,7 @@ class Fault:
     warns: bool = False
     pause_s: float = 0.0
     step_s: float = 0.0
+    replicas_of_a_seed: int = 1
     deaf: bool = False
     dies_after: int | None = None
     sticks_after: str = ""

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from healthcheck.extensions.numerics.records import Position
-from healthcheck.extensions.numerics.sampler import ERROR, Chance, blames, chances
+from healthcheck.extensions.numerics.records import Position, Prompt, Reading, Sample
+from healthcheck.extensions.numerics.sampler import ERROR, Chance, blames, chances, repetitions
 
 VOCABULARY, TOLD, DRAWS, RUNS = 60, 20, 512, 1500
 Weights = Sequence[float]
@@ -40,15 +40,19 @@ def top_p(values: Weights) -> Weights:
     return kept
 
 
+def position(draw: random.Random, values: Weights, weights: Callable[[Weights], Weights]) -> Position:
+    """A draw as vLLM tells it: the chosen token beside the likeliest ones."""
+    total = math.log(math.fsum(map(math.exp, values)))
+    token = draw.choices(range(VOCABULARY), weights(values))[0]
+    told = {*sorted(range(VOCABULARY), key=values.__getitem__, reverse=True)[:TOLD], token}
+    return Position(token=str(token), top={str(each): values[each] - total for each in told})
+
+
 def drawn(draw: random.Random, weights: Callable[[Weights], Weights], temperature: float) -> list[Sequence[Chance]]:
-    """The events of as many draws as a run has, each with the chosen token beside the told ones, as vLLM names it."""
+    """The events of as many draws as a run has."""
     places = []
     for _ in range(DRAWS):
-        values = logits(draw)
-        total = math.log(math.fsum(map(math.exp, values)))
-        token = draw.choices(range(VOCABULARY), weights(values))[0]
-        told = {*sorted(range(VOCABULARY), key=values.__getitem__, reverse=True)[:TOLD], token}
-        place = Position(token=str(token), top={str(each): values[each] - total for each in told})
+        place = position(draw, logits(draw), weights)
         places.append(chances(place, told=TOLD, power=1 / temperature))
     return list(zip(*places, strict=True))
 
@@ -70,6 +74,38 @@ def test_another_sampler_is_blamed(weights: Callable[[Weights], Weights], temper
     draw = random.Random(1)
     assert any(map(blames, drawn(draw, weights, temperature)))
     assert not any(map(blames, drawn(draw, at(temperature), temperature)))
+
+
+def completions(draw: random.Random, replicas: int) -> list[Sample]:
+    """Eight completions of each of eight prompts, in turn by replicas that started with one seed."""
+    models = [[logits(draw) for _ in range(4)] for _ in range(8)]
+    seed = draw.random()
+    states = [random.Random(seed) for _ in range(replicas)]
+    return [
+        Sample(
+            temperature=1.0,
+            neutral=True,
+            prompt=Prompt(text=str(number)),
+            reading=Reading(
+                positions=tuple(position(states[copy % replicas], values, at(1.0)) for values in model)
+            ),
+        )
+        for copy in range(8)
+        for number, model in enumerate(models)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_honest_repetitions_are_blamed_no_more_often_than_stated() -> None:
+    draw = random.Random(1)
+    assert sum(blames(repetitions(completions(draw, 1))) for _ in range(RUNS)) <= 3 * ERROR * RUNS
+
+
+@pytest.mark.parametrize("replicas", [2, 4])
+def test_replicas_that_draw_with_one_seed_are_blamed(replicas: int) -> None:
+    draw = random.Random(1)
+    assert all(blames(repetitions(completions(draw, replicas))) for _ in range(20))
 
 
 @pytest.mark.parametrize("value", [-9999.0, -400.0])

@@ -12,7 +12,7 @@ from healthcheck.extensions.numerics.distance import behind
 from healthcheck.extensions.numerics.findings import LAUNCH_LINE
 from healthcheck.extensions.numerics.judgement import CERTAIN, ROUNDING
 from healthcheck.extensions.numerics.records import NumericsRun, Sample
-from healthcheck.extensions.numerics.sampler import Chance, blames, chances, moved, steepness
+from healthcheck.extensions.numerics.sampler import Chance, blames, chances, moved, repetitions, steepness
 from healthcheck.text.messages import msg
 
 _MOST_SUM = 1.05
@@ -25,6 +25,7 @@ _EVENTS = (
     msg("one of the told ones, without the last"),
 )
 _ENGINE = msg("look for what changes sampling in the engine: a plugin, a logits processor, a patched sampler")
+_ANEW = msg("look for replicas that start with one seed, and for a cache of answers")
 _DEFAULTS = msg(
     "add --generation-config vllm to {launch_line}, or repair generation_config.json of the weights", LAUNCH_LINE
 )
@@ -46,6 +47,9 @@ def sampler(run: NumericsRun) -> Findings:
     Log-probabilities may be of the model's logits (`--logprobs-mode raw_logprobs`, vLLM's default) or of what is
     drawn from; what is told at temperature 0 shows which. An honest sampler is blamed in at most one of 1,000 runs.
 
+    Completions of one prompt at temperature 1 that repeat each other more often than is told are a warning:
+    replicas that draw with one seed, and a cache, give one completion twice, and pass@k of fewer samples.
+
     Then the same is asked without these parameters: defaults of the server that leave one token alone, or a penalty
     that passes over a far likelier token, are a warning.
 
@@ -53,7 +57,7 @@ def sampler(run: NumericsRun) -> Findings:
     defaults of the server, `--generation-config vllm`, or a repaired generation_config.json.
 
     Simulated by: npu-adapter simulate --fault always-greedy (temperature-always-1, temperature-doubled, min-p,
-    repetition-penalty, logit-noise, wrong-normaliser)
+    repetition-penalty, logit-noise, replicas-share-a-seed, wrong-normaliser)
 
     Example:
     ```text 512 tokens drawn at temperature 1
@@ -131,6 +135,8 @@ def _drawn(run: NumericsRun, temperature: float, drawn: Sequence[Sample]) -> Ite
         expected = msg("log-probabilities as far apart as at temperature 0, or {times:g} times", processed)
         yield fail(expected=expected, seen=seen, fix=_ENGINE)
         return
+    if temperature == 1:
+        yield from _repeated(drawn)
     kinds = _events(run, drawn, processed if kind == raw else 1.0)
     for what, events in zip(_EVENTS, kinds, strict=True):
         if blames(events):
@@ -141,6 +147,18 @@ def _drawn(run: NumericsRun, temperature: float, drawn: Sequence[Sample]) -> Ite
                 "{what} {times:.0f} times of {places} at temperature {temperature:g}, as it is told", *place
             )
             yield fail(expected=expected, seen=seen, fix=_ENGINE)
+
+
+def _repeated(drawn: Sequence[Sample]) -> Iterator[Finding]:
+    """Completions that repeat an earlier one more often than is told."""
+    events = list(repetitions(drawn))
+    if blames(events):
+        expected = msg("{times:.0f} at most, as it is told", math.fsum(each.high for each in events))
+        seen = msg(
+            "{seen} of {completions} completions repeat an earlier one of their prompt",
+            sum(each.happened for each in events), len(drawn),
+        )  # fmt: skip
+        yield warn(expected=expected, seen=seen, fix=_ANEW)
 
 
 def _events(run: NumericsRun, drawn: Sequence[Sample], power: float) -> Sequence[Sequence[Chance]]:
