@@ -68,6 +68,7 @@ def gather(url: str, model: str, trials: list[Trial], progress: Progress) -> Fea
     return FeaturesRun(
         model=model,
         vllm=at(server["models"], model, "owned_by") == "vllm",
+        header=server["header"],
         asked=asked,
         answers=answers | long,
         trials=answered,

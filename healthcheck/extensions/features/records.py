@@ -77,6 +77,7 @@ class FeaturesRun:
 
     Attributes:
         vllm: whether the model list names vLLM as the owner.
+        header: the Server header.
         length: of prompt and answer, in tokens, as the model list says; None if it does not.
         tried: the tokens of the longest texts, fewer on a slow server; 0 if none were sent.
         endpoints: the HTTP status of other paths, 0 if there was no answer.
@@ -84,6 +85,7 @@ class FeaturesRun:
 
     model: str
     vllm: bool
+    header: str = ""
     asked: Mapping[str, Body]
     answers: Mapping[str, Answer]
     trials: tuple[Trial, ...]

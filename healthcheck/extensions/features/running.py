@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
         results=ledger.results,
         asked=msg("features of {url}", url),
         metrics=_metrics(found) if found else {},
-        provenance=provenance.kit() | ({"model": found.model} if found else {}),
+        provenance=provenance.kit() | ({"model": found.model, "server": found.header} if found else {}),
     )
     return output.publish(options, report, options.out).status
 

@@ -12,6 +12,7 @@ from healthcheck.cli import main
 from healthcheck.errors import UsageError
 from healthcheck.extensions.features import facts
 from healthcheck.extensions.features.schema import misfit_of_text
+from healthcheck.extensions.simulator import Behaviour, Simulator
 from tests.extensions.features.fake_server import Fake, serving
 from tests.support.commands import started
 from tests.support.rows import rows
@@ -185,3 +186,13 @@ def test_what_fits_a_schema(text: str, words: str) -> None:
     }
     found = misfit_of_text(text, schema)
     assert found.startswith(words) if words else found == ""
+
+
+@pytest.mark.process
+def test_a_simulated_endpoint_is_named_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Simulator(Behaviour()) as simulator:
+        main(["features", simulator.url, "--json", str(tmp_path / "r.json")])
+    assert "Verdict: SIMULATED endpoint, no model was measured: features: " in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert json.loads((tmp_path / "r.json").read_text("utf-8"))["provenance"]["server"] == "npu-adapter-simulator"
