@@ -33,7 +33,6 @@ from healthcheck.cli.parsing import (
 from healthcheck.core import extensions
 from healthcheck.core.extensions import Command, Group
 from healthcheck.errors import Blocked, ExitStatus, KitError, KitFailure, UsageError, reason_of
-from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
 
 COMMANDS = {
@@ -154,7 +153,7 @@ def _ended_at_once_by_ctrl_c() -> Iterator[None]:
 
 
 def _say(error: KitError | str, status: ExitStatus) -> ExitStatus:
-    print(f"npu-adapter: {translation_of_the_process().say(_shown(str(error)))}", file=sys.stderr)
+    outlets.tell(_shown(str(error)))
     return status
 
 

@@ -115,13 +115,17 @@ def lasting() -> Iterator[None]:
         sys.stdout.flush()
         lost = outlet.error if outlet.error and outlet.error.errno != errno.EPIPE else None
         if lost:
-            said = msg("cannot write standard output: {reason}", reason_of(lost))
-            print(f"npu-adapter: {translation_of_the_process().say(said)}", file=sys.stderr)
+            tell(msg("cannot write standard output: {reason}", reason_of(lost)))
         sys.stdout, sys.stderr = out, err
         for text in outlets:
             text.close()
         if lost:
             raise SystemExit(ExitStatus.KIT_FAILED)
+
+
+def tell(said: str) -> None:
+    """Say something about the run itself, beside its result: on standard error."""
+    print(f"npu-adapter: {translation_of_the_process().say(said)}", file=sys.stderr)
 
 
 def _outlet(stream: TextIO | None) -> Outlet:

@@ -14,10 +14,11 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from healthcheck.cli.outlets import tell
 from healthcheck.cli.places import new_place
 from healthcheck.core.extensions import NONE, Extra, extra_checks
 from healthcheck.core.progress import Progress, Silent
-from healthcheck.core.records import Report, exit_status
+from healthcheck.core.records import Outcome, Report, exit_status
 from healthcheck.errors import ExitStatus, KitFailure, UsageError, reason_of
 from healthcheck.text.language import translation_of_the_process, wrapped
 from healthcheck.text.messages import msg
@@ -212,6 +213,8 @@ def publish(
         terminal.show_everything(report, translation)
     else:
         terminal.show(report, translation)
+    if report.stopped and all(result.outcome is Outcome.SKIP for result in report.results):
+        tell(msg("{stopped} before a check was judged: no answer that this command got is kept", report.stopped))
     kept = []
     if options.json and not to_stdout:
         kept.append(_keep(options.json, lambda path: folder.save(path, text)))
@@ -230,8 +233,7 @@ def _keep(path: Path, write: Callable[[Path], None]) -> bool:
     try:
         write(path)
     except KitFailure as error:
-        say = translation_of_the_process().say
-        print(f"npu-adapter: {say(msg('{error}; {elsewhere}', error, _elsewhere(path, write)))}", file=sys.stderr)
+        tell(msg("{error}; {elsewhere}", error, _elsewhere(path, write)))
         return False
     return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from healthcheck.cli.places import new_report
 from healthcheck.core.extensions import Extra, part
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import Report, Stage, verdict_of
+from healthcheck.core.records import Report, Stage
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe import facts
 from healthcheck.stages.probe.checks import CHECKS
@@ -38,11 +39,8 @@ def run(options: argparse.Namespace) -> int:
     folder: Path = options.resume or options.out or new_report("probe")
     output.refuse_unwritable(options.json, options.junit, out=folder)
     output.end_with_a_report()
-    progress = output.progress(options)
-    try:
+    with closing(output.progress(options)) as progress:
         report, probed = _report(options, asked, progress, folder)
-    finally:
-        progress.close()
     kept = folder if probed or options.out or folder.exists() else None
     published = output.publish(options, report, kept, probed)
     printed, translation = report.metrics.get(CLIENT), translation_of_the_process()
@@ -90,19 +88,9 @@ def _measured(
     progress.stage(Stage.PROBE, msg("sampling {url}", settings.url))
     collect = facts.resume if before else facts.measure
     ledger = Ledger(progress)
-    probed, stopped = None, ""
     ledger.judge(extra.unusable, lambda: None)
-    try:
-        probed = ledger.judge(checks, lambda: collect(settings, progress, folder))
-    except KeyboardInterrupt:  # before the first request: later, the samples so far are judged
-        stopped = msg("interrupted")
-        ledger.skip(checks, stopped)
-    report = Report(
-        verdict=verdict_of(ledger.results, stopped=stopped),
-        results=ledger.results,
-        stopped=stopped,
-        asked=msg("probe of {url}", settings.url),
-        metrics=facts.stored_metrics(probed) if probed else {},
-        provenance={**provenance.kit(), **extra.provenance, **(facts.provenance(probed) if probed else {})},
-    )
-    return report, probed
+    # It stops before the first request only: later, the samples so far are judged.
+    probed = ledger.judge_or_stop(checks, lambda: collect(settings, progress, folder))
+    about = provenance.kit() | extra.provenance | (facts.provenance(probed) if probed else {})
+    figures = facts.stored_metrics(probed) if probed else {}
+    return ledger.report(msg("probe of {url}", settings.url), figures, about), probed

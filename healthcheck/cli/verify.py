@@ -89,15 +89,12 @@ def _verify(options: argparse.Namespace, request: Request) -> int:
         refuse_used(request.out)
         _refuse_problems(request.probe)
     output.end_with_a_report()
-    progress = output.progress(options)
-    try:
+    with contextlib.closing(output.progress(options)) as progress:
         if options.fix:
             with contextlib.redirect_stdout(sys.stderr if options.json == output.STDOUT else sys.stdout):
                 request = _repaired(request, progress)
         verification = Verification(request, progress)
         report = strict(verification.run()) if options.strict else verification.run()
-    finally:
-        progress.close()
     published = output.publish(options, report, out, verification.measured)
     if published.page and options.json != output.STDOUT:
         print(translation_of_the_process().labelled(msg("Report"), str(published.page)))

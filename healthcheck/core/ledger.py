@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from healthcheck.core.check import Check, broke
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import CheckResult, Outcome, Stage
+from healthcheck.core.records import CheckResult, JsonValue, Outcome, Report, Stage, verdict_of
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.text.messages import msg
 from healthcheck.text.redact import Redact, redacted, without_secrets
@@ -36,6 +36,7 @@ class Ledger:
         self._doubt = doubt
         self._waived = dict(waived or {})
         self._results: dict[str, CheckResult] = {}
+        self.stopped = ""
 
     @property
     def results(self) -> tuple[CheckResult, ...]:
@@ -83,6 +84,26 @@ class Ledger:
             else:
                 self._record(check.judge(facts, self._doubt))
         return facts
+
+    def judge_or_stop(self, checks: Sequence[Check[Facts]], gather: Callable[[], Facts]) -> Facts | None:
+        """As `judge`, but Ctrl-C skips the checks, and `stopped` then says so."""
+        try:
+            return self.judge(checks, gather)
+        except KeyboardInterrupt:
+            self.stopped = msg("interrupted")
+            self.skip(checks, self.stopped)
+            return None
+
+    def report(self, asked: str, metrics: Mapping[str, JsonValue], provenance: Mapping[str, JsonValue]) -> Report:
+        """The report on these results."""
+        return Report(
+            verdict=verdict_of(self.results, stopped=self.stopped),
+            results=self.results,
+            stopped=self.stopped,
+            asked=asked,
+            metrics=metrics,
+            provenance=provenance,
+        )
 
     def skip(self, checks: Sequence[Check[Facts]], because: str = "") -> None:
         """Skip the checks that have no result yet, because of a failed prerequisite or else for this reason."""

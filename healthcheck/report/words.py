@@ -211,7 +211,8 @@ def _for_service(report: Report) -> str:
 
 
 def _headline(report: Report) -> str:
-    if report.results and all(result.stage is Stage.FEATURES for result in report.results):
+    of_features = all(result.stage is Stage.FEATURES for result in report.results)
+    if report.results and of_features and not report.stopped:
         return _beside_the_service(report)
     failed = [result.id for result in report.results if result.outcome is Outcome.FAIL and not is_summary(result)]
     if report.uncommitted and not failed:

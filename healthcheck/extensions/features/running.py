@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from dataclasses import replace
 
 from healthcheck.cli import output, sampling
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Silent
-from healthcheck.core.records import CheckResult, JsonValue, Level, Outcome, Report, Stage, verdict_of
+from healthcheck.core.records import CheckResult, JsonValue, Level, Outcome, Stage
 from healthcheck.extensions.features import facts, reference
 from healthcheck.extensions.features.checks import CHECKS
 from healthcheck.extensions.features.judgement import figure, rates
@@ -26,20 +27,13 @@ def run(options: argparse.Namespace) -> int:
     if options.reference:
         trials = reference.joined_to(options.reference, trials)
     output.refuse_unwritable(options.json, options.junit, out=options.out)
-    progress = output.progress(options)
-    progress.stage(Stage.FEATURES, msg("asking {url} for tools, formats and parameters", url))
-    ledger = Ledger(progress)
-    try:
-        found = ledger.judge(CHECKS, lambda: facts.gather(url, options.model, trials, progress))
-    finally:
-        progress.close()
-    report = Report(
-        verdict=verdict_of(ledger.results),
-        results=ledger.results,
-        asked=msg("features of {url}", url),
-        metrics=_metrics(found) if found else {},
-        provenance=provenance.kit() | ({"model": found.model, "server": found.header} if found else {}),
-    )
+    output.end_with_a_report()
+    with closing(output.progress(options)) as progress:
+        progress.stage(Stage.FEATURES, msg("asking {url} for tools, formats and parameters", url))
+        ledger = Ledger(progress)
+        found = ledger.judge_or_stop(CHECKS, lambda: facts.gather(url, options.model, trials, progress))
+    about = provenance.kit() | ({"model": found.model, "server": found.header} if found else {})
+    report = ledger.report(msg("features of {url}", url), _metrics(found) if found else {}, about)
     return output.publish(options, report, options.out).status
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from pathlib import Path
 
 from healthcheck.cli import output, sampling
 from healthcheck.cli.places import new_report
 from healthcheck.core.ledger import Ledger
-from healthcheck.core.progress import Progress
-from healthcheck.core.records import Report, Stage, Verdict, verdict_of
+from healthcheck.core.records import Stage, Verdict
 from healthcheck.errors import UsageError
 from healthcheck.extensions.numerics import facts, local, reference, reproduction
 from healthcheck.extensions.numerics.checks import CHECKS
 from healthcheck.extensions.numerics.figures import metrics
-from healthcheck.extensions.numerics.records import NumericsRun, NumericsSettings, Reference, Weights
+from healthcheck.extensions.numerics.records import NumericsSettings, Reference, Weights
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
 from healthcheck.verify import provenance
@@ -34,24 +34,25 @@ def run(options: argparse.Namespace) -> int:
     folder: Path = options.out or new_report("numerics")
     output.refuse_unwritable(options.json, options.junit, out=folder)
     output.end_with_a_report()
-    progress = output.progress(options)
-    try:
-        report, measured = _report(options, settings, progress)
-    finally:
-        progress.close()
+    against = _against(options)
+    with closing(output.progress(options)) as progress:
+        progress.stage(Stage.NUMERICS, msg("comparing log-probabilities of {url}", settings.url))
+        ledger = Ledger(progress)
+        measured = ledger.judge_or_stop(CHECKS, lambda: facts.measure(settings, progress, against))
+    about = provenance.kit() | (facts.provenance(measured) if measured else {})
+    figures = metrics(measured) if measured else {}
+    report = ledger.report(msg("numerics of {url}", settings.url), figures, about)
     published = output.publish(options, report, folder if measured or options.out else None)
     if measured and published.folder:
         reference.keep(folder, measured)
         reproduction.keep(folder, report.results)
         if not (options.quiet or options.json == output.STDOUT):
             translation = translation_of_the_process()
-            if report.verdict is Verdict.READY:
-                offer = msg(
-                    "Run folder: {folder} (a reference for: npu-adapter numerics URL --reference {folder})", folder
-                )
-                print(translation.say(offer))
-            else:
-                print(translation.labelled(msg("Run folder"), str(folder)))
+            usual = translation.labelled(msg("Run folder"), str(folder))
+            offer = msg(
+                "Run folder: {folder} (a reference for: npu-adapter numerics URL --reference {folder})", folder
+            )
+            print(translation.say(offer) if report.verdict is Verdict.READY else usual)
     return published.status
 
 
@@ -70,29 +71,6 @@ def _against(options: argparse.Namespace) -> Reference | Weights | None:
             msg("--reference-python and --trust-remote-code are for --reference with a folder of weights")
         )
     return reference.load(folder) if folder else None
-
-
-def _report(
-    options: argparse.Namespace, settings: NumericsSettings, progress: Progress
-) -> tuple[Report, NumericsRun | None]:
-
-    against = _against(options)
-    progress.stage(Stage.NUMERICS, msg("comparing log-probabilities of {url}", settings.url))
-    ledger, measured, stopped = Ledger(progress), None, ""
-    try:
-        measured = ledger.judge(CHECKS, lambda: facts.measure(settings, progress, against))
-    except KeyboardInterrupt:
-        stopped = msg("interrupted")
-        ledger.skip(CHECKS, stopped)
-    report = Report(
-        verdict=verdict_of(ledger.results, stopped=stopped),
-        results=ledger.results,
-        stopped=stopped,
-        asked=msg("numerics of {url}", settings.url),
-        metrics=metrics(measured) if measured else {},
-        provenance={**provenance.kit(), **(facts.provenance(measured) if measured else {})},
-    )
-    return report, measured
 
 
 def _judge(run: Run, url: str) -> None:
