@@ -345,3 +345,32 @@ def test_a_line_that_no_exception_wrote_is_no_cause(line, kind):
     """Such lines are said of what the program went on without."""
     stamp = "(EngineCore pid=9) ERROR 06-16 02:46:27 [config.py:29] "
     assert said(diagnosed(*APART, stamp + line, *APART)) == ("", (), kind)
+
+
+TOLD = (
+    "(EngineCore pid=9) INFO 11-28 00:27:22 [core.py:1454] [shutdown] EngineCore: trigger received signal=SIGTERM"
+)
+DEAD = (
+    "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the "
+    "root cause."
+)
+
+
+def test_the_line_by_which_a_server_was_told_to_stop_goes_before_the_error_that_follows():
+    found = diagnosed(
+        STARTED, TOLD, *APART, *traceback(DEAD, "(APIServer pid=1) ERROR 11-28 00:27:27 [async_llm.py:906] ")
+    )
+    assert said(found) == ("told-to-stop", (), "")
+    assert [line.text for line in found.telling] == ["[shutdown] EngineCore: trigger received signal=SIGTERM"]
+    assert said(diagnosed(STARTED, TOLD, *APART)) == ("told-to-stop", (), "")
+
+
+def test_an_api_server_that_fails_stops_its_engine_which_is_no_cause():
+    assert said(diagnosed(*traceback(OOM), TOLD)) == ("npu-oom", (), "")
+    assert said(diagnosed(TOLD, *traceback(SHAPES))) == ("", (), "kind-tensor-shapes")
+    assert said(diagnosed(*traceback(WRAPPER), *APART, TOLD)) == ("", (), "")
+
+
+def test_a_server_that_is_told_to_stop_while_it_loads():
+    assert said(diagnosed(*APART, *traceback("KeyboardInterrupt: terminated"))) == ("told-to-stop-loading", (), "")
+    assert said(diagnosed(*traceback(OOM), *APART, *traceback("KeyboardInterrupt: terminated")))[0] == "npu-oom"

@@ -18,6 +18,9 @@ from healthcheck.text.messages import joined, message, msg
 
 SHOWN_LINES = 12
 LINE_CHARACTERS = 300
+_NOT_ITS_OWN = {LaunchOutcome.PORT_TAKEN, LaunchOutcome.INTERRUPTED}
+_BY_TIMEOUT = 124
+"""The exit status of `timeout`, which deploy.sh itself runs."""
 
 
 def explain(launch: Launch) -> Finding:
@@ -36,7 +39,7 @@ def explain(launch: Launch) -> Finding:
         return unsettled(expected=expected, seen=seen, fix=instead, evidence=_evidence(launch))
     said, repairs = _diagnosed(launch.diagnosis, launch.setup)
     seen, fix = seen + said + _quote(launch, quoted), repairs or fix
-    if launch.outcome in {LaunchOutcome.PORT_TAKEN, LaunchOutcome.INTERRUPTED} or _lost_the_port(launch):
+    if launch.outcome in _NOT_ITS_OWN or _lost_the_port(launch) or _was_stopped(launch):
         return unsettled(expected=expected, seen=seen, fix=fix)
     rule = contract.LISTENS_ON_PORT if launch.outcome is LaunchOutcome.OTHER_PORT else None
     if launch.outcome is LaunchOutcome.TIMED_OUT and launch.deadline_s == contract.service().start_up_seconds:
@@ -133,6 +136,10 @@ def _exited(launch: Launch) -> tuple[str, str]:
             "make it fit: fewer or smaller processes, a shorter --max-model-len, or a machine with more memory"
         )
     block = launch.diagnosis.block
+    if _was_stopped(launch):
+        return seen, msg(
+            "look who sends SIGTERM: a time limit, a scheduler, a container that stops; then run it again"
+        )
     said = msg("fix its last error, “{cut}”; ", _cut(block[-1].text)) if block else ""
     return seen, msg("{said}read the last lines of the log in {log}", said, launch.log)
 
@@ -244,6 +251,17 @@ def _lost_the_port(launch: Launch) -> bool:
     died = launch.outcome is LaunchOutcome.EXITED and launch.exit_status != 0
     lost = died or launch.outcome is LaunchOutcome.FOREIGN_LISTENER
     return bool(launch.foreign) and not launch.contained and lost
+
+
+def was_stopped(status: int | None, diagnosis: Diagnosis) -> bool:
+    """Whether the service got SIGTERM: who sends it is unknown, and may have nothing to do with deploy.sh."""
+    told = diagnosis.cause is not None and diagnosis.cause.failure.id.startswith("told-to-stop")
+    return status in {-signal.SIGTERM, 128 + signal.SIGTERM} or (told and status != _BY_TIMEOUT)
+
+
+def _was_stopped(launch: Launch) -> bool:
+    ended = launch.outcome in {LaunchOutcome.EXITED, LaunchOutcome.BACKGROUNDED}
+    return ended and was_stopped(launch.exit_status, launch.diagnosis)
 
 
 def _port_taken(launch: Launch) -> tuple[str, str]:

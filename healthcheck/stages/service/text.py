@@ -18,10 +18,13 @@ _PREFIX = re.compile(
     rf"|(?:DEBUG|INFO|WARNING|ERROR|CRITICAL){_STAMP}(?:\[?[^\[\]\n ]{{1,80}}\](?:[ ]|$))?"
     r"|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}Z?[ ]+(?=[A-Z\[(]))*"
 )
-_NO_MEMORY = r"Available (?:KV cache )?memory: (?:-|0(?:,|$))"
-"""vLLM writes at the level INFO that there is no memory left for its cache."""
+_LOUD = (
+    r"(?:Available (?:KV cache )?memory: (?:-|0(?:,|$))"
+    r"|\[shutdown\] (?:EngineCore: trigger received|API server: shutdown triggered))"
+)
+"""vLLM writes at the level INFO that there is no memory left for its cache, and that it was told to stop."""
 _QUIET = re.compile(
-    rf"(?m)^(?![^\n]{{0,300}}{_NO_MEMORY}){_COLLECTOR}{_PROCESS}{{0,3}}"
+    rf"(?m)^(?![^\n]{{0,300}}{_LOUD}){_COLLECTOR}{_PROCESS}{{0,3}}"
     r"(?:(?:INFO|DEBUG)(?:[ ]\d\d-\d\d[ ]|:|[ ]+)|\[(?:INFO|DEBUG)\]"
     r"|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}[ -]+(?:INFO|DEBUG)\b)"
     r"[^\n]*"

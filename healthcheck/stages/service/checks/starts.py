@@ -42,7 +42,8 @@ def starts(launch: Launch) -> Findings:
     If no server starts, and the last error is that this machine lacks software of the service's image (vllm,
     torch_npu, vllm_ascend, CANN, an NPU), the verdict is inconclusive: verify up to the weights here, and launch on
     a machine that has it. If deploy.sh continues after such an error and then fails with another, or serves on
-    another port or wrongly, the check fails.
+    another port or wrongly, the check fails. The verdict is inconclusive, too, if a signal told the server to stop
+    (SIGTERM, as its log or the exit status of deploy.sh says): who sent it is unknown.
 
     To repair: read the quoted lines, or the whole log; `npu-adapter diagnose LOGFILE` reads any other log. Quoted
     lines contain no tokens, keys and passwords. The log itself is not redacted, so review it before you share it.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import At, Findings, NotApplicable
-from healthcheck.stages.service.failures import describe_exit
+from healthcheck.core.check import At, Findings, NotApplicable, unsettled
+from healthcheck.stages.service.failures import describe_exit, was_stopped
 from healthcheck.stages.service.records import Ended, LaunchOutcome, check
 from healthcheck.stages.service.repairs import repair
 from healthcheck.text.messages import joined, msg
@@ -21,7 +21,8 @@ def stays_up(ended: Ended) -> Findings:
     """From the first answer until the end of the probe, the same processes must serve.
 
     A server that dies under load fails the job. A server that a loop in deploy.sh restarts loses the requests in
-    progress, and takes minutes to load.
+    progress, and takes minutes to load. If a signal told the server to stop (SIGTERM, as its log or the exit status
+    says), the verdict is inconclusive: who sent it is unknown.
 
     To repair: read the cause in the log. Most often it is memory (lower --max-model-len, --max-num-seqs or
     --gpu-memory-utilization), or an operator that fails on the first long prompt.
@@ -59,7 +60,8 @@ def stays_up(ended: Ended) -> Findings:
     said = joined("\n", (msg("  {name}:{number}: {text}", name, line.number, line.text) for line in lines))
     log, expected = ended.launch.log, msg("the server that became ready answers until the end")
     fix = repair(hit, ended.launch.setup) if hit else msg("read the end of {log}", log)
-    yield At(str(log)).fail(expected=expected, seen=joined("\n", filter(None, (seen, said))), fix=fix)
+    judged = unsettled if was_stopped(before.exit_status, ended.diagnosis) else At(str(log)).fail
+    yield judged(expected=expected, seen=joined("\n", filter(None, (seen, said))), fix=fix)
 
 
 def _left_alone(ended: Ended) -> Findings:
