@@ -374,3 +374,13 @@ def test_an_api_server_that_fails_stops_its_engine_which_is_no_cause():
 def test_a_server_that_is_told_to_stop_while_it_loads():
     assert said(diagnosed(*APART, *traceback("KeyboardInterrupt: terminated"))) == ("told-to-stop-loading", (), "")
     assert said(diagnosed(*traceback(OOM), *APART, *traceback("KeyboardInterrupt: terminated")))[0] == "npu-oom"
+
+
+def test_the_log_s_advice_to_force_a_longer_context_is_not_repeated():
+    found = diagnosed(
+        "Value error, User-specified max_model_len (9999) is greater than the derived max_model_len "
+        "(max_position_embeddings=2048). To allow overriding this maximum, set the env var "
+        "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1. VLLM_ALLOW_LONG_MAX_MODEL_LEN must be used with extreme caution."
+    )
+    assert said(found) == ("context-too-long", (), "")
+    assert found.cause.advice == ""

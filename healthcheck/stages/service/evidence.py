@@ -30,7 +30,7 @@ from healthcheck.text.messages import msg
 
 AROUND = 5
 """Lines before and after an error block that still belong to it: CANN writes beside the traceback."""
-_SHOWN_LINES = 5
+_SHOWN_LINES = 6
 _LINE_CHARACTERS = 600
 _OF_PYTHON = re.compile(r'"(?:[^"]*/lib/python3\.\d+/(?!site-packages/|dist-packages/)|<)')
 """Frames of Python's own library tell nothing of whose code failed."""
