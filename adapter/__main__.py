@@ -16,7 +16,7 @@ from adapter.device import LocalSystem, Machine, described_machine, find_machine
 from adapter.plan import Plan, group_of, make_plan
 from adapter.script import USUAL, script
 from adapter.settings import SettingsError, read_settings, unknown_variables
-from adapter.weights import Weights, read_weights
+from adapter.weights import Weights, read_weights, size_in_words
 
 SETTINGS_FILE = Path(__file__).resolve().parent.parent / "adapter.toml"
 
@@ -97,7 +97,7 @@ def _table(weights: Weights, machine: Machine, plan: Plan) -> str:
     devices = f"{machine.devices} × {machine.chip or 'NPU of unknown kind'}" if machine.devices else "no NPU"
     head = (
         f"weights  {weights.path}",
-        f"         {weights.architecture or 'architecture unknown'}, {weights.total_bytes / 1e9:.2f} GB",
+        f"         {weights.architecture or 'architecture unknown'}, {size_in_words(weights.total_bytes)}",
         f"machine  {devices} ({machine.source})",
         *(f"note     {remark}" for remark in plan.remarks),
     )

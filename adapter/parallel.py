@@ -54,7 +54,8 @@ def tensor_parallel_size(weights: Weights, machine: Machine, budget: Budget | No
     if comfortable is None:
         return _tight(weights, budget, Layout(sizes[-1], copies), each)
     load = weight_bytes(weights, Layout(comfortable, copies)) / GIB
-    return _size(comfortable, f"{load:.1f} GiB of weights a device leave room for the cache", machine.source)
+    share = f"{load:.1f}" if load >= 0.1 else "less than 0.1"
+    return _size(comfortable, f"{share} GiB of weights a device leave room for the cache", machine.source)
 
 
 def size_of_copies(weights: Weights, machine: Machine, chip: Chip | None, budget: Budget | None) -> Decision | None:

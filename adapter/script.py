@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from adapter.decision import Decision
 from adapter.device import Machine
 from adapter.plan import Plan
-from adapter.weights import Weights
+from adapter.weights import Weights, size_in_words
 
 USUAL = ("910B", "A3")
 """The kinds of NPU to plan for if none is named. npu-smi calls an A3 "Ascend910", and a 910B by its name."""
@@ -44,7 +44,8 @@ def _head(weights: Weights, planned: Sequence[tuple[Machine, Plan]], each: Seque
     command = "npu-adapter plan --weights FOLDER --npu KIND --npus N"
     on = " or ".join(one.machine for one in each)
     if weights.total_bytes:
-        yield f"# Planned for {weights.architecture or 'a model'} of {weights.total_bytes / 1e9:.2f} GB on {on}."
+        size = size_in_words(weights.total_bytes)
+        yield f"# Planned for {weights.architecture or 'a model'} of {size} on {on}."
         yield f"# For others: {command}"
     else:
         yield f"# Planned for weights of unknown size on {on}. Set --tensor-parallel-size and --max-model-len, or"

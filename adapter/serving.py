@@ -92,7 +92,7 @@ def max_num_seqs(room: Room, longest: int) -> Decision:
     tokens = min(TYPICAL_TOKENS, longest)
     fit = int(room.cache / (cache_bytes(attention, tokens, room.parallel) * MARGIN))
     number = max(1, min(most, 2 ** max(0, fit.bit_length() - 1) if fit > 0 else 1))
-    return Decision(key, number, f"the cache holds {max(fit, 0)} of {tokens} tokens", "adapter/memory.py")
+    return Decision(key, number, f"the cache holds {max(fit, 0)} sequences of {tokens} tokens", "adapter/memory.py")
 
 
 def max_num_batched_tokens(machine: Machine, chip: Chip | None) -> Decision:

@@ -87,6 +87,11 @@ class Weights:
     remarks: tuple[str, ...] = ()
 
 
+def size_in_words(total_bytes: int) -> str:
+    """Such as "16.38 GB"; weights for a trial have kilobytes, of which two digits of a GB say nothing."""
+    return f"{total_bytes / 1e9:.2f} GB" if total_bytes >= 1e7 else f"{total_bytes / 1e3:.0f} kB"
+
+
 def read_weights(folder: Path) -> Weights:
     remarks: list[str] = []
     documents = {name: _document(folder / name, remarks) for name in CODE_FILES}

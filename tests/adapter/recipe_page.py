@@ -66,7 +66,7 @@ def _remaining(pairs: tuple[Compared, ...], words: Words) -> Iterator[str]:
 
 def _without_figures(reason: str) -> str:
     """The reason without the figures of one model, so that a row has each kind of reason once."""
-    return re.sub(r"\b\d+(\.\d+)?(?= GiB| of| tokens| device|$)", "N", reason)
+    return re.sub(r"\b\d+(\.\d+)?(?= GiB| of| sequences| tokens| device|$)", "N", reason)
 
 
 def main() -> None:

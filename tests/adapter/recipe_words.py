@@ -105,7 +105,7 @@ _IN_CHINESE = {
     "leaves a tenth to the runtime": "留出十分之一给运行时",
     "all that the model was made for": "已是模型支持的全部长度",
     "enough for an evaluation, of the model's N": "足够评测之用（模型最长支持 N）",
-    "the cache holds N of N tokens": "缓存容得下 N 个序列，每个长 N 个 token",
+    "the cache holds N sequences of N tokens": "缓存容得下 N 个序列，每个长 N 个 token",
     "less fragmentation": "减少内存碎片",
     "most recipes for a 310P go without": "310P 的启动示例大多不设这一项",
     "no graphs": "不使用 ACL 图",

@@ -129,6 +129,13 @@ def test_a_configuration_without_weights_is_planned_as_one_copy(plan, tmp_path):
     assert "the cache holds" not in printed, "nobody knows what the weights leave"
 
 
+def test_the_reasons_are_true_of_weights_for_a_trial(plan):
+    printed = plan("--weights", str(ROOT / "examples/simulated_engine/weights"), "--npu", "910B4", "--npus", "1")
+    assert "Qwen3ForCausalLM of 8 kB on 1 × 910B4." in printed
+    assert "less than 0.1 GiB of weights a device" in printed
+    assert "sequences of 2048 tokens" in printed
+
+
 def test_plan_prints_what_new_writes(new, plan, tmp_path):
     words = ("--weights", weights(tmp_path / "w"), "--npu", "A3", "--npus", "2")
     place, _ = new(*words)
