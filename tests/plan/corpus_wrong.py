@@ -169,6 +169,8 @@ API: tuple[Case, ...] = (
 
 STAYS: tuple[Case, ...] = (
     case("background", sh('vllm serve "$MODEL_PATH" --port 8000 &'), {"plan/foreground": "unsettled"}),
+    case("background-exec", sh('exec vllm serve "$MODEL_PATH" --port 8000 &'), {"plan/foreground": "unsettled"},
+         fix="remove the & after the server's command"),
     case("background-nohup", sh('nohup vllm serve "$MODEL_PATH" > log 2>&1 &\necho started'), {"plan/foreground": "unsettled"}),
     case("background-sleep", sh('vllm serve "$MODEL_PATH" &\nsleep 60\necho ready'), {"plan/foreground": "unsettled"}),
     case("background-disown", bash('vllm serve "$MODEL_PATH" &\ndisown\nexit 0'), {"plan/foreground": "unsettled"}),

@@ -84,6 +84,11 @@ def _stay(plan: LaunchPlan, where: str) -> str:
             "server's command, no & after it, and no further command",
             named,
         )
+    lines = plan.script.splitlines()[int(number) - 1 :] if number.isdigit() else []
+    if lines and lines[0].split()[:1] == ["exec"]:
+        return msg(
+            "remove the & after the server's command: behind exec, too, it puts the server into the background"
+        )
     return msg("write exec in front of the server's command and no & after it, or end deploy.sh with: wait")
 
 
