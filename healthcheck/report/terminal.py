@@ -121,7 +121,8 @@ def show(report: Report, translation: Translation = ENGLISH) -> None:
     for alike in _with_one_reason(sorted(filter(words.is_wrong, report.results), key=words.gravity)):
         _result(screen, alike[0], others=len(alike) - 1)
     _metrics(screen, report, most=max(MOST_LINES - len(stages), 3))
-    _verdict(screen, report)
+    skipped = any(words.tone(result) == "skip" for result in report.results)
+    _verdict(screen, report, msg("; why skipped: --verbose, or the report") if skipped else "")
 
 
 def show_everything(report: Report, translation: Translation = ENGLISH) -> None:
@@ -140,13 +141,13 @@ def show_everything(report: Report, translation: Translation = ENGLISH) -> None:
     _verdict(screen, report)
 
 
-def _verdict(screen: _Screen, report: Report) -> None:
+def _verdict(screen: _Screen, report: Report, note: str = "") -> None:
     warned = screen.say(words.named_warnings(report))
     screen.console.print()
     colour = COLOURS[report.verdict]
     verdict = screen.translation.labelled(msg("Verdict"), screen.say(words.headline(report)))
     _print(screen, (verdict, Style(color=colour, bold=True)), warned)
-    _print(screen, (screen.say(words.counted(report)), "dim"))
+    _print(screen, (screen.say(words.counted(report) + note), "dim"))
     following = screen.say(words.next_step(report))
     _print(screen, screen.translation.labelled(msg("Next"), following))
 

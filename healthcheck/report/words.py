@@ -270,15 +270,11 @@ def _ready(report: Report) -> str:
 
 def next_step(report: Report) -> str:
     """The single next step."""
-    for wanted in (Outcome.FAIL, Outcome.ERROR):
-        for result in report.results:
-            if result.outcome is wanted:
-                return _placed_fix(result) or _first_line(detail(result))
-    if report.uncommitted:
+    grave = [each for wanted in (Outcome.FAIL, Outcome.ERROR) for each in report.results if each.outcome is wanted]
+    if report.uncommitted and not grave:
         return msg("commit the repair: git commit -a")
-    for result in report.results:
-        if not result.settled:
-            return _first_line(fix(result) or detail(result))
+    for result in grave or (each for each in report.results if not each.settled):
+        return _placed_fix(result) or _first_line(detail(result))
     return _when_ready(report) if report.verdict is Verdict.READY else msg("run it again")
 
 

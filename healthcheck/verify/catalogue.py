@@ -80,8 +80,7 @@ def page(check_id: str, extra: Extra = NONE) -> Page:
     """
     known = {each.id: each for each in pages(extra)}
     if check_id not in known:
-        near = hint(check_id, known)
-        told = (repr(check_id), near)
+        told = (repr(check_id), hint(check_id, known, {each.id: each.title for each in known.values()}))
         raise UsageError("there is no check {check_id}{near} (`npu-adapter explain` lists them all)", *told)
     return known[check_id]
 

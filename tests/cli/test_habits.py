@@ -62,6 +62,7 @@ def verify(root: Path, *words: str) -> list[str]:
         (["verify", "--until", "weigths"], "did you mean weights?"),
         (["verify", "--weights", "x", "--skip", "plan/prot"], "did you mean plan/port"),
         (["explain", "plan/hots"], "did you mean plan/host"),
+        (["explain", "weights/chat-template"], "did you mean weights/tokenizer?"),
         (["explain", "port"], "did you mean plan/port or service/port-free"),
         (["--verison"], "unrecognized arguments: --verison; did you mean --version?"),
         (["new", "x", "--task", "text"], "did you mean text-generation?"),

@@ -16,7 +16,7 @@ DEFAULT_DEADLINE_S = 1800.0
 STAGES = [stage.value for stage in ALWAYS]
 EVERYDAY = (
     "--weights", "--weights-config", "--model-id", "--task", "--until", "--skip", "--fix", "--stack", "--npu",
-    "--npus", "--url", "--out", "--json", "--quiet", "--verbose",
+    "--npus", "--url", "--numerics", "--features", "--out", "--json", "--quiet", "--verbose", "--lang",
 )  # fmt: skip
 MEASUREMENTS = {
     "numerics": msg("compare log-probabilities that must agree, too (some 300 requests)"),
