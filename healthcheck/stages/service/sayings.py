@@ -52,7 +52,7 @@ _ADVICE = re.compile(
 _NO_HELP = re.compile(
     r"LAUNCH_BLOCKING|accurate stacktrace|stack trace|\blogs?\b|further information|for more details|issue|report"
     r"|contact|the operator is called|Check the input parameter|repo_type|repository content|device failed"
-    r"|\bcall \w+ first|reason for|ALLOW_LONG_MAX_MODEL_LEN"
+    r"|\bcall \w+ first|reason for|ALLOW_LONG_MAX_MODEL_LEN|extension auto-loading"
 )
 
 
