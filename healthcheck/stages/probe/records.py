@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from healthcheck import contract
+from healthcheck.core import check as declaring
 from healthcheck.text.messages import msg, plural
 
 if TYPE_CHECKING:  # the options of a probe need its settings alone, and importing the grader is too slow for --help
@@ -24,6 +26,8 @@ QUESTION = "{question}"
 LETTERS = "ABCDEFGHIJ"
 COLUMNS = ("question", msg("answer"), *LETTERS, "choices", "tier", "image")
 """The columns to which a data set's own names can map; the choices are letters."""
+check = functools.partial(declaring.check, requires=("endpoint/stream",))
+"""Declares a check of a run, which needs answers in streams."""
 
 
 def count_of_problems(number: int) -> str:

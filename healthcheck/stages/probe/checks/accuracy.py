@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Mapping
 
 from healthcheck import __version__, contract
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.core.records import UNJUDGED, Stage
+from healthcheck.core.check import Findings, NotApplicable, fail, note, unsettled, warn
+from healthcheck.core.records import UNJUDGED
 from healthcheck.stages.probe.problems import TIERS
 from healthcheck.stages.probe.records import (
     FEW_PROBLEMS,
     THE_KIT,
     EndedBy,
     ProbeRun,
+    check,
     count_of_problems,
     count_of_samples,
 )
@@ -44,9 +45,7 @@ DEGRADED = msg(
 @check(
     "probe/accuracy",
     "Accuracy is measured, and meets the reference if one is given",
-    stage=Stage.PROBE,
     why="The evaluation publishes the accuracy, which deployment faults lower first.",
-    requires=("endpoint/stream",),
 )
 def accuracy(run: ProbeRun) -> Findings:
     """Grades every answer exactly. Without --reference and --threshold the accuracy is reported, not judged. But

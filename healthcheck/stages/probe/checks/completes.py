@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, check, fail, unsettled, warn
-from healthcheck.core.records import Stage
-from healthcheck.stages.probe.records import EndedBy, ProbeRun
+from healthcheck.core.check import Findings, fail, unsettled, warn
+from healthcheck.stages.probe.records import EndedBy, ProbeRun, check
 from healthcheck.stages.probe.results.answers import counted
 from healthcheck.text.messages import message, msg
 
@@ -13,10 +12,8 @@ from healthcheck.text.messages import message, msg
 @check(
     "probe/completes",
     "Every request of the probe is answered",
-    stage=Stage.PROBE,
     why="The evaluation client scores a failed request as a wrong answer, and does not report the failure.",
     rule=contract.CHAT_STREAMING,
-    requires=("endpoint/stream",),
 )
 def completes(run: ProbeRun) -> Findings:
     """The probe streams its problems from {chat_path}, many concurrently, as the service does.

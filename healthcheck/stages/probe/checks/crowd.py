@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from healthcheck.core.check import Findings, NotApplicable, check
-from healthcheck.core.records import Stage
-from healthcheck.stages.probe.records import ProbeRun
+from healthcheck.core.check import Findings, NotApplicable
+from healthcheck.stages.probe.records import ProbeRun, check
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.results.chance import judged
 from healthcheck.stages.probe.statistics.changes import better_alone_p
@@ -18,9 +17,7 @@ LEAST = 5
 @check(
     "probe/crowd",
     "Answers among many requests are as good as alone",
-    stage=Stage.PROBE,
     why="The evaluation client asks many at once; faults of large batches and shared buffers show only there.",
-    requires=("endpoint/stream",),
 )
 def crowd(run: ProbeRun) -> Findings:
     """After its samples the probe asks up to 20 of the problems once more, one at a time, for at most a quarter of

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from statistics import median
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.core.records import Finding, Level, Stage
+from healthcheck.core.check import Findings, NotApplicable, fail, note, unsettled, warn
+from healthcheck.core.records import Finding, Level
 from healthcheck.stages.probe.grading.statements import STRICT_TIERS
 from healthcheck.stages.probe.problems import prompt
-from healthcheck.stages.probe.records import ProbeRun, Sample
+from healthcheck.stages.probe.records import ProbeRun, Sample, check
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.results.answers import excerpt, surely
 from healthcheck.stages.probe.statistics.intervals import clopper_pearson, wilson
@@ -59,9 +59,7 @@ _ALL_REASONING = msg(
 @check(
     "probe/degenerate",
     "Answers are text, not garbage",
-    stage=Stage.PROBE,
     why='A deployment that answers "!!!!" or loops starts, streams and stops like a healthy one.',
-    requires=("endpoint/stream",),
 )
 def degenerate(run: ProbeRun) -> Findings:
     r"""Searches every answer for signs of a broken deployment.

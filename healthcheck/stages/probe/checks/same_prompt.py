@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.core.records import Stage
-from healthcheck.stages.probe.records import ProbeRun
+from healthcheck.core.check import Findings, NotApplicable, fail, note, warn
+from healthcheck.stages.probe.records import ProbeRun, check
 from healthcheck.stages.probe.results import figures
 from healthcheck.text.messages import msg
 
@@ -20,9 +19,7 @@ _SEVERAL = 3
 @check(
     "probe/same-prompt",
     "The samples of a problem have the same prompt",
-    stage=Stage.PROBE,
     why="Answers to other prompts than the problem's own are wrong, or right by another template's instructions.",
-    requires=("endpoint/stream",),
 )
 def same_prompt(run: ProbeRun) -> Findings:
     """The samples of a problem are requests with the same messages, so that a healthy server counts the same

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
-from healthcheck.core.check import Findings, NotApplicable, check, warn
-from healthcheck.core.records import Finding, Stage
-from healthcheck.stages.probe.records import FEW_PROBLEMS, ProbeRun
+from healthcheck.core.check import Findings, NotApplicable, warn
+from healthcheck.core.records import Finding
+from healthcheck.stages.probe.records import FEW_PROBLEMS, ProbeRun, check
 from healthcheck.stages.probe.results import figures
 from healthcheck.stages.probe.results.chance import judged
 from healthcheck.stages.probe.statistics.changes import loss_p
@@ -22,9 +22,7 @@ _FEWEST_ROUNDS = 3
 @check(
     "probe/steady",
     "The last answers are as good and as quick as the first",
-    stage=Stage.PROBE,
     why="The service asks for hours; what a server loses in minutes, it loses there many times over.",
-    requires=("endpoint/stream",),
 )
 def steady(run: ProbeRun) -> Findings:
     """The probe asks each problem once, then each once more, and so on. With a healthy server the answers of the

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from healthcheck.core.check import Findings, NotApplicable, check, fail, unsettled, warn
-from healthcheck.core.records import Finding, Stage
-from healthcheck.stages.probe.records import ProbeRun, Sample
+from healthcheck.core.check import Findings, NotApplicable, fail, unsettled, warn
+from healthcheck.core.records import Finding
+from healthcheck.stages.probe.records import ProbeRun, Sample, check
 from healthcheck.stages.probe.results import answers
 from healthcheck.stages.probe.results.answers import excerpt, surely
 from healthcheck.text.messages import msg
@@ -19,9 +19,7 @@ _OF_OTHERS, _FEW = frozenset({"content_filter", "abort", "error"}), 0.02
 @check(
     "probe/truncated",
     "Answers end by themselves",
-    stage=Stage.PROBE,
     why="An answer that is cut at max_tokens is scored by the last number in it.",
-    requires=("endpoint/stream",),
 )
 def truncated(run: ProbeRun) -> Findings:
     """Counts answers with finish_reason "length": they reached max_tokens.
