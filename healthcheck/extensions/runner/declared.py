@@ -1,19 +1,16 @@
-"""The decorators for checks of a machine, and of its NPUs."""
+"""The decorator for checks of the NPUs of a machine."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
 
-from healthcheck.core.check import Check, Findings
-from healthcheck.core.check import check as check_of
-from healthcheck.core.records import Stage
+from healthcheck.core.check import Check, Findings, check
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.wording import needs_depth, needs_npu
 
 Judge = Callable[[RunnerFacts], Findings]
-check = functools.partial(check_of, stage=Stage.RUNNER)
 
 
 def npu_check(

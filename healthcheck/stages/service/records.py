@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import enum
-import functools
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck.core import check as declaring
-from healthcheck.core.records import Stage
 from healthcheck.stages.service.diagnosis import UNDIAGNOSED, Diagnosis
 from healthcheck.stages.service.repairs import UNKNOWN, Setup
 from healthcheck.system.processes import Listener, Process
-
-check = functools.partial(declaring.check, stage=Stage.SERVICE)
-"""Declares a check of this stage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

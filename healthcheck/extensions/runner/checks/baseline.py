@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, note, warn
-from healthcheck.extensions.runner.declared import check
+from healthcheck.core.check import Findings, NotApplicable, check, note, warn
 from healthcheck.extensions.runner.inventory import inventory
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.snapshot import changes

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from healthcheck.core.check import Findings, NotApplicable, fail
+from healthcheck.core.check import Findings, NotApplicable, check, fail
 from healthcheck.core.records import Finding
-from healthcheck.extensions.runner.declared import check
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.wording import RUN_FLAGS, listed, npus, opening
 from healthcheck.text.messages import msg

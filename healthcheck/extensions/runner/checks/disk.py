@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, note, warn
-from healthcheck.extensions.runner.declared import check
+from healthcheck.core.check import Findings, check, note, warn
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.wording import GB, READY_S
 from healthcheck.text.messages import msg

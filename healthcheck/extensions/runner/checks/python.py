@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.ascend import stacks
-from healthcheck.core.check import Findings, fail, note, warn
-from healthcheck.extensions.runner.declared import check
+from healthcheck.core.check import Findings, check, fail, note, warn
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.text.messages import msg
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, warn
-from healthcheck.extensions.runner.declared import check
+from healthcheck.core.check import Findings, check, warn
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.text.messages import msg
 

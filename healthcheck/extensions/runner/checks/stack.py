@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from healthcheck.ascend import stacks
-from healthcheck.core.check import Findings, NotApplicable, fail, note, warn
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.core.records import Finding
-from healthcheck.extensions.runner.declared import check
 from healthcheck.extensions.runner.facts import versions
 from healthcheck.extensions.runner.records import RunnerFacts
 from healthcheck.extensions.runner.wording import IMAGE, needs_npu

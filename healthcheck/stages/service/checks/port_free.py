@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, unsettled
+from healthcheck.core.check import Findings, check, unsettled
 from healthcheck.stages.service.failures import place
-from healthcheck.stages.service.records import PortFacts, check
+from healthcheck.stages.service.records import PortFacts
 from healthcheck.system.processes import Listener
 from healthcheck.text.messages import msg
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import At, Findings, fail, note, warn
+from healthcheck.core.check import At, Findings, check, fail, note, warn
 from healthcheck.stages.service.failures import describe_exit, explain, place
-from healthcheck.stages.service.records import Launch, LaunchOutcome, check
+from healthcheck.stages.service.records import Launch, LaunchOutcome
 from healthcheck.text.messages import msg
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import At, Findings, NotApplicable, unsettled
+from healthcheck.core.check import At, Findings, NotApplicable, check, unsettled
 from healthcheck.stages.service.failures import describe_exit, was_stopped
-from healthcheck.stages.service.records import Ended, LaunchOutcome, check
+from healthcheck.stages.service.records import Ended, LaunchOutcome
 from healthcheck.stages.service.repairs import repair
 from healthcheck.text.messages import joined, msg
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from healthcheck.core.check import Findings, NotApplicable, fail, note, warn
-from healthcheck.stages.service.records import Ended, check
+from healthcheck.core.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.stages.service.records import Ended
 from healthcheck.system.processes import shortened
 from healthcheck.text.messages import joined, msg
 
