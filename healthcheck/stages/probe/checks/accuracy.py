@@ -22,7 +22,7 @@ from healthcheck.stages.probe.results import baselines, export, figures, verdict
 from healthcheck.stages.probe.results.answers import excerpt
 from healthcheck.stages.probe.results.export import client_text
 from healthcheck.stages.probe.results.meaning import meaning
-from healthcheck.stages.probe.results.verdict import Judgement
+from healthcheck.stages.probe.results.verdict import Observer
 from healthcheck.stages.probe.statistics.estimates import THIS_BANK, Estimate
 from healthcheck.stages.probe.statistics.gate import Decision
 from healthcheck.stages.probe.statistics.summary import ALL, accuracy_name
@@ -256,7 +256,7 @@ def _against_reference(run: ProbeRun) -> Findings:
         yield unsettled(expected=expected, seen=seen, fix=_more(judged))
 
 
-def _bounds(judged: Judgement) -> str:
+def _bounds(judged: Observer) -> str:
     """The measured change, with its bounds where these decided: a loss against a run is shown by signs."""
     last, question = judged.last, judged.plan.question
     assert last
@@ -266,7 +266,7 @@ def _bounds(judged: Judgement) -> str:
     return msg("{value:+.1f} points (bounds {low:+.1f} and {high:+.1f})", value, low, high)
 
 
-def _more(judged: Judgement) -> str:
+def _more(judged: Observer) -> str:
     question = judged.plan.question
     if judged.more is None:
         return msg("ask for more problems (--problems), or take all samples (--resume)")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from healthcheck.stages.probe.grading import Grade
 from healthcheck.stages.probe.problems import Problem
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings, Sample
-from healthcheck.stages.probe.statistics.gate import Decision, Evidence
+from healthcheck.stages.probe.statistics.gate import Decision
 from healthcheck.stages.probe.statistics.no_worse import (
     ERROR,
     Look,
@@ -55,26 +55,6 @@ class Plan:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    """The answer of a run to its question.
-
-    Attributes:
-        samples, right: the observed samples in dispatch order, and the sum of their scores.
-        evidence: of the sequence over the first round.
-        last: the last look at complete rounds; None before the first.
-        more: about how many more samples would settle the question; None if unknown, or if it is settled.
-    """
-
-    plan: Plan
-    decision: Decision
-    samples: int
-    right: float
-    evidence: Evidence
-    last: Look | None
-    more: int | None
-
-
 def plan(settings: ProbeSettings, problems: Sequence[Problem]) -> Plan | None:
     """The question of a run; None without a reference, or if these problems cannot tell it from half of it."""
     accuracy = settings.references.get(ALL)
@@ -100,55 +80,58 @@ def plan(settings: ProbeSettings, problems: Sequence[Problem]) -> Plan | None:
 
 
 class Observer:
-    """Feeds the question in dispatch order while samples arrive in any order, and decides only once."""
+    """The question of a run and its answer so far. Samples arrive in any order, and count in that of dispatch.
+
+    Attributes:
+        samples: how many have counted.
+        evidence: of the sequence over the first round.
+        last: the last look at complete rounds; None before the first.
+    """
 
     def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+        self.plan = plan
+        self.decision = Decision.OPEN
+        self.samples = 0
+        self.last: Look | None = None
         self._gate = plan.question.gate
+        self.evidence = self._gate.start()
         self._waiting: dict[int, tuple[int, float]] = {}
         self._totals = [0.0] * plan.question.problems
-        self._seen = 0
-        self._evidence = self._gate.start()
-        self._last: Look | None = None
-        self.decision = Decision.OPEN
+
+    @property
+    def right(self) -> float:
+        """The sum of the scores of the samples that have counted."""
+        return math.fsum(self._totals)
+
+    @property
+    def more(self) -> int | None:
+        """About how many more samples would settle the question; None if unknown, or if it is settled."""
+        last = self.last if self.decision is Decision.OPEN else None
+        return more_samples(self.plan.question, last) if last and last.spread > 0 else None
 
     def take(self, sample: Sample, grade: Grade) -> Decision:
         """The decision after one more sample; a failed request counts as wrong."""
-        question = self._plan.question
+        question = self.plan.question
         score = float(grade.correct) if question.before else grade.score
         self._waiting[sample.order] = (sample.problem, score)
-        while self._seen in self._waiting and self.decision is Decision.OPEN:
-            self._count(*self._waiting.pop(self._seen))
+        while self.samples in self._waiting and self.decision is Decision.OPEN:
+            self._count(*self._waiting.pop(self.samples))
         return self.decision
 
     def _count(self, problem: int, score: float) -> None:
-        question = self._plan.question
-        self._seen += 1
+        question = self.plan.question
+        self.samples += 1
         self._totals[problem] += score
-        rounds, rest = divmod(self._seen, question.problems)
-        if self._seen <= question.problems:
-            self._evidence = self._gate.observe(self._evidence, score - question.expected(problem))
-            self.decision = self._evidence.decision
+        rounds, rest = divmod(self.samples, question.problems)
+        if self.samples <= question.problems:
+            self.evidence = self._gate.observe(self.evidence, score - question.expected(problem))
+            self.decision = self.evidence.decision
         if not rest and self.decision is Decision.OPEN:
-            self._last = look(question, self._totals, rounds)
-            self.decision = self._last.decision if self._last else Decision.OPEN
-
-    def judgement(self) -> Judgement:
-        """The judgement of the samples so far."""
-        question, last = self._plan.question, self._last
-        unsettled = last is not None and self.decision is Decision.OPEN and last.spread > 0
-        return Judgement(
-            plan=self._plan,
-            decision=self.decision,
-            samples=self._seen,
-            right=math.fsum(self._totals),
-            evidence=self._evidence,
-            last=last,
-            more=more_samples(question, last) if last and unsettled else None,
-        )
+            self.last = look(question, self._totals, rounds)
+            self.decision = self.last.decision if self.last else Decision.OPEN
 
 
-def judge(run: ProbeRun) -> Judgement | None:
+def judge(run: ProbeRun) -> Observer | None:
     """The answer of a run to its question; None if it has none."""
     planned = plan(run.settings, run.problems)
     if planned is None:
@@ -156,4 +139,4 @@ def judge(run: ProbeRun) -> Judgement | None:
     observer = Observer(planned)
     for sample, grade in zip(run.samples, run.grades, strict=True):
         observer.take(sample, grade)
-    return observer.judgement()
+    return observer

@@ -88,14 +88,12 @@ class Look:
     """The evaluation of the complete rounds of a run.
 
     Attributes:
-        rounds: their number.
         change: accuracy minus that of the reference.
         low, high: bounds of the change, each at this look's share of the error.
         spread: standard error of the change.
         decision: HEALTHY for no worse, DEGRADED for worse.
     """
 
-    rounds: int
     change: float
     low: float
     high: float
@@ -119,7 +117,7 @@ def look(question: Question, totals: Sequence[float], rounds: int) -> Look | Non
     mean = mean_by_problem([total / rounds for total in totals], question.tiers)
     low, high = (limit - question.accuracy for limit in mean.limits(share))
     return Look(
-        rounds=rounds, change=mean.value - question.accuracy, low=low, high=high, spread=math.sqrt(mean.variance),
+        change=mean.value - question.accuracy, low=low, high=high, spread=math.sqrt(mean.variance),
         decision=_decision(question, low, worse=high < -question.slack),
     )  # fmt: skip
 
@@ -136,7 +134,7 @@ def _against_run(question: Question, totals: Sequence[float], rounds: int, share
     else:
         worse = loss_p(question.before, [(rounds, round(total)) for total in totals]) <= share
     decision = _decision(question, low, worse=worse)
-    return Look(rounds=rounds, change=change, low=low, high=high, spread=spread, decision=decision)
+    return Look(change=change, low=low, high=high, spread=spread, decision=decision)
 
 
 def _decision(question: Question, low: float, *, worse: bool) -> Decision:
