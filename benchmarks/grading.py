@@ -134,7 +134,7 @@ def by_math_verify(answers: Sequence[Labelled]) -> Verdicts:
 
 def emulated(answers: Sequence[Labelled]) -> Verdicts:
     return {
-        place: client_grade(answer.text, answer.gold).correct
+        place: client_grade(answer.text, answer.gold)[1]
         for place, answer in enumerate(answers)
         if answer.kind == "number"
     }

@@ -86,7 +86,7 @@ def test_golden_results_are_reproduced_to_the_last_bit(run: str) -> None:
     for line in file.read_text("utf-8").splitlines():
         record = json.loads(line)
         golds[record["id"]] = record["gold"]
-        rows.setdefault(record["id"], []).append(int(client_grade(record["prediction"], record["gold"]).correct))
+        rows.setdefault(record["id"], []).append(int(client_grade(record["prediction"], record["gold"])[1]))
     n = max(map(len, rows.values()))
     matrix = [rows.get(i, []) + [0] * (n - len(rows.get(i, []))) for i in range(max(rows) + 1)]
     (result,) = folder.glob("results/*/*.json")

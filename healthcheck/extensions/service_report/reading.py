@@ -198,8 +198,8 @@ def _rule(task: ClientTask) -> Rule | None:
 
 
 def _by_number(answer: Answered) -> tuple[str, float]:
-    graded = client_grade(answer.text, answer.gold)
-    return graded.extracted, float(graded.correct)
+    read, right = client_grade(answer.text, answer.gold)
+    return read, float(right)
 
 
 def _by_references(answer: Answered) -> tuple[str, float]:

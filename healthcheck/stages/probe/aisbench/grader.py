@@ -6,7 +6,6 @@ It takes the last number of the text but does not know thousands separators: it 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 NO_ANSWER = "NULL"
 MAX_CHARS = 1_000_000
@@ -15,18 +14,13 @@ _NUMBER = re.compile(r"\-?\d+\.\d+|\-?\d+")
 _GOLD_MARK = "#### "
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientGrade:
-    """The number that the client extracts from a text; "NULL" without one."""
+def client_grade(text: str, gold: str) -> tuple[str, bool]:
+    """The number that the client extracts from a text, "NULL" without one, and whether it is right.
 
-    extracted: str
-    correct: bool
-
-
-def client_grade(text: str, gold: str) -> ClientGrade:
-    """The client's grade of a text; `gold` is the raw answer column ("... #### 18") or the bare answer."""
+    `gold` is the raw answer column ("... #### 18") or the bare answer.
+    """
     extracted = client_answer(text)
-    return ClientGrade(extracted=extracted, correct=_equal(extracted, client_gold(gold)))
+    return extracted, _equal(extracted, client_gold(gold))
 
 
 def client_answer(text: str) -> str:

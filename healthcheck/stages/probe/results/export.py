@@ -98,7 +98,4 @@ def gold(problem: Problem) -> str:
 
 def client_reading(problem: Problem, sample: Sample) -> tuple[str, bool] | None:
     """The client's reading of an answer, and whether that is right; None if its grader is not emulated."""
-    if not emulated(problem):
-        return None
-    opinion = client_grade(client_text(sample), gold(problem))
-    return opinion.extracted, opinion.correct
+    return client_grade(client_text(sample), gold(problem)) if emulated(problem) else None
