@@ -284,13 +284,14 @@ def _run(job: Job, entry: str, file: str) -> Recording:
     try:
         said, complained = jail.communicate(timeout=job.limits.wall_s + _STARVED_S)
     except subprocess.TimeoutExpired:
-        return _lost(msg("it did not end in time"))
+        return Recording(ended_by=EndedBy.LOST, trouble=msg("it did not end in time"))
     finally:
         _end(jail)
         leftovers.end_processes(job.scratch)
     if not said:
         lines = complained.decode("utf-8", "replace").strip().splitlines()
-        return _lost(lines[-1] if lines else msg("it ended with status {returncode}", jail.returncode))
+        why = lines[-1] if lines else msg("it ended with status {returncode}", jail.returncode)
+        return Recording(ended_by=EndedBy.LOST, trouble=why)
     prefix = json.dumps(job.machine)[1:-1].encode("ascii")
     return recording_of(said.replace(prefix, b"") if prefix else said)
 
@@ -303,7 +304,3 @@ def _end(jail: subprocess.Popen[bytes]) -> None:
         jail.send_signal(number)
         with contextlib.suppress(subprocess.TimeoutExpired):
             jail.communicate(timeout=_ENDS_S)
-
-
-def _lost(why: str) -> Recording:
-    return Recording(ended_by=EndedBy.LOST, trouble=why)

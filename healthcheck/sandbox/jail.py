@@ -24,7 +24,7 @@ from types import FrameType
 
 from healthcheck.sandbox import kernel, outside, processes, warden
 from healthcheck.sandbox.guest import BARE, Guest
-from healthcheck.sandbox.job import EndedBy, Job, encoded, job_of
+from healthcheck.sandbox.job import EndedBy, Job, Recording, encoded, job_of
 from healthcheck.system import files
 from healthcheck.text.messages import msg
 
@@ -153,7 +153,7 @@ def _received(answer: int, job: Job) -> bytes:
 
 
 def _failure(ended_by: EndedBy, why: str) -> bytes:
-    return encoded(warden.nothing(ended_by, why))
+    return encoded(Recording(ended_by=ended_by, trouble=why))
 
 
 def _enter_namespaces(*, as_root: bool) -> None:

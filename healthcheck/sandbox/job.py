@@ -187,7 +187,6 @@ class Recording:
     stdout: str = ""
     stderr: str = ""
     records: tuple[Record, ...] = ()
-    seconds: float = 0.0
     trouble: str = ""
     stderr_after: str = ""
     trace: str = ""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import encodings.idna  # noqa: F401 - imported now: the watching user may not read the library
 import os
 import socket
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -25,13 +24,6 @@ from healthcheck.text.messages import msg
 Started = Callable[[], None]
 
 
-def nothing(ended_by: EndedBy, why: str) -> Recording:
-    """The recording of a program that did not run or whose recording was lost."""
-    return Recording(
-        ended_by=ended_by, exit_status=None, stdout="", stderr="", records=(), seconds=0.0, trouble=why
-    )
-
-
 def work(job: Job, guest: Guest, started: Started) -> Recording:
     """Build the sandbox, run the program and return its recording. `started` is called just before it may run."""
     os.umask(0o022)
@@ -41,16 +33,16 @@ def work(job: Job, guest: Guest, started: Started) -> Recording:
         if not job.isolated or root.copies_weights(job):
             copy.measure(job.weights)
     except (safely.TooMuch, OSError) as error:
-        return nothing(EndedBy.COPY, str(error))
+        return Recording(ended_by=EndedBy.COPY, trouble=str(error))
     real_root = job.isolated and job.stranger >= 0
     try:
         proc = _prepare(job, guest, copy)
     except OSError as error:
-        return nothing(EndedBy.SETUP, str(error))
+        return Recording(ended_by=EndedBy.SETUP, trouble=str(error))
     try:
         _fill(job, guest, copy, real_root=real_root)
     except (safely.TooMuch, OSError, RecursionError) as error:
-        return nothing(EndedBy.COPY, str(error))
+        return Recording(ended_by=EndedBy.COPY, trouble=str(error))
     try:
         channel = Channel(f"{job.scratch if job.isolated else ''}{job.kit}/{RUN}", job.limits.records)
         if job.isolated:
@@ -62,7 +54,7 @@ def work(job: Job, guest: Guest, started: Started) -> Recording:
             outside.confine(job)
         running = _Running(job, guest, proc, channel, real_root=real_root)
     except OSError as error:
-        return nothing(EndedBy.SETUP, str(error))
+        return Recording(ended_by=EndedBy.SETUP, trouble=str(error))
     started()
     return running.watched()
 
@@ -96,7 +88,7 @@ class _Running:
         Raises:
             OSError: the program cannot be started here.
         """
-        self._job, self._began = job, time.monotonic()
+        self._job = job
         self._gate, theirs = socket.socketpair()
         (out_reader, out_writer), (err_reader, err_writer), (trace_reader, trace_writer) = (
             os.pipe() for _ in range(3)
@@ -149,7 +141,7 @@ class _Running:
             self._gate.sendall(program.GO)
             return self._watched()
         except (OSError, ValueError, MemoryError, RecursionError) as error:
-            return nothing(EndedBy.LOST, msg("{name}: {error}", type(error).__name__, error))
+            return Recording(ended_by=EndedBy.LOST, trouble=msg("{name}: {error}", type(error).__name__, error))
         finally:
             processes.end_all(os.getpid())
 
@@ -169,7 +161,6 @@ class _Running:
             stderr=said[1],
             trace=self._trace.text(),
             records=records,
-            seconds=time.monotonic() - self._began,
             stderr_after=after,
             asked=watch.recorder.notes.asked,
             slept_s=watch.slept_s(),
