@@ -33,26 +33,16 @@ def read_through_links(path: str, limit: int) -> bytes | None:
         handle = os.open(path, _LOOK & ~os.O_NOFOLLOW)
     except (OSError, ValueError):
         return None
+    data = b""
     try:
-        regular = stat.S_ISREG(os.fstat(handle).st_mode)
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return None
+        while len(data) < limit and (more := os.read(handle, limit - len(data))):
+            data += more
     except OSError:
-        regular = False
-    if not regular:
+        return b""
+    finally:
         os.close(handle)
-        return None
-    return _content(handle, limit)
-
-
-def _content(handle: int, limit: int) -> bytes:
-    with open(handle, "rb", buffering=0) as file:
-        try:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                return b""
-            data = b""
-            while len(data) < limit and (more := file.read(limit - len(data))):
-                data += more
-        except OSError:
-            return b""
     return data
 
 
@@ -74,17 +64,14 @@ def sizes_through_links(folder: str, most: int) -> dict[str, int]:
 
 def names(folder: str, most: int) -> list[str]:
     """At most `most` names in a folder; none if it is not a folder."""
-    try:
-        handle = os.open(folder, _FOLDER)
-    except OSError:
-        return []
-    try:
-        with os.scandir(handle) as entries:
-            return [entry.name for entry, _ in zip(entries, range(most), strict=False)]
-    except OSError:
-        return []
-    finally:
-        os.close(handle)
+    with suppress(OSError), open_folder(folder) as handle:
+        return _listed(handle, most)
+    return []
+
+
+def _listed(handle: int, most: int) -> list[str]:
+    with os.scandir(handle) as entries:
+        return [entry.name for entry, _ in zip(entries, range(most), strict=False)]
 
 
 @contextmanager
@@ -101,10 +88,10 @@ def open_folder(folder: str, above: int | None = None) -> Iterator[int]:
         os.close(handle)
 
 
-def for_each(folder: str, act: Callable[[int, str, os.stat_result], None], *, depth: int = MAX_DEPTH) -> None:
+def for_each(folder: str, act: Callable[[int, str, os.stat_result], None]) -> None:
     """Call `act` with (descriptor of the folder, name, stat) for everything below a folder, innermost first."""
     with open_folder(folder) as handle:
-        _for_each(handle, act, depth)
+        _for_each(handle, act, MAX_DEPTH)
 
 
 def _for_each(handle: int, act: Callable[[int, str, os.stat_result], None], depth: int) -> None:
@@ -127,9 +114,7 @@ def owned(
     Yields a handle of its folder, which others may replace in the meantime, the name in it and its state.
     """
     with suppress(OSError), open_folder(folder, above) as handle:
-        with os.scandir(handle) as entries:
-            listed = [entry.name for entry, _ in zip(entries, range(_MOST_NAMES), strict=False)]
-        for name in listed:
+        for name in _listed(handle, _MOST_NAMES):
             try:
                 found = os.stat(name, dir_fd=handle, follow_symlinks=False)
             except OSError:  # files appear and vanish
