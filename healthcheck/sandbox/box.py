@@ -5,17 +5,15 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
-import math
 import os
 import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
 
 from healthcheck.errors import Blocked, KitFailure
 from healthcheck.sandbox import leftovers, outside, protocol
@@ -24,9 +22,9 @@ from healthcheck.sandbox.job import (
     CONSENT_VARIABLE,
     IN_DOCKER,
     STANDARD_PATH,
+    Asked,
     EndedBy,
     Job,
-    Limits,
     Mode,
     Recording,
     encoded,
@@ -55,30 +53,20 @@ Box = Callable[["Setting"], tuple[Job, Recording]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(Asked):
     """What a dry run executes: `script` of the tree `source`, under `shell`, with weights named `weights_name`.
 
     The program finds `user` as its own name; its rights are those of the mode.
 
     `entry` is the module that becomes the sandbox; its main() calls `jail.main` with a guest, which reads `shown`.
-    Without `answers`, a started server never becomes ready, and the run ends once the script has waited
-    `patience_s` for it. `marks` are the words that a stub may write as notes. `environment` has places of the
-    machine that the program sees.
+    `environment` has places of the machine that the program sees.
     """
 
     source: Path
-    script: str
-    shell: tuple[str, ...]
     weights: Path
     weights_name: str
-    limits: Limits
     user: str = "root"
     entry: str = "healthcheck.sandbox.jail"
-    answers: bool = True
-    patience_s: float = math.inf
-    shown: Mapping[str, Any] = field(default_factory=dict)
-    marks: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def chosen(*, consent: bool = False) -> Box:
@@ -140,7 +128,7 @@ def _tried(mode: Mode) -> Recording:
         Path(folder, "deploy.sh").write_text("true\n", encoding="ascii")
         setting = Setting(  # noqa: S604 - a description; no process is started here
             source=Path(folder), script="deploy.sh", shell=("/bin/sh",), weights=Path(folder),
-            weights_name="weights", limits=Limits(),
+            weights_name="weights",
         )  # fmt: skip
         return run(setting, mode)[1]
 
@@ -185,9 +173,9 @@ def run(setting: Setting, mode: Mode) -> tuple[Job, Recording]:
 def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
     isolated = mode is Mode.ISOLATED
     shown, model_path = _weights_places(setting, "/srv" if isolated else scratch)
+    asked = {each.name: getattr(setting, each.name) for each in fields(Asked)}
     job = Job(
-        shell=setting.shell,
-        script=setting.script,
+        **asked,
         source=str(setting.source),
         weights=str(_cache_root(setting.weights) or setting.weights),
         weights_inside=shown,
@@ -199,11 +187,6 @@ def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
         libraries=_shared_library(),
         packages=tuple(_packages()),
         mode=mode,
-        answers=setting.answers,
-        patience_s=setting.patience_s,
-        shown=setting.shown,
-        marks=setting.marks,
-        limits=setting.limits,
     )
     base = {"PATH": STANDARD_PATH, "HOME": "/root"} if isolated else outside.environment(job)
     machine = "" if isolated else job.machine

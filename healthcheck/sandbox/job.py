@@ -74,18 +74,11 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """One dry run.
+class Asked:
+    """What a caller asks of a dry run.
 
     Attributes:
         shell: the shell's path and options, before the script's name.
-        source: the folder on this machine that is copied.
-        weights: the weights folder on this machine; shown read-only, or as a copy with sparse files.
-        root, model_path: where the script sees the copy and the weights; below `scratch` unless isolated.
-        scratch: an empty folder that belongs to the dry run.
-        python: the interpreter for the stubs; `stdlib` its standard library folders.
-        libraries: folders of shared libraries that it needs; packages: folders of Python packages to show.
-        stranger: the user id of the program where the kit has root's rights, else -1.
         answers: recorded servers answer requests; otherwise they load for ever.
         patience_s: if no server answers, how long the script waits for its server before the run ends.
         shown: what the guest knows of the machine that the script sees, as JSON.
@@ -94,6 +87,28 @@ class Job:
 
     shell: tuple[str, ...]
     script: str
+    answers: bool = True
+    patience_s: float = math.inf
+    shown: Mapping[str, Any] = field(default_factory=dict)
+    marks: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(Asked):
+    """One dry run, with all its places.
+
+    Attributes:
+        source: the folder on this machine that is copied.
+        weights: the weights folder on this machine; shown read-only, or as a copy with sparse files.
+        root, model_path: where the script sees the copy and the weights; below `scratch` unless isolated.
+        scratch: an empty folder that belongs to the dry run.
+        python: the interpreter for the stubs; `stdlib` its standard library folders.
+        libraries: folders of shared libraries that it needs; packages: folders of Python packages to show.
+        stranger: the user id of the program where the kit has root's rights, else -1.
+    """
+
     source: str
     weights: str
     weights_inside: str
@@ -106,12 +121,6 @@ class Job:
     packages: tuple[str, ...]
     mode: Mode
     stranger: int = -1
-    answers: bool = True
-    patience_s: float = math.inf
-    shown: Mapping[str, Any] = field(default_factory=dict)
-    marks: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
-    limits: Limits = field(default_factory=Limits)
 
     @property
     def isolated(self) -> bool:
