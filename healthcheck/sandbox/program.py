@@ -6,7 +6,6 @@ import os
 import resource
 import socket
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from healthcheck.sandbox import kernel, landlock, outside, seccomp
 from healthcheck.sandbox.job import Job, Mode
@@ -17,17 +16,8 @@ TRACE = 251
 """The descriptor of bash's trace, as in stubs/trace.sh; scripts use smaller numbers for their own files."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """The program's ends of its connections to the warden."""
-
-    outputs: tuple[int, int]
-    trace: int
-    gate: socket.socket
-
-
-def become(job: Job, ends: Ends, *, real_root: bool) -> None:
-    """Prepare this process and execute the script; never returns.
+def become(job: Job, outputs: tuple[int, int], trace: int, gate: socket.socket, *, real_root: bool) -> None:
+    """Prepare this process and execute the script; never returns. `gate` leads to the warden.
 
     Nothing of the submission runs before READY. A failure before it is sent after FAILED. After GO, a failure goes
     to standard error like the shell's own and counts as the submission's.
@@ -37,8 +27,8 @@ def become(job: Job, ends: Ends, *, real_root: bool) -> None:
         if job.isolated and real_root:
             kernel.become_with_capabilities(job.stranger)
             kernel.unshare(kernel.CLONE_NEWUSER)
-            ends.gate.sendall(MAP)
-            _await(ends.gate)
+            gate.sendall(MAP)
+            _await(gate)
             os.setresgid(0, 0, 0)
             os.setresuid(0, 0, 0)
         if not job.isolated:
@@ -47,14 +37,14 @@ def become(job: Job, ends: Ends, *, real_root: bool) -> None:
         _limit(job)
         _confine(job)
         null = os.open("/dev/null", os.O_RDONLY)
-        for number, handle in enumerate((null, *ends.outputs)):
+        for number, handle in enumerate((null, *outputs)):
             os.dup2(handle, number)
-        os.dup2(ends.trace, TRACE)
+        os.dup2(trace, TRACE)
         os.chdir(job.root)
-        ends.gate.sendall(READY)
-        _await(ends.gate)
+        gate.sendall(READY)
+        _await(gate)
     except BaseException as error:  # noqa: BLE001 - the child ends here, whatever it was
-        ends.gate.sendall(FAILED + f"{error}".encode("utf-8", "replace")[:500])
+        gate.sendall(FAILED + f"{error}".encode("utf-8", "replace")[:500])
         os._exit(_NOTHING_TO_RUN)
     try:
         os.execve(job.shell[0], [*job.shell, job.script], dict(job.environment))  # noqa: S606

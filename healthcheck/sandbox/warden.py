@@ -96,8 +96,7 @@ class _Running:
         self._child = os.fork()
         if self._child == 0:
             self._gate.close()
-            ends = program.Ends((out_writer, err_writer), trace_writer, theirs)
-            program.become(job, ends, real_root=real_root)
+            program.become(job, (out_writer, err_writer), trace_writer, theirs, real_root=real_root)
         theirs.close()
         for handle in (out_writer, err_writer, trace_writer):
             os.close(handle)
@@ -147,16 +146,16 @@ class _Running:
 
     def _watched(self) -> Recording:
         watch = self._watch
-        ending = watch.until_known()
+        ended_by, status, running = watch.until_known()
         said = (self._outputs[0].text(), self._outputs[1].text())
         records = tuple(
-            replace(record, alive=watch.recorder.is_there(record, ending.pids)) for record in watch.recorder.found
+            replace(record, alive=watch.recorder.is_there(record, running)) for record in watch.recorder.found
         )
-        after = watch.afterwards() if ending.ended_by is EndedBy.SERVER else ""
+        after = watch.afterwards() if ended_by is EndedBy.SERVER else ""
         processes.end_all(os.getpid())
         return Recording(
-            ended_by=ending.ended_by,
-            exit_status=ending.exit_status,
+            ended_by=ended_by,
+            exit_status=status,
             stdout=said[0],
             stderr=said[1],
             trace=self._trace.text(),

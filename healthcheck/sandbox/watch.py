@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from healthcheck.sandbox import outside, processes
 from healthcheck.sandbox.job import EndedBy, Job, Limits
@@ -26,15 +25,6 @@ _ORPHANS_S = 2.0
 _STUCK_S = 3.0
 _AFTERWARDS_S = 0.2
 _DISK_S = 0.3
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How the program ended; `exit_status` is None if it still ran."""
-
-    ended_by: EndedBy
-    exit_status: int | None
-    pids: frozenset[int]
 
 
 class Output:
@@ -108,8 +98,8 @@ class Watch:
         self._clock = _Clock()
         self._calm_since = 0.0
 
-    def until_known(self) -> Ending:
-        """Wait until it is clear how the program ends."""
+    def until_known(self) -> tuple[EndedBy, int | None, frozenset[int]]:
+        """Wait until it is clear how the program ends; returns that, its exit status if any, and what runs."""
         while True:
             new = self.recorder.listen(_POLL_S)
             for output in self._drained:
@@ -125,7 +115,7 @@ class Watch:
             if why:
                 for output in self._drained:
                     output.drain()
-                return Ending(why, self._status, frozenset(process.pid for process in family))
+                return why, self._status, frozenset(process.pid for process in family)
 
     def afterwards(self) -> str:
         """End the server and return standard error afterwards, where lines meant as options show as errors."""
