@@ -49,7 +49,4 @@ def calibration(confidences: Sequence[float], right: Sequence[int]) -> Calibrati
 def _share(part: Sequence[tuple[float, int]]) -> Estimate:
     correct = sum(right for _, right in part)
     interval = wilson(correct, len(part))
-    return Estimate(
-        name="right", value=correct / len(part), low=interval.low, high=interval.high, level=interval.level,
-        method=interval.method, question=THIS_BANK, problems=0, samples=len(part),
-    )  # fmt: skip
+    return interval.of("right", correct / len(part), THIS_BANK, problems=0, samples=len(part))

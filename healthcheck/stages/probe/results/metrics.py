@@ -94,12 +94,9 @@ def _without_failures(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
     if not 0 < len(answered) < len(chosen.flat):
         return {}
     right = sum(run.grades[place].score for place in answered)
+    share, asked = right / len(answered), len(chosen.problems)
     interval = wilson(right, len(answered))
-    estimate = Estimate(
-        name="without failures", value=right / len(answered), low=interval.low, high=interval.high,
-        level=interval.level, method=interval.method, question=THIS_BANK, problems=len(chosen.problems),
-        samples=len(answered),
-    )  # fmt: skip
+    estimate = interval.of("without failures", share, THIS_BANK, problems=asked, samples=len(answered))
     return {estimate.name: as_json(estimate)}
 
 

@@ -19,6 +19,7 @@ from healthcheck.stages.probe.statistics.distributions import (
     sample_variance,
     t_quantile,
 )
+from healthcheck.stages.probe.statistics.estimates import Estimate
 
 LEVEL = 0.95
 _ALMOST = 1e-9
@@ -32,6 +33,13 @@ class Interval:
     high: float
     level: float
     method: str
+
+    def of(self, name: str, value: float, question: str, *, problems: int, samples: int) -> Estimate:
+        """The figure that has this interval."""
+        return Estimate(
+            name=name, value=value, low=self.low, high=self.high, level=self.level, method=self.method,
+            question=question, problems=problems, samples=samples,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +63,7 @@ class Mean:
         shrunk = (normal_quantile(1 - tail) / t_quantile(1 - tail, self.freedom)) ** 2
         size = added * (1 - added) / self.variance * shrunk
         right = self.value * size
-        low = beta_quantile(tail, right, size - right + 1) if right > _ALMOST else 0.0
-        high = beta_quantile(1 - tail, right + 1, size - right) if size - right > _ALMOST else 1.0
+        low, high = _of_binomial(right, size, tail)
         return min(low, self.value), max(high, self.value)
 
 
@@ -103,20 +110,22 @@ def wilson(successes: float, trials: float) -> Interval:
     share, shrink = successes / trials, 1 + z * z / trials
     centre = (share + z * z / (2 * trials)) / shrink
     spread = math.sqrt(max(share * (1 - share), 0.0) / trials + z * z / (4 * trials**2))
-    return _around(centre, z * spread / shrink, "pooled Wilson", share)
+    half = z * spread / shrink
+    low, high = max(0.0, centre - half), min(1.0, centre + half)
+    return Interval(low=min(low, share), high=max(high, share), level=LEVEL, method="pooled Wilson")
 
 
 def clopper_pearson(successes: int, trials: int) -> Interval:
     """The exact interval of a binomial share; used for rare events, such as answers that flip."""
-    tail = (1 - LEVEL) / 2
-    low = 0.0 if successes == 0 else beta_quantile(tail, successes, trials - successes + 1)
-    high = 1.0 if successes == trials else beta_quantile(1 - tail, successes + 1, trials - successes)
+    low, high = _of_binomial(successes, trials, (1 - LEVEL) / 2)
     return Interval(low=low, high=high, level=LEVEL, method="Clopper-Pearson")
 
 
-def _around(centre: float, half: float, method: str, value: float) -> Interval:
-    low, high = max(0.0, centre - half), min(1.0, centre + half)
-    return Interval(low=min(low, value), high=max(high, value), level=LEVEL, method=method)
+def _of_binomial(right: float, size: float, tail: float) -> tuple[float, float]:
+    """The limits of Clopper and Pearson for a share of `right` of `size`, which need not be whole numbers."""
+    low = beta_quantile(tail, right, size - right + 1) if right > _ALMOST else 0.0
+    high = beta_quantile(1 - tail, right + 1, size - right) if size - right > _ALMOST else 1.0
+    return low, high
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:

@@ -61,17 +61,8 @@ def summarize_scores(scores: Scores) -> Summary:
 
 def per_problem(name: str, values: Sequence[float], interval: Interval, samples: int) -> Estimate:
     """The estimate of a metric with one value in [0, 1] per problem."""
-    return Estimate(
-        name=name,
-        value=math.fsum(values) / len(values),
-        low=interval.low,
-        high=interval.high,
-        level=interval.level,
-        method=interval.method,
-        question=LIKE_THESE,
-        problems=len(values),
-        samples=samples,
-    )
+    mean = math.fsum(values) / len(values)
+    return interval.of(name, mean, LIKE_THESE, problems=len(values), samples=samples)
 
 
 def summarize_votes(matrix: Matrix, answers: Sequence[Answers], tiers: Sequence[str] = ()) -> tuple[Estimate, ...]:
