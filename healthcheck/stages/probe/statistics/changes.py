@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from healthcheck.stages.probe.statistics.counting import Counts
-from healthcheck.stages.probe.statistics.distributions import chi_square_1_upper_tail, normal_upper_tail
+from healthcheck.stages.probe.statistics.distributions import normal_upper_tail
 from healthcheck.text.messages import msg
 
 LEAST_PROBLEMS = 20
@@ -65,7 +65,7 @@ def cochran_mantel_haenszel(first: Counts, second: Counts) -> ChangeTest:
         return ChangeTest(name=msg("CMH by problem"), changed_p=1.0, worse_p=1.0)
     return ChangeTest(
         name=msg("CMH by problem"),
-        changed_p=chi_square_1_upper_tail(excess**2 / variance),
+        changed_p=2 * normal_upper_tail(abs(excess) / math.sqrt(variance)),
         worse_p=normal_upper_tail(-(excess + 0.5) / math.sqrt(variance)),
     )
 

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist, fmean
 
-_STANDARD = NormalDist()
 _SERIES_FROM_DF = 1e4
 _TINY = 1e-300
 _STEPS = 200
+
+normal_quantile = NormalDist().inv_cdf
+"""The standard normal quantile; probability in (0, 1)."""
 
 
 def sample_variance(values: Sequence[float]) -> float:
@@ -23,19 +25,9 @@ def sample_variance(values: Sequence[float]) -> float:
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
-def normal_quantile(probability: float) -> float:
-    """The standard normal quantile; probability in (0, 1)."""
-    return _STANDARD.inv_cdf(probability)
-
-
 def normal_upper_tail(z: float) -> float:
     """P(Z >= z)."""
     return math.erfc(z / math.sqrt(2)) / 2
-
-
-def chi_square_1_upper_tail(value: float) -> float:
-    """P(chi-square with one degree of freedom >= value)."""
-    return math.erfc(math.sqrt(max(value, 0.0) / 2))
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
