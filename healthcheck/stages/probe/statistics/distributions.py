@@ -1,7 +1,7 @@
 """The distribution functions for the intervals, to about 1e-9, without a library.
 
-Regularised incomplete beta by Lentz's continued fraction (DLMF 8.17.22), its quantiles by Newton; Student's t
-for many degrees of freedom by the Cornish-Fisher series (Abramowitz and Stegun 26.7.5).
+Regularised incomplete beta by Lentz's continued fraction (DLMF 8.17.22), its quantiles by Newton, and from these
+Student's t, for as many degrees of freedom as a run can have problems.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist, fmean
 
-_SERIES_FROM_DF = 1e4
 _TINY = 1e-300
 _STEPS = 200
 
@@ -67,17 +66,8 @@ def t_quantile(probability: float, df: float) -> float:
         return 0.0
     if probability < 0.5:
         return -t_quantile(1.0 - probability, df)
-    if df > _SERIES_FROM_DF:
-        return _cornish_fisher(normal_quantile(probability), df)
     share = beta_quantile(2 * (probability - 0.5), 0.5, df / 2)  # of t² / (df + t²)
     return math.sqrt(df * share / (1 - share))
-
-
-def _cornish_fisher(z: float, df: float) -> float:
-    first = (z**3 + z) / 4
-    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    return z + first / df + second / df**2 + third / df**3
 
 
 def _continued_fraction(x: float, a: float, b: float) -> float:
