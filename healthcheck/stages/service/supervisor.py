@@ -59,13 +59,9 @@ class Supervisor:
         self._held = b""
         self._token = secrets.token_hex(8)
         self._known: dict[int, Process] = {}
-        self._guardian = subprocess.Popen(
-            [programs.python(), "-I", "-S", str(Path(__file__).with_name("guardian.py")), str(os.getpid())],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            start_new_session=True,
+        guardian = (programs.python(), "-I", "-S", str(Path(__file__).with_name("guardian.py")), str(os.getpid()))
+        self._guardian = processes.started(
+            guardian, cwd="/", env=os.environ, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         assert self._guardian.stdin is not None
         assert self._guardian.stdout is not None

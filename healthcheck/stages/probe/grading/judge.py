@@ -20,6 +20,7 @@ from pathlib import Path
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe.grading import math_child
 from healthcheck.system import extras, programs
+from healthcheck.system.processes import started
 
 PACKAGE = "math-verify"
 MAX_CHARS = 400
@@ -101,14 +102,8 @@ class Child:
     def _start(self) -> subprocess.Popen[bytes]:
         specs = [importlib.util.find_spec(module) for module in _MODULES]
         folders = dict.fromkeys(str(Path(spec.origin).parents[1]) for spec in specs if spec and spec.origin)
-        process = subprocess.Popen(
-            programs.isolated(math_child.__name__, folders=folders),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={},
-            cwd="/",
-        )
+        child = programs.isolated(math_child.__name__, folders=folders)
+        process = started(child, cwd="/", env={}, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self._process = process
         if _exchange(process, b"", START_S) != math_child.READY:
             self._end()
