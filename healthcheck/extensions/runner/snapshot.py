@@ -34,15 +34,6 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """One value that has changed."""
-
-    name: str
-    old: str
-    new: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Metrics:
     machine: Snapshot | None = None
 
@@ -70,17 +61,17 @@ def load(path: Path) -> Snapshot:
     return found
 
 
-def changes(old: Snapshot, new: Snapshot) -> Iterator[Change]:
-    """Facts that differ, and counters that grew.
+def changes(old: Snapshot, new: Snapshot) -> Iterator[tuple[str, str, str]]:
+    """Facts that differ, and counters that grew: the name, the old value and the new one.
 
     Values that only one of the two has do not count: that run examined less.
     """
     for name, now in new.facts.items():
         if (was := old.facts.get(name, now)) != now:
-            yield Change(name=_short(name), old=_short(was), new=_short(now))
+            yield _short(name), _short(was), _short(now)
     for name, count in new.counters.items():
         if count > old.counters.get(name, count):
-            yield Change(name=_short(name), old=str(old.counters[name]), new=str(count))
+            yield _short(name), str(old.counters[name]), str(count)
 
 
 def _short(text: str) -> str:

@@ -49,10 +49,10 @@ def baseline(facts: RunnerFacts) -> Findings:
     now = inventory(facts)
     found = list(changes(earlier, now))
     fix = msg("undo the change, or keep this run's report.json as the new baseline")
-    for change in found[:MOST_CHANGES]:
-        expected = msg("{name}: {old}, as before", change.name, change.old or msg("none"))
-        values = {"name": change.name, "old": change.old, "new": change.new}
-        yield warn(expected=expected, seen=change.new or msg("none"), fix=fix, evidence=values)
+    for name, was, is_ in found[:MOST_CHANGES]:
+        expected = msg("{name}: {old}, as before", name, was or msg("none"))
+        values = {"name": name, "old": was, "new": is_}
+        yield warn(expected=expected, seen=is_ or msg("none"), fix=fix, evidence=values)
     if len(found) > MOST_CHANGES:
         yield note(msg("and {found} more changes", len(found) - MOST_CHANGES))
     pairs = (earlier.facts, now.facts), (earlier.counters, now.counters)
