@@ -43,8 +43,8 @@ def test_an_authors_shell_does_not_leak_and_the_machine_is_there():
         "MODEL_PATH": "/somewhere/else",
         "EDITOR": "vi",
     }
-    environment = scrubbed(own, weights=WEIGHTS, extra={"VLLM_CPU_KVCACHE_SPACE": "1"})
-    assert environment.variables == {
+    variables, withheld = scrubbed(own, weights=WEIGHTS, extra={"VLLM_CPU_KVCACHE_SPACE": "1"})
+    assert variables == {
         "PATH": "/opt/venv/bin:/usr/bin",
         "HOME": "/home/me",
         "LC_ALL": "C.UTF-8",
@@ -54,10 +54,10 @@ def test_an_authors_shell_does_not_leak_and_the_machine_is_there():
         "VLLM_CPU_KVCACHE_SPACE": "1",
         "MODEL_PATH": str(WEIGHTS),
     }
-    assert environment.withheld == ("HF_TOKEN", "VLLM_PLUGINS", "https_proxy")
+    assert withheld == ("HF_TOKEN", "VLLM_PLUGINS", "https_proxy")
 
 
 def test_what_is_given_by_name_wins_and_there_is_always_a_path():
-    environment = scrubbed({}, weights=WEIGHTS, extra={"https_proxy": "http://proxy"})
-    assert environment.variables["https_proxy"] == "http://proxy"
-    assert environment.variables["PATH"]
+    variables, _ = scrubbed({}, weights=WEIGHTS, extra={"https_proxy": "http://proxy"})
+    assert variables["https_proxy"] == "http://proxy"
+    assert variables["PATH"]

@@ -20,7 +20,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck import contract
@@ -41,16 +40,10 @@ _CANN_PATH = re.compile(r"(?i)/(ascend|cann)[^/]*(/|$)")
 _SHEBANG_BYTES = 256
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Environment:
-    """The variables that deploy.sh gets, and the names of withheld variables that may matter."""
-
-    variables: Mapping[str, str]
-    withheld: tuple[str, ...]
-
-
-def scrubbed(own: Mapping[str, str], *, weights: Path, extra: Mapping[str, str]) -> Environment:
-    """The environment of a launch, from the caller's own and the variables of `--env`."""
+def scrubbed(
+    own: Mapping[str, str], *, weights: Path, extra: Mapping[str, str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The variables of a launch, from the caller's own and those of `--env`; what is withheld and may matter."""
     kept = {key: value for key, value in own.items() if key in _NAMES or key.startswith(_FAMILIES)}
     cann = [entry for entry in own.get("PYTHONPATH", "").split(os.pathsep) if _CANN_PATH.search(entry)]
     if cann:
@@ -58,7 +51,7 @@ def scrubbed(own: Mapping[str, str], *, weights: Path, extra: Mapping[str, str])
     kept.setdefault("PATH", os.defpath)
     kept |= {**extra, MODEL_PATH_VARIABLE: str(weights)}
     withheld = sorted(key for key in own if key not in kept and _TELLING.match(key))
-    return Environment(variables=kept, withheld=tuple(withheld))
+    return kept, tuple(withheld)
 
 
 def interpreter(script: Path) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ class Service:
     _stopped: Stopped | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self._scrubbed = scrubbed(os.environ, weights=self.weights, extra=self.environment)
+        self._variables, self._withheld = scrubbed(os.environ, weights=self.weights, extra=self.environment)
 
     @property
     def launch(self) -> Launch:
@@ -154,7 +154,7 @@ class Service:
             log=self.log,
             port=self.port,
             deadline_s=self.patience.deadline_s,
-            withheld=self._scrubbed.withheld,
+            withheld=self._withheld,
             setup=setup_of(self.export),
         )
 
@@ -162,9 +162,7 @@ class Service:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self.log.write_bytes(b"")
         kills = _oom_kills()
-        self._supervisor = Supervisor(
-            blank.command, cwd=self.export, env=self._scrubbed.variables, log=self.log.absolute()
-        )
+        self._supervisor = Supervisor(blank.command, cwd=self.export, env=self._variables, log=self.log.absolute())
         self._watch = Watch(
             supervisor=self._supervisor,
             timeline=Timeline(self.log),
@@ -175,7 +173,7 @@ class Service:
         )
         outcome = self._watch.settle()
         launch = _facts(blank, self._supervisor, self._watch, outcome, kills)
-        return judged(launch, self._scrubbed.variables)
+        return judged(launch, self._variables)
 
 
 def _facts(
