@@ -7,7 +7,6 @@ named; sizes are those of the real decompression, not the header's.
 from __future__ import annotations
 
 import codecs
-import io
 import os
 import stat
 import zipfile
@@ -15,7 +14,6 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO
 
 from healthcheck.errors import UsageError, reason_of
 from healthcheck.system.files import Sparing
@@ -33,7 +31,6 @@ MAX_TOTAL_BYTES = 64 * 2**20
 MAX_LINES = 120_000
 """MMLU with five samples per problem has 70,000 predictions."""
 MAX_DIRECTORY_BYTES = 4 * 2**20
-_CHUNK = 2**20
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """For other methods, zipfile unpacks the whole content of a few bytes, possibly gigabytes, before returning any."""
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OverflowError, OSError)
@@ -180,17 +177,9 @@ def _unsafe(entry: zipfile.ZipInfo) -> str:
 
 
 def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> tuple[bytes, str]:
-    """The real content of an entry; nothing for a damaged one."""
+    """The real content of an entry, up to just above the limit; nothing for a damaged one."""
     try:
         with archive.open(entry) as file:
-            return _read(file, limit), ""
+            return file.read(limit + 1), ""
     except _DAMAGED as error:
         return b"", f"damaged ({error})"
-
-
-def _read(file: IO[bytes], limit: int) -> bytes:
-    """The unpacked content of a file, in chunks, up to just above the limit."""
-    data = io.BytesIO()
-    while data.tell() <= limit and (chunk := file.read(_CHUNK)):
-        data.write(chunk)
-    return data.getvalue()
