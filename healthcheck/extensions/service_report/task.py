@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from healthcheck.core.records import JsonValue
@@ -83,7 +83,7 @@ class ClientTask:
     details: tuple[tuple[int, ...], ...] | None
     printed: Mapping[str, str]
     version: str
-    summaries: int
+    summaries: int = 0
     config: Mapping[str, JsonValue] = field(default_factory=dict)
     damaged_lines: int = 0
     doubled_lines: int = 0
@@ -142,32 +142,25 @@ def tasks_of(report: ReportFiles) -> tuple[ClientTask, ...]:
             "{pairs} data sets and models in one report; it has at most {max_tasks}", len(pairs), MAX_TASKS
         )
     attempted = {model: _attempted(report, model) for model in {model for model, _ in pairs}}
-    told = _Told(printed=printed, summaries=summaries, config=_newest_config(report), attempted=attempted)
-    return tuple(_task(report, model, dataset, told) for model, dataset in sorted(pairs))
+    config = _newest_config(report)
+    tasks = (_task(report, *pair, attempted[pair[0]], printed.get(pair, ("", {}))) for pair in sorted(pairs))
+    return tuple(replace(task, summaries=summaries, config=config) for task in tasks)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
-    """The content of a report that concerns all tasks together; `attempted` by model."""
-
-    printed: Mapping[tuple[str, str], tuple[str, dict[str, str]]]
-    summaries: int
-    config: Mapping[str, JsonValue]
-    attempted: Mapping[str, list[Record]]
-
-
-def _task(report: ReportFiles, model: str, dataset: str, told: _Told) -> ClientTask:
+def _task(
+    report: ReportFiles, model: str, dataset: str, of_model: list[Record], printed: tuple[str, dict[str, str]]
+) -> ClientTask:
     base = f"{model}/{dataset}"
     written = report.files.get(f"predictions/{base}.jsonl", b"")
     records, damaged = lines.read(written)
     failed, _ = lines.read(report.files.get(f"predictions/{base}{_FAILED}.jsonl", b""))
-    attempted = [record for record in told.attempted[model] if record.dataset in (None, dataset)]
+    attempted = [record for record in of_model if record.dataset in (None, dataset)]
     if not written:
         records = [record for record in attempted if record.success]
     graded = report.files.get(f"results/{base}.json", b"")
     results, details = _results(graded[: MAX_RESULTS_BYTES + 1])
     torn = () if results is not None or not graded else (msg("'results/{base}.json': no whole JSON object", base),)
-    version, figures = told.printed.get((model, dataset), ("", {}))
+    version, figures = printed
     unanswered = [record for record in attempted if record.success is False]
     successes = [record for record in records if record.success is not False]
     once = _once(successes)
@@ -183,8 +176,6 @@ def _task(report: ReportFiles, model: str, dataset: str, told: _Told) -> ClientT
         details=details,
         printed=figures,
         version=version,
-        summaries=told.summaries,
-        config=told.config,
         damaged_lines=damaged,
         doubled_lines=len(successes) - len(once),
         missing_folders=missing,
