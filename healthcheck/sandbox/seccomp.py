@@ -151,21 +151,15 @@ def program(wanted: Iterable[Rule]) -> bytes:
 
 def _block(number: int, rule: Rule) -> list[bytes]:
     """Instructions for one rule: return its action, or continue after the block with the call's number loaded."""
-    tests: list[tuple[int, ...]] = []
+    tests = 3 * len(rule.conditions)
+    steps = [_step(_EQUAL, number, 0, tests + 1 + bool(tests))]  # the action, and reloading the number
     for condition in rule.conditions:
-        tests += [
-            (_LOAD, 16 + 8 * condition.argument),
-            (_AND, condition.mask),
-            (_EQUAL, condition.value, condition.differs),
+        away = tests - len(steps) - 1  # from the comparison to the instruction after the action
+        steps += [
+            _step(_LOAD, 16 + 8 * condition.argument),
+            _step(_AND, condition.mask),
+            _step(_EQUAL, condition.value, *((away, 0) if condition.differs else (0, away))),
         ]
-    length = len(tests) + 2 + bool(tests)  # the action, and reloading the number
-    steps = [_step(_EQUAL, number, 0, length - 1)]
-    for at, test in enumerate(tests, 1):
-        if test[0] == _EQUAL:
-            away = len(tests) + 1 - at  # to the instruction after the action
-            steps.append(_step(_EQUAL, test[1], *((away, 0) if test[2] else (0, away))))
-        else:
-            steps.append(_step(test[0], test[1]))
     steps.append(_step(_RETURN, rule.action))
     return [*steps, _step(_LOAD, 0)] if tests else steps
 
