@@ -170,9 +170,7 @@ class Attempt:
     def verdict(self) -> Verdict:
         """Ready only if exit status and report agree: a wrong pass is the worst mistake."""
         told = self.report.verdict if self.report else Verdict.INCONCLUSIVE
-        by_status = {int(ExitStatus.READY): Verdict.READY, int(ExitStatus.NOT_READY): Verdict.NOT_READY}
-        by_itself = self.ending is Ending.DONE and self.status is not None
-        agreed = by_itself and by_status.get(self.status or 0, Verdict.INCONCLUSIVE) is told
+        agreed = self.ending is Ending.DONE and self.status == _STATUSES.get(told)
         return told if agreed else Verdict.INCONCLUSIVE
 
     @property
@@ -180,8 +178,7 @@ class Attempt:
         """The exit status of the verdict; KIT_FAILED if `verify` ended with it."""
         if self.verdict is Verdict.INCONCLUSIVE and self.status == ExitStatus.KIT_FAILED:
             return ExitStatus.KIT_FAILED
-        statuses = {Verdict.READY: ExitStatus.READY, Verdict.NOT_READY: ExitStatus.NOT_READY}
-        return statuses.get(self.verdict, ExitStatus.INCONCLUSIVE)
+        return _STATUSES.get(self.verdict, ExitStatus.INCONCLUSIVE)
 
     @property
     def folder(self) -> Path:
@@ -189,6 +186,7 @@ class Attempt:
         return Path("jobs", self.job, f"attempt-{self.number}")
 
 
+_STATUSES = {Verdict.READY: ExitStatus.READY, Verdict.NOT_READY: ExitStatus.NOT_READY}
 GRAVEST_FIRST = (ExitStatus.NOT_READY, ExitStatus.KIT_FAILED, ExitStatus.INCONCLUSIVE, ExitStatus.READY)
 """As in verify: a failure decides; the kit's own failure explains a missing verdict."""
 
