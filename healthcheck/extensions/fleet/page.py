@@ -5,8 +5,6 @@ All content is escaped, and its policy allows nothing but its own style.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from markupsafe import Markup
 
 from healthcheck import __version__
@@ -33,28 +31,11 @@ MOST_FREQUENT = 15
 MOST_JOBS_NAMED = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A job in the matrix."""
-
-    name: str
-    subject: str
-    verdict: str
-    words: str
-    cells: tuple[StageFacts | None, ...]
-    link: str
-    log: str
-    time: str
-    ran_on: str
-    said: str
-    simulated: bool
-
-
 def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
     """The page as UTF-8 HTML."""
     style = report_page.part("page.css") + report_page.part("fleet.css", __package__)
     lines = [_line(fleet, job) for job in fleet.jobs]
-    worst = min((line.verdict for line in lines), key=_ORDER.index, default="inconclusive")
+    worst = min((line["verdict"] for line in lines), key=_ORDER.index, default="inconclusive")
     legend = (msg("{name} {value}", report_page.TONES[tone], word) for tone, word in BY_TONE.items())
     text = (
         report_page.environment(translation)
@@ -75,7 +56,7 @@ def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
             legend=joined(", ", legend),
             duration=duration,
             title=_title,
-            simulated=any(line.simulated for line in lines),
+            simulated=any(line["simulated"] for line in lines),
             style=Markup(style),  # noqa: S704 - the kit's own files
             policy=f"default-src 'none'; style-src '{report_page.digest(style)}'; img-src data:; base-uri 'none'; "
             "form-action 'none'",
@@ -113,25 +94,26 @@ def said(last: Attempt | None) -> str:
     return plain(without_secrets(joined(": ", filter(None, parts))))
 
 
-def _line(fleet: Fleet, job: Job) -> Line:
+def _line(fleet: Fleet, job: Job) -> dict[str, object]:
+    """A job in the matrix, for the template."""
     last = fleet.last(job)
-    report = last.report if last else None
+    commit, report = (last.commit, last.report) if last else (job.source.commit, None)
     by_stage = {facts.stage: facts for facts in report.stages} if report else {}
     place = last.folder.as_posix() if last and last.node and last.ending is not Ending.LOST else ""
     report_file = report_folder.PAGE if report and report.page else report_folder.JSON
-    return Line(
-        name=job.name,
-        subject=without_secrets(f"{job.source.shown} {(last.commit if last else job.source.commit)[:12]}".strip()),
-        verdict=last.verdict.value if last else "open",
-        words=verdict_words(last),
-        cells=tuple(map(by_stage.get, STAGES)),
-        link=f"{place}/{REPORT}/{report_file}" if report else f"{place}/{LOG}" if place else "",
-        log=f"{place}/{LOG}" if place else "",
-        time=duration(last.seconds) if last and last.seconds else "",
-        ran_on=_ran_on(fleet, job),
-        said=said(last),
-        simulated=bool(report and report.simulated),
-    )
+    return {
+        "name": job.name,
+        "subject": without_secrets(f"{job.source.shown} {commit[:12]}".strip()),
+        "verdict": last.verdict.value if last else "open",
+        "words": verdict_words(last),
+        "cells": tuple(map(by_stage.get, STAGES)),
+        "link": f"{place}/{REPORT}/{report_file}" if report else f"{place}/{LOG}" if place else "",
+        "log": f"{place}/{LOG}" if place else "",
+        "time": duration(last.seconds) if last and last.seconds else "",
+        "ran_on": _ran_on(fleet, job),
+        "said": said(last),
+        "simulated": bool(report and report.simulated),
+    }
 
 
 def _ran_on(fleet: Fleet, job: Job) -> str:
