@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from healthcheck.core.records import JsonValue
 from healthcheck.extensions.simulator.behaviour import Behaviour
-from healthcheck.extensions.simulator.dialects import MARK
+from healthcheck.extensions.simulator.dialects import head
 from healthcheck.extensions.simulator.draws import WORDS
 from healthcheck.extensions.simulator.faults import Fault, Reply, refusal, reply
 from healthcheck.extensions.simulator.next_token import Choice, Step, Vocabulary, logits, logprobs
@@ -112,12 +112,13 @@ class Completions:
                 for place, (ids, flight) in enumerate(zip(prompts, flights, strict=True))
             ]
         usage = {"prompt_tokens": sum(map(len, prompts)), "completion_tokens": tokens * len(prompts)}
-        whole = {**self._head(), "usage": {**usage, "total_tokens": sum(usage.values())}}
+        common = head("text_completion", "cmpl-simulated", self.name)
+        whole = {**common, "usage": {**usage, "total_tokens": sum(usage.values())}}
         if not streamed:
             choices = [self._choice(request, index, said) for index, said in enumerate(answers)]
             return reply(200, {**whole, "choices": choices})
         events: list[object] = [
-            {**self._head(), "choices": [self._choice(request, index, [each])]}
+            {**common, "choices": [self._choice(request, index, [each])]}
             for index, said in enumerate(answers)
             for each in said
         ]
@@ -179,10 +180,6 @@ class Completions:
         while len(self._blocks) > _MOST_BLOCKS:
             del self._blocks[next(iter(self._blocks))]
         return min(found, len(prompt) - 1)
-
-    def _head(self) -> dict[str, JsonValue]:
-        return {"id": "cmpl-simulated", "object": "text_completion", "created": 0, "model": self.name,
-                "system_fingerprint": MARK}  # fmt: skip
 
     def _choice(self, request: Request, index: int, said: Sequence[_Token]) -> dict[str, JsonValue]:
         body, shown = request.body or {}, None

@@ -88,16 +88,18 @@ DIALECTS: dict[str, Dialect] = {
 }  # fmt: skip
 
 
+def head(kind: str, identity: str, model: str) -> dict[str, JsonValue]:
+    """The fields that begin every completion, and every event of one."""
+    return {"id": identity, "object": kind, "created": 0, "model": model, "system_fingerprint": MARK}
+
+
 def blocks(
     generation: Generation, dialect: Dialect, *, identity: str, model: str, logprobs: bool = False
 ) -> tuple[list[str], list[str]]:
     """The events of a streamed answer without their blank lines: those with text, then those after the text."""
 
     def event(*choices: JsonValue) -> dict[str, JsonValue]:
-        return {
-            "id": identity, "object": "chat.completion.chunk", "created": 0, "model": model,
-            "system_fingerprint": MARK, "choices": list(choices),
-        }  # fmt: skip
+        return {**head("chat.completion.chunk", identity, model), "choices": list(choices)}
 
     told = [event(choice) for choice in _told(generation, dialect, logprobs=logprobs)]
     content = None if dialect.name == "llamacpp" else ""
@@ -140,10 +142,7 @@ def plain(
     choice: dict[str, JsonValue] = {"index": 0, "message": message, "finish_reason": generation.finish}
     if logprobs and dialect.logprobs:
         choice["logprobs"] = _logprobs(generation, 0, (*generation.reasoning, *generation.tokens))
-    return {
-        "id": identity, "object": "chat.completion", "created": 0, "model": model, "system_fingerprint": MARK,
-        "choices": [choice], "usage": usage_of(generation),
-    }  # fmt: skip
+    return {**head("chat.completion", identity, model), "choices": [choice], "usage": usage_of(generation)}
 
 
 def usage_of(generation: Generation) -> dict[str, JsonValue]:
