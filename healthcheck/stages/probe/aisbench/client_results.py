@@ -7,7 +7,9 @@ model, its pass@n then tends to 1 - (1 - p)^n.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 from healthcheck.stages.probe.statistics.counting import Matrix
 
@@ -74,23 +76,15 @@ def pairwise_sum(values: Sequence[float]) -> float:
         half = size // 2
         half -= half % _UNROLLED
         return pairwise_sum(values[:half]) + pairwise_sum(values[half:])
-    sums = list(values[:_UNROLLED])
     whole = size - size % _UNROLLED
-    for start in range(_UNROLLED, whole, _UNROLLED):
-        for place in range(_UNROLLED):
-            sums[place] += values[start + place]
+    sums = [_plain_sum(values[place:whole:_UNROLLED]) for place in range(_UNROLLED)]
     total = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]))
-    for value in values[whole:]:
-        total += value
-    return total
+    return _plain_sum([total, *values[whole:]])
 
 
 def _plain_sum(values: Sequence[float]) -> float:
     """Sum one by one, as a loop in AISBench does; `sum` compensates from Python 3.12 on."""
-    total = 0.0
-    for value in values:
-        total += value
-    return total
+    return reduce(operator.add, values, 0.0)
 
 
 def _repeats(matrix: Matrix) -> int:
