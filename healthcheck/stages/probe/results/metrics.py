@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import fields
 
 from healthcheck.core.records import SOFT_SCORES, JsonValue
@@ -47,7 +48,7 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
             for name, summaries in strata.strata(run).items()
         },
         "baselines": {**baselines.accuracies([run.problems[problem] for problem in chosen.problems])},
-        "graders": {**_counted([run.grades[place].by or THE_KIT for place in chosen.flat])},
+        "graders": dict(sorted(Counter(run.grades[place].by or THE_KIT for place in chosen.flat).items())),
         "verdict": _verdict(run),
     }
 
@@ -76,10 +77,6 @@ def _verdict(run: ProbeRun) -> dict[str, JsonValue] | None:
         "change": None if last is None else {"value": last.change, "low": last.low, "high": last.high},
         "more samples": judged.more,
     }
-
-
-def _counted(names: Sequence[str]) -> Mapping[str, int]:
-    return {name: names.count(name) for name in sorted(set(names))}
 
 
 def _strict(run: ProbeRun, chosen: Grid) -> Estimate:
