@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from io import BytesIO
@@ -120,13 +121,14 @@ class Service:
         if supervisor is None:
             return self._stopped
         self.progress.update(msg("stopping the service"))
-        ending = supervisor.stop(grace_s)
+        began = time.monotonic()
+        supervisor.stop(grace_s)
         self._stopped = Stopped(
             before=before,
-            seconds=ending.seconds,
+            seconds=time.monotonic() - began,
             grace_s=grace_s,
-            killed=tuple(ending.killed.items()),
-            survivors=ending.survivors,
+            killed=supervisor.killed,
+            survivors=supervisor.survivors,
             holders=processes.holders(self.port),
         )
         return self._stopped

@@ -9,10 +9,8 @@ import select
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck.core.records import JsonValue
 from healthcheck.errors import KitFailure
 from healthcheck.system import processes, programs
 from healthcheck.system.json_text import JsonError, dump_line, load
@@ -27,21 +25,6 @@ ORPHAN_GRACE_S = 5.0
 """The grace period once the kit is gone: whoever killed the kit wants the processes to end."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """How the processes of a launch were ended.
-
-    Attributes:
-        killed: names of processes that SIGTERM did not end within the grace period, by pid.
-        survivors: processes that even SIGKILL did not end.
-        seconds: from the request to the end of the last process.
-    """
-
-    killed: Mapping[int, str]
-    survivors: tuple[Process, ...]
-    seconds: float
-
-
 class Supervisor:
     """deploy.sh and all its descendants.
 
@@ -49,13 +32,17 @@ class Supervisor:
         pid: the process of deploy.sh, None before it runs.
         failure: why deploy.sh could not be started, or "".
         exit_status: of deploy.sh, negative for a signal, None while it runs.
+        killed: names of processes that SIGTERM did not end within the grace period, by pid.
+        survivors: processes that even SIGKILL did not end.
     """
 
     def __init__(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], log: Path) -> None:
         self.pid: int | None = None
         self.failure = ""
         self.exit_status: int | None = None
-        self._ended: dict[str, JsonValue] | None = None
+        self.killed: tuple[tuple[int, str], ...] = ()
+        self.survivors: tuple[Process, ...] = ()
+        self._ended = False
         self._held = b""
         self._token = secrets.token_hex(8)
         self._known: dict[int, Process] = {}
@@ -104,9 +91,8 @@ class Supervisor:
         self._known |= {found.pid: found for found in below}
         return below
 
-    def stop(self, grace_s: float) -> Ending:
+    def stop(self, grace_s: float) -> None:
         """End every process of the launch: SIGTERM, `grace_s` seconds, SIGKILL. Ctrl-C ends the wait."""
-        began = time.monotonic()
         self.tree()
         try:
             self._tell(f"stop {grace_s}\n".encode())
@@ -116,17 +102,11 @@ class Supervisor:
             self._await_end(15)
             raise
         finally:
-            survivors = self._sweep()
-        killed = (self._ended or {}).get("killed")
-        return Ending(
-            killed={int(pid): str(name) for pid, name in killed.items()} if isinstance(killed, dict) else {},
-            survivors=survivors,
-            seconds=time.monotonic() - began,
-        )
+            self.survivors = self._sweep()
 
     def _await_end(self, limit_s: float) -> None:
         end = time.monotonic() + limit_s
-        while self._ended is None and time.monotonic() < end and self._guardian.poll() is None:
+        while not self._ended and time.monotonic() < end and self._guardian.poll() is None:
             self._hear(0.2)
         self.poll()
 
@@ -168,12 +148,13 @@ class Supervisor:
             return
         if not isinstance(event, dict):
             return
-        status, pid = event.get("status"), event.get("pid")
+        status, pid, killed = (event.get(name) for name in ("status", "pid", "killed"))
         if event.get("event") == "started" and isinstance(pid, int):
             self.pid = pid
         elif event.get("event") == "failed":
             self.failure = str(event.get("text"))
         elif event.get("event") == "exited" and isinstance(status, int):
             self.exit_status = status
-        elif event.get("event") == "ended":
-            self._ended = event
+        elif event.get("event") == "ended" and isinstance(killed, dict):
+            self.killed = tuple((int(number), str(name)) for number, name in killed.items())
+            self._ended = True
