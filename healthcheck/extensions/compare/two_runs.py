@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -14,7 +14,7 @@ from healthcheck.stages.probe.run.bank import fingerprint
 from healthcheck.stages.probe.run.request import differences
 from healthcheck.stages.probe.statistics.counting import counts_of
 from healthcheck.stages.probe.statistics.summary import ALL
-from healthcheck.text.messages import Message, joined, message, msg
+from healthcheck.text.messages import joined, message, msg
 
 MUST_AGREE = ("temperature", "max_tokens")
 """Settings that by themselves affect accuracy."""
@@ -64,11 +64,11 @@ def compare_runs(first: ProbeRun, second: ProbeRun, *, margin: float) -> TwoRuns
     Raises:
         UsageError: the runs are not comparable; the message says why.
     """
-    obstacles = not_comparable(first, second)
-    if obstacles:
-        raise UsageError("these runs cannot be compared: {obstacles}", joined("; ", obstacles))
     rows_first, rows_second = _rows(first), _rows(second)
     shared = sorted(rows_first.keys() & rows_second.keys())
+    obstacles = [*_obstacles(first, second)] or ([] if shared else [msg("no problem has samples in both")])
+    if obstacles:
+        raise UsageError("these runs cannot be compared: {obstacles}", joined("; ", obstacles))
     tiers = list(dict.fromkeys(first.problems[problem].tier for problem in shared))
     groups = [(ALL, shared)]
     if len(tiers) > 1:
@@ -82,40 +82,29 @@ def compare_runs(first: ProbeRun, second: ProbeRun, *, margin: float) -> TwoRuns
     )
 
 
-def not_comparable(first: ProbeRun, second: ProbeRun) -> tuple[str, ...]:
-    """The reasons why two runs cannot be compared; empty if they can."""
-    reasons = []
+def _obstacles(first: ProbeRun, second: ProbeRun) -> Iterator[str]:
+    """Why two runs cannot be compared."""
     if fingerprint(first.problems) != fingerprint(second.problems):
-        reasons.append(
-            msg(
-                "they asked different problems ({bank}, and {bank2}): run the second one with the same "
-                "--dataset or --family, --problems and --seed",
-                _bank(first),
-                _bank(second),
-            )
+        yield msg(
+            "they asked different problems ({bank}, and {bank2}): run the second one with the same "
+            "--dataset or --family, --problems and --seed",
+            _bank(first),
+            _bank(second),
         )
     for name in MUST_AGREE:
         before, now = getattr(first.settings, name), getattr(second.settings, name)
         if before != now:
             set_to = (name.replace("_", "-"), before, now)
-            reasons.append(
-                msg(
-                    "{option} was {before} and {now}, which moves accuracy by itself: use --{option} {before}",
-                    *set_to,
-                )
+            yield msg(
+                "{option} was {before} and {now}, which moves accuracy by itself: use --{option} {before}", *set_to
             )
-    reasons += [
-        msg("{name} was {before} and {now}, which moves accuracy by itself", each.name, each.before, each.now)
-        for each in differences(first.settings.request, second.settings.request)
-    ]
+    for each in differences(first.settings.request, second.settings.request):
+        told = (each.name, each.before, each.now)
+        yield msg("{name} was {before} and {now}, which moves accuracy by itself", *told)
     for place, run in ((msg("first"), first), (msg("second"), second)):
         if not grid(run).rows:
-            told = (place, run.folder, run.again)
-            again = msg("the {place} run ({folder}) has no complete sample: continue it with {again}", *told)
-            reasons.append(again)
-    if not reasons and not _rows(first).keys() & _rows(second).keys():
-        reasons.append(msg("no problem has samples in both"))
-    return tuple(reasons)
+            again = (place, run.folder, run.again)
+            yield msg("the {place} run ({folder}) has no complete sample: continue it with {again}", *again)
 
 
 def _rows(run: ProbeRun) -> dict[int, tuple[int, ...]]:
@@ -162,23 +151,18 @@ def _example(run: ProbeRun, places: Sequence[int], *, right: bool) -> str:
     return msg("(request failed: {error})", sample.error) if sample.error else sample.text
 
 
-def _caveats(first: ProbeRun, second: ProbeRun, shared: int) -> list[Message]:
-    caveats = []
+def _caveats(first: ProbeRun, second: ProbeRun, shared: int) -> Iterator[str]:
     before, now = grid(first).repeats, grid(second).repeats
     if before != now:
-        caveats.append(msg("the numbers of samples differ: {before} and {now} for each problem", before, now))
+        yield msg("the numbers of samples differ: {before} and {now} for each problem", before, now)
     if shared < len(first.problems):
-        of_all = (shared, len(first.problems))
-        caveats.append(msg("only {shared} of {problems} problems have samples in both runs", *of_all))
+        yield msg("only {shared} of {problems} problems have samples in both runs", shared, len(first.problems))
     for place, run in ((msg("first"), first), (msg("second"), second)):
         if run.failed:
-            failed = (len(run.failed), place)
-            caveats.append(msg("{failed} requests of the {place} run failed, and count as wrong", *failed))
+            yield msg("{failed} requests of the {place} run failed, and count as wrong", len(run.failed), place)
         if run.stopped:
             ended = (place, message(run.stopped))
-            early = msg("the {place} run ended early ({stopped}): its average leans to what ended it", *ended)
-            caveats.append(early)
-    return caveats
+            yield msg("the {place} run ended early ({stopped}): its average leans to what ended it", *ended)
 
 
 def _described(run: ProbeRun) -> str:
