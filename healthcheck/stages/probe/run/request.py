@@ -44,18 +44,14 @@ def text_bytes(problem: Problem, options: RequestOptions) -> int:
 
 def fields(options: RequestOptions, repeat: int) -> dict[str, JsonValue]:
     """The further fields of the body for sample `repeat` of a problem, counted from 0."""
-    sent: dict[str, JsonValue] = {}
-    if options.top_p is not None:
-        sent["top_p"] = options.top_p
-    if options.top_k is not None:
-        sent["top_k"] = options.top_k
-    if options.stop:
-        sent["stop"] = list(options.stop)
-    if options.request_seed is not None:
-        sent["seed"] = options.request_seed + repeat
-    if options.chat_template_kwargs:
-        sent["chat_template_kwargs"] = {**options.chat_template_kwargs}
-    return {**sent, **options.extra_body}
+    own = {
+        "top_p": options.top_p,
+        "top_k": options.top_k,
+        "stop": options.stop,
+        "seed": None if options.request_seed is None else options.request_seed + repeat,
+        "chat_template_kwargs": options.chat_template_kwargs,
+    }
+    return {**{name: plain(value) for name, value in own.items() if value not in _EMPTY}, **options.extra_body}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
