@@ -107,11 +107,10 @@ def _summary(summary: Summary, votes: Sequence[Estimate]) -> dict[str, JsonValue
 
 
 def _by_name(estimates: Sequence[Estimate]) -> dict[str, JsonValue]:
-    named: dict[str, JsonValue] = {}
-    for estimate in estimates:
-        name = estimate.name if estimate.question == LIKE_THESE else f"{estimate.name} ({estimate.question})"
-        named[name] = as_json(estimate)
-    return named
+    return {
+        each.name if each.question == LIKE_THESE else f"{each.name} ({each.question})": as_json(each)
+        for each in estimates
+    }
 
 
 def as_json(estimate: Estimate) -> dict[str, JsonValue]:
