@@ -271,12 +271,8 @@ def _meaning(reading: Reading) -> Iterator[Finding]:
 
 
 def _misread(samples: Sequence[Graded]) -> str:
-    shown = []
-    for sample in samples[:3]:
-        assert sample.answered
-        tail = sample.answered.text.strip()[-60:]
-        shown.append(msg("from {tail} it read {client_read}", repr(tail), sample.client_read))
-    return joined("; ", shown)
+    shown = ((sample.answered.text.strip()[-60:], sample.client_read) for sample in samples[:3] if sample.answered)
+    return joined("; ", (msg("from {tail} it read {client_read}", repr(tail), read) for tail, read in shown))
 
 
 def _some(numbers: Sequence[int]) -> str:

@@ -6,7 +6,7 @@ Read defensively: damaged lines are counted and skipped; a missing folder become
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
@@ -217,16 +217,16 @@ def _golds(written: set[bytes]) -> dict[bytes, tuple[str, tuple[Reference, ...]]
             "the right answers (gold) of the predictions have more than {max_golds_bytes} bytes", MAX_GOLDS_BYTES
         )
     values = {gold: json_text.load(gold) if gold else "" for gold in written}
-    return {gold: (value if isinstance(value, str) else "", _references(value)) for gold, value in values.items()}
+    return {
+        gold: (value if isinstance(value, str) else "", tuple(_references(value))) for gold, value in values.items()
+    }
 
 
-def _references(gold: JsonValue) -> tuple[Reference, ...]:
-    found = []
+def _references(gold: JsonValue) -> Iterator[Reference]:
     for entry in (gold if isinstance(gold, list) else [])[:MAX_REFERENCES]:
         if isinstance(entry, dict) and isinstance(answer := entry.get("answer"), str):
             others = {name: entry[name] for name in sorted(entry) if name != "answer"}
-            found.append(Reference(identity=json_text.dump_line(others).decode(), answer=answer))
-    return tuple(found)
+            yield Reference(identity=json_text.dump_line(others).decode(), answer=answer)
 
 
 def _results(data: bytes) -> tuple[dict[str, float] | None, tuple[tuple[int, ...], ...] | None]:

@@ -196,7 +196,7 @@ def _graders(run: ProbeRun) -> Findings:
 
 
 def _second_opinion(run: ProbeRun) -> Findings:
-    differing = export.misread(run)
+    differing = [*export.misread(run)]
     lost = [answer for answer in differing if answer.right]
     gifts = [answer for answer in differing if not answer.right]
     if gifts:

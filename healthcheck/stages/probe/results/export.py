@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from healthcheck.stages.probe.aisbench.client_results import client_results, printed
@@ -32,15 +33,13 @@ class Misread:
     right: bool
 
 
-def misread(run: ProbeRun) -> tuple[Misread, ...]:
+def misread(run: ProbeRun) -> Iterator[Misread]:
     """The answers to number problems that the client's own grader grades differently, in dispatch order."""
-    found = []
     for sample, grade in zip(run.samples, run.grades, strict=True):
         problem = run.problems[sample.problem]
         reading = None if sample.error else client_reading(problem, sample)
         if reading and reading[1] != grade.correct:
-            found.append(Misread(text=sample.text, expected=problem.answer, read=reading[0], right=grade.correct))
-    return tuple(found)
+            yield Misread(text=sample.text, expected=problem.answer, read=reading[0], right=grade.correct)
 
 
 def client_figures(run: ProbeRun) -> dict[str, float]:
