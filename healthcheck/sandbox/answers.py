@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 from collections.abc import Callable
@@ -58,14 +59,11 @@ def _accept_all(listener: socket.socket, server: Served, asked: Callable[[str], 
 
 
 def _answer_one(connection: socket.socket, server: Served, asked: Callable[[str], None]) -> None:
-    with connection:
-        try:
-            connection.settimeout(_PATIENCE_S)
-            unknown = _unknown_model(server, _request(connection))
-            asked(unknown)
-            connection.sendall(replies.reply(server.names, unknown))
-        except OSError:
-            return
+    with connection, contextlib.suppress(OSError):
+        connection.settimeout(_PATIENCE_S)
+        unknown = _unknown_model(server, _request(connection))
+        asked(unknown)
+        connection.sendall(replies.reply(server.names, unknown))
 
 
 def _request(connection: socket.socket) -> bytes:

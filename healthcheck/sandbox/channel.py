@@ -108,10 +108,8 @@ class Channel:
 
     def answer_note(self, answer: bytes = b"\n") -> None:
         """Let the process that waits for an answer to its note continue."""
-        try:
+        with contextlib.suppress(BlockingIOError):  # nobody reads
             os.write(self._noted, answer)
-        except BlockingIOError:
-            return  # nobody reads
 
     def is_held(self, pid: int) -> bool:
         """Whether the process holds the lock of a server; it loses it with its end, or as another program."""

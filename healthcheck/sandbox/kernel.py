@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -216,7 +217,5 @@ def set_capabilities(sets: bytes) -> None:
 
 def open_low_ports() -> None:
     """Let every user of this network namespace listen at ports below 1024, as root in the service's image may."""
-    try:
+    with contextlib.suppress(OSError):
         Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").write_text("0", encoding="ascii")
-    except OSError:
-        return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Iterable
@@ -132,15 +133,11 @@ def end(pid: int) -> None:
 
 def send(pid: int, number: int) -> None:
     """Send a signal; does nothing if the process is gone or belongs to another user."""
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError, ValueError):
         os.kill(pid, number)
-    except (ProcessLookupError, PermissionError, ValueError):
-        return
 
 
 def reap() -> None:
-    try:
+    with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
-    except ChildProcessError:
-        return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Collection
@@ -148,15 +149,13 @@ class Watch:
         return not self.recorder.notes.timers.next_is_over(pids, limited)
 
     def _reap(self) -> None:
-        try:
+        with contextlib.suppress(ChildProcessError):
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if not pid:
                     return
                 if pid == self._child:
                     self._status, self._exited_at = os.waitstatus_to_exitcode(status), self._clock.now_s
-        except ChildProcessError:
-            return
 
     def _note_calm(self, family: tuple[processes.Process, ...], now: float, *, busy: bool) -> None:
         processes_now = sorted((process.pid, process.cpu_ticks) for process in family)
