@@ -124,12 +124,10 @@ class Supervisor:
         return processes.kill(tuple(left.values()))
 
     def _tell(self, data: bytes) -> None:
-        try:
+        with contextlib.suppress(BrokenPipeError):  # the guardian is gone: _sweep ends the processes
             if not self._requests.closed:
                 self._requests.write(data)
                 self._requests.flush()
-        except BrokenPipeError:
-            pass  # the guardian is gone: _sweep ends the processes
 
     def _hear(self, wait_s: float) -> bool:
         """Receive one batch of the guardian's lines; False if none came within the wait."""
