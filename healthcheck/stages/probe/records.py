@@ -293,6 +293,12 @@ class ProbeRun:
         return tuple(place for place, sample in enumerate(self.samples) if sample.order == place)
 
     @property
+    def answered(self) -> tuple[tuple[Sample, Grade], ...]:
+        """The samples whose request did not fail, each with its grade."""
+        pairs = zip(self.samples, self.grades, strict=True)
+        return tuple((sample, grade) for sample, grade in pairs if not sample.error)
+
+    @property
     def failed(self) -> tuple[Sample, ...]:
         return tuple(sample for sample in self.samples if sample.error)
 

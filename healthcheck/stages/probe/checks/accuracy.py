@@ -139,7 +139,7 @@ def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
 
     `reached` is an estimate for these problems, since the baselines are computed for these problems.
     """
-    said = [sample for sample in run.samples if not sample.error]
+    said = [sample for sample, _ in run.answered]
     shares = _without_model(run)
     floor, name = max(((shares[name], name) for name in FLOORS if name in shares), default=(0.0, ""))
     if not said or (reached.high >= max(floor, GUESSED) and reached.value):

@@ -106,15 +106,14 @@ def degenerate(run: ProbeRun) -> Findings:
     Seven boxes hold six pens each, so there are 7 * 6 = 42 pens. The answer is 42.
     ```
     """
-    answered = [(sample, place) for place, sample in enumerate(run.samples) if not sample.error]
-    if not answered:
+    if not run.answered:
         raise NotApplicable(msg("no request was answered"))
     seen: dict[str, list[Sample]] = {}
-    for sample, place in answered:
+    for sample, grade in run.answered:
         for name in flags(sample.text, cut=sample.finish_reason == "length"):
-            if not (name in _STYLE and run.grades[place].correct):
+            if not (name in _STYLE and grade.correct):
                 seen.setdefault(name, []).append(sample)
-    yield from _signs(run, seen, [sample for sample, _ in answered])
+    yield from _signs(run, seen)
     yield from _cut_short(run)
     yield from _deaf(run)
     yield from _swapped(run)
@@ -123,12 +122,10 @@ def degenerate(run: ProbeRun) -> Findings:
     yield from _flips(run)
 
 
-def _signs(run: ProbeRun, signs: dict[str, list[Sample]], answered: Sequence[Sample]) -> Iterator[Finding]:
+def _signs(run: ProbeRun, signs: dict[str, list[Sample]]) -> Iterator[Finding]:
+    answered = [sample for sample, _ in run.answered]
     shown = {sample.order for samples in signs.values() for sample in samples}
-    others = [
-        grade.correct for sample, grade in zip(run.samples, run.grades, strict=True)
-        if not sample.error and sample.order not in shown
-    ]  # fmt: skip
+    others = [grade.correct for sample, grade in run.answered if sample.order not in shown]
     limits = (TOLERATED, LEFT_OPEN) if sum(others) > MOST * len(others) else (LEFT_OPEN, MOST)
     found = [
         _sign(name, samples, answered, limits if name in _MODELS_OWN else (GARBLED, GARBLED))
@@ -169,7 +166,7 @@ def _cut_short(run: ProbeRun) -> Iterator[Finding]:
     """Answers that break off. A right answer, or one that states a result, counts as complete."""
     if run.settings.request.stop or "stop" in run.settings.request.extra_body:
         return
-    answered = [(sample, grade) for sample, grade in zip(run.samples, run.grades, strict=True) if not sample.error]
+    answered = run.answered
     texts: dict[int, set[str]] = {}
     for sample, _ in answered:
         texts.setdefault(sample.problem, set()).add(sample.text.rstrip())
@@ -208,12 +205,10 @@ def _is_begun(text: str, others: Collection[str]) -> bool:
 
 def _deaf(run: ProbeRun) -> Iterator[Finding]:
     problems: dict[str, set[int]] = {}
-    asked = set()
-    for sample, grade in zip(run.samples, run.grades, strict=True):
-        if not sample.error and not grade.correct:
+    for sample, grade in run.answered:
+        if not grade.correct:
             problems.setdefault(sample.text.strip(), set()).add(sample.problem)
-        if not sample.error:
-            asked.add(sample.problem)
+    asked = {sample.problem for sample, _ in run.answered}
     text, same = max(problems.items(), key=lambda item: len(item[1]), default=("", set[int]()))
     low = wilson(len(same), len(asked)).low
     if len(same) > 1 and len(text) >= _LONG_CHARACTERS and low > TOLERATED:
@@ -227,7 +222,7 @@ def _deaf(run: ProbeRun) -> Iterator[Finding]:
 
 def _swapped(run: ProbeRun) -> Iterator[Finding]:
     """Wrong answers whose text is a right answer to another problem: streams or prompts that were mixed up."""
-    graded = [pair for pair in zip(run.samples, run.grades, strict=True) if not pair[0].error]
+    graded = run.answered
     right: dict[str, set[int]] = {}
     for sample, grade in graded:
         if grade.correct and _is_of_its_own(sample.text) and not run.problems[sample.problem].letters:
