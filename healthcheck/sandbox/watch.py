@@ -168,17 +168,15 @@ class Watch:
 
     def _exceeded(self, family: tuple[processes.Process, ...], elapsed_s: float) -> EndedBy | None:
         limits: Limits = self._job.limits
-        if len(family) > limits.processes:
-            return EndedBy.PROCESSES
-        if sum(process.memory_bytes for process in family) > limits.memory_bytes:
-            return EndedBy.MEMORY
-        if sum(output.count for output in self._outputs) > limits.output_bytes:
-            return EndedBy.OUTPUT
-        if self.recorder.flooded:
-            return EndedBy.RECORDS
-        if self._disk_is_full(family, elapsed_s):
-            return EndedBy.DISK
-        return EndedBy.TIME if elapsed_s > limits.wall_s else None
+        exceeded = {
+            EndedBy.PROCESSES: len(family) > limits.processes,
+            EndedBy.MEMORY: sum(process.memory_bytes for process in family) > limits.memory_bytes,
+            EndedBy.OUTPUT: sum(output.count for output in self._outputs) > limits.output_bytes,
+            EndedBy.RECORDS: self.recorder.flooded,
+            EndedBy.DISK: self._disk_is_full(family, elapsed_s),
+            EndedBy.TIME: elapsed_s > limits.wall_s,
+        }
+        return next((limit for limit, is_exceeded in exceeded.items() if is_exceeded), None)
 
     def _disk_is_full(self, family: tuple[processes.Process, ...], elapsed_s: float) -> bool:
         if self._job.isolated:
