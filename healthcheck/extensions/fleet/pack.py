@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 
 from healthcheck.errors import UsageError
 from healthcheck.stages.repo import git
-from healthcheck.text.messages import msg
 from healthcheck.text.redact import without_secrets
 
 MAX_PACK_BYTES = 1024**3
@@ -44,12 +43,11 @@ def pack(commit: git.Commit) -> Packed:
         size = sum(blob.size_bytes for blob in shadow.blobs())
         if size > MAX_PACK_BYTES:
             said = (commit.hash[:12], size, MAX_PACK_BYTES)
-            why = msg(
+            raise UsageError(
                 "the files of commit {hash} have {size} bytes; at most {max_pack_bytes} are sent: weights do "
                 "not belong in the repository",
                 *said,
             )
-            raise UsageError(why)
         return Packed(name=commit.root.name or "root", hash=commit.hash, data=shadow.pack())
 
 
