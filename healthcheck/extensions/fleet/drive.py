@@ -11,7 +11,7 @@ from pathlib import Path
 from healthcheck.errors import UsageError
 from healthcheck.extensions.fleet import pack
 from healthcheck.extensions.fleet.journal import Journal
-from healthcheck.extensions.fleet.launch import Network, Order
+from healthcheck.extensions.fleet.launch import Order
 from healthcheck.extensions.fleet.machines import Machines, Running
 from healthcheck.extensions.fleet.records import Attempt, Ending, Fleet, Job, Source, is_final
 from healthcheck.extensions.fleet.show import Show
@@ -31,7 +31,7 @@ class Drive:
         out: the folder of the run.
         limit_s: the time limit of an attempt, in seconds.
         retries: how often a job is retried.
-        network: the network of each launch.
+        own_network: whether each launch has a network of its own.
         left_out: the machines that take no jobs, a sentence for each.
         saved: called with the state as attempts end, and at the end.
     """
@@ -40,7 +40,7 @@ class Drive:
     out: Path
     limit_s: float
     retries: int
-    network: Network = Network.NODE
+    own_network: bool = False
     left_out: tuple[str, ...] = ()
     journal: Journal
     machines: Machines
@@ -115,7 +115,7 @@ class Drive:
             words=job.words,
             folder=job.folder,
             limit_s=self.limit_s,
-            network=self.network,
+            own_network=self.own_network,
         )
 
     def _without_a_launch(self, job: Job, ending: Ending, why: str) -> Attempt:

@@ -6,7 +6,6 @@ The checks of the machine itself, `npu-adapter runner`, run in the same way.
 from __future__ import annotations
 
 import contextlib
-import enum
 import os
 import re
 import select
@@ -38,13 +37,6 @@ _START = (
 """Imports the kit before changing the folder: a folder of the same name there must not be imported instead."""
 
 
-class Network(enum.Enum):
-    """The network of a launch: the node's, or its own, in which port 8000 is always free."""
-
-    NODE = "node"
-    OWN = "own"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """The description of one attempt for a machine.
@@ -53,6 +45,7 @@ class Order:
         packed: the repository to verify; None to examine the machine itself.
         words: options of `verify`, or of `runner`.
         folder: the base of relative paths in the options.
+        own_network: whether the launch has a network of its own, in which port 8000 is always free.
     """
 
     job: str
@@ -62,7 +55,7 @@ class Order:
     words: tuple[str, ...] = field(repr=False)
     folder: str
     limit_s: float
-    network: Network = Network.NODE
+    own_network: bool = False
 
     @property
     def lost(self) -> Attempt:
@@ -129,7 +122,7 @@ class _Child:
         self._log = place / LOG
         home = order.folder if os.path.isdir(order.folder) else "/"
         out = ("--out", str(place.absolute() / REPORT), "--verbose")
-        terms = (f"{GRACE_S}", order.network.value, str(self._log.absolute()))
+        terms = (f"{GRACE_S}", "own" if order.own_network else "node", str(self._log.absolute()))
         kit = (programs.python(), "-c", _START, home, *command, *out, *order.words)
         held = (programs.python(), "-I", "-S", leash.__file__, *terms, *kit)
         self._process = subprocess.Popen(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck.core.records import JsonValue, Verdict
-from healthcheck.extensions.fleet.launch import GRACE_S, Network, Order
+from healthcheck.extensions.fleet.launch import GRACE_S, Order
 from healthcheck.extensions.fleet.machines import Machine, Machines
 from healthcheck.extensions.fleet.page import said, verdict_words
 from healthcheck.extensions.fleet.records import Attempt, Ending, Tone
@@ -32,7 +32,7 @@ class Terms:
     level: int
     stack: str = ""
     limit_s: float
-    network: Network
+    own_network: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ def _order(machine: Machine, terms: Terms) -> Order:
         words=(*count, f"--level={terms.level}", *stack),
         folder="/",
         limit_s=terms.limit_s,
-        network=terms.network,
+        own_network=terms.own_network,
     )
 
 

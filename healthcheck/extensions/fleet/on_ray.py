@@ -27,7 +27,7 @@ from healthcheck.errors import Blocked, UsageError
 from healthcheck.extensions.fleet.board import Board
 from healthcheck.extensions.fleet.greeting import missing
 from healthcheck.extensions.fleet.jobs import NAME
-from healthcheck.extensions.fleet.launch import GRACE_S, Network, Order, launch
+from healthcheck.extensions.fleet.launch import GRACE_S, Order, launch
 from healthcheck.extensions.fleet.machines import Machine, Running, npus_in_words
 from healthcheck.extensions.fleet.readback import short
 from healthcheck.extensions.fleet.receive import Sent, received, sent
@@ -79,7 +79,7 @@ class _Task:
 class Cluster:
     """A running cluster of Ray."""
 
-    def __init__(self, address: str, network: Network) -> None:
+    def __init__(self, address: str, own_network: bool) -> None:
         """Connect, give every node this kit for the duration of the run, and ask it for what it lacks.
 
         With a network for each launch, a node takes several at a time.
@@ -90,7 +90,7 @@ class Cluster:
         """
         _refuse_silence(address)
         _connect(address)
-        self._network = network
+        self._own_network = own_network
         self._tasks: dict[str, _Task] = {}
         self._taken: Counter[str] = Counter()
         self._fits: dict[tuple[int, str], Sequence[Node]] = {}
@@ -205,7 +205,7 @@ class Cluster:
     def _takes(self, node: Node, job: Job) -> bool:
         """Whether a node takes one more attempt now. Ray itself waits for devices that other tasks use."""
         taken = self._taken[node.id]
-        if self._network is Network.NODE:
+        if not self._own_network:
             return not taken
         return taken + max(job.npus, 1) <= max(node.npus, 1)
 

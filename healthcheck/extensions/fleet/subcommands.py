@@ -19,7 +19,6 @@ from healthcheck.cli.places import place
 from healthcheck.errors import ExitStatus, UsageError
 from healthcheck.extensions.fleet import drive, jobs, journal, looks, outputs, show
 from healthcheck.extensions.fleet.command import DEFAULT_LOOK_S, LOCAL
-from healthcheck.extensions.fleet.launch import Network
 from healthcheck.extensions.fleet.looks import Look, Terms
 from healthcheck.extensions.fleet.machines import Machines, ThisMachine
 from healthcheck.extensions.fleet.options import Verify, options_of
@@ -38,13 +37,13 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
     asked = _jobs(options)
     out = options.out.absolute()
     output.refuse_unwritable(None, out=out)
-    network, translation = _network(options), translation_of_the_process()
+    own_network, translation = options.own_network, translation_of_the_process()
     with journal.opened(out, asked, resume=options.resume) as kept:
-        machines, left_out = _machines(options.on, network)
+        machines, left_out = _machines(options.on, own_network)
         output.end_with_a_report()  # after Ray, which lets SIGTERM end a driver at once
         with closing(machines):
             if options.runner:
-                terms = Terms(level=options.runner, limit_s=DEFAULT_LOOK_S, network=network)
+                terms = Terms(level=options.runner, limit_s=DEFAULT_LOOK_S, own_network=own_network)
                 failing = looks.left_out(_look(machines, out, terms))
                 machines.leave_out(failing.keys())
                 left_out += tuple(msg("{name}: {why}", name, why) for name, why in failing.items())
@@ -54,7 +53,7 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
                     out=out,
                     limit_s=options.time_limit,
                     retries=options.retries,
-                    network=network,
+                    own_network=own_network,
                     left_out=left_out,
                     journal=kept,
                     machines=machines,
@@ -83,9 +82,9 @@ def _runner(options: argparse.Namespace) -> ExitStatus:
     stacks.choose(options.stack)
     out = options.out.absolute()
     output.refuse_unwritable(None, out=out)
-    network = _network(options)
-    terms = Terms(level=options.level, stack=options.stack, limit_s=options.time_limit, network=network)
-    machines, left_out = _machines(options.on, network)
+    own_network = options.own_network
+    terms = Terms(level=options.level, stack=options.stack, limit_s=options.time_limit, own_network=own_network)
+    machines, left_out = _machines(options.on, own_network)
     output.end_with_a_report()
     with closing(machines):
         looked = _look(machines, out, terms)
@@ -106,11 +105,7 @@ def _look(machines: Machines, out: Path, terms: Terms) -> tuple[Look, ...]:
     return looked
 
 
-def _network(options: argparse.Namespace) -> Network:
-    return Network.OWN if options.own_network else Network.NODE
-
-
-def _machines(on: str, network: Network) -> tuple[Machines, tuple[str, ...]]:
+def _machines(on: str, own_network: bool) -> tuple[Machines, tuple[str, ...]]:
     """The machines, and why others are left out; prints these.
 
     Raises:
@@ -125,7 +120,7 @@ def _machines(on: str, network: Network) -> tuple[Machines, tuple[str, ...]]:
         raise UsageError(
             "--on {on} needs Ray ({error}): pip install 'npu-adapter-kit[fleet]'", on, error
         ) from error
-    cluster = Cluster(on, network)
+    cluster = Cluster(on, own_network)
     say = translation_of_the_process().say
     for why in cluster.strange:
         print(f"npu-adapter: {say(msg('left out: {why}', why))}", file=sys.stderr)
