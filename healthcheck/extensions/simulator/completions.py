@@ -183,7 +183,7 @@ class Completions:
 
     def _choice(self, request: Request, index: int, said: Sequence[_Token]) -> dict[str, JsonValue]:
         body, shown = request.body or {}, None
-        named = self._id_of if body.get("return_tokens_as_token_ids") else self._vocabulary.text
+        named = "token_id:{}".format if body.get("return_tokens_as_token_ids") else self._vocabulary.text
         if request.number_of("logprobs", 0):
             shown = {
                 "tokens": [named(each.token) for each in said],
@@ -192,7 +192,3 @@ class Completions:
             }
         text = "".join(self._vocabulary.text(each.token) for each in said)
         return {"index": index, "text": text, "logprobs": shown, "finish_reason": "length"}  # type: ignore[dict-item]
-
-    @staticmethod
-    def _id_of(token: int) -> str:
-        return f"token_id:{token}"
