@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
-from types import TracebackType
 
 from healthcheck import contract
 from healthcheck.core.records import SIMULATOR, JsonValue
@@ -80,12 +79,9 @@ class Simulator:
             raise Blocked("cannot listen on {host}:{port}: {reason}", self.host, self.port, reason) from self._error
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self.alive:
-            with contextlib.suppress(RuntimeError):  # it ended between the two lines
-                self._loop.call_soon_threadsafe(self._stop.set)
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(RuntimeError):  # it has ended
+            self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
 
     def _run(self) -> None:
@@ -342,9 +338,8 @@ class _Service:
 def _is_chat(body: Mapping[str, JsonValue]) -> bool:
     """Whether the body has messages, each with a role, as every server requires."""
     messages = body.get("messages")
-    if not isinstance(messages, list) or not messages:
-        return False
-    return all(isinstance(message, dict) and isinstance(message.get("role"), str) for message in messages)
+    listed = messages if isinstance(messages, list) else []
+    return bool(listed) and all(isinstance(each, dict) and isinstance(each.get("role"), str) for each in listed)
 
 
 def _identity() -> str:

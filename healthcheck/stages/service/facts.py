@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
-from types import TracebackType
 
 from healthcheck import contract
 from healthcheck.core.progress import Progress
@@ -86,9 +85,7 @@ class Service:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def alive(self) -> Alive:
