@@ -311,12 +311,8 @@ def _bracketed(text: str) -> tuple[str, list[str], str] | None:
 
 
 def _one_pair(inside: str) -> bool:
-    depth = 0
-    for character in inside:
-        depth += (character in "([{") - (character in ")]}")
-        if depth < 0:
-            return False
-    return depth == 0
+    depths = [*itertools.accumulate(((each in "([{") - (each in ")]}") for each in inside), initial=0)]
+    return min(depths) == depths[-1] == 0
 
 
 def _candidate(text: str, gold: str) -> str:
