@@ -106,7 +106,8 @@ def _prepared(settings: ProbeSettings) -> tuple[ProbeSettings, Drawn, dict[str, 
         UsageError: the settings cannot be used.
         Blocked: no server answers at the URL, or it names no model.
     """
-    _usable(settings)
+    if not settings.url.startswith(("http://", "https://")):
+        raise UsageError("{url} is not an http:// URL", repr(settings.url))
     chosen = drawn(settings)
     settings = replace(settings, request=replace(settings.request, examples=chosen.examples))
     server = asyncio.run(describe(settings))
@@ -139,11 +140,6 @@ def provenance(run: ProbeRun) -> dict[str, JsonValue]:
             "stopped": run.stopped,
         },
     }
-
-
-def _usable(settings: ProbeSettings) -> None:
-    if not settings.url.startswith(("http://", "https://")):
-        raise UsageError("{url} is not an http:// URL", repr(settings.url))
 
 
 def _changed(before: ProbeSettings, now: ProbeSettings) -> list[Message]:
