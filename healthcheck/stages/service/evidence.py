@@ -219,24 +219,15 @@ def _stated(kind: Hit, error: _LastError, known: Catalogue) -> Hit | None:
     states = kind.failure.states
     alone = kind.failure.severity is Severity.KIND and not kind.failure.follows
     may_say = States.SENTENCE in states or (alone and States.LINE not in states)
-    refused = _refused(kind, error) if may_say else None
+    refusal = reason(error.own) or reason_of_cann(error.beside) if may_say else ""
+    refused = replace(kind, stated=refusal, refused=True) if refusal else None
     line = _line(kind, error) if States.LINE in states and not refused else None
     if refused or line or States.LINE in states:
         return refused or line
-    part = _part(error, known) if alone else None
-    return part or (_thrown(kind, error) if may_say else None)
-
-
-def _refused(kind: Hit, error: _LastError) -> Hit | None:
-    """The kind with the sentence of a check that says what it refuses."""
-    said = reason(error.own) or reason_of_cann(error.beside)
-    return replace(kind, stated=said, refused=True) if said else None
-
-
-def _thrown(kind: Hit, error: _LastError) -> Hit | None:
-    """The kind with the sentence that the code raises on purpose."""
-    said = raised_on_purpose(error.own)
-    return replace(kind, stated=said) if said else None
+    if alone and (part := _part(error, known)):
+        return part
+    thrown = raised_on_purpose(error.own) if may_say else ""
+    return replace(kind, stated=thrown) if thrown else None
 
 
 def _line(kind: Hit, error: _LastError) -> Hit | None:
