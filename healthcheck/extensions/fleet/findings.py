@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from healthcheck.core.records import Verdict
+from healthcheck.core.records import JsonValue, Verdict
 from healthcheck.extensions.fleet.records import Attempt, Ending, Fleet, Tone
 
 
@@ -18,18 +18,6 @@ class Frequent:
     check: str
     tone: Tone
     jobs: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """A machine: its attempts by verdict, those that were lost with it, and its seconds of work."""
-
-    name: str
-    ready: int
-    not_ready: int
-    inconclusive: int
-    lost: int
-    seconds: float
 
 
 def frequent(fleet: Fleet) -> tuple[Frequent, ...]:
@@ -43,21 +31,17 @@ def frequent(fleet: Fleet) -> tuple[Frequent, ...]:
     return tuple(sorted(found, key=lambda each: (-len(each.jobs), each.tone is not Tone.FAIL, each.check)))
 
 
-def nodes(attempts: Iterable[Attempt]) -> tuple[Node, ...]:
-    """The machines of the attempts, by name."""
+def nodes(attempts: Iterable[Attempt]) -> Iterator[dict[str, JsonValue]]:
+    """The machines, by name: their attempts by verdict, those lost with them, and their seconds of work."""
     ran = sorted((attempt for attempt in attempts if attempt.node), key=lambda attempt: attempt.node)
-    found = []
     for name, group in groupby(ran, key=lambda attempt: attempt.node):
         of_node = tuple(group)
         count = Counter(attempt.verdict for attempt in of_node if attempt.ending is not Ending.LOST)
-        found.append(
-            Node(
-                name=name,
-                ready=count[Verdict.READY],
-                not_ready=count[Verdict.NOT_READY],
-                inconclusive=count[Verdict.INCONCLUSIVE],
-                lost=sum(attempt.ending is Ending.LOST for attempt in of_node),
-                seconds=sum(attempt.seconds for attempt in of_node),
-            )
-        )
-    return tuple(found)
+        yield {
+            "name": name,
+            "ready": count[Verdict.READY],
+            "not_ready": count[Verdict.NOT_READY],
+            "inconclusive": count[Verdict.INCONCLUSIVE],
+            "lost": sum(attempt.ending is Ending.LOST for attempt in of_node),
+            "seconds": sum(attempt.seconds for attempt in of_node),
+        }

@@ -39,7 +39,7 @@ def as_json(fleet: Fleet) -> dict[str, JsonValue]:
         "left_out": list(fleet.left_out),
         "jobs": [_job(fleet, job) for job in fleet.jobs],
         "frequent": json_text.plain(findings.frequent(fleet)),
-        "nodes": json_text.plain(findings.nodes(fleet.attempts)),
+        "nodes": list(findings.nodes(fleet.attempts)),
     }
 
 
