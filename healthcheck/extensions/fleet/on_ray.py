@@ -50,13 +50,11 @@ _SILENT: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "co
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Node(Machine):
     """A node of the cluster; `kind` is the label of its NPUs, "" without one."""
 
     id: str
-    name: str
     npus: int
-    kind: str
 
     def has(self, npus: int, npu: str) -> bool:
         """Whether the node has this many NPUs of a kind, "" for any."""
@@ -108,7 +106,7 @@ class Cluster:
         self._board = _BOARD.options(scheduling_strategy=_on(home.id)).remote()
 
     def machines(self) -> Sequence[Machine]:
-        return [Machine(name=node.name, npus=node.npus, kind=node.kind) for node in self._all]
+        return self._all
 
     def look(self, machine: Machine, order: Order, place: Path) -> None:
         """Take all NPUs of the machine; waits for those that other tasks use."""
