@@ -93,7 +93,7 @@ class Service:
         watch, supervisor = self._watch, self._supervisor
         if watch is None or supervisor is None or self._stopped is not None:
             return Alive(running=False, exit_status=supervisor.exit_status if supervisor else None)
-        at_ready = {found.process.pid: found.process for found in watch.listeners if found.process}
+        at_ready = {found.process.pid: found.process for found in watch.launch.listeners if found.process}
         supervisor.poll()
         tree = {process.pid: process for process in supervisor.tree()}
         listeners = tuple(found for found in processes.listeners() if found.port == self.port)
@@ -165,42 +165,32 @@ class Service:
         self._watch = Watch(
             supervisor=self._supervisor,
             timeline=Timeline(self.log),
+            launch=blank,
             weights=self.weights,
-            port=self.port,
             patience=self.patience,
             progress=self.progress,
         )
         outcome = self._watch.settle()
-        launch = _facts(blank, self._supervisor, self._watch, outcome, kills)
-        return judged(launch, self._variables)
+        return judged(_facts(self._supervisor, self._watch, outcome, kills), self._variables)
 
 
-def _facts(
-    blank: Launch, supervisor: Supervisor, watch: Watch, outcome: LaunchOutcome, kills: int | None
-) -> Launch:
-    now = _oom_kills()
+def _facts(supervisor: Supervisor, watch: Watch, outcome: LaunchOutcome, kills: int | None) -> Launch:
+    now, launch = _oom_kills(), watch.launch
     diagnosis, diagnosed = (
         (UNDIAGNOSED, None)
         if outcome is LaunchOutcome.READY
-        else _diagnosed((blank.log, *watch.outputs), watch.answer)
+        else _diagnosed((launch.log, *watch.outputs), launch.answer)
     )
     watch.timeline.look(watch.elapsed_s)
     return replace(
-        blank,
+        launch,
         outcome=outcome,
         pid=supervisor.pid,
         seconds=watch.elapsed_s,
-        ready_s=watch.ready_s,
         exit_status=supervisor.exit_status,
         failure=supervisor.failure,
-        listeners=watch.listeners,
-        other_ports=watch.other_ports,
-        foreign=watch.foreign,
-        contained=any(each.process and processes.in_container(each.process.pid) for each in watch.foreign),
-        processes=watch.tree,
-        restarted=watch.restarted,
-        model=watch.model,
-        answer=watch.answer or watch.pending(),
+        contained=any(each.process and processes.in_container(each.process.pid) for each in launch.foreign),
+        answer=launch.answer or watch.pending(),
         oom_kills=None if now is None or kills is None else now - kills,
         log_tail=watch.timeline.tail(),
         phases=tuple(watch.timeline.phases),

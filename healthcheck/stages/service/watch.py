@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from healthcheck import contract
 from healthcheck.core.progress import Progress
 from healthcheck.errors import KitFailure
 from healthcheck.stages.service.readiness import LOADING, Attempts, base_url, speaks_http
-from healthcheck.stages.service.records import Answer, LaunchOutcome
+from healthcheck.stages.service.records import Answer, Launch, LaunchOutcome
 from healthcheck.stages.service.restarts import Restarts
 from healthcheck.stages.service.supervisor import Supervisor
 from healthcheck.stages.service.timeline import Timeline
 from healthcheck.stages.service.work import WINDOW_S, Work
 from healthcheck.system import processes
-from healthcheck.system.processes import Activity, Listener, Process
+from healthcheck.system.processes import Activity
 from healthcheck.text.messages import joined, msg
 
 QUIET_S = 15.0
@@ -75,25 +75,17 @@ class Stillness:
 
 @dataclass(slots=True)
 class Watch:
-    """One launch being watched; `settle` returns its outcome, the fields hold the details."""
+    """One launch being watched; `settle` returns its outcome, `launch` holds what was seen of it so far."""
 
     supervisor: Supervisor
     timeline: Timeline
+    launch: Launch
     weights: Path
-    port: int
     patience: Patience
     progress: Progress
     began: float = field(default_factory=time.monotonic)
-    tree: tuple[Process, ...] = ()
-    listeners: tuple[Listener, ...] = ()
-    other_ports: tuple[Listener, ...] = ()
-    foreign: tuple[Listener, ...] = ()
-    restarted: tuple[str, int] = ("", 0)
     outputs: tuple[Path, ...] = ()
     url: str = ""
-    model: str = ""
-    answer: Answer | None = None
-    ready_s: float | None = None
     _restarts: Restarts = field(default_factory=Restarts)
     _refused_since: float | None = None
     _announced_since: float | None = None
@@ -136,22 +128,26 @@ class Watch:
         if self.supervisor.lost:
             why = msg("the process that supervises deploy.sh was killed, so how the launch went is unknown")
             raise KitFailure(why)
-        self.tree = self.supervisor.tree()
-        self._restarts.look(self.tree, self.timeline.look(self.elapsed_s))
-        ours = {process.pid for process in self.tree}
+        tree = self.supervisor.tree()
+        self._restarts.look(tree, self.timeline.look(self.elapsed_s))
+        ours = {process.pid for process in tree}
         self._note_outputs(ours)
-        everyone = processes.listeners()
-        self.listeners = tuple(listener for listener in everyone if listener.port == self.port)
+        everyone, port = processes.listeners(), self.launch.port
         known = [listener for listener in everyone if listener.process]
         own = {listener for listener in known if listener.process and listener.process.pid in ours}
-        self.foreign = tuple(each for each in known if each.port == self.port and each not in own)
-        self.other_ports = tuple(each for each in known if each.port != self.port and each in own)
+        self.launch = replace(
+            self.launch,
+            processes=tree,
+            listeners=tuple(each for each in everyone if each.port == port),
+            foreign=tuple(each for each in known if each.port == port and each not in own),
+            other_ports=tuple(each for each in known if each.port != port and each in own),
+        )
         self._look_for_life()
         self.progress.update(self._words())
 
     def _look_for_life(self) -> None:
-        now = processes.activity(process.pid for process in self.tree)
-        if not self.listeners:
+        now = processes.activity(process.pid for process in self.launch.processes)
+        if not self.launch.listeners:
             self._unanswered_since = None
         self._work.look(now, self.elapsed_s)
         _, limit_s = self._silence()
@@ -161,7 +157,9 @@ class Watch:
         """The progress line: the current phase, what is waited for and how long yet; a terminal may cut its end."""
         still_s, limit_s = self._silence()
         left_s = self.patience.deadline_s - self.elapsed_s
-        waits = [msg("port {port} is open, no answer yet", self.port)] if self._unanswered_since is not None else []
+        waits = []
+        if self._unanswered_since is not None:
+            waits.append(msg("port {port} is open, no answer yet", self.launch.port))
         if still_s > QUIET_S:
             waits.append(msg("nothing has moved for {clock}", _clock(still_s)))
             left_s = min(left_s, limit_s - still_s)
@@ -191,7 +189,7 @@ class Watch:
         status = self.supervisor.exit_status
         if status is None:
             return None
-        left = self.tree or self.supervisor.tree()
+        left = self.launch.processes or self.supervisor.tree()
         if status == 0 and left:
             self._backgrounded = True
             return None
@@ -199,31 +197,31 @@ class Watch:
 
     def _foreign(self) -> LaunchOutcome | None:
         """A listener that does not belong to the launch; checked twice, as ours may start between two readings."""
-        if not self.foreign:
+        if not self.launch.foreign:
             return None
         ours = {process.pid for process in self.supervisor.tree()}
-        others = ((each, each.process.pid) for each in self.foreign if each.process)
-        self.foreign = tuple(each for each, pid in others if pid not in ours and processes.process(pid))
-        return LaunchOutcome.FOREIGN_LISTENER if self.foreign else None
+        others = ((each, each.process.pid) for each in self.launch.foreign if each.process)
+        still = tuple(each for each, pid in others if pid not in ours and processes.process(pid))
+        self.launch = replace(self.launch, foreign=still)
+        return LaunchOutcome.FOREIGN_LISTENER if still else None
 
     def _answered(self) -> LaunchOutcome | None:
         result = self._attempts.take()
         if result is None:
-            if self.listeners and not self._attempts.under_way and self._may_ask():
-                self.url = base_url(self.listeners, self.port)
+            if self.launch.listeners and not self._attempts.under_way and self._may_ask():
+                self.url = base_url(self.launch.listeners, self.launch.port)
                 if self._unanswered_since is None:
                     self._unanswered_since = self.elapsed_s
                 self._attempts.begin(self.url)
                 self._asked_s = self.elapsed_s
             return None
         self._unanswered_since = None if result.answer.status else self._unanswered_since
-        self.model = result.model
         if result.ready:
-            self.ready_s = self.elapsed_s
-            self.answer = None
+            self.launch = replace(self.launch, model=result.model, ready_s=self.elapsed_s, answer=None)
             return LaunchOutcome.READY
-        same = self.answer is not None and self.answer.status == result.answer.status
-        self.answer = result.answer
+        before = self.launch.answer
+        same = before is not None and before.status == result.answer.status
+        self.launch = replace(self.launch, model=result.model, answer=result.answer)
         if result.answer.status in LOADING or not same:
             self._refused_since = None if result.answer.status in LOADING else self.elapsed_s
             return None
@@ -239,16 +237,16 @@ class Watch:
         return self._refused_since is None or self.elapsed_s - self._asked_s >= self.patience.refusal_s / 15
 
     def _restarting(self) -> LaunchOutcome | None:
-        loop = self._restarts.loop(self.tree)
+        loop = self._restarts.loop(self.launch.processes)
         if loop is None:
             return None
-        self.restarted = loop
+        self.launch = replace(self.launch, restarted=loop)
         return LaunchOutcome.RESTARTING
 
     def _elsewhere(self) -> LaunchOutcome | None:
         """A process of the launch listens on the port that the log announces, and none on the right port."""
-        elsewhere = {listener.port for listener in self.other_ports} & self.timeline.announced
-        if self.listeners or not elsewhere:
+        elsewhere = {listener.port for listener in self.launch.other_ports} & self.timeline.announced
+        if self.launch.listeners or not elsewhere:
             self._announced_since = None
             return None
         self._announced_since = self._announced_since or self.elapsed_s
@@ -262,8 +260,8 @@ class Watch:
         return LaunchOutcome.OTHER_PORT if self._serves_elsewhere() else LaunchOutcome.TIMED_OUT
 
     def _serves_elsewhere(self) -> bool:
-        ports = sorted({listener.port for listener in self.other_ports})
-        return not self.listeners and any(speaks_http(self.other_ports, port) for port in ports[:8])
+        ports = sorted({listener.port for listener in self.launch.other_ports})
+        return not self.launch.listeners and any(speaks_http(self.launch.other_ports, port) for port in ports[:8])
 
     def _silent(self) -> LaunchOutcome | None:
         still_s, limit_s = self._silence()
@@ -273,7 +271,7 @@ class Watch:
 
     def _silence(self) -> tuple[float, float]:
         """The seconds without activity, and their limit: shorter while a request waits."""
-        if self._unanswered_since is None or not self.listeners:
+        if self._unanswered_since is None or not self.launch.listeners:
             return self._still_s, self.patience.silence_s
         return min(self._still_s, self.elapsed_s - self._unanswered_since), self.patience.answer_s
 
