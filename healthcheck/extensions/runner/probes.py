@@ -73,8 +73,8 @@ def torch(output: Output) -> Torch:
         output=output,
         last=last.said,
         last_device=last.index if last.device is None else last.device,
-        at_end=_at_end(said),
-        errors=_errors(said),
+        at_end=bool(said) and said[-1].get("step") == "end",
+        errors=named(said, "error", TrialError),
         imported=any(place.module == "torch_npu" for place in named(said, "imported", _Place)),
         count=counts[0].count if counts else None,
         devices=tuple(_devices(said)),
@@ -99,7 +99,7 @@ def hccl(output: Output, world: int) -> Hccl:
         world=world,
         right=tuple(sorted(rank for rank, right in ranks.items() if right)),
         wrong=tuple(sorted(rank for rank, right in ranks.items() if not right)),
-        errors=_errors(said),
+        errors=named(said, "error", TrialError),
     )
 
 
@@ -114,7 +114,7 @@ def soak(output: Output, *, asked_s: float, count: int) -> Soak:
         operations=begins[0].operations if begins else 0.0,
         windows=named(said, "window", Window)[:MAX_WINDOWS],
         readings=tuple(_readings(named(said, "table", _Table)))[:MAX_WINDOWS],
-        errors=_errors(said),
+        errors=named(said, "error", TrialError),
     )
 
 
@@ -124,11 +124,3 @@ def _readings(tables: Iterable[_Table]) -> Iterator[Reading]:
         with contextlib.suppress(SmiError):
             for chip in npu_smi.parse("\n".join(each.rows)).chips:
                 yield Reading(at_s=each.at_s, npu=chip.npu, chip=chip.chip, temperature_c=chip.temperature_c)
-
-
-def _errors(said: Iterable[Step]) -> tuple[TrialError, ...]:
-    return named(said, "error", TrialError)
-
-
-def _at_end(said: tuple[Step, ...]) -> bool:
-    return bool(said) and said[-1].get("step") == "end"
