@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from operator import attrgetter
 from typing import Any
 
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -209,11 +210,7 @@ class Recording:
 
 def encoded(message: Job | Recording) -> bytes:
     """The message as JSON; a lone surrogate survives."""
-    return json.dumps(asdict(message), default=_value).encode("ascii")
-
-
-def _value(member: enum.Enum) -> object:
-    return member.value
+    return json.dumps(asdict(message), default=attrgetter("value")).encode("ascii")
 
 
 def job_of(data: bytes) -> Job:
