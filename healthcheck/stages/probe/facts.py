@@ -18,11 +18,11 @@ from healthcheck.stages.probe.data_sets.dataset import Drawn
 from healthcheck.stages.probe.grading import Grade, grade, judge
 from healthcheck.stages.probe.grading.code import AT_ONCE
 from healthcheck.stages.probe.problems import AnswerKind, Dice, Problem
-from healthcheck.stages.probe.records import FEW_PROBLEMS, EndedBy, ProbeRun, ProbeSettings, Sample
+from healthcheck.stages.probe.records import FEW_PROBLEMS, EndedBy, ProbeRun, ProbeSettings, Sample, Slot
 from healthcheck.stages.probe.results import verdict
 from healthcheck.stages.probe.results.metrics import compute_metrics
 from healthcheck.stages.probe.run import folder as run_folder
-from healthcheck.stages.probe.run.bank import Slot, fingerprint, refuse_unlike, schedule
+from healthcheck.stages.probe.run.bank import fingerprint, refuse_unlike, schedule
 from healthcheck.stages.probe.run.drawing import drawn, shared
 from healthcheck.stages.probe.run.folder import Outcome
 from healthcheck.stages.probe.run.journal import Journal, read

@@ -201,13 +201,25 @@ class ProbeSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
-    """One request of the run and its result.
+class Slot:
+    """One request of the run.
 
     Attributes:
         order: its index in dispatch order, from 0.
         problem: the problem's index in the bank, from 0.
         repeat: the index among the problem's samples, from 0.
+    """
+
+    order: int
+    problem: int
+    repeat: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample(Slot):
+    """One request of the run and its result.
+
+    Attributes:
         text: the answer as the server streamed it; "" if the request failed.
         error: why the request failed, "" if an answer came. A failed request counts as wrong.
         retried: the errors of earlier attempts.
@@ -218,9 +230,6 @@ class Sample:
         first_s, seconds: from the request to the first byte and to the end, for the attempt that counted.
     """
 
-    order: int
-    problem: int
-    repeat: int
     text: str = ""
     reasoning: str = ""
     finish_reason: str = ""

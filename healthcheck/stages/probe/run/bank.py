@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe.problems import Dice, Problem
-from healthcheck.stages.probe.records import ProbeSettings
+from healthcheck.stages.probe.records import ProbeSettings, Slot
 from healthcheck.stages.probe.run.drawing import drawn
 from healthcheck.stages.probe.run.request import differences
 from healthcheck.system import json_text
 from healthcheck.text.messages import joined, msg
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
-    """One request to send: its index in dispatch order, the problem's index in the bank, and the repeat."""
-
-    order: int
-    problem: int
-    repeat: int
 
 
 def bank(settings: ProbeSettings) -> tuple[Problem, ...]:

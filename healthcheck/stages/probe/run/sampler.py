@@ -12,8 +12,7 @@ from dataclasses import asdict, replace
 from healthcheck import contract
 from healthcheck.errors import UsageError
 from healthcheck.stages.probe.problems import Problem
-from healthcheck.stages.probe.records import EndedBy, ProbeSettings, Sample
-from healthcheck.stages.probe.run.bank import Slot
+from healthcheck.stages.probe.records import EndedBy, ProbeSettings, Sample, Slot
 from healthcheck.stages.probe.run.request import fields, messages
 from healthcheck.stages.probe.run.secret_headers import headers_of, hiding, hiding_in_errors
 from healthcheck.system import json_text
@@ -99,22 +98,19 @@ class Sampler:
 
     async def _sample(self, server: Connections, slot: Slot) -> Sample:
         body = self._body(self._problems[slot.problem], slot.repeat)
-        began = time.monotonic()
+        began, patience = time.monotonic(), self._settings.patience
         errors: list[str] = []
         while True:
             try:
                 completion, timed = await _ask(server, body, self._hide_in_error)
             except _Fault as fault:
                 errors.append(str(fault))
-                if len(errors) >= self._settings.patience.attempts or not fault.again:
+                if len(errors) >= patience.attempts or not fault.again:
                     return _failed(slot, errors, time.monotonic() - began)
-                wait_s = max(fault.wait_s, self._wait_s(len(errors)))
+                wait_s = max(fault.wait_s, patience.first_wait_s * 2.0 ** (len(errors) - 1))
             else:
                 return _sample_of(slot, completion, timed, tuple(errors))
             await asyncio.sleep(min(wait_s, _LONGEST_WAIT_S))
-
-    def _wait_s(self, tries: int) -> float:
-        return self._settings.patience.first_wait_s * 2.0 ** (tries - 1)
 
     def _without_secrets(self, sample: Sample) -> Sample:
         return replace(
