@@ -22,7 +22,7 @@ from healthcheck.stages.probe.statistics.changes import (
 from healthcheck.stages.probe.statistics.counting import Counts
 from healthcheck.stages.probe.statistics.distributions import normal_quantile, sample_variance, t_quantile
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, Estimate
-from healthcheck.stages.probe.statistics.intervals import LEVEL
+from healthcheck.stages.probe.statistics.intervals import LEVEL, Interval
 
 LOSS_ERROR = 0.01
 """How often a run of a server of equal accuracy is called worse, at most: independent samples or copies."""
@@ -146,17 +146,8 @@ def _paired_t(differences: Sequence[float], samples: int) -> tuple[Estimate | No
     if not spread:  # no two problems differ: this is not certainty, so two that differ are assumed
         spread, method = wider, "paired t, plus-2"
     half = t_quantile((1 + LEVEL) / 2, problems - 1) * spread
-    estimate = Estimate(
-        name="difference of avg@n",
-        value=mean,
-        low=max(-1.0, mean - half),
-        high=min(1.0, mean + half),
-        level=LEVEL,
-        method=method,
-        question=LIKE_THESE,
-        problems=problems,
-        samples=samples,
-    )
+    interval = Interval(low=max(-1.0, mean - half), high=min(1.0, mean + half), level=LEVEL, method=method)
+    estimate = interval.of("difference of avg@n", mean, LIKE_THESE, problems=problems, samples=samples)
     return estimate, wider if sum(map(bool, differences)) < FEW_DIFFER else spread
 
 

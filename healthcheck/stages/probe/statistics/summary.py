@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from healthcheck.stages.probe.statistics.counting import Matrix, cons_at_k, hard, pass_at_k
+from healthcheck.stages.probe.statistics.counting import Matrix, cons_at_k, counts_of, hard, pass_at_k
 from healthcheck.stages.probe.statistics.estimates import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.stages.probe.statistics.intervals import Interval, by_problem, wilson
 from healthcheck.stages.probe.statistics.voting import (
@@ -94,18 +94,13 @@ def accuracy_name(repeats: int) -> str:
     return "accuracy" if repeats == 1 else f"accuracy ({repeats} runs average)"
 
 
-def _averages(matrix: Matrix, soft: Scores, repeats: int) -> tuple[tuple[str, list[float]], ...]:
-    """The accuracy and avg@n of each problem, by name."""
-    return (
-        (accuracy_name(repeats), [sum(row) / len(row) for row in soft]),
-        (f"avg@{repeats}", [sum(row) / len(row) for row in matrix]),
-    )
-
-
 def _estimates(matrix: Matrix, soft: Scores, repeats: int, tiers: Sequence[str]) -> tuple[Estimate, ...]:
-    counts = [(len(row), sum(row)) for row in matrix]
+    counts = counts_of(matrix)
     samples = sum(n for n, _ in counts)
-    means = _averages(matrix, soft, repeats)
+    means = (
+        (accuracy_name(repeats), [sum(row) / len(row) for row in soft]),
+        (f"avg@{repeats}", [right / n for n, right in counts]),
+    )
     by_k = tuple(
         (f"{name}{k}", [metric(n, c, k) for n, c in counts])
         for name, metric in (("pass@", pass_at_k), ("cons@", cons_at_k))
