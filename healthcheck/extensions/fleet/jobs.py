@@ -9,8 +9,7 @@ import csv
 import hashlib
 import io
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from healthcheck.core.records import Stage
@@ -41,12 +40,8 @@ NOT_FOR_JOBS = {
 _JOB_TABLE = re.compile(rb"[ \t]*\[\[[ \t]*job[ \t]*\]\]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A row of the file as written, and its place (file and line) for messages."""
-
-    values: Mapping[str, object]
-    where: str
+Row = tuple[str, Mapping[str, object]]
+"""The place of a row (file and line) for messages, and its values as written."""
 
 
 def read(path: Path, verify: Verify, every: Mapping[str, object] | None = None) -> tuple[Job, ...]:
@@ -60,7 +55,7 @@ def read(path: Path, verify: Verify, every: Mapping[str, object] | None = None) 
     if reader is None:
         raise UsageError("{path}: a job file ends in .toml, .jsonl or .csv", path)
     found = reader(files.read_bounded(path, MAX_FILE_BYTES), str(path))
-    rows = [replace(row, values={**row.values, **(every or {})}) for row in found]
+    rows = [(where, {**values, **(every or {})}) for where, values in found]
     if not rows:
         how = msg(": write a [[job]] for each") if reader is _toml else ""
         raise UsageError("{path} has no job{value}", path, how)
@@ -69,35 +64,35 @@ def read(path: Path, verify: Verify, every: Mapping[str, object] | None = None) 
     return _jobs(rows, path.absolute().parent, verify)
 
 
-def _jobs(rows: list[Row], folder: Path, verify: Verify) -> tuple[Job, ...]:
+def _jobs(rows: Sequence[Row], folder: Path, verify: Verify) -> tuple[Job, ...]:
     jobs: dict[str, Job] = {}
     wrong = []
-    for row in rows:
-        job = _job_or_why(row, folder, verify)
+    for where, values in rows:
+        job = _job_or_why(values, where, folder, verify)
         if isinstance(job, Job) and job.name.lower() in jobs:
             other = jobs[job.name.lower()]
             job = msg("the name {name} is that of {where} too: give each job its own `name`", job.name, other.where)
         if isinstance(job, Job):
             jobs[job.name.lower()] = job
         else:
-            wrong.append(msg("{where}: {job}", row.where, job))
+            wrong.append(msg("{where}: {job}", where, job))
     if wrong:
         more = msg("\nand {wrong} more", len(wrong) - MOST_ERRORS) if len(wrong) > MOST_ERRORS else ""
         raise UsageError(joined("\n", wrong[:MOST_ERRORS]) + more)
     return tuple(jobs.values())
 
 
-def _job_or_why(row: Row, folder: Path, verify: Verify) -> Job | str:
+def _job_or_why(written: Mapping[str, object], where: str, folder: Path, verify: Verify) -> Job | str:
     """The job of a row, or the error in it."""
     try:
-        return _job(row, folder, verify)
+        return _job(written, where, folder, verify)
     except UsageError as error:
         return plain(without_secrets(str(error)))
 
 
-def _job(row: Row, folder: Path, verify: Verify) -> Job:
+def _job(written: Mapping[str, object], where: str, folder: Path, verify: Verify) -> Job:
     allowed = {key for key in verify.options if key not in NOT_FOR_JOBS} | set(OWN_KEYS)
-    values = {key.strip().replace("-", "_"): value for key, value in row.values.items()}
+    values = {key.strip().replace("-", "_"): value for key, value in written.items()}
     for key in values:
         if key in NOT_FOR_JOBS:
             raise UsageError("`{key}` is not for a job: {not_for_jobs}", key, NOT_FOR_JOBS[key])
@@ -128,7 +123,7 @@ def _job(row: Row, folder: Path, verify: Verify) -> Job:
         words=tuple(words),
         digest=digest.hexdigest()[:16],
         folder=str(folder),
-        where=row.where,
+        where=where,
     )
 
 
@@ -189,7 +184,7 @@ def _toml(data: bytes, file: str) -> Iterator[Row]:
         where = f"{file}:{lines[place]}" if len(lines) == len(jobs) else msg("{file}, job {place}", file, place + 1)
         if not isinstance(values, dict):
             raise UsageError("{where}: a job is a table", where)
-        yield Row(values={**defaults, **values}, where=where)
+        yield where, {**defaults, **values}
 
 
 def _jsonl(data: bytes, file: str) -> Iterator[Row]:
@@ -202,7 +197,7 @@ def _jsonl(data: bytes, file: str) -> Iterator[Row]:
             raise UsageError("{file}:{number}: not JSON: {error}", file, number, error) from error
         if not isinstance(values, dict):
             raise UsageError('{file}:{number}: a job is an object, such as {{"repository": …}}', file, number)
-        yield Row(values=values, where=f"{file}:{number}")
+        yield f"{file}:{number}", values
 
 
 def _csv(data: bytes, file: str) -> Iterator[Row]:
@@ -216,7 +211,7 @@ def _csv(data: bytes, file: str) -> Iterator[Row]:
                 raise UsageError("{where}: {cells} cells under {head} names", where, len(cells), len(head))
             given = {key: cell for key, cell in zip(head, cells, strict=False) if cell.strip()}
             if given:
-                yield Row(values={key: _cell(cell, where) for key, cell in given.items()}, where=where)
+                yield where, {key: _cell(cell, where) for key, cell in given.items()}
     except (csv.Error, UnicodeDecodeError) as error:
         raise UsageError("{file} is not CSV in UTF-8: {error}", file, error) from error
 
