@@ -99,8 +99,7 @@ def _obstacles(first: ProbeRun, second: ProbeRun) -> Iterator[str]:
                 "{option} was {before} and {now}, which moves accuracy by itself: use --{option} {before}", *set_to
             )
     for each in differences(first.settings.request, second.settings.request):
-        told = (each.name, each.before, each.now)
-        yield msg("{name} was {before} and {now}, which moves accuracy by itself", *told)
+        yield msg("{name} was {before} and {now}, which moves accuracy by itself", *each)
     for place, run in ((msg("first"), first), (msg("second"), second)):
         if not grid(run).rows:
             again = (place, run.folder, run.again)

@@ -148,10 +148,8 @@ def _changed(before: ProbeSettings, now: ProbeSettings) -> list[Message]:
         for name in _IDENTITY
         if getattr(before, name) != getattr(now, name)
     ]
-    return named + [
-        msg("{name} ({before}, now {now})", each.name, each.before, each.now)
-        for each in differences(before.request, now.request)
-    ]
+    differing = differences(before.request, now.request)
+    return named + [msg("{name} ({before}, now {now})", *each) for each in differing]
 
 
 def _another(before: Mapping[str, Any], now: Mapping[str, Any], model: str) -> list[str]:

@@ -58,10 +58,8 @@ def refuse_unlike(settings: ProbeSettings, problems: Sequence[Problem]) -> None:
         repeated = msg("{folder}/configs/probe.toml has them", reference.folder)
         advice = msg("{asked}: use its --dataset or --family, --problems and --seed ({repeated})", asked, repeated)
         found.insert(0, advice)
-    found += [
-        msg("{name} was {before} and is {now}", each.name, each.before, each.now)
-        for each in differences(reference.request, settings.request)
-    ]
+    differing = differences(reference.request, settings.request)
+    found += [msg("{name} was {before} and is {now}", *each) for each in differing]
     if found:
         raise UsageError("{folder} is not a reference for this run: {found}", reference.folder, joined("; ", found))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from healthcheck.core.records import JsonValue
 from healthcheck.stages.probe.options.reading import quoted
@@ -54,21 +54,12 @@ def fields(options: RequestOptions, repeat: int) -> dict[str, JsonValue]:
     return {**{name: plain(value) for name, value in own.items() if value not in _EMPTY}, **options.extra_body}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """An option that differs between two runs: its name, and both values in words."""
-
-    name: str
-    before: str
-    now: str
-
-
-def differences(before: RequestOptions, now: RequestOptions) -> Iterator[Difference]:
-    """The differences between the requests of two runs that affect accuracy; not their headers."""
+def differences(before: RequestOptions, now: RequestOptions) -> Iterator[tuple[str, str, str]]:
+    """The options that differ between the requests of two runs and affect accuracy: name, and both in words."""
     for each in dataclasses.fields(RequestOptions):
         first, second = getattr(before, each.name), getattr(now, each.name)
         if each.name not in _NOT_COMPARED and first != second:
-            yield Difference(name=each.name, before=_shown(first), now=_shown(second))
+            yield each.name, _shown(first), _shown(second)
 
 
 def sent(request: RequestOptions) -> dict[str, JsonValue]:
