@@ -33,15 +33,11 @@ def restrict_files(rights: Mapping[str, bool]) -> None:
     Raises:
         OSError: the kernel cannot enforce it.
     """
-    version = abi()
-    handled = _BY_ABI[min(version, 5)]
-    ruleset = _ruleset(struct.pack("Q", handled))
-    try:
-        for place, writable in rights.items():
-            _allow(ruleset, place, handled if writable else READ | (_IOCTL_DEV & handled))
-        _enforce(ruleset)
-    finally:
-        os.close(ruleset)
+    handled = _BY_ABI[min(abi(), 5)]
+    reading = READ | (_IOCTL_DEV & handled)
+    _restrict(
+        struct.pack("Q", handled), {place: handled if writable else reading for place, writable in rights.items()}
+    )
 
 
 def restrict_reach() -> None:
@@ -51,17 +47,21 @@ def restrict_reach() -> None:
         OSError: the kernel cannot enforce it.
     """
     version = abi()
-    if version < TCP_ABI:
-        return
-    ruleset = _ruleset(struct.pack("QQQ", 0, _TCP, _SCOPED) if version >= SCOPE_ABI else struct.pack("QQ", 0, _TCP))
+    if version >= TCP_ABI:
+        _restrict(struct.pack("QQQ", 0, _TCP, _SCOPED) if version >= SCOPE_ABI else struct.pack("QQ", 0, _TCP), {})
+
+
+def _restrict(attributes: bytes, allowed: Mapping[str, int]) -> None:
+    """Enforce a ruleset with these attributes, in which each place has its rights."""
+    given = ctypes.create_string_buffer(attributes, len(attributes))
+    ruleset = kernel.checked(_CREATE, given, len(attributes), 0)
     try:
-        _enforce(ruleset)
+        for place, access in allowed.items():
+            _allow(ruleset, place, access)
+        kernel.no_new_privileges()
+        kernel.checked(_RESTRICT, ruleset, 0)
     finally:
         os.close(ruleset)
-
-
-def _ruleset(attributes: bytes) -> int:
-    return kernel.checked(_CREATE, ctypes.create_string_buffer(attributes, len(attributes)), len(attributes), 0)
 
 
 def _allow(ruleset: int, place: str, access: int) -> None:
@@ -76,11 +76,6 @@ def _allow(ruleset: int, place: str, access: int) -> None:
         kernel.checked(_ADD, ruleset, 1, rule, 0)
     finally:
         os.close(handle)
-
-
-def _enforce(ruleset: int) -> None:
-    kernel.no_new_privileges()
-    kernel.checked(_RESTRICT, ruleset, 0)
 
 
 def existing(places: Iterable[str]) -> list[str]:
