@@ -4,31 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
 
 from healthcheck.core.records import JsonValue, Verdict
 from healthcheck.extensions.fleet.records import Attempt, Ending, Fleet, Tone
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frequent:
-    """A check that failed, had an error or is unsettled, and the jobs concerned."""
-
-    check: str
-    tone: Tone
-    jobs: tuple[str, ...]
-
-
-def frequent(fleet: Fleet) -> tuple[Frequent, ...]:
-    """The failed checks of the last attempts, those in most jobs first."""
+def frequent(fleet: Fleet) -> Iterator[dict[str, JsonValue]]:
+    """The checks that failed, had an error or are unsettled in the last attempts, those in most jobs first."""
     jobs: dict[tuple[str, Tone], list[str]] = {}
     for job in fleet.jobs:
         last = fleet.last(job)
         for problem in last.report.problems if last and last.report else ():
             jobs.setdefault((problem.check, problem.tone), []).append(job.name)
-    found = (Frequent(check=check, tone=tone, jobs=tuple(names)) for (check, tone), names in jobs.items())
-    return tuple(sorted(found, key=lambda each: (-len(each.jobs), each.tone is not Tone.FAIL, each.check)))
+    for check, tone in sorted(jobs, key=lambda each: (-len(jobs[each]), each[1] is not Tone.FAIL, each[0])):
+        yield {"check": check, "tone": tone.value, "jobs": list[JsonValue](jobs[check, tone])}
 
 
 def nodes(attempts: Iterable[Attempt]) -> Iterator[dict[str, JsonValue]]:

@@ -38,7 +38,7 @@ def as_json(fleet: Fleet) -> dict[str, JsonValue]:
         "stopped": fleet.stopped,
         "left_out": list(fleet.left_out),
         "jobs": [_job(fleet, job) for job in fleet.jobs],
-        "frequent": json_text.plain(findings.frequent(fleet)),
+        "frequent": list(findings.frequent(fleet)),
         "nodes": list(findings.nodes(fleet.attempts)),
     }
 

@@ -71,7 +71,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_what_failed_most_and_which_nodes_misbehave() -> None:
     (most,) = findings.frequent(FLEET)
-    assert (most.check, most.jobs) == ("plan/port", ("beta", "bravo"))
+    assert (most["check"], most["jobs"]) == ("plan/port", ["beta", "bravo"])
     nodes = {node["name"]: node for node in findings.nodes(FLEET.attempts)}
     assert (nodes["node-a"]["ready"], nodes["node-a"]["not_ready"], nodes["node-b"]["inconclusive"]) == (1, 1, 1)
     assert nodes[EVIL]["lost"] == 1
