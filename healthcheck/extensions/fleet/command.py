@@ -28,7 +28,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "jobs.toml --out fleet --on auto --runner",
         "jobs.toml --out fleet --resume",
     )
-    _jobs_argument(verify)
+    verify.add_argument("jobs", type=place, metavar="JOBS",
+                        help="the job file, .toml, .jsonl or .csv: a row a job, its keys the options of "
+                        "`npu-adapter verify` (docs/fleet.md)")  # fmt: skip
+    verify.add_argument("--no-settings", action="store_true",
+                        help="ignore the repositories' own settings, which may leave out checks")  # fmt: skip
     verify.add_argument("--out", type=new_place, metavar="DIR", required=True,
                         help="where reports, fleet.html, fleet.json and junit.xml go")  # fmt: skip
     _machine_arguments(verify)
@@ -66,14 +70,6 @@ def _runner_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the vllm-ascend release to compare versions with (default: the nearest)")  # fmt: skip
     parser.add_argument("--time-limit", type=number_types.positive, default=DEFAULT_LOOK_S, metavar="S",
                         help="seconds for each machine (default: %(default)g)")  # fmt: skip
-
-
-def _jobs_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("jobs", type=place, metavar="JOBS",
-                        help="the job file, .toml, .jsonl or .csv: a row a job, its keys the options of "
-                        "`npu-adapter verify` (docs/fleet.md)")  # fmt: skip
-    parser.add_argument("--no-settings", action="store_true",
-                        help="ignore the repositories' own settings, which may leave out checks")  # fmt: skip
 
 
 def _subcommand(

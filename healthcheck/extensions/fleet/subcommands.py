@@ -22,7 +22,7 @@ from healthcheck.extensions.fleet.command import DEFAULT_LOOK_S, LOCAL
 from healthcheck.extensions.fleet.looks import Look, Terms
 from healthcheck.extensions.fleet.machines import Machines, ThisMachine
 from healthcheck.extensions.fleet.options import Verify, options_of
-from healthcheck.extensions.fleet.records import Fleet, Job, worst
+from healthcheck.extensions.fleet.records import Job, worst
 from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import msg
 
@@ -60,7 +60,9 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
                     listener=listener,
                     saved=lambda now: outputs.write(out, now, translation),
                 ).run()
-    return _print_table(fleet, out)
+    print("\n".join(show.table(fleet, translation)))
+    print(translation.labelled(msg("Page of all jobs"), str(out / outputs.PAGE)))
+    return fleet.exit_status
 
 
 def _jobs(options: argparse.Namespace) -> tuple[Job, ...]:
@@ -68,14 +70,6 @@ def _jobs(options: argparse.Namespace) -> tuple[Job, ...]:
     if profile := contract.service().file:
         every["service"] = str(Path(profile).expanduser().absolute())
     return jobs.read(options.jobs, grammar(), every)
-
-
-def _print_table(fleet: Fleet, out: Path) -> ExitStatus:
-    """Print the closing table; returns the exit status."""
-    translation = translation_of_the_process()
-    print("\n".join(show.table(fleet, translation)))
-    print(translation.labelled(msg("Page of all jobs"), str(out / outputs.PAGE)))
-    return fleet.exit_status
 
 
 def _runner(options: argparse.Namespace) -> ExitStatus:
