@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,8 +36,13 @@ FORKS = {
 }
 
 
-def places() -> Iterator[tuple[str, ast.Call, ast.FunctionDef | ast.Module]]:
+@functools.cache
+def places() -> tuple[tuple[str, ast.Call, ast.FunctionDef | ast.Module], ...]:
     """Each call that starts a process, with "module:function" and the function around it."""
+    return tuple(_places())
+
+
+def _places() -> Iterator[tuple[str, ast.Call, ast.FunctionDef | ast.Module]]:
     for path in sorted(ROOT.rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
         if name.startswith(IN_THE_SANDBOX):

@@ -206,7 +206,7 @@ def test_memory_stays_bounded_and_lines_keep_their_numbers_in_a_long_log(tmp_pat
 
 
 @given(before=st.integers(WINDOW_BYTES - 300, WINDOW_BYTES + 300), newline=st.booleans())
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=5)
 def test_a_failure_across_the_edge_of_a_window_is_found(before, newline):
     example = (
         "AssertionError: local_world_size (8) must be less than or equal to the number\nof visible devices (0)."
