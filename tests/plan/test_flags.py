@@ -349,6 +349,25 @@ WORDS = ("M", "--port", "8000", "--port=1", "--", "-", "-1", "", " ", "-O", "-O3
          "--compilation-config", "{}", "{", "--served-model-name", "--no-", "--x.y", "=", "--=", "-.5", "--max", "é")  # fmt: skip
 
 
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+FIELDS = [(option.name, key) for option in catalogue(versions()[-1]).options for key in option.fields]
+
+
+@given(st.sampled_from(FIELDS), JSON)
+def test_any_value_of_a_field_is_judged(field: tuple[str, str], value: object):
+    option, key = field
+    result = judged("M", option, json.dumps({key: value}))
+    assert result.outcome in {Outcome.PASS, Outcome.WARN, Outcome.FAIL}, result.because
+
+
+def test_a_deep_key_is_judged():
+    assert judged("M", "--compilation-config.cudagraph_mode" + ".a" * 5000, "1").outcome is Outcome.FAIL
+
+
 @given(st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=12)), max_size=12))
 def test_any_words_are_judged(words: list[str]):
     result = judged(*words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -225,6 +226,9 @@ def test_yarn_lengthens_the_context_until_vllm_0_30(stack: str, outcome: str | N
         ({"rope_scaling": YARN}, {}, {"max_model_len": "131072"}, None),
         ({"rope_scaling": {"type": "dynamic", "factor": 2}}, {}, {"max_model_len": "81920"}, None),
         ({"rope_scaling": {"type": "dynamic", "factor": 2}}, {}, {"max_model_len": "81921"}, "fail"),
+        ({"rope_scaling": {"type": "linear", "factor": math.nan}}, {}, {"max_model_len": "40960"}, None),
+        ({"rope_scaling": {"type": "linear", "factor": 1e308}}, {}, {"max_model_len": "40960"}, None),
+        ({"rope_scaling": "yarn"}, {}, {"max_model_len": "40960"}, None),
         ({}, {}, {"max_model_len": "81920", "hf_overrides": "{}"}, "fail"),
         ({}, {}, {"max_model_len": "81920", "hf_overrides": json.dumps({"rope_scaling": YARN})}, None),
         ({}, {}, {"max_model_len": "999999", "hf_overrides": json.dumps({"rope_scaling": YARN})}, "fail"),

@@ -16,6 +16,7 @@ from healthcheck.text.messages import msg
 UTILIZATION = 0.9
 NOT_LONGER = frozenset({"", "default", "mrope", "su", "longrope", "llama3"})
 """Kinds of rotary embeddings that do not lengthen the context."""
+MOST_LONGER = 10_000
 YARN_WITH_FACTOR_SINCE = "0.30.0"
 """The vLLM release from which on max_position_embeddings is expected to contain YaRN's factor."""
 
@@ -106,4 +107,4 @@ def _scaled(config: JsonObject, context: int, vllm: str) -> int:
             continue
         factor = each.get("factor", factor)
         context = (integer(each.get("original_max_position_embeddings")) or context) if kind == "yarn" else context
-    return int(context * factor) if isinstance(factor, (int, float)) else context
+    return int(context * factor) if isinstance(factor, (int, float)) and 1 <= factor <= MOST_LONGER else context

@@ -86,7 +86,7 @@ def _is_choice(text: str, field: Field) -> bool:
 def _kind(value: JsonValue) -> JsonKind:
     if isinstance(value, str):
         return _kind_of_text(value)
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and int(value) == value:
+    if type(value) is int or (isinstance(value, float) and value.is_integer()):
         return JsonKind.BIT if value in {0, 1} else JsonKind.INT
     return _KINDS[type(value)]
 
@@ -103,18 +103,23 @@ def _kind_of_text(text: str) -> JsonKind:
 
 def _wrong(path: str, value: JsonValue, field: Field) -> Reason:
     by_letters = {choice.casefold(): choice for choice in reversed(field.choices)}
-    shown = json.dumps(value, ensure_ascii=False)[:80]
+    shown = _shown(value)
     if not field.choices:
         kinds = reduce(lambda one, other: msg("{one} or {other}", one, other), _in_words(field))
         return msg("{name} as {kind}", path, kinds), msg("write {good} in place of {shown}", kinds, shown)
-    near = difflib.get_close_matches(str(value).casefold(), by_letters, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(shown.strip('"').casefold(), by_letters, n=1, cutoff=0.6)
     good = json.dumps(by_letters[near[0]]) if near else msg("one of these")
     known = ", ".join(sorted(by_letters.values())[:14])
     return msg("{name} as one of {choices}", path, known), msg("write {good} in place of {shown}", good, shown)
 
 
+def _shown(value: JsonValue) -> str:
+    """A scalar as JSON; of a list or an object, which may be deep, the brackets."""
+    if isinstance(value, (list, dict)):
+        return "[…]" if isinstance(value, list) else "{…}"
+    return json.dumps(value, ensure_ascii=False)[:80]
+
+
 def _in_words(field: Field) -> Iterator[str]:
-    wider = {JsonKind.SWITCH_TEXT, JsonKind.FLOAT} & {*field.takes}
-    yield from (
-        word for kind, word in WORDS.items() if kind in field.takes and not (kind is JsonKind.INT and wider)
-    )
+    hidden = JsonKind.INT if JsonKind.FLOAT in field.takes else None
+    yield from (word for kind, word in WORDS.items() if kind in field.takes and kind is not hidden)
