@@ -37,7 +37,7 @@ def load_as(data: bytes | str, shape: type[T]) -> T:
     """
     try:
         return msgspec.json.decode(data, type=shape)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
         raise JsonError(str(error)) from error
 
 

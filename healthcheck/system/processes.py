@@ -251,7 +251,7 @@ def started(
         if kept:
             if process is not None:
                 wait_or_kill(process, 0)
-                for stream in filter(None, (process.stdout, process.stderr)):
+                for stream in filter(None, (process.stdin, process.stdout, process.stderr)):
                     stream.close()
             signal.raise_signal(kept[0])
     return process

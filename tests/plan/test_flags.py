@@ -243,7 +243,7 @@ WRONG = (
     (
         """M --speculative-config '{"method": "mtp", "num_speculative_tokens": 0}'""",
         ": 0",
-        "num_speculative_tokens 1",
+        "write 1 in place of 0",
     ),
     ("""M --speculative-config '{"methode": "mtp"}'""", "methode", "'method'"),
     (
@@ -252,6 +252,8 @@ WRONG = (
         "true or false in place",
     ),
     ("""M --compilation-config '{"cudagraph_capture_sizes": 8}'""", "8", "a list in place of 8"),
+    ("M --compilation-config." + "x" * 9000 + " 1", "xxx", "take 'xxx"),
+    ("""M --kv-transfer-config '{"kv_connector": "MooncakeConnectorV1"}'""", "Mooncake", "kv_role"),
     ("M --port.number 8000", "--port.number", "--port"),
     ("M --enforce-eager true", "true", "--enforce-eager"),
     ("M --enable-prefix-caching=False", "False", "remove it"),

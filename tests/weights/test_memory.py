@@ -210,7 +210,9 @@ YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 
 def test_yarn_lengthens_the_context_until_vllm_0_30(stack: str, outcome: str | None, tmp_path: Path) -> None:
     folder = model(tmp_path / "w", {**QWEN3, "rope_scaling": YARN})
     launch = replace(plan(max_model_len="131072"), stack=stack)
-    assert findings(judge(folder, plan=launch)).get("plan/fits-hardware") == outcome
+    results = judge(folder, plan=launch)
+    assert findings(results).get("plan/fits-hardware") == outcome
+    assert outcome is None or '"max_position_embeddings": 131072' in said(results, "plan/fits-hardware")
 
 
 @pytest.mark.parametrize(
@@ -233,6 +235,12 @@ def test_yarn_lengthens_the_context_until_vllm_0_30(stack: str, outcome: str | N
         ({}, {}, {"max_model_len": "81920", "hf_overrides": json.dumps({"rope_scaling": YARN})}, None),
         ({}, {}, {"max_model_len": "999999", "hf_overrides": json.dumps({"rope_scaling": YARN})}, "fail"),
         ({}, {}, {"max_model_len": "81920", "hf_overrides": '{"max_position_embeddings": 81920}'}, None),
+        ({}, {}, {"max_model_len": "81920", "hf_overrides.max_position_embeddings": "81920"}, None),
+        ({}, {}, {"max_model_len": "81920", "hf_overrides": "<unresolved:by a function>"}, None),
+        ({}, {}, {"max_model_len": "81920", "hf_overrides": '{"max_position_embeddings": 81920, "x": NaN}'}, None),
+        ({}, {}, {"max_model_len": "40960", "hf_overrides": '{"a": "\udcff"}'}, None),
+        ({}, {}, {"max_model_len": "40960", "hf_overrides": '{"a_config":' * 600 + "1" + "}" * 600}, None),
+        ({"rope_scaling": YARN}, {}, {"max_model_len": "262144", "hf_overrides": json.dumps({"rope_parameters": {**YARN, "factor": 8}})}, None),
         ({}, {}, {}, None),
     ],
 )  # fmt: skip

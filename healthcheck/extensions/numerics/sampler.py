@@ -31,6 +31,8 @@ _WAYS = ((1.0, True, 64), (0.5, True, 32), (1.0, False, 32), (0.0, False, 8))
 _PROMPTS = 8
 _TIE = 1e-6
 NUCLEUS = 0.8
+_LEAST_TOLD = 1e-9
+"""What is told as next to impossible may be rounded."""
 _LEAST, _SURE = -30.0, -0.05
 
 
@@ -135,7 +137,7 @@ def repetitions(drawn: Iterable[Sample]) -> Iterator[Chance]:
         if earlier:
             yield Chance(happened=tokens in earlier, low=0.0, high=min(1.0, math.fsum(earlier.values())))
         likely = math.exp(math.fsum(place.top.get(place.token, min(place.top.values())) for place in places))
-        earlier[tokens] = max(likely, earlier.get(tokens, 0.0))
+        earlier[tokens] = max(likely, earlier.get(tokens, _LEAST_TOLD))
 
 
 def evidence(drawn: Iterable[Chance]) -> float:

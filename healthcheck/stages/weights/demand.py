@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from healthcheck.ascend import stacks
 from healthcheck.core.check import NotApplicable
 from healthcheck.stages.plan.servers.options import tokens
-from healthcheck.stages.weights.documents import JsonObject, child, integer, text_of
+from healthcheck.stages.weights.documents import JsonObject, child, integer, positive, text_of
 from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.load import Load, read_load
 from healthcheck.stages.weights.memory import Layout, Shape, read_shape
 from healthcheck.text.messages import msg
 
 UTILIZATION = 0.9
-NOT_LONGER = frozenset({"", "default", "mrope", "su", "longrope", "llama3"})
+NOT_LONGER = frozenset({"su", "longrope", "llama3"})
 """Kinds of rotary embeddings that do not lengthen the context."""
 MOST_LONGER = 10_000
 YARN_WITH_FACTOR_SINCE = "0.30.0"
@@ -90,21 +90,28 @@ def longest_context(facts: WeightsFacts, shape: Shape | None) -> int | None:
     embeddings, or its model_max_length. That of tokenizer_config.json counts for some embedders alone.
     """
     config = facts.weights.text_config
-    if shape is None or shape.context is None or facts.option("rope-scaling"):
+    if shape is None or shape.context is None or facts.overrides is None or facts.option("rope-scaling"):
         return None
-    return max(_scaled(config, shape.context, facts.row.vllm[0]), integer(config.get("model_max_length")) or 0)
+    scaled, own = _scaled(config, shape.context, facts.row.vllm[0]), integer(config.get("model_max_length")) or 0
+    return None if scaled is None else max(scaled, own)
 
 
-def _scaled(config: JsonObject, context: int, vllm: str) -> int:
-    """The context with what rotary embeddings add; in later releases, max_position_embeddings has YaRN's factor."""
+def stretched_context(facts: WeightsFacts, shape: Shape | None) -> int:
+    """The context that the rotary embeddings are made for, whatever the release makes of it; 0 if it is unknown."""
+    context = shape.context if shape else None
+    return (_scaled(facts.weights.text_config, context, "") or 0) if context else 0
+
+
+def _scaled(config: JsonObject, context: int, vllm: str) -> int | None:
+    """The context with what rotary embeddings add; None if their figures are odd."""
     if "gemma3" in text_of(config.get("model_type")):
         return context
-    scaling = child(config, "rope_scaling", "rope_parameters")
-    factor: object = 1.0
+    scaling = child(config, "rope_parameters", "rope_scaling")
+    factor: object = 1
     for each in [value for value in scaling.values() if isinstance(value, dict)] or [scaling]:
         kind = text_of(each.get("rope_type")) or text_of(each.get("type"))
-        if kind in NOT_LONGER or ("yarn" in kind and not stacks.is_older(vllm, YARN_WITH_FACTOR_SINCE)):
+        if kind in NOT_LONGER or ("yarn" in kind and vllm and not stacks.is_older(vllm, YARN_WITH_FACTOR_SINCE)):
             continue
         factor = each.get("factor", factor)
-        context = (integer(each.get("original_max_position_embeddings")) or context) if kind == "yarn" else context
-    return int(context * factor) if isinstance(factor, (int, float)) and 1 <= factor <= MOST_LONGER else context
+        context = (positive(each, "original_max_position_embeddings") or context) if kind == "yarn" else context
+    return int(context * factor) if isinstance(factor, (int, float)) and 1 <= factor <= MOST_LONGER else None

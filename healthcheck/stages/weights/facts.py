@@ -11,12 +11,22 @@ from healthcheck import contract
 from healthcheck.ascend import hardware, stacks
 from healthcheck.ascend.hardware import Npu
 from healthcheck.core import check as declaring
-from healthcheck.core.records import Stage
+from healthcheck.core.records import JsonValue, Stage
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
+from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.repo.model_card import Card, read_card
 from healthcheck.stages.weights import registry, safetensors
-from healthcheck.stages.weights.documents import Document, JsonObject, child, read_document, text_of
+from healthcheck.stages.weights.documents import (
+    Document,
+    DocumentError,
+    JsonObject,
+    child,
+    parse,
+    parse_object,
+    read_document,
+    text_of,
+)  # fmt: skip
 from healthcheck.stages.weights.folder import Entry, Folder, Unreadable, list_folder
 from healthcheck.stages.weights.inventory import MAIN_INDEX, Format, of_format
 from healthcheck.stages.weights.nature import Family, Nature, architecture_nature, modalities
@@ -29,6 +39,8 @@ from healthcheck.text.messages import msg
 check = functools.partial(declaring.check, stage=Stage.WEIGHTS)
 """Declares a check of this stage."""
 OVERRIDES = "hf-overrides"
+_ONE_ATTRIBUTE = frozenset({"rope_parameters", "rope_scaling"})
+"""Two names of one attribute."""
 
 MAX_CONFIG_BYTES = 8 * 1024**2
 MAX_INDEX_BYTES = 32 * 1024**2
@@ -210,13 +222,25 @@ def _card(folder: Folder) -> Card:
         return Card()
 
 
-def _merged(config: JsonObject, given: JsonObject) -> JsonObject:
+def _value(text: str) -> JsonValue:
+    try:
+        return parse(text.encode("utf-8", "surrogateescape"))
+    except DocumentError:
+        return text
+
+
+def _merged(config: JsonObject, given: JsonObject, levels: int = 3) -> JsonObject:
+    """An object with others in it, and with nested configurations to a few levels (thinker_config, text_config)."""
     inner = {
-        key: _merged(nested, value)
+        key: _merged(nested, value, levels - 1)
         for key, value in given.items()
-        if key.endswith("_config") and isinstance(value, dict) and isinstance(nested := config.get(key), dict)
+        if levels
+        and key.endswith("_config")
+        and isinstance(value, dict)
+        and isinstance(nested := config.get(key), dict)
     }
-    return {**config, **given, **inner}
+    replaced = _ONE_ATTRIBUTE if _ONE_ATTRIBUTE & given.keys() else frozenset()
+    return {**{key: value for key, value in config.items() if key not in replaced}, **given, **inner}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,10 +271,15 @@ class WeightsFacts:
         Source: ModelConfig._apply_dict_overrides in vllm/config/model.py: an object goes into a nested
         configuration, and replaces any other value.
         """
-        given, config = self.table(OVERRIDES), self.uploaded.config
+        given, config = self.overrides, self.uploaded.config
         if not given or not config.good:
             return self.uploaded
         return replace(self.uploaded, config=replace(config, value=_merged(config.value, given)))
+
+    @property
+    def overrides(self) -> JsonObject | None:
+        """The object of --hf-overrides; None if what is given cannot be read."""
+        return self.whole(OVERRIDES)
 
     @property
     def row(self) -> stacks.Row:
@@ -297,11 +326,28 @@ class WeightsFacts:
     def table(self, name: str, *keys: str) -> JsonObject:
         """The JSON object of an option with its dotted keys as texts; empty if absent or not JSON."""
         try:
-            value = json_text.load((self.option(name) or "{}").encode())
+            value = json_text.load(self.option(name) or "{}")
         except json_text.JsonError:
             value = {}
         dotted = {key: text for key in keys if (text := self.option(f"{name}.{key}")) is not None}
         return {**(value if isinstance(value, dict) else {}), **dotted}
+
+    def whole(self, name: str) -> JsonObject | None:
+        """The JSON object of an option with its dotted keys in it; None if what is given cannot be read."""
+        options = self.server.options if self.server else {}
+        dotted = {key.removeprefix(f"{name}."): text for key, text in options.items() if key.startswith(f"{name}.")}
+        texts = (options.get(name) or "{}", *dotted.values())
+        try:
+            value = parse_object(texts[0].encode("utf-8", "surrogateescape"))
+        except DocumentError:
+            return None
+        for key, text in dotted.items():
+            inner, *parts = value, *key.replace("-", "_").split(".")
+            for part in parts[:-1]:
+                below = inner.setdefault(part, {})
+                inner = below if isinstance(below, dict) else {}
+            inner[parts[-1]] = _value(text)
+        return None if any(UNRESOLVED in text for text in texts) else value
 
     def releases(self) -> tuple[Release, ...]:
         """The vLLM releases to look models up in: the assumed one, then the catalogued ones from newest to oldest.

@@ -78,6 +78,7 @@ def sampler(run: NumericsRun) -> Findings:
     neutral = [each for each in run.samples if each.neutral]
     for temperature in sorted({each.temperature for each in neutral}):
         found += _drawn(run, temperature, [each for each in neutral if each.temperature == temperature])
+    found = found or list(_repeated([each for each in neutral if each.temperature == 1]))
     yield from found or _defaults(run, [each for each in run.samples if not each.neutral])
     likeliest, *_ = _events(run, [each for each in neutral if each.temperature == 1], 1.0)
     if not found and not blames(replace(each, happened=True) for each in likeliest):
@@ -135,8 +136,6 @@ def _drawn(run: NumericsRun, temperature: float, drawn: Sequence[Sample]) -> Ite
         expected = msg("log-probabilities as far apart as at temperature 0, or {times:g} times", processed)
         yield fail(expected=expected, seen=seen, fix=_ENGINE)
         return
-    if temperature == 1:
-        yield from _repeated(drawn)
     kinds = _events(run, drawn, processed if kind == raw else 1.0)
     for what, events in zip(_EVENTS, kinds, strict=True):
         if blames(events):
@@ -153,7 +152,7 @@ def _repeated(drawn: Sequence[Sample]) -> Iterator[Finding]:
     """Completions that repeat an earlier one more often than is told."""
     events = list(repetitions(drawn))
     if blames(events):
-        expected = msg("{times:.0f} at most, as it is told", math.fsum(each.high for each in events))
+        expected = msg("about {times:.0f} at most, as it is told", math.fsum(each.high for each in events))
         seen = msg(
             "{seen} of {completions} completions repeat an earlier one of their prompt",
             sum(each.happened for each in events), len(drawn),

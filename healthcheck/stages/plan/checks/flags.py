@@ -26,8 +26,8 @@ def flags(plan: LaunchPlan) -> Findings:
     Found: misspelt options (with the one that was meant), options that were removed and what replaced them,
     abbreviations that fit two options, missing and superfluous values, numbers out of range
     (--gpu-memory-utilization 1.5), broken JSON, unknown keys and wrong values in it (of --compilation-config,
-    --speculative-config and the other objects), unknown quantisation methods and load formats, an option given
-    twice with different values (the last one counts), stray words.
+    --speculative-config and the other objects), a kv_connector without kv_role, unknown quantisation methods and
+    load formats, an option given twice with different values (the last one counts), stray words.
 
     Example:
     ```sh

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import reduce
 
 from healthcheck.text.messages import msg
@@ -19,8 +20,16 @@ _BOUNDS: tuple[tuple[Callable[[float, float], bool], Callable[[float], str], int
 """The limits in the order of `Option.range`: what holds, how it is said, and how far off a number is good."""
 
 
-def outside(name: str, number: float, limits: tuple[float | None, ...]) -> Reason | None:
-    """Why a number is refused; None within the limits, and without any."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beyond:
+    """A number that is refused: the limits in words, and a number that is not."""
+
+    limits: str
+    good: float
+
+
+def outside(number: float, limits: tuple[float | None, ...]) -> Beyond | None:
+    """What is said of a number beyond its limits; None within them, and without any."""
     bounds = [(*bound, limit) for bound, limit in zip(_BOUNDS, limits, strict=False) if limit is not None]
     if all(holds(number, limit) for holds, _, _, limit in bounds):
         return None
@@ -28,5 +37,4 @@ def outside(name: str, number: float, limits: tuple[float | None, ...]) -> Reaso
         lambda low, high: msg("{low} and {high}", low, high), (says(limit) for _, says, _, limit in bounds)
     )
     _, _, step, limit = min(bounds, key=lambda bound: abs(bound[2]))
-    good = 0.9 if name == "--gpu-memory-utilization" else limit + step
-    return msg("{name} {limits}", name, named), msg("write {name} {share:g}", name, good)
+    return Beyond(limits=named, good=limit + step)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import reduce
+from itertools import chain
 
 from healthcheck.core.records import JsonValue
 from healthcheck.stages.plan.vllm_cli.bounds import Reason, outside
@@ -26,6 +28,14 @@ WORDS = {
     JsonKind.OBJECT: msg("an object"),
 }
 """What a field takes, in words. One that takes any number takes whole ones as well."""
+WHOLE = re.compile(r"\s*[+-]?[\d_]{1,4000}(?:\.0*)?\s*")
+"""A text that pydantic reads as a whole number."""
+MAX_SHOWN = 80
+NEEDS = {
+    "--kv-transfer-config": ("kv_connector", "kv_role"),
+    "--ec-transfer-config": ("ec_connector", "ec_role"),
+}
+"""Keys that need another one. Source: __post_init__ of KVTransferConfig and ECTransferConfig."""
 _KINDS: Mapping[type, JsonKind] = {
     type(None): JsonKind.NULL, bool: JsonKind.SWITCH, float: JsonKind.FLOAT, list: JsonKind.LIST,
     dict: JsonKind.OBJECT,
@@ -34,18 +44,26 @@ _KINDS: Mapping[type, JsonKind] = {
 
 def refused(option: Option, given: Mapping[str, JsonValue], catalogue: Catalogue) -> Reason | None:
     """Why a release refuses an object for an option, None if it takes it."""
-    return next(_refusals(option.name, given, option.fields, catalogue), None)
+    reasons = chain(_refusals(option.name, given, option.fields, catalogue), _lacks(option, given))
+    return next(reasons, None)
 
 
 def nested(key: str, value: str) -> JsonValue:
-    """The object that vLLM makes of a dotted option: the key after the first dot, and its value."""
-    try:
-        inner = json_text.load(value)
-    except JsonError:
-        inner = value
+    """The object that vLLM makes of a dotted option: the key after the first dot, and its value.
+
+    A key with + takes a list with commas. Source: FlexibleArgumentParser.parse_args, vllm/utils/argparse_utils.py.
+    """
+    inner: JsonValue = list[JsonValue](value.split(",")) if key.endswith("+") else _read(value)
     for part in reversed(key.removesuffix("+").split(".")):
-        inner = {part.replace("-", "_"): inner}
+        inner = {part: inner}
     return inner
+
+
+def _read(text: str) -> JsonValue:
+    try:
+        return json_text.load(text)
+    except JsonError:
+        return text
 
 
 def _refusals(
@@ -57,18 +75,26 @@ def _refusals(
             yield _unknown(name, key, tuple(fields))
         elif value not in catalogue.added_choices(path) and not _takes(field, value):
             yield _wrong(path, value, field)
-        elif isinstance(value, (int, float)) and (reason := outside(path, value, field.range)):
-            yield reason
+        elif isinstance(value, (int, float)) and (beyond := outside(value, field.range)):
+            fix = msg("write {good} in place of {shown}", f"{beyond.good:g}", _shown(value))
+            yield msg("{name} {limits}", path, beyond.limits), fix
         elif isinstance(value, dict) and field.fields:
             yield from _refusals(path, value, field.fields, catalogue)
 
 
+def _lacks(option: Option, given: Mapping[str, JsonValue]) -> Iterator[Reason]:
+    key, needed = NEEDS.get(option.name, ("", ""))
+    if given.get(key) and needed in option.fields and not given.get(needed):
+        choices = ", ".join(option.fields[needed].choices)
+        yield msg("{needed} beside {switch}", needed, key), msg("add {needed}, one of {choices}", needed, choices)
+
+
 def _unknown(name: str, key: str, keys: tuple[str, ...]) -> Reason:
-    near = difflib.get_close_matches(key, keys, n=1, cutoff=0.6)
-    meant = msg("take {key} out", repr(key))
+    near, shown = difflib.get_close_matches(key, keys, n=1, cutoff=0.6), repr(key[:MAX_SHOWN])
+    meant = msg("take {key} out", shown)
     if near:
-        meant = msg("did you mean {near}? If not, take {key} out", repr(near[0]), repr(key))
-    return msg("a key that {name} has ({known}, …), not {key}", name, ", ".join(keys[:8]), repr(key)), meant
+        meant = msg("did you mean {near}? If not, take {key} out", repr(near[0]), shown)
+    return msg("a key that {name} has ({known}, …), not {key}", name, ", ".join(keys[:8]), shown), meant
 
 
 def _takes(field: Field, value: JsonValue) -> bool:
@@ -94,10 +120,11 @@ def _kind(value: JsonValue) -> JsonKind:
 def _kind_of_text(text: str) -> JsonKind:
     if text.lower() in SWITCH_WORDS:
         return JsonKind.SWITCH_TEXT
-    for kind, read in ((JsonKind.INT_TEXT, int), (JsonKind.FLOAT_TEXT, float)):
-        with suppress(ValueError):
-            read(text)
-            return kind
+    if WHOLE.fullmatch(text):
+        return JsonKind.INT_TEXT
+    with suppress(ValueError):
+        float(text)
+        return JsonKind.FLOAT_TEXT
     return JsonKind.TEXT
 
 
@@ -109,7 +136,7 @@ def _wrong(path: str, value: JsonValue, field: Field) -> Reason:
         return msg("{name} as {kind}", path, kinds), msg("write {good} in place of {shown}", kinds, shown)
     near = difflib.get_close_matches(shown.strip('"').casefold(), by_letters, n=1, cutoff=0.6)
     good = json.dumps(by_letters[near[0]]) if near else msg("one of these")
-    known = ", ".join(sorted(by_letters.values())[:14])
+    known = ", ".join(sorted(by_letters.values()))
     return msg("{name} as one of {choices}", path, known), msg("write {good} in place of {shown}", good, shown)
 
 
@@ -117,7 +144,7 @@ def _shown(value: JsonValue) -> str:
     """A scalar as JSON; of a list or an object, which may be deep, the brackets."""
     if isinstance(value, (list, dict)):
         return "[…]" if isinstance(value, list) else "{…}"
-    return json.dumps(value, ensure_ascii=False)[:80]
+    return json.dumps(value, ensure_ascii=False)[:MAX_SHOWN]
 
 
 def _in_words(field: Field) -> Iterator[str]:

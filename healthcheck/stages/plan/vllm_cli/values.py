@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 
 from healthcheck.stages.plan.vllm_cli.bounds import Reason, outside
 from healthcheck.stages.plan.vllm_cli.catalogue import Catalogue, Kind, Option, limits
@@ -108,7 +109,11 @@ def _number(option: Option, value: str) -> Reason | None:
     number = _value_of(option.kind, value)
     if number is None:
         return msg("{name} as {kind}", option.name, words), msg("write {name} with digits alone", option.name)
-    return outside(option.name, number, option.range or limits(option.name))
+    beyond = outside(number, option.range or limits(option.name))
+    if beyond is None:
+        return None
+    good = 0.9 if option.name == "--gpu-memory-utilization" else beyond.good
+    return msg("{name} {limits}", option.name, beyond.limits), msg("write {name} {share:g}", option.name, good)
 
 
 def _value_of(kind: Kind, value: str) -> float | None:
@@ -149,7 +154,7 @@ def _without_units(text: str) -> str:
 
 
 def _number_of(count: re.Match[str]) -> str:
-    number, unit = float(count[0][:-1]), count[0][-1]
+    number, unit = Decimal(count[0][:-1]), count[0][-1]
     thousand = 1000 if unit.islower() else 1024
     return str(int(number * thousand ** ("kmgt".index(unit.lower()) + 1)))
 

@@ -14,7 +14,7 @@ from healthcheck.ascend.stacks import spans
 from healthcheck.core.check import At, Findings, NotApplicable, fail, note
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.weights.documents import JsonObject, child, text_of, words
-from healthcheck.stages.weights.facts import OVERRIDES, WeightsFacts, check
+from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.inventory import Format
 from healthcheck.stages.weights.nature import Family
@@ -64,7 +64,7 @@ def config(facts: WeightsFacts) -> Findings:
     {"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "num_hidden_layers": 36}
     ```
     """
-    weights = facts.weights
+    weights = facts.uploaded
     if facts.nature().family in {Family.DIFFUSES, Family.ADAPTS}:
         raise NotApplicable(msg("the weights are {value} (see task/matches-weights)", facts.nature().family.value))
     if not weights.config.present:
@@ -81,14 +81,14 @@ def config(facts: WeightsFacts) -> Findings:
 
 
 def _numbers(facts: WeightsFacts) -> Findings:
-    for key, expected, seen in itertools.islice(wrong(facts.weights.config.value), 5):
+    for key, expected, seen in itertools.islice(wrong(facts.uploaded.config.value), 5):
         wanted, found = msg("{key}: {expected}", key, expected), msg("config.json: {key} is {seen}", key, seen)
         fix = msg("write it as the original model's config.json has it")
         yield At("config.json").fail(expected=wanted, seen=found, fix=fix)
 
 
 def _without_config(facts: WeightsFacts) -> Findings:
-    weights = facts.weights
+    weights = facts.uploaded
     formats = weights.formats()
     if weights.params.good:
         yield note(msg("params.json: the configuration of Mistral's own format, which vLLM finds by itself"))
@@ -123,7 +123,7 @@ def _architectures(facts: WeightsFacts) -> Findings:
 
 def _model_type(facts: WeightsFacts) -> Findings:
     """Source: AutoConfig looks up the configuration class by model_type, before any architecture."""
-    value, assumed = facts.weights.config.value, facts.releases()[0]
+    value, assumed = facts.uploaded.config.value, facts.releases()[0]
     model_type = text_of(value.get("model_type"))
     if model_type in assumed.model_types or value.get("auto_map"):
         return
@@ -167,7 +167,7 @@ def _unknown(facts: WeightsFacts, named: str, architectures: tuple[str, ...], kn
         seen = msg("{named}, which of the catalogued releases only vLLM {have} knows", named, have)
         fix = msg("find out which vLLM the service has; with {vllm}, choose another model", assumed.vllm)
     vllm, at = assumed.vllm, At("config.json")
-    if "architectures" in facts.table(OVERRIDES):
+    if "architectures" in (facts.overrides or {}):
         at, fix = At(facts.where), msg("take architectures out of --hf-overrides")
     if stacks.is_of_the_service(facts.row):
         expected = msg("an architecture of vLLM {vllm}'s registry, the release of the service", vllm)
@@ -196,7 +196,7 @@ def _nowhere(facts: WeightsFacts, named: str, architectures: tuple[str, ...]) ->
             has,
         )
         return seen, msg("try it with --model-impl transformers on the real stack before you submit")
-    if facts.weights.config.value.get("auto_map"):
+    if facts.uploaded.config.value.get("auto_map"):
         fix = msg("vLLM serves it only if that code supports the Transformers backend: try it on the real stack")
         return msg("{named}, which only the code that comes with the weights defines (auto_map)", named), fix
     near = _near(architectures[0], assumed)

@@ -15,7 +15,6 @@ from healthcheck.stages.weights.documents import JsonObject, text_of
 from healthcheck.stages.weights.experts import is_dense
 from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
-from healthcheck.system import json_text
 from healthcheck.text.did_you_mean import hint
 from healthcheck.text.messages import msg
 
@@ -62,7 +61,7 @@ def plan_additional_config(facts: WeightsFacts) -> Findings:
     exec vllm serve "$MODEL_PATH" --port {port} --additional-config '{"enable_cpu_binding": true}'
     ```
     """
-    given = _given(facts)
+    given = facts.whole(OPTION)
     if facts.engine != "vllm" or not given:
         raise NotApplicable(msg("no --{option} for vLLM is known", OPTION))
     release = facts.row.vllm_ascend
@@ -76,26 +75,6 @@ def plan_additional_config(facts: WeightsFacts) -> Findings:
         named = [path for path, value in values.items() if _is_meant(rule, path, value)]
         if named and not _HAS[rule.needs](facts, values[named[0]]):
             yield _refused(named[0], values[named[0]], rule.sentence, facts)
-
-
-def _given(facts: WeightsFacts) -> JsonObject:
-    """The option's object, with the keys of dotted options (`--additional-config.KEY VALUE`) in it."""
-    whole, prefix = facts.table(OPTION), f"{OPTION}."
-    for name, text in (facts.server.options if facts.server else {}).items():
-        if name.startswith(prefix):
-            inner, *parts = whole, *name.removeprefix(prefix).replace("-", "_").split(".")
-            for part in parts[:-1]:
-                below = inner.setdefault(part, {})
-                inner = below if isinstance(below, dict) else {}
-            inner[parts[-1]] = _read(text)
-    return whole
-
-
-def _read(text: str) -> JsonValue:
-    try:
-        return json_text.load(text.encode())
-    except json_text.JsonError:
-        return text
 
 
 def _values(given: JsonObject, keys: Keys, above: str = "") -> Iterator[tuple[str, JsonValue]]:
@@ -129,7 +108,10 @@ def _unknown(path: str, value: JsonValue, keys: Keys, facts: WeightsFacts) -> Fi
     report = at.warn if not refusal or (not above and _has_omni(facts)) else at.fail
     expected = msg("keys of --{option} that {label} has", OPTION, facts.row.label())
     seen = msg("{path}, which it does not have {because}{others}{near}", shown(path, 120), because, others, near)
-    yield report(expected=expected, seen=seen, fix=msg("take {path} out", shown(path, 120)))
+    fix = msg("take {path} out", shown(path, 120))
+    if meant := difflib.get_close_matches(key, own, n=1, cutoff=0.7):
+        fix = msg("write {good} in place of {shown}", meant[0], shown(key, 120))
+    yield report(expected=expected, seen=seen, fix=fix)
 
 
 def _elsewhere(key: str, keys: Keys) -> str:

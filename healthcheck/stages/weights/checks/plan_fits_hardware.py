@@ -12,7 +12,13 @@ from healthcheck.contract import Rule
 from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.weights import memory
-from healthcheck.stages.weights.demand import Demand, longest_context, read_demand
+from healthcheck.stages.weights.demand import (
+    YARN_WITH_FACTOR_SINCE,
+    Demand,
+    longest_context,
+    read_demand,
+    stretched_context,
+)  # fmt: skip
 from healthcheck.stages.weights.facts import WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.inventory import MAIN_INDEX
@@ -100,7 +106,10 @@ def _rule(facts: WeightsFacts) -> Rule | None:
 
 def _misfits(facts: WeightsFacts, demand: Demand) -> Findings:
     yield from _heads(facts, demand)
-    yield from _length(facts, demand)
+    too_long = list(_length(facts, demand))
+    yield from too_long
+    if too_long:  # what follows is judged with what is to be passed
+        demand = replace(demand, context=longest_context(facts, demand.shape))
     yield from _visible(facts, demand)
     yield from judge_quantization(facts, demand.load)
     kinds = hardware.find(facts.npu) if facts.npu else ()
@@ -135,10 +144,22 @@ def _length(facts: WeightsFacts, demand: Demand) -> Findings:
     limit, server = longest_context(facts, demand.shape), facts.server
     if server is None or limit is None or demand.context is None or demand.context <= limit:
         return
-    if server.env.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "0") in {"", "0"}:
-        expected = msg("at most the {limit:,} tokens that the model is made for (vLLM refuses more)", limit)
-        seen = msg("{context:,} tokens ({context_source})", demand.context, demand.context_source)
-        yield At(server.where).fail(expected=expected, seen=seen, fix=msg("pass --max-model-len {limit}", limit))
+    at, seen = At(server.where), msg("{context:,} tokens ({context_source})", demand.context, demand.context_source)
+    fix = msg("pass --max-model-len {limit}", limit)
+    if server.env.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "0") not in {"", "0"}:
+        expected = msg(
+            "at most the {limit:,} tokens that the model is made for (beyond, answers may be nonsense)", limit
+        )
+        yield at.warn(expected=expected, seen=seen, fix=fix)
+        return
+    if (longer := stretched_context(facts, demand.shape)) > limit:
+        fix = msg(
+            'pass --max-model-len {limit}, or write "max_position_embeddings": {longer} in --hf-overrides: from '
+            "vLLM {since} on it contains the factor of YaRN",
+            limit, longer, YARN_WITH_FACTOR_SINCE,
+        )  # fmt: skip
+    expected = msg("at most the {limit:,} tokens that the model is made for (vLLM refuses more)", limit)
+    yield at.fail(expected=expected, seen=seen, fix=fix)
 
 
 def _visible(facts: WeightsFacts, demand: Demand) -> Findings:

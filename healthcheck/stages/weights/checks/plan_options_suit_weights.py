@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 
 from healthcheck.ascend import stacks
 from healthcheck.core.check import At, Findings, NotApplicable, fail, warn
-from healthcheck.stages.weights.documents import JsonObject, child, integer, text_of, words
+from healthcheck.stages.weights.documents import JsonObject, child, integer, positive, text_of, words
 from healthcheck.stages.weights.experts import is_dense
 from healthcheck.stages.weights.facts import OVERRIDES, Weights, WeightsFacts, check
 from healthcheck.stages.weights.folder import shown
@@ -25,6 +26,7 @@ BY_SUFFIX = re.compile(r"tekken\.json|[^.]+\.model(?:\.v\d+(?:m\d+)?)?")
 """Source: get_one_valid_tokenizer_file of mistral-common, which vLLM calls since 0.12.0."""
 FIRST_BY_SUFFIX = "0.12.0"
 OPTION = "speculative-config"
+MAX_SHOWN = 400
 _LAYER = re.compile(r"\.layers\.(\d{1,6})\.")
 _OF_MTP = re.compile(r"mtp|nextn|(?:^|\.)(?:eh_proj|enorm|hnorm)\.", re.IGNORECASE)
 
@@ -51,7 +53,8 @@ def plan_options_suit_weights(facts: WeightsFacts) -> Findings:
 
     - --hf-overrides with rope_scaling or rope_parameters replaces all of them under transformers 5, which keeps
       rope_theta there: without it the model runs with another base than it was trained with, or does not start.
-      rope_parameters with rope_theta works with every release; transformers 4 does not read rope_scaling there.
+      YaRN without original_max_position_embeddings ends the start. rope_parameters in full works with every
+      release; transformers 4 does not read rope_scaling there.
 
     To repair: leave the option out; write rope_parameters in full.
 
@@ -79,7 +82,7 @@ def plan_options_suit_weights(facts: WeightsFacts) -> Findings:
 def _experts(facts: WeightsFacts) -> Findings:
     weights = facts.weights
     given = facts.option(EXPERTS) is not None and facts.option(FORMAT) != MISTRAL
-    if given and weights.config.good and is_dense(weights):
+    if given and weights.config.good and facts.overrides is not None and is_dense(weights):
         expected = msg("a mixture of experts for --{experts}", EXPERTS)
         seen = msg(
             "{model}, and no number of experts in config.json: vLLM ends with “Number of experts in the "
@@ -91,18 +94,27 @@ def _experts(facts: WeightsFacts) -> Findings:
 
 def _rope(facts: WeightsFacts) -> Findings:
     """Source: transformers 5, where rope_scaling is another name of rope_parameters, which contains rope_theta."""
-    config, given = facts.uploaded.text_config, facts.table(OVERRIDES)
+    config, given = facts.uploaded.text_config, facts.overrides or {}
     theta = config.get("rope_theta") or child(config, "rope_parameters").get("rope_theta")
-    for part in (given, child(given, "text_config")):
+    own = {"rope_theta": theta} if isinstance(theta, (int, float)) and 0 < theta < math.inf else {}
+    for outer, part in (("", given), ("text_config", child(given, "text_config"))):
         name = "rope_scaling" if "rope_scaling" in part else "rope_parameters"
-        own = child(part, name)
-        if theta and own and "rope_theta" not in own and not any(isinstance(value, dict) for value in own.values()):
-            whole = json.dumps({"rope_parameters": {**own, "rope_theta": theta}})
+        told = child(part, name)
+        yarn = "yarn" in (told.get("rope_type"), told.get("type"))
+        length = positive(config, "max_position_embeddings") if yarn else None
+        needed = {**own, **({"original_max_position_embeddings": length} if length else {})}
+        lost = [key for key in needed if key not in told]
+        if not told or not lost or any(isinstance(value, dict) for value in told.values()):
+            continue
+        good: JsonObject = {"rope_parameters": {**told, **{key: needed[key] for key in lost}}}
+        whole = json.dumps({outer: good} if outer else good)[:MAX_SHOWN]
+        fix = msg("write {whole} in --{option}", whole, OVERRIDES)
+        expected = msg("{lost} in the rope_parameters of --{option}", lost[-1], OVERRIDES)
+        if "original_max_position_embeddings" in lost:
+            seen = msg("{name} without it: vLLM ends with a KeyError", name)
+            yield At(facts.place).fail(expected=expected, seen=seen, fix=fix)
+        else:
             seen = msg("{name} without it: with transformers 5, {theta} of config.json is lost", name, str(theta))
-            expected, fix = (
-                msg("rope_theta in the rope_parameters of --{option}", OVERRIDES),
-                msg("write {whole} in --{option}", whole, OVERRIDES),
-            )
             yield At(facts.place).warn(expected=expected, seen=seen, fix=fix)
 
 
