@@ -13,7 +13,7 @@ from tests.support import tiers
 from tests.support.chromium import Browser, found
 
 # A deadline for each example is a timing assertion, which a busy machine fails.
-settings.register_profile("kit", deadline=None)
+settings.register_profile("kit", deadline=None, max_examples=50)
 settings.load_profile("kit")
 
 IN_MEMORY = "/dev/shm"

@@ -82,7 +82,7 @@ TEXTS = st.text(
 
 
 @pytest.mark.parametrize("name", [*shipped(), *QUICKLY_TRAINED])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(text=TEXTS)
 def test_the_pieces_of_a_text_give_the_text(name: str, text: str) -> None:
     tokenizer = templated(name, TEMPLATES["chatml"])

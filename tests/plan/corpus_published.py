@@ -229,7 +229,7 @@ RIGHT_PUBLISHED: tuple[Case, ...] = (
     case("tokenizer-after-all", sh('vllm serve "$MODEL_PATH" --skip-tokenizer-init --no-skip-tokenizer-init'), {"plan/flags": "warn"}),
     case("tokenizer-after-the-file", sh('vllm serve "$MODEL_PATH" --config c.yaml --no-skip-tokenizer-init'),
          files={"c.yaml": "skip-tokenizer-init: true\n"}),
-    case("draft-shipped", sh('vllm serve "$MODEL_PATH" --speculative-config.model=./draft -sc.num_speculative_tokens 2'), {"plan/flags": "fail"},
+    case("draft-shipped", sh('vllm serve "$MODEL_PATH" --speculative-config.model=./draft --speculative-config.num_speculative_tokens 2'),
          files={"draft/config.json": "{}"}),
     case(
         "found-host", sh('vllm serve "$MODEL_PATH" --host $(hostname -i) --port 8000'), {"plan/host": "warn"},
