@@ -109,7 +109,7 @@ CODE: tuple[Case, ...] = (
             ("scheduler", "--scheduler-cls lanes.sched.LaneScheduler", "lanes.sched.LaneScheduler"),
             ("processors", "--logits-processors vllm.v1.sample.logits_processor:Min lanes.bias:Bias", "lanes.bias:Bias"),
             ("executor", "--distributed-executor-backend lanes.Executor", "lanes.Executor"),
-            ("connector", """--kv-transfer-config '{"kv_connector": "L", "kv_connector_module_path": "lanes.kv"}'""", "lanes.kv"),
+            ("connector", """--kv-transfer-config '{"kv_connector": "L", "kv_role": "kv_both", "kv_connector_module_path": "lanes.kv"}'""", "lanes.kv"),
         )
     ),
     case("code-in-a-file", sh(f"{LAUNCH} --config serve.yaml"), {"plan/self-contained": "fail"},
