@@ -243,7 +243,7 @@ def _merged(config: JsonObject, given: JsonObject, levels: int = 3) -> JsonObjec
     return {**{key: value for key, value in config.items() if key not in replaced}, **given, **inner}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class WeightsFacts:
     """The facts of the weights stage.
 
@@ -264,7 +264,7 @@ class WeightsFacts:
     npu: str | None = None
     npus: int | None = None
 
-    @property
+    @functools.cached_property
     def weights(self) -> Weights:
         """The folder as vLLM reads it: with the keys of --hf-overrides in config.json.
 
@@ -276,7 +276,7 @@ class WeightsFacts:
             return self.uploaded
         return replace(self.uploaded, config=replace(config, value=_merged(config.value, given)))
 
-    @property
+    @functools.cached_property
     def overrides(self) -> JsonObject | None:
         """The object of --hf-overrides; None if what is given cannot be read."""
         return self.whole(OVERRIDES)
