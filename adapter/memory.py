@@ -7,6 +7,7 @@ ones. Sparse attention also keeps an index, whole on every device.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from adapter.chips import A310P, Chip
@@ -26,6 +27,7 @@ on two, 32B on four, as vllm-ascend's documents launch them.
 WEIGHTS_SHARE_310P = 0.25
 """There, a 27B in W8A8 on four devices, as in the recipe: no copies share the others, and the mask takes memory."""
 LEAST_WORK_BYTES = 2 * GIB
+MASK_BYTES = 6
 MARGIN = 1.25
 """A reserve for cache blocks, replicated small tensors and fragmentation, which the estimate leaves out."""
 
@@ -100,15 +102,21 @@ def budget_of(machine: Machine, chip: Chip | None, weights: Weights, utilization
     )
 
 
-def longest_context(attention: Attention, room_bytes: int, parallel: int, chip: Chip | None) -> int:
-    """The tokens of one sequence that fit in `room_bytes` of cache, in steps of 256; 0 if none.
+def longest_mask(hbm_mib: int, utilization: float) -> int:
+    """The context whose attention mask a 310P has room for, in steps of 256.
 
-    A 310P also holds an attention mask of context × context float16 values.
+    Until torch_npu 2.10.0.post4 the mask has context × context values, 6 bytes each while it is made. It is made
+    after the start, beside the share of the memory that vLLM has taken.
     """
+    beside = hbm_mib * MIB * (1 - utilization)
+    return math.isqrt(int(beside / MASK_BYTES)) // 256 * 256
+
+
+def longest_context(attention: Attention, room_bytes: int, parallel: int) -> int:
+    """The tokens of one sequence that fit in `room_bytes` of cache, in steps of 256; 0 if none."""
     low, high = 0, 2**22
     while high - low > 256:
         tokens = (low + high) // 2
-        mask = 2 * tokens * tokens if chip and chip.family == A310P else 0
-        fits = cache_bytes(attention, tokens, parallel) * MARGIN + mask <= room_bytes
+        fits = cache_bytes(attention, tokens, parallel) * MARGIN <= room_bytes
         low, high = (tokens, high) if fits else (low, tokens)
     return low // 256 * 256

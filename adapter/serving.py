@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from adapter.chips import A310P, Chip
 from adapter.decision import Decision
 from adapter.device import Machine
-from adapter.memory import GIB, MARGIN, cache_bytes, longest_context
+from adapter.memory import GIB, MARGIN, cache_bytes, longest_context, longest_mask
 from adapter.weights import Weights
 
 UTILIZATION = 0.9
@@ -57,7 +57,7 @@ def max_model_len(room: Room) -> Decision:
     attention = room.weights.attention
     cache = room.cache if room.machine.devices else CPU_CACHE_BYTES
     if attention and cache is not None:
-        fits = max(256, longest_context(attention, cache, room.parallel, room.chip))
+        fits = max(256, longest_context(attention, cache, room.parallel))
         if fits < min(context or longest, longest):
             return Decision(key, fits, f"one sequence fits, of the model's {context}", "adapter/memory.py")
     if context is None:
@@ -72,6 +72,8 @@ def max_model_len(room: Room) -> Decision:
 def _longest(room: Room) -> int:
     """The context that an evaluation needs: reasoning takes tens of thousands of tokens, more than most need."""
     longest = room.of(LONGEST_NPU, LONGEST_310P, LONGEST_CPU)
+    if room.chip and room.chip.family == A310P and room.machine.hbm_mib:
+        return min(longest, longest_mask(room.machine.hbm_mib, UTILIZATION))
     attention, cache = room.weights.attention, room.cache
     if attention is None or cache is None or longest != LONGEST_NPU:
         return longest

@@ -167,6 +167,12 @@ def test_a_310p_gets_its_special_options():
     assert options["load_format"].value is None
 
 
+def test_the_mask_of_a_small_310p_bounds_the_context():
+    # 6 bytes × 19,200² = 2.06 GiB, of 2.10 GiB beside 0.9 of its memory
+    small = decisions(replace(SMALL, context=40960, total_bytes=2 * 10**9), Machine(1, "310P3", 21527, "test"))
+    assert small["max_model_len"].value == 19200
+
+
 def test_stored_shards_fix_format_and_size():
     options = decisions(replace(SMALL, ranks=4), Machine(8, "310P3", 43693, "test"))
     assert (options["load_format"].value, options["tensor_parallel_size"].value) == ("sharded_state", 4)

@@ -191,6 +191,30 @@ def test_w8a8_and_float16(npu: str | None, options: dict, outcome: str | None, t
     assert findings(results).get("plan/fits-hardware") == outcome, said(results, "plan/fits-hardware")
 
 
+@pytest.mark.parametrize(
+    ("release", "npu", "options", "outcome", "says"),
+    [
+        # 4.27 GiB beside 0.9 of 42.67: 27,520 tokens squared take 6 bytes each
+        ("0.18.0", "310P3-Duo", {"max_model_len": "27520"}, None, ""),
+        ("0.18.0", "310P3-Duo", {"max_model_len": "40960"}, "warn", "pass --max-model-len 27520"),
+        ("0.18.0", "310P3-Duo", {"max_model_len": "40960", "gpu_memory_utilization": "0.6"}, None, ""),
+        ("0.25.1rc1", "310P3-Duo", {"max_model_len": "131072"}, "fail", "96.0 GiB for 131,072 tokens"),
+        # the operators for a small mask came with torch_npu 2.10.0.post4
+        ("0.23.0.post1", "310P3-Duo", {"max_model_len": "40960"}, None, ""),
+        ("0.14.0rc1", "310P3-Duo", {"max_model_len": "40960"}, None, ""),
+        ("0.18.0", "910B4", {"max_model_len": "40960"}, None, ""),
+    ],
+)  # fmt: skip
+def test_the_mask_of_a_310p(
+    release: str, npu: str, options: dict, outcome: str | None, says: str, tmp_path: Path
+) -> None:
+    folder = large(tmp_path / "w", 8 * 10**9)
+    shared = plan(dtype="float16", tensor_parallel_size="4", **options)
+    results = judge(folder, npu=npu, npus=4, plan=replace(shared, stack=release))
+    assert findings(results).get("plan/fits-hardware") == outcome, said(results, "plan/fits-hardware")
+    assert says in said(results, "plan/fits-hardware")
+
+
 @pytest.mark.parametrize("method", ["awq", "gptq", "bitsandbytes"])
 def test_a_quantization_that_vllm_ascend_does_not_load(method: str, tmp_path: Path) -> None:
     folder = model(tmp_path / "w", {**QWEN3, "quantization_config": {"quant_method": method}})

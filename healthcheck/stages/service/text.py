@@ -18,10 +18,7 @@ _PREFIX = re.compile(
     rf"|(?:DEBUG|INFO|WARNING|ERROR|CRITICAL){_STAMP}(?:\[?[^\[\]\n ]{{1,80}}\](?:[ ]|$))?"
     r"|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}Z?[ ]+(?=[A-Z\[(]))*"
 )
-_LOUD = (
-    r"(?:Available (?:KV cache )?memory: (?:-|0(?:,|$))"
-    r"|\[shutdown\] (?:EngineCore: trigger received|API server: shutdown triggered))"
-)
+_LOUD = r"(?:Available (?:KV cache )?memory: (?:-|0(?:,|$))|\[shutdown\] EngineCore: trigger received)"
 """vLLM writes at the level INFO that there is no memory left for its cache, and that it was told to stop."""
 _QUIET = re.compile(
     rf"(?m)^(?![^\n]{{0,300}}{_LOUD}){_COLLECTOR}{_PROCESS}{{0,3}}"

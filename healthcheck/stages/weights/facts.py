@@ -11,9 +11,10 @@ from healthcheck import contract
 from healthcheck.ascend import hardware, stacks
 from healthcheck.ascend.hardware import Npu
 from healthcheck.core import check as declaring
-from healthcheck.core.records import JsonValue, Stage
+from healthcheck.core.records import Stage
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.servers.options import UNRESOLVED
+from healthcheck.stages.plan.vllm_cli.fields import value_of
 from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.repo.model_card import Card, read_card
 from healthcheck.stages.weights import registry, safetensors
@@ -22,7 +23,6 @@ from healthcheck.stages.weights.documents import (
     DocumentError,
     JsonObject,
     child,
-    parse,
     parse_object,
     read_document,
     text_of,
@@ -33,7 +33,6 @@ from healthcheck.stages.weights.nature import Family, Nature, architecture_natur
 from healthcheck.stages.weights.pickles import Pickled, inspect
 from healthcheck.stages.weights.registry import Release
 from healthcheck.stages.weights.tokenizer import Tokenizer, read_tokenizer
-from healthcheck.system import json_text
 from healthcheck.text.messages import msg
 
 check = functools.partial(declaring.check, stage=Stage.WEIGHTS)
@@ -222,13 +221,6 @@ def _card(folder: Folder) -> Card:
         return Card()
 
 
-def _value(text: str) -> JsonValue:
-    try:
-        return parse(text.encode("utf-8", "surrogateescape"))
-    except DocumentError:
-        return text
-
-
 def _merged(config: JsonObject, given: JsonObject, levels: int = 3) -> JsonObject:
     """An object with others in it, and with nested configurations to a few levels (thinker_config, text_config)."""
     inner = {
@@ -323,14 +315,9 @@ class WeightsFacts:
         values = (server.option(name) for name in names) if server else ()
         return next((value for value in values if value is not None), None)
 
-    def table(self, name: str, *keys: str) -> JsonObject:
-        """The JSON object of an option with its dotted keys as texts; empty if absent or not JSON."""
-        try:
-            value = json_text.load(self.option(name) or "{}")
-        except json_text.JsonError:
-            value = {}
-        dotted = {key: text for key in keys if (text := self.option(f"{name}.{key}")) is not None}
-        return {**(value if isinstance(value, dict) else {}), **dotted}
+    def table(self, name: str) -> JsonObject:
+        """The JSON object of an option with its dotted keys in it; empty if absent or unreadable."""
+        return self.whole(name) or {}
 
     def whole(self, name: str) -> JsonObject | None:
         """The JSON object of an option with its dotted keys in it; None if what is given cannot be read."""
@@ -346,7 +333,7 @@ class WeightsFacts:
             for part in parts[:-1]:
                 below = inner.setdefault(part, {})
                 inner = below if isinstance(below, dict) else {}
-            inner[parts[-1]] = _value(text)
+            inner[parts[-1]] = value_of(text)
         return None if any(UNRESOLVED in text for text in texts) else value
 
     def releases(self) -> tuple[Release, ...]:

@@ -22,6 +22,8 @@ OVERHEAD_BYTES = 2 * 2**30
 """Activations of the profiling run, graphs and communication buffers; estimated from logs of 910B machines."""
 BLOCK_TOKENS = 128
 """Size of vllm-ascend's cache block."""
+MASK_BYTES = 6
+"""Of a 310P's attention mask per pair of tokens while it is made: float16 as it is, transposed, and formatted."""
 MAX_LAYERS = 10_000
 
 

@@ -25,7 +25,7 @@ _WITHOUT_FULL_GRAPHS = {"none", "piecewise"}
 
 def sequences(facts: WeightsFacts) -> int:
     """The sequences for each of which vLLM wants a block; 0 if unknown, or if it wants none (no full graphs)."""
-    mode = text_of(facts.table("compilation-config", "cudagraph_mode").get("cudagraph_mode")).lower()
+    mode = text_of(facts.table("compilation-config").get("cudagraph_mode")).lower()
     known = stacks.in_range(facts.row.vllm_ascend, RELEASES)
     if not known or facts.option("enforce-eager") is not None or mode in _WITHOUT_FULL_GRAPHS:
         return 0

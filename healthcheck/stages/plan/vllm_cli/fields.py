@@ -53,13 +53,14 @@ def nested(key: str, value: str) -> JsonValue:
 
     A key with + takes a list with commas. Source: FlexibleArgumentParser.parse_args, vllm/utils/argparse_utils.py.
     """
-    inner: JsonValue = list[JsonValue](value.split(",")) if key.endswith("+") else _read(value)
+    inner: JsonValue = list[JsonValue](value.split(",")) if key.endswith("+") else value_of(value)
     for part in reversed(key.removesuffix("+").split(".")):
         inner = {part: inner}
     return inner
 
 
-def _read(text: str) -> JsonValue:
+def value_of(text: str) -> JsonValue:
+    """The value that a text is as JSON, else the text."""
     try:
         return json_text.load(text)
     except JsonError:

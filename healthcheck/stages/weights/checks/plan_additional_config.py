@@ -140,7 +140,7 @@ def _is_meant(rule: Rule, path: str, value: JsonValue) -> bool:
 
 
 def _is_decode_node(facts: WeightsFacts) -> bool:
-    return text_of(facts.table("kv-transfer-config", "kv_role").get("kv_role")) in {"kv_consumer", "kv_both"}
+    return text_of(facts.table("kv-transfer-config").get("kv_role")) in {"kv_consumer", "kv_both"}
 
 
 def _has_eplb_variable(facts: WeightsFacts) -> bool:

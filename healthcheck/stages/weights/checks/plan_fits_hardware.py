@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
 from healthcheck import contract
-from healthcheck.ascend import hardware
+from healthcheck.ascend import hardware, stacks
 from healthcheck.ascend.hardware import GIB, Family, Npu
 from healthcheck.contract import Rule
 from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unsettled, warn
@@ -31,6 +32,10 @@ from healthcheck.text.messages import joined, msg
 MAX_DIGITS = 9
 """Digits of the longest device number."""
 KIND_SIZES = (1, 2, 4, 8, 16)
+WITH_MASK = ">=0.15.0rc1"
+"""Releases of vllm-ascend with a mask of --max-model-len × --max-model-len on a 310P."""
+TORCH_NPU_WITHOUT_MASK = "2.10.0.post4"
+"""The release with the operators for a small one."""
 
 
 @check(
@@ -46,6 +51,9 @@ def plan_fits_hardware(facts: WeightsFacts) -> Findings:
     start. Weights are divided by tensor and pipeline parallel size; with --enable-expert-parallel, routed experts
     also by the data parallel size. The tensor parallel size has to divide the attention heads, and the key-value
     heads or be a multiple of them. 310P and 910A compute in float16 only; W8A8 weights fail with float16 on a 910B.
+
+    On a 310P, releases with a torch_npu before 2.10.0.post4 make an attention mask of the context's length squared
+    once the server runs, beside what vLLM counts: a long context ends the server at a request.
 
     Models with linear attention (Qwen3-Next, Qwen3.5 and later) also need a block of their state cache for each of
     --max-num-seqs sequences, or vLLM ends while it captures graphs.
@@ -228,6 +236,7 @@ def _on(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
     yield from _too_many(demand, npus)
     yield _verdict(facts, demand, npu, npus)
     yield from _states(facts, demand, npu, fail)
+    yield from _mask(facts, demand, npu)
 
 
 def _states(facts: WeightsFacts, demand: Demand, npu: Npu, report: Callable[..., Finding]) -> Findings:
@@ -248,6 +257,27 @@ def _states(facts: WeightsFacts, demand: Demand, npu: Npu, report: Callable[...,
         )
         fix = msg("pass --max-num-seqs {fitting}", 1 << (safe.bit_length() - 1))
         yield say(expected=expected, seen=seen, fix=fix, where=facts.where)
+
+
+def _mask(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
+    """Judge a 310P's attention mask, which is made after vLLM has shared out --gpu-memory-utilization.
+
+    Source: AttentionMaskBuilder310 in vllm_ascend/_310p/attention/attention_mask.py.
+    """
+    row, beside = facts.row, int(npu.usable_bytes * (1 - demand.utilization))
+    has = stacks.in_range(row.vllm_ascend, WITH_MASK) and stacks.is_older(row.torch_npu, TORCH_NPU_WITHOUT_MASK)
+    most = math.isqrt(beside // memory.MASK_BYTES) // memory.BLOCK_TOKENS * memory.BLOCK_TOKENS
+    if npu.family is not Family.P310 or not has or (demand.context or 0) <= most:
+        return
+    made = memory.MASK_BYTES * (demand.context or 0) ** 2
+    report = fail if made / 3 > beside + memory.OVERHEAD_BYTES else warn
+    expected = msg(
+        "an attention mask of at most the {beside:.1f} GiB beside --gpu-memory-utilization", beside / GIB
+    )
+    told = (made / GIB, demand.context, demand.context_source, row.vllm_ascend, npu.label)
+    seen = msg("{made:.1f} GiB for {context:,} tokens ({source}) with vllm-ascend {release} on a {label}", *told)
+    fix = msg("pass --max-model-len {most}, or take vllm-ascend {newest}", most, stacks.DEFAULT)
+    yield report(expected=expected, seen=seen, fix=fix, where=facts.where)
 
 
 def _too_many(demand: Demand, npus: int) -> Findings:

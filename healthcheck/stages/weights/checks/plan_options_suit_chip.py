@@ -174,7 +174,7 @@ def _setting(facts: WeightsFacts, name: str) -> str:
         return facts.server.env.get(name, "").lower() if facts.server else ""
     if facts.option(f"no-{option}") is not None:
         return "off"
-    value = facts.table(option, key).get(key) if key else facts.option(option)
+    value = facts.table(option).get(key) if key else facts.option(option)
     return "" if value is None else str(value).lower() or "on"
 
 

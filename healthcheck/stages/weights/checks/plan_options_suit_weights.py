@@ -147,7 +147,7 @@ def _tokenizer(facts: WeightsFacts) -> Findings:
 
 
 def _mtp(facts: WeightsFacts) -> Findings:
-    config = facts.table(OPTION, "method", "model")
+    config = facts.table(OPTION)
     weights, names = facts.weights, _names_of(facts.weights)
     if not weights.config.good or not _drafts_for_itself(facts, config):
         return

@@ -47,7 +47,7 @@ def sampling_defaults(facts: WeightsFacts) -> Findings:
         raise NotApplicable(msg("no server of vLLM is known"))
     read = facts.option(FROM) in {None, "auto"}
     told = [("generation_config.json", facts.weights.generation_config.value if read else {})]
-    told.append((f"--{OVERRIDE}", facts.table(OVERRIDE, TOP_K, PENALTY)))
+    told.append((f"--{OVERRIDE}", facts.table(OVERRIDE)))
     effective = {key: (value, place) for place, values in told for key, value in values.items()}
     for name, expected, why in (
         (TOP_K, msg("a top_k of more than 1, or none"), msg("all samples of a problem are copies")),
