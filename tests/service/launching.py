@@ -78,3 +78,8 @@ def with_word(word: str) -> list[int]:
         if process.info["status"] != psutil.STATUS_ZOMBIE and word in (process.info["cmdline"] or []):
             found.append(process.info["pid"])
     return found
+
+
+def seen_in(result) -> str:
+    """What a result saw, and its repairs."""
+    return "\n".join(f"{found.seen} {found.fix}" for found in result.findings)

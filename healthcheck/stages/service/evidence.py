@@ -118,7 +118,9 @@ def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known:
     if kind and States.PART in kind.failure.states:
         kind = None
     if not rivals:
-        return Verdict(cause=best or _warning(hits, block, wrapped=block.passed_on and not kind), kind=kind)
+        if block.passed_on and not kind:
+            best = best or _says_its_cause(hits)
+        return Verdict(cause=best or _warning(hits, block), kind=kind)
     if passed_on and len(rivals) == 1:
         return Verdict(cause=rivals[0])
     return Verdict(candidates=(*rivals, best) if best else rivals, kind=kind)
@@ -177,10 +179,13 @@ def _elsewhere(hits: Sequence[Hit], shown: AbstractSet[int], last: Hit | None) -
     return tuple(kept)
 
 
-def _warning(hits: Sequence[Hit], block: ErrorBlock, *, wrapped: bool) -> Hit | None:
-    """A warning, if the log has no other error; one before all mere wrappers, if its line says the cause itself."""
-    if wrapped and hits and States.LINE in hits[0].failure.states:
-        return hits[0]
+def _says_its_cause(hits: Sequence[Hit]) -> Hit | None:
+    """The first hit, if its line says the cause itself."""
+    return hits[0] if hits and States.LINE in hits[0].failure.states else None
+
+
+def _warning(hits: Sequence[Hit], block: ErrorBlock) -> Hit | None:
+    """A warning, if the log has no other error."""
     warnings = [hit for hit in hits if hit.failure.severity is Severity.WARNING]
     shown = {line.number for hit in warnings for line in hit.lines}
     return warnings[0] if warnings and all(line.number in shown for line in block.lines) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable
 from healthcheck.stages.endpoint.answers import about, response_of, shown
-from healthcheck.stages.endpoint.records import EXTRA_FIELDS, Interview, check
+from healthcheck.stages.endpoint.records import Interview, check
 from healthcheck.stages.endpoint.streams import every_stream
 from healthcheck.text.messages import msg
 
@@ -55,7 +55,7 @@ def extra_fields(interview: Interview) -> Findings:
     if opening.left_out and first.exchange.status != 200:
         expected = msg("an answer to the evaluation client's body, with {left_out}", ", ".join(opening.left_out))
         seen = msg("{response_of}; without them: status 200", response_of(first.exchange))
-        fix = msg("ignore unknown fields: {value}", ", ".join((*EXTRA_FIELDS, "stream_options")))
+        fix = msg("ignore unknown fields: {value}", ", ".join(opening.left_out))
         yield about(first.exchange).fail(expected=expected, seen=seen, fix=fix)
     streams = (first.exchange, *every_stream(interview))
     several = next((e for e in streams if e.folded.choices > 1), None)
