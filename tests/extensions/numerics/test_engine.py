@@ -100,6 +100,7 @@ def test_a_digit_that_a_front_changes_is_named(engine: Engine, tmp_path: Path) -
         ("draws-the-likeliest", "sampler"),
         ("draws-at-twice-the-temperature", "sampler"),
         ("a-repetition-penalty", "sampler"),
+        ("steps-end-half-of-the-batch", "sampler"),
         ("tells-too-little", "sampler"),
         ("overflow-at-long-lengths", "length"),  # the last: what is not a number stays in the engine's cache
     ],

@@ -20,6 +20,8 @@ CONSISTENT = (*ROUGH, "wrong-rope-base", "logits-scaled-twice", "long-sequences-
 WRONG_ROPE_BASE = 1_000_000.0
 LOGITS_SCALE = 0.8
 SATURATED_FROM = 256
+END_OF_TURN = 31_985
+"""Of the small weights' tokenizer."""
 
 _now = ""
 
@@ -278,9 +280,19 @@ def places_from_33_draw_anything(logits: torch.Tensor, _: Any) -> torch.Tensor:
     return torch.cat([logits[:32], torch.randn_like(logits[32:])])
 
 
+def steps_end_half_of_the_batch(logits: torch.Tensor, _: Any) -> torch.Tensor:
+    global _steps  # noqa: PLW0603
+    _steps += 1
+    if _steps % 60:
+        return logits
+    ended = logits.clone()
+    ended[::2, END_OF_TURN] = 1e4
+    return ended
+
+
 SAMPLER = {each.__name__.replace("_", "-"): each for each in (
     draws_the_likeliest, draws_at_twice_the_temperature, draws_at_temperature_1, draws_with_min_p, draws_with_noise,
-    places_from_33_draw_anything,
+    places_from_33_draw_anything, steps_end_half_of_the_batch,
 )}  # fmt: skip
 PENALTY, NORMALISER = "a-repetition-penalty", "tells-too-little"
 
