@@ -167,6 +167,8 @@ WARNED = {
     "a blank that is none": ("#!/bin/sh\nexec vllm\u00a0serve x --port 8000\n", "U+00A0"),
     "crlf in a comment": ("#!/bin/sh\n# a\r\n" + LAUNCH, "comment"),
     "a blank after a backslash in what is printed": ("#!/bin/sh\necho a \\ \n" + LAUNCH, "blank after it"),
+    "a comment in a command": ("#!/bin/sh\nvllm serve x \\\n# c\n  --port 8000\n", "separate command"),
+    "a forgotten backslash": ("#!/bin/sh\nvllm serve x\n  --port 8000\n", "separate command"),
     "an endless script": ("#!/bin/sh\n" + "# x\n" * 100_000 + LAUNCH, "longer"),
 }
 
@@ -191,8 +193,6 @@ WRONG = {
     "a stray brace": ("#!/bin/bash\n}\n" + LAUNCH, 2, "}"),
     "a blank after a backslash": ("#!/bin/sh\nvllm serve x \\ \n  --port 8000\n", 2, "blank after it"),
     "a tab after a backslash": ("#!/bin/sh\nvllm serve x \\\t\n  --port 8000\n", 2, "blank after it"),
-    "a comment in a command": ("#!/bin/sh\nvllm serve x \\\n# c\n  --port 8000\n", 4, "separate command"),
-    "a forgotten backslash": ("#!/bin/sh\nvllm serve x\n  --port 8000\n", 3, "separate command"),
     "python": ("#!/usr/bin/env python3\nimport os\n", 1, "python3"),
 }
 

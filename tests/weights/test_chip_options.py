@@ -124,6 +124,26 @@ def test_an_option_that_is_a_variable(tmp_path: Path) -> None:
     assert findings(results) == {CHECK: "warn"}, said(results, CHECK)
 
 
+@pytest.mark.parametrize(
+    ("options", "row", "outcome"),
+    [
+        ({}, "0.23.0.post1", "fail"),
+        ({"compilation_config": '{"cudagraph_mode": "PIECEWISE"}'}, "0.11.0rc1", "fail"),
+        ({"enforce_eager": ""}, "0.23.0.post1", None),
+        ({"compilation_config.cudagraph_mode": "NONE"}, "0.23.0.post1", None),
+        ({"optimization_level": "0"}, "0.23.0.post1", None),
+        ({}, "0.29.0rc1", None),
+    ],
+)  # fmt: skip
+def test_calls_that_wait_and_graphs(options: dict, row: str, outcome: str | None, tmp_path: Path) -> None:
+    launch = plan(**options)
+    assert launch.server is not None
+    server = replace(launch.server, env={"ASCEND_LAUNCH_BLOCKING": "1"})
+    results = judge(model(tmp_path / "w"), plan=replace(launch, server=server, stack=row))
+    assert findings(results).get(CHECK) == outcome, said(results, CHECK)
+    assert outcome is None or "leave ASCEND_LAUNCH_BLOCKING=1 out" in said(results, CHECK)
+
+
 def test_a_producer_beside_its_consumer(tmp_path: Path) -> None:
     launch = plan(kv_transfer_config='{"kv_role": "kv_producer"}')
     pair = replace(launch, servers=launch.servers * 2)
