@@ -188,14 +188,14 @@ def _try(command: str, place: Path, environment: dict[str, str]) -> None:
 @pytest.mark.slow
 @DOCUMENTS
 def test_what_needs_no_server_runs(document: Path, furniture: Path, server: str, tmp_path: Path) -> None:
-    folder = shutil.copytree(furniture, tmp_path / "here")
+    folder = shutil.copytree(furniture, tmp_path / "here", symlinks=True)
     run_blocks(document, folder, server, on_a_server=False)
 
 
 @pytest.mark.slow
 @DOCUMENTS
 def test_what_needs_a_server_runs(document: Path, furniture: Path, server: str, tmp_path: Path) -> None:
-    folder = shutil.copytree(furniture, tmp_path / "here")
+    folder = shutil.copytree(furniture, tmp_path / "here", symlinks=True)
     if document.name == "README.md":
         shutil.copytree(folder / "run", folder / "gpu-run")
         assert main(["probe", server, "--problems", "120", "--out", str(folder / "gpu"), "--quiet"]) == 0
