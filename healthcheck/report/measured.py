@@ -86,7 +86,7 @@ def measured(run: ProbeRun) -> Measured:
         said=_said(run),
         figures=tuple(_figures(run)),
         choices=figures.choices(run) if figures.grid(run).repeats > 1 else (),
-        tiers=tuple(_tiers(run)),
+        tiers=tuple(_rows(run, (figures.overall(run), *figures.tiers(run)))),
         strata=tuple((name, tuple(_rows(run, parts))) for name, parts in strata.strata(run).items()),
         reliability=_reliability(run),
         threshold=run.settings.threshold,
@@ -128,11 +128,6 @@ def _figures(run: ProbeRun) -> Iterator[Figure]:
         if true := summary.estimate(name):
             misleads = name in client and abs(client[name] / 100 - true.value) > 5e-5
             yield Figure(client=text, true=true, misleads=misleads)
-
-
-def _tiers(run: ProbeRun) -> Iterator[Tier]:
-    """The whole bank, then each tier."""
-    return _rows(run, (figures.overall(run), *figures.tiers(run)))
 
 
 def _rows(run: ProbeRun, parts: Iterable[Summary]) -> Iterator[Tier]:

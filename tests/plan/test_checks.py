@@ -115,3 +115,10 @@ def test_a_command_line_is_read_as_argparse_reads_it() -> None:
     assert line.options["port"] == "-1"
     assert vllm_grammar().full_name("max-model") == "max-model-len"
     assert vllm_grammar().full_name("max") == "max"
+
+
+@pytest.mark.parametrize("words", [["-O0"], ["-O", "0"], ["-O=0"], ["--optimization-level", "0"]])
+def test_a_level_of_optimization_has_one_name(words: list[str]) -> None:
+    assert parse(["model", *words, "--port", "8000"], vllm_grammar()).options == {
+        "optimization-level": "0", "port": "8000",
+    }  # fmt: skip

@@ -131,6 +131,7 @@ def test_an_option_that_is_a_variable(tmp_path: Path) -> None:
         ({"compilation_config": '{"cudagraph_mode": "PIECEWISE"}'}, "0.11.0rc1", "fail"),
         ({"enforce_eager": ""}, "0.23.0.post1", None),
         ({"compilation_config.cudagraph_mode": "NONE"}, "0.23.0.post1", None),
+        ({"compilation_config": '{"cudagraph_mode": 0}'}, "0.23.0.post1", None),
         ({"optimization_level": "0"}, "0.23.0.post1", None),
         ({}, "0.29.0rc1", None),
     ],

@@ -118,9 +118,8 @@ def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known:
     if kind and States.PART in kind.failure.states:
         kind = None
     if not rivals:
-        if block.passed_on and not kind:
-            best = best or _says_its_cause(hits)
-        return Verdict(cause=best or _warning(hits, block), kind=kind)
+        wrapped = _says_its_cause(hits) if block.passed_on and not kind else None
+        return Verdict(cause=best or wrapped or _warning(hits, block), kind=kind)
     if passed_on and len(rivals) == 1:
         return Verdict(cause=rivals[0])
     return Verdict(candidates=(*rivals, best) if best else rivals, kind=kind)

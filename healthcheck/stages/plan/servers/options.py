@@ -143,4 +143,5 @@ def vllm_grammar() -> Grammar:
         for flag, option in named
         if not flag.startswith("--")
     }
+    short["-O"] = "optimization-level"  # vLLM's parser rewrites it
     return Grammar(switches=switches, many=many, valued=valued, short=short)

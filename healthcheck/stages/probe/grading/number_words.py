@@ -44,14 +44,11 @@ _CHINESE = re.compile(
 def spelled_numbers(text: str) -> Iterator[Spelled]:
     """The start, end and readings of each number in words, in order."""
     taken = 0
-    for start, end, readings in sorted((*_fractions(text), *_english(text), *_chinese(text)), key=_longest_first):
+    found = (*_fractions(text), *_english(text), *_chinese(text))
+    for start, end, readings in sorted(found, key=lambda each: (each[0], -each[1])):
         if start >= taken:
             taken = end
             yield start, end, readings
-
-
-def _longest_first(found: Spelled) -> tuple[int, int]:
-    return found[0], -found[1]
 
 
 def _fractions(text: str) -> Iterator[Spelled]:
