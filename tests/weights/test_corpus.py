@@ -224,6 +224,12 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
     "layers that config.json has and the weights have not": (
         lambda f: model(f, tensors=layers(30)), {}, {"weights/matches-config": FAIL},
     ),
+    "the configuration of a smaller model of the family": (
+        lambda f: model(f, {**QWEN3, "hidden_size": 2560}, {
+            "model.embed_tokens.weight": ("BF16", (151936, 4096)),
+            "model.layers.0.input_layernorm.weight": ("BF16", (4096,)),
+        }), {}, {"weights/matches-config": FAIL},
+    ),
     "as many layers as config.json says, and a draft layer": (lambda f: model(f, tensors=layers(37)), {}, SOUND),
     "more tokens than config.json says": (
         lambda f: model(f, tensors={"model.embed_tokens.weight": ("BF16", (151940, 4096))}), {},

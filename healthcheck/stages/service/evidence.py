@@ -118,8 +118,9 @@ def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known:
     if kind and States.PART in kind.failure.states:
         kind = None
     if not rivals:
-        wrapped = _says_its_cause(hits) if block.passed_on and not kind else None
-        return Verdict(cause=best or wrapped or _warning(hits, block), kind=kind)
+        wrapped = hits[:1] if block.passed_on and not kind else ()
+        told = next((hit for hit in wrapped if States.LINE in hit.failure.states), None)  # the cause, in one line
+        return Verdict(cause=best or told or _warning(hits, block), kind=kind)
     if passed_on and len(rivals) == 1:
         return Verdict(cause=rivals[0])
     return Verdict(candidates=(*rivals, best) if best else rivals, kind=kind)
@@ -176,11 +177,6 @@ def _elsewhere(hits: Sequence[Hit], shown: AbstractSet[int], last: Hit | None) -
             kept.append(hit)
         end = hit.lines[-1].number
     return tuple(kept)
-
-
-def _says_its_cause(hits: Sequence[Hit]) -> Hit | None:
-    """The first hit, if its line says the cause itself."""
-    return hits[0] if hits and States.LINE in hits[0].failure.states else None
 
 
 def _warning(hits: Sequence[Hit], block: ErrorBlock) -> Hit | None:

@@ -47,8 +47,9 @@ def sampler(run: NumericsRun) -> Findings:
     Log-probabilities may be of the model's logits (`--logprobs-mode raw_logprobs`, vLLM's default) or of what is
     drawn from; what is told at temperature 0 shows which. An honest sampler is blamed in at most one of 1,000 runs.
 
-    Completions of one prompt at temperature 1 that repeat each other more often than is told are a warning:
-    replicas that draw with one seed, and a cache, give one completion twice, and pass@k of fewer samples.
+    Completions of one prompt at temperature 1 that repeat each other more often than the reported probabilities
+    allow are a warning: replicas that draw with one seed, and a cache, give one completion twice, and pass@k of
+    fewer samples.
 
     Then the same is asked without these parameters: defaults of the server that leave one token alone, or a penalty
     that passes over a far likelier token, are a warning.
@@ -149,7 +150,7 @@ def _drawn(run: NumericsRun, temperature: float, drawn: Sequence[Sample]) -> Ite
 
 
 def _repeated(drawn: Sequence[Sample]) -> Iterator[Finding]:
-    """Completions that repeat an earlier one more often than is told."""
+    """Completions that repeat an earlier one more often than the reported probabilities allow."""
     events = list(repetitions(drawn))
     if blames(events):
         expected = msg("about {times:.0f} at most, as it is told", math.fsum(each.high for each in events))

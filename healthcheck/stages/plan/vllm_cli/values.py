@@ -134,7 +134,7 @@ def _json(option: Option, value: str, catalogue: Catalogue) -> Reason | None:
     braces = bool(re.match(r"(?s)^\s*{.*}\s*$", value))
     if option.kind is Kind.JSON_OR_TEXT and not braces and option.name not in OBJECTS:
         return None
-    example = msg("""'{"key": "value"}' in single quotes, with double quotes inside""")
+    example = msg("""'{"key": "value"}' in single quotes, double quotes inside, no comma before }""")
     fix = msg("write {name} {value}", option.name, example)
     try:
         found = json.loads(_without_units(value) if option.fields else value)

@@ -278,7 +278,7 @@ def _continuations(text: _Text) -> Findings:
             line = script.line(first.start)
             expected = msg("options on the line of their command, or after a line that ends in a backslash")
             seen = msg("{line} is a separate command, which the one above goes without", text.quoted(line))
-            fix = msg("end the line above in a backslash, and remove comments and blank lines from the command")
+            fix = msg("move comments above the command, and end all of its lines but the last in a backslash")
             yield warn(expected=expected, seen=seen, fix=fix, where=text.where(line))
             return
     if script.text.rstrip("\n").endswith("\\") and not script.text.endswith("\n\n"):

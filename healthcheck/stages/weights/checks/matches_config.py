@@ -18,6 +18,7 @@ _NORM = re.compile(r"^(?:model\.|language_model\.|thinker\.)+layers\.\d{1,6}\.in
 _EMBEDDING = re.compile(r"^model\.embed_tokens\.weight$")
 _OWN_LAYOUT = {"longcat_flash", "nemotron-nas", "mllama"}
 """Model types that number layers or count the vocabulary in their own way."""
+_SAME = msg("take config.json and all weights from the same checkpoint")
 
 
 @check(
@@ -27,8 +28,9 @@ _OWN_LAYOUT = {"longcat_flash", "nemotron-nas", "mllama"}
     requires=("weights/complete", "weights/safetensors", "weights/config"),
 )
 def matches_config(facts: WeightsFacts) -> Findings:
-    """Compares the number of layers and the vocabulary size in config.json with the safetensors headers. A layer
-    without tensors, or an embedding whose rows differ from "vocab_size", stops the engine while it loads.
+    """Compares the number of layers, the hidden size and the vocabulary size in config.json with the safetensors
+    headers. A layer without tensors, an embedding whose rows differ from "vocab_size", and an embedding and norms
+    of another width than "hidden_size" stop the engine while it loads. Other tensors are not compared.
 
     Usual causes: the configuration of another size of the model, a partly saved checkpoint, or tokens that were
     added without saving the configuration again.
@@ -56,21 +58,23 @@ def matches_config(facts: WeightsFacts) -> Findings:
         raise NotApplicable(msg("there are no safetensors headers to compare with"))
     if text_of(weights.config.value.get("model_type")) in _OWN_LAYOUT:
         raise NotApplicable(msg("this architecture counts layers and tokens in its own way"))
-    hidden = integer(weights.text_config.get("hidden_size"))
-    if any(_NORM.match(name) and tensor.shape == (hidden,) for name, tensor in tensors.items()):
+    hidden, vocabulary = (integer(weights.text_config.get(key)) for key in ("hidden_size", "vocab_size"))
+    norms = {tensor.shape for name, tensor in tensors.items() if _NORM.match(name)}
+    if (hidden,) in norms:
         yield from _layers(weights, set(tensors))
     embedding = next((tensor for name, tensor in tensors.items() if _EMBEDDING.match(name)), None)
-    vocabulary = integer(weights.text_config.get("vocab_size"))
     plain = all(name.endswith("ForCausalLM") for name in words(weights.config.value.get("architectures")))
-    if embedding and vocabulary and plain and len(embedding.shape) == 2 and embedding.shape[1] == hidden:
-        rows = embedding.shape[0]
-        if rows != vocabulary:
+    if embedding and vocabulary and plain and len(embedding.shape) == 2:
+        rows, width = embedding.shape
+        if width == hidden and rows != vocabulary:
             expected = msg("an embedding of {vocabulary:,} tokens (vocab_size in config.json)", vocabulary)
             seen = msg("{name} has {rows:,} rows", embedding.name, rows)
-            fix = msg(
-                'set "vocab_size" to {rows} in config.json, as save_pretrained writes it after a change', rows
-            )
+            fix = msg('set "vocab_size" to {rows} in config.json, as save_pretrained does after a change', rows)
             yield At("config.json").fail(expected=expected, seen=seen, fix=fix)
+        elif hidden and width != hidden and norms == {(width,)}:
+            expected = msg("tensors of the width {hidden:,} (hidden_size in config.json)", hidden)
+            seen = msg("{name} and the norms have the width {width:,}", embedding.name, width)
+            yield At("config.json").fail(expected=expected, seen=seen, fix=_SAME)
 
 
 def _layers(weights: Weights, names: set[str]) -> Iterator[Finding]:
@@ -81,5 +85,4 @@ def _layers(weights: Weights, names: set[str]) -> Iterator[Finding]:
         expected = msg("tensors of {count} layers (num_hidden_layers in config.json)", count)
         listed = some(list(map(str, missing)))
         seen = plural("none of layer {layers}", "none of layers {layers}", len(missing), listed)
-        fix = msg("take config.json and all weights from the same checkpoint")
-        yield At("config.json").fail(expected=expected, seen=seen, fix=fix)
+        yield At("config.json").fail(expected=expected, seen=seen, fix=_SAME)
