@@ -106,7 +106,7 @@ def questions() -> tuple[Question, ...]:
             name=name,
             help=str(entry.get("help", "")),
             choices=_choices(entry.get("choices")),
-            labels=_labels(entry.get("choices")),
+            labels=tuple(map(str, names)) if isinstance(names := entry.get("choices"), dict) else (),
         )
         for name, entry in document.items()
         if isinstance(entry, dict)
@@ -116,10 +116,6 @@ def questions() -> tuple[Question, ...]:
 def _choices(choices: object) -> tuple[str, ...]:
     values = choices.values() if isinstance(choices, dict) else choices or ()
     return tuple(str(value) for value in values) if isinstance(values, Sequence | type({}.values())) else ()
-
-
-def _labels(choices: object) -> tuple[str, ...]:
-    return tuple(map(str, choices)) if isinstance(choices, dict) else ()
 
 
 def ask_in_language(folder: Path, say: Callable[[str], str]) -> None:

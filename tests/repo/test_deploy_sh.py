@@ -193,6 +193,11 @@ WRONG = {
     "a stray brace": ("#!/bin/bash\n}\n" + LAUNCH, 2, "}"),
     "a blank after a backslash": ("#!/bin/sh\nvllm serve x \\ \n  --port 8000\n", 2, "blank after it"),
     "a tab after a backslash": ("#!/bin/sh\nvllm serve x \\\t\n  --port 8000\n", 2, "blank after it"),
+    "lost options of another command": (
+        "#!/bin/sh\npip install \\\n# c\n -r a.txt\n" + LAUNCH,
+        4,
+        "separate command",
+    ),
     "python": ("#!/usr/bin/env python3\nimport os\n", 1, "python3"),
 }
 

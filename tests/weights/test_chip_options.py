@@ -128,7 +128,9 @@ def test_an_option_that_is_a_variable(tmp_path: Path) -> None:
     ("options", "row", "outcome"),
     [
         ({}, "0.23.0.post1", "fail"),
-        ({"compilation_config": '{"cudagraph_mode": "PIECEWISE"}'}, "0.11.0rc1", "fail"),
+        ({"compilation_config": '{"cudagraph_mode": "PIECEWISE"}'}, "0.12.0rc1", "fail"),
+        ({"compilation_config": '{"cudagraph_mode": "NONE", "cache_dir": "<unresolved: X>"}'}, "0.23.0", None),
+        ({"compilation_config.mode": "1"}, "0.23.0", None),
         ({"enforce_eager": ""}, "0.23.0.post1", None),
         ({"compilation_config.cudagraph_mode": "NONE"}, "0.23.0.post1", None),
         ({"compilation_config": '{"cudagraph_mode": 0}'}, "0.23.0.post1", None),

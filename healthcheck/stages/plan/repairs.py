@@ -143,7 +143,7 @@ def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR09
             chmod = msg("chmod +x {shipped} && git update-index --chmod=+x {shipped}", shipped)
             return msg("permission for {name}", name), msg("{chmod}, commit, or run it with sh", chmod)
         case Need.OPTION:
-            return msg("a line's end"), msg("end the previous line with a backslash as its last character")
+            return msg("a line's end"), msg("end the line above in a backslash; move comments above the command")
         case Need.SYNTAX:
             if plan.run.shell == "sh":
                 return msg("valid syntax for sh"), msg(

@@ -118,9 +118,8 @@ def judged(hits: Sequence[Hit], block: ErrorBlock, lines: Sequence[Line], known:
     if kind and States.PART in kind.failure.states:
         kind = None
     if not rivals:
-        wrapped = hits[:1] if block.passed_on and not kind else ()
-        told = next((hit for hit in wrapped if States.LINE in hit.failure.states), None)  # the cause, in one line
-        return Verdict(cause=best or told or _warning(hits, block), kind=kind)
+        says = (hit for hit in hits[:1] if block.passed_on and not kind and States.LINE in hit.failure.states)
+        return Verdict(cause=best or next(says, None) or _warning(hits, block), kind=kind)
     if passed_on and len(rivals) == 1:
         return Verdict(cause=rivals[0])
     return Verdict(candidates=(*rivals, best) if best else rivals, kind=kind)

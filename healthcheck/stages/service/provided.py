@@ -68,7 +68,10 @@ def _last_error(launch: Launch) -> str:
     cause = diagnosis.cause.lines if diagnosis.cause else ()
     last = [Line(sys.maxsize, line.strip()) for line in launch.log_tail[-1:]]
     lines = sorted({*cause, *diagnosis.block, *last}, key=lambda line: line.number)
-    named = [line for line in lines if _names(line.text) and not _survived(line.text, launch.log_tail)]
+    end = "".join(launch.log_tail[-1:])  # npu-smi that only a log lacks is no cause: lines follow
+    named = [
+        each for each in lines if _names(each.text) and ("npu-smi" not in each.text or each.text.strip() in end)
+    ]
     after = [line.text for line in lines if named and line.number > named[-1].number]
     return "" if any(_ERROR.search(text) and not _PASSES_ON.search(text) for text in after) else _joined(named)
 
@@ -86,11 +89,6 @@ def _names(text: str) -> bool:
 
 def _joined(lines: Iterable[Line]) -> str:
     return "\n".join(line.text for line in lines)
-
-
-def _survived(line: str, tail: tuple[str, ...]) -> bool:
-    """Scripts call npu-smi for the log only: its absence matters only if no line follows."""
-    return "npu-smi" in line and line.strip() not in "".join(tail[-1:])
 
 
 def _missing(text: str, environment: Mapping[str, str]) -> Iterator[str]:

@@ -89,7 +89,9 @@ def _end(facts: WeightsFacts, attention: Attention, named: str, chip: Npu) -> tu
     given = msg("--{cache} {named}", CACHE, shown(named, 40))
     plain = not read_load(facts).quantization
     own_rules = _is_latent(facts) or _is_sparse(facts)
-    if named == "fp8" and attention.fp8_needs_950 and chip.family not in WITH_FP8_ATTENTION and not _is_v4(facts):
+    kind = text_of(facts.weights.text_config.get("model_type"))
+    v4 = kind.startswith("deepseek_v4")  # the release may replace the cache format before it checks it
+    if named == "fp8" and attention.fp8_needs_950 and chip.family not in WITH_FP8_ATTENTION and not v4:
         seen = msg("{given}: the release takes it on a 950 alone, and ends with an AssertionError elsewhere", given)
     elif attention.needs_scales and plain and not own_rules and named != "mxfp8":
         seen = msg(
@@ -122,8 +124,3 @@ def _is_sparse(facts: WeightsFacts) -> bool:
 
 def _is_latent(facts: WeightsFacts) -> bool:
     return latent_rank(facts.weights.text_config) is not None
-
-
-def _is_v4(facts: WeightsFacts) -> bool:
-    """Whether the model is DeepSeek-V4, for which the release may replace the cache format before it checks it."""
-    return text_of(facts.weights.text_config.get("model_type")).startswith("deepseek_v4")

@@ -317,10 +317,14 @@ class WeightsFacts:
 
     def table(self, name: str) -> JsonObject:
         """The JSON object of an option with its dotted keys in it; empty if absent or unreadable."""
-        return self.whole(name) or {}
+        return self._object(name) or {}
 
     def whole(self, name: str) -> JsonObject | None:
-        """The JSON object of an option with its dotted keys in it; None if what is given cannot be read."""
+        """The object of `table`; None if it cannot be read, or has a value that the dry run left open."""
+        value = self._object(name)
+        return None if UNRESOLVED in repr(value) else value
+
+    def _object(self, name: str) -> JsonObject | None:
         options = self.server.options if self.server else {}
         dotted = {key.removeprefix(f"{name}."): text for key, text in options.items() if key.startswith(f"{name}.")}
         texts = (options.get(name) or "{}", *dotted.values())
@@ -334,7 +338,7 @@ class WeightsFacts:
                 below = inner.setdefault(part, {})
                 inner = below if isinstance(below, dict) else {}
             inner[parts[-1]] = value_of(text)
-        return None if any(UNRESOLVED in text for text in texts) else value
+        return value
 
     def releases(self) -> tuple[Release, ...]:
         """The vLLM releases to look models up in: the assumed one, then the catalogued ones from newest to oldest.

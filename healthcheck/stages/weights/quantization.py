@@ -19,12 +19,12 @@ def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
     """Findings for the weights' method and the option --quantization; none for SGLang, which has other methods."""
     if facts.engine == "sglang":
         return
-    flag = (facts.option("quantization") or "").lower()
+    flag, method = (facts.option("quantization") or "").lower(), load.quantization
     if flag == MODELSLIM and load.quantization != MODELSLIM:
         wanted = msg("quant_model_description.json, as ModelSlim writes it, for --quantization ascend")
         seen = msg("{quantization_source}", load.quantization_source or msg("weights without quantization"))
         yield fail(expected=wanted, seen=seen, fix=msg("leave --quantization out, or submit ModelSlim weights"))
-    elif flag and load.quantization and flag != load.quantization and not _converts(flag, load.quantization):
+    elif flag and method and not (flag.startswith(method) or method.startswith(flag)):  # awq_marlin, awq
         # Source: ModelConfig._verify_quantization compares the option with quantization_config of config.json.
         report = fail if load.quantization_source.startswith("quantization_config") else warn
         said = (load.quantization, load.quantization_source)
@@ -61,11 +61,6 @@ def _nothing_to_load(facts: WeightsFacts, flag: str) -> Finding:
     expected = msg("no --quantization, or weights of a method of {label}: {quantizations}", *said)
     fix = msg("leave --quantization out, or submit ModelSlim weights")
     return report(expected=expected, seen=seen, fix=fix, where=facts.place)
-
-
-def _converts(flag: str, method: str) -> bool:
-    """Whether one name is a variant of the other, like awq_marlin of awq."""
-    return flag.startswith(method) or method.startswith(flag)
 
 
 def _severity(facts: WeightsFacts) -> Callable[..., Finding]:

@@ -93,7 +93,8 @@ def _made_of(text: str, source: re.Pattern[str]) -> set[str]:
     """Names that receive the value, directly or through other names."""
     script = shell.read(text)
     code = script.without("comment")
-    giving = ((unit, list(nodes)) for unit, nodes in itertools.groupby(filter(_gives, script.nodes), _unit))
+    gives = (node for node in script.nodes if node.kind in _GIVES or node.name in {"read", "set"})
+    giving = ((unit, list(nodes)) for unit, nodes in itertools.groupby(gives, _unit))
     units = [(code[unit.start : unit.end], _goes_over_arguments(unit), nodes) for unit, nodes in giving]
     others = {name for _, skipped, nodes in units if not skipped for name in _filled(nodes)}
     names: set[str] = set()
@@ -103,10 +104,6 @@ def _made_of(text: str, source: re.Pattern[str]) -> set[str]:
         elif source.search(part) or names & set(_names(part)):
             names |= {name for node in nodes for name in _given(node)}
     return names
-
-
-def _gives(node: Node) -> bool:
-    return node.kind in _GIVES or node.name in {"read", "set"}
 
 
 def _given(node: Node) -> set[str]:

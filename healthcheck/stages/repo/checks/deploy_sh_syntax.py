@@ -21,6 +21,7 @@ POSIX_SHELLS = {"sh", "dash", "ash", "busybox"}
 BASH = {"bash", "rbash"}
 OTHER_SHELLS = {"zsh", "ksh", "mksh", "fish", "csh", "tcsh"}
 TYPOGRAPHIC = re.compile("[\u00a0\u2002-\u200b\u3000\ufeff\u2018\u2019\u201c\u201d]|^[\u2013\u2014\u2212]")
+_SERVER = re.compile(r"\bvllm\b|api_server|launch_server")
 _BLANK_BEHIND = re.compile(r"(?<!\\)(?:\\\\)*\\[ \t]+$", re.MULTILINE)
 MAX_LISTED = 6
 
@@ -61,11 +62,12 @@ def deploy_sh_syntax(submission: Submission) -> Findings:
 
     Failures: a syntax error in the shell that the first line names; Windows line endings, which become part of
     words; a byte order mark or UTF-16; a space after a line's final backslash, which is an argument of the command;
-    a first line that does not name a shell; syntax that dash (the sh of Debian and Ubuntu images) refuses, under
+    a first line that does not name a shell; options of another command than the server's on a line of their own;
+    syntax that dash (the sh of Debian and Ubuntu images) refuses, under
     #!/bin/sh.
 
-    Warnings: no #! line; no executable bit; options behind a comment or a line without a backslash, which are a
-    separate command: the server is launched without them, and the checks of the plan judge that launch; bash syntax
+    Warnings: no #! line; no executable bit; options of the server behind a comment or a line without a backslash:
+    it is launched without them, and the checks of the plan judge that launch; bash syntax
     (arrays, [[ ]], source) in a script that the service may run with `sh deploy.sh`, since its shell is not
     documented. A script that needs bash can start with: [ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"
 
@@ -272,6 +274,7 @@ def _continuations(text: _Text) -> Findings:
         fix = f"sed -i 's/\\\\[ \\t]*$/\\\\/' {contract.ENTRY_POINT}"
         yield tell(expected=expected, seen=seen, fix=fix, where=text.where(line))
         return
+    before = ""
     for command in script.commands():
         first = command.words[0]
         if re.match(r"--?[A-Za-z]", first.text):
@@ -279,8 +282,10 @@ def _continuations(text: _Text) -> Findings:
             expected = msg("options on the line of their command, or after a line that ends in a backslash")
             seen = msg("{line} is a separate command, which the one above goes without", text.quoted(line))
             fix = msg("move comments above the command, and end all of its lines but the last in a backslash")
-            yield warn(expected=expected, seen=seen, fix=fix, where=text.where(line))
+            tell = warn if _SERVER.search(before) else fail
+            yield tell(expected=expected, seen=seen, fix=fix, where=text.where(line))
             return
+        before = " ".join(word.text for word in command.words)
     if script.text.rstrip("\n").endswith("\\") and not script.text.endswith("\n\n"):
         last = script.line(len(script.text.rstrip()) - 1)
         yield note(msg("the last line ends in a backslash"), where=text.where(last))

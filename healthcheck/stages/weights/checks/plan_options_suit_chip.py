@@ -120,7 +120,7 @@ def plan_options_suit_chip(facts: WeightsFacts) -> Findings:
     exec vllm serve "$MODEL_PATH" --port {port} --dtype float16 --mamba-ssm-cache-dtype float16
     ```
     """
-    if facts.plan is None or facts.engine not in {"vllm", "unknown"}:
+    if facts.plan is None or facts.engine != "vllm":
         raise NotApplicable(msg("no command line of vLLM is known"))
     chip = facts.chip
     rules = _rules_of(chip.family, facts.row.vllm_ascend)
@@ -129,8 +129,7 @@ def plan_options_suit_chip(facts: WeightsFacts) -> Findings:
     for rule in rules:
         if _is_launched(rule, facts) and _is_meant(rule.model, facts):
             yield in_settings(_broken(facts, rule, chip.label), facts.plan)
-    if facts.engine == "vllm":
-        yield from judge_attention(facts)
+    yield from judge_attention(facts)
 
 
 def _broken(facts: WeightsFacts, rule: LaunchRule, chip: str) -> Finding:

@@ -172,11 +172,8 @@ def parts(name: str) -> dict[str, Any]:
             "AppRunner": AiohttpRunner, "TCPSite": AiohttpSite,
             **dict.fromkeys(("get", "post", "route", "view"), Route),
         },
-        "pydantic": {"BaseModel": Base, "Field": _field},
+        "pydantic": {"BaseModel": Base,
+                     "Field": lambda default=None, *_, **more: more.get("default_factory", lambda: default)()},
         "uvloop": {"run": lambda main, **_: importlib.import_module("asyncio").run(main), "install": lambda: None},
     }  # fmt: skip
     return known.get(name, {})
-
-
-def _field(default: Any = None, *args: Any, **kwargs: Any) -> Any:
-    return kwargs["default_factory"]() if "default_factory" in kwargs else default
