@@ -68,7 +68,7 @@ def _last_error(launch: Launch) -> str:
     cause = diagnosis.cause.lines if diagnosis.cause else ()
     last = [Line(sys.maxsize, line.strip()) for line in launch.log_tail[-1:]]
     lines = sorted({*cause, *diagnosis.block, *last}, key=lambda line: line.number)
-    end = "".join(launch.log_tail[-1:])  # npu-smi that only a log lacks is no cause: lines follow
+    end = "".join(launch.log_tail[-1:])  # a missing npu-smi ended nothing if lines follow
     named = [
         each for each in lines if _names(each.text) and ("npu-smi" not in each.text or each.text.strip() in end)
     ]
