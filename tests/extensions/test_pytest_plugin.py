@@ -52,7 +52,7 @@ def run(folder, *arguments, **variables):
 
 
 def plugged(folder, *arguments):
-    return run(folder, "-p", "healthcheck.pytest_plugin", "--npu-adapter", ".", "-v", *arguments)
+    return run(folder, "-p", "healthcheck.extensions.pytest_plugin", "--npu-adapter", ".", "-v", *arguments)
 
 
 def test_each_check_is_an_item_and_a_failure_says_what_to_do(submission):
@@ -95,9 +95,9 @@ def test_an_unused_plugin_imports_nothing_and_adds_nothing(submission):
         "import sys\n"
         "def test_own():\n"
         "    loaded = {name for name in sys.modules if name.startswith('healthcheck.')}\n"
-        "    assert loaded == {'healthcheck.pytest_plugin'}\n"
+        "    assert loaded == {'healthcheck.extensions', 'healthcheck.extensions.pytest_plugin'}\n"
     )
-    done = run(submission, "-p", "healthcheck.pytest_plugin", "-q")
+    done = run(submission, "-p", "healthcheck.extensions.pytest_plugin", "-q")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout
 
@@ -106,7 +106,7 @@ def test_an_unused_plugin_imports_nothing_and_adds_nothing(submission):
     "options", [["--npu-adapter", "gone"], ["--npu-adapter", ".", "--npu-adapter-weights", "gone"]]
 )
 def test_a_folder_that_is_not_there_is_wrong_usage(submission, options):
-    done = run(submission, "-p", "healthcheck.pytest_plugin", *options)
+    done = run(submission, "-p", "healthcheck.extensions.pytest_plugin", *options)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "gone: no such folder" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
@@ -125,7 +125,7 @@ def test_two(adapter_server, chat):
 def live(submission):
     """Runs its tests with the simulated engine for `vllm`, on the real port 8000."""
     (submission / "test_chat.py").write_text(CHAT)
-    options = ["-p", "healthcheck.pytest_plugin", f"--npu-adapter-weights={ENGINE / 'weights'}", "-rs"]
+    options = ["-p", "healthcheck.extensions.pytest_plugin", f"--npu-adapter-weights={ENGINE / 'weights'}", "-rs"]
     path = f"{ENGINE / 'bin'}:{os.environ['PATH']}:{Path(sys.executable).parent}"
     with the_port():
         yield lambda **variables: run(submission, *options, PATH=path, **variables)
@@ -173,6 +173,6 @@ def test_a_taken_port_skips(live):
 
 def test_the_server_fixtures_skip_without_weights(submission):
     (submission / "test_chat.py").write_text("def test_chat(chat):\n    assert chat('2+2=')\n")
-    done = run(submission, "-p", "healthcheck.pytest_plugin", "-rs")
+    done = run(submission, "-p", "healthcheck.extensions.pytest_plugin", "-rs")
     assert "1 skipped" in done.stdout
     assert "--npu-adapter-weights" in done.stdout

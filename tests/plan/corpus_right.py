@@ -10,6 +10,7 @@ WRITTEN: tuple[Case, ...] = (
     case("plain", sh(SERVE)),
     case("no-options", sh('vllm serve "$MODEL_PATH"')),
     case("no-shebang", 'vllm serve "$MODEL_PATH" --port 8000\n'),
+    case("no-shebang-bash", f"set -euo pipefail\n[[ -d $MODEL_PATH ]]\n{SERVE}\n"),
     case("env-shebang", f"#!/usr/bin/env bash\n{SERVE}\n"),
     case("options-first", sh('vllm serve --port 8000 --trust-remote-code "$MODEL_PATH" --host 0.0.0.0')),
     case("equals", sh('vllm serve "$MODEL_PATH" --port=8000 --host=0.0.0.0')),

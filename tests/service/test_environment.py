@@ -18,9 +18,9 @@ WEIGHTS = Path("/weights of/模型")
         ("#! /bin/sh", ("/bin/sh",)),
         ("#!/usr/bin/env bash", ("/usr/bin/env", "bash")),
         ("#!/bin/bash -e -u", ("/bin/bash", "-e -u")),
-        ("echo no shebang", ("sh",)),
-        ("", ("sh",)),
-        ("#!", ("sh",)),
+        ("echo no shebang", ("bash",)),
+        ("", ("bash",)),
+        ("#!", ("bash",)),
     ],
 )
 def test_the_shell_is_the_one_that_the_first_line_names(tmp_path, first_line, expected):

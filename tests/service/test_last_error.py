@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from healthcheck.stages.service.catalogue import Severity, catalogue
-from tests.service.test_evidence import APART, HEADING, diagnosed, said
+from tests.service.test_evidence import APART, HEADING, WRAPPER, diagnosed, said, traceback
 
 CORE = "(EngineCore pid=9) ERROR 11-21 08:50:01 [core.py:1] "
 FIRST = "(Worker_TP0 pid=7) ERROR 11-21 08:49:14 [w.py:1] "
@@ -80,6 +80,21 @@ def cause_of(*lines: str) -> str:
 )
 def test_what_stands_beside_an_exception_is_not_its_cause(error, beside, cause):
     assert cause_of(*error, beside) == cause
+
+
+@pytest.mark.parametrize("prefix", [FIRST, SECOND, CORE])
+def test_a_traceback_that_was_pasted_without_its_indentation_ends_at_its_exception(prefix):
+    lines = [prefix + line.removeprefix(prefix).strip() for line in raised(CONTEXT, prefix=prefix)]
+    assert cause_of(*lines, *traceback(WRAPPER)) == "acl-context"
+
+
+def test_an_exception_without_a_name_is_the_rest_of_its_record():
+    refused = (
+        "Error is in the aclnnMatmul",
+        "the biasOptional's dtype should be [DT_FLOAT], actual is [DT_BFLOAT16]",
+    )
+    shown = diagnosed(*APART, *raised(refused[0], prefix=FIRST), FIRST + refused[1], *APART).block
+    assert shown[-1].text == refused[1]
 
 
 @pytest.mark.parametrize("prefix", ["", FIRST])

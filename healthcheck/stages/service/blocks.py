@@ -55,13 +55,13 @@ class Line:
 
     Attributes:
         process: the name of the process in its prefix; "" if there is none.
-        error: whether the prefix has the level ERROR.
+        record: what the lines of one record of the level ERROR begin with; "" at other levels.
     """
 
     number: int
     text: str
     process: str = ""
-    error: bool = False
+    record: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def last_error(lines: Sequence[Line], generic: Sequence[Failure]) -> ErrorBlock:
 def _complaints(lines: Sequence[Line]) -> list[int]:
     """The indices of the lines that complain: by their words, else by their level."""
     said = [index for index, line in enumerate(lines) if _COMPLAINT.search(line.text)]
-    return said or [index for index, line in enumerate(lines) if line.error]
+    return said or [index for index, line in enumerate(lines) if line.record]
 
 
 def is_traceback(block: Sequence[Line]) -> bool:
@@ -187,6 +187,7 @@ def _tracebacks(lines: Sequence[Line]) -> Iterator[_Link]:
         start, index = index, index + 1
         while index < len(lines) and lines[index].text.startswith(INSIDE) and _TRACEBACK not in lines[index].text:
             index += 1
+        index = _raised(lines, index)
         whole = index < len(lines) and _TRACEBACK not in lines[index].text
         if not whole or not (_TRACEBACK in lines[start].text or RAISED.match(lines[index].text)):
             continue
@@ -198,6 +199,17 @@ def _tracebacks(lines: Sequence[Line]) -> Iterator[_Link]:
         if not _ends_nothing(before, lines[start:index]):
             joint = next((words for words in (_CAUSED, _MEANWHILE) if words in before), "")
             yield _Link(tuple(lines[start:index]), joint)
+
+
+def _raised(lines: Sequence[Line], at: int) -> int:
+    """The first line from `at` on, in its record, that names an exception; the record's last line if none does.
+
+    Logs that were pasted have lost the indentation of frames, and some exceptions of libraries their names.
+    """
+    first = lines[at].record if at < len(lines) else ""
+    rest = list(takewhile(lambda line: first and line.record == first and _TRACEBACK not in line.text, lines[at:]))
+    named = (number for number, line in enumerate(rest, at) if EXCEPTION.match(line.text))
+    return next(named, at + max(0, len(rest) - 1))
 
 
 def _ends_nothing(before: str, block: Sequence[Line]) -> bool:

@@ -20,10 +20,10 @@ from healthcheck.stages.service.catalogue import Catalogue, Failure, Severity, c
 from healthcheck.stages.service.evidence import Hit, around_block, judged, searched
 from healthcheck.stages.service.sayings import advice
 from healthcheck.stages.service.text import (
-    is_error,
     last_success,
     plain,
     process,
+    record,
     without_prefixes,
     without_quiet_lines,
     without_warnings,
@@ -210,7 +210,7 @@ def _numbered(text: str, raw: str, first_line: int, fresh_line: int) -> list[Lin
     fresh = range(max(0, fresh_line - first_line), len(lines))
     last = islice((at for at in reversed(fresh) if lines[at] and not lines[at].isspace()), KEPT_LINES)
     return [
-        Line(first_line + at, lines[at][:LINE_CHARACTERS].rstrip(), process(decorated[at]), is_error(decorated[at]))
+        Line(first_line + at, lines[at][:LINE_CHARACTERS].rstrip(), process(decorated[at]), record(decorated[at]))
         for at in reversed(list(last))
     ]
 

@@ -55,11 +55,10 @@ def scrubbed(
 
 
 def interpreter(script: Path) -> tuple[str, ...]:
-    """The command that runs the script: the service's shell, else that of the first line, else sh, as shells do."""
+    """The command that runs the script: the service's shell, else that of the first line, else bash."""
     if shell := contract.service().shell:
         return (shell,)
     with script.open("rb") as file:
         first = file.read(_SHEBANG_BYTES).partition(b"\n")[0].decode("utf-8", "replace")
-    if not first.startswith("#!"):
-        return ("sh",)
-    return tuple(first[2:].strip(" \t").split(None, 1)) or ("sh",)
+    named = first[2:].strip(" \t").split(None, 1) if first.startswith("#!") else ()
+    return tuple(named) or ("bash",)

@@ -26,7 +26,7 @@ _QUIET = re.compile(
     r"|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}[ -]+(?:INFO|DEBUG)\b)"
     r"[^\n]*"
 )
-_ERRORS = re.compile(rf"{_COLLECTOR}{_PROCESS}{{0,3}}(?:ERROR|CRITICAL){_STAMP}")
+_ERRORS = re.compile(rf"{_COLLECTOR}{_PROCESS}{{0,3}}((?:ERROR|CRITICAL){_STAMP}(?:\[[^\[\]\n ]{{1,80}}\])?)")
 _SAYS_WHO = re.compile(rf"{_COLLECTOR}({_PROCESS}{{1,3}})")
 _SERVES = re.compile(
     rf"(?m)^{_COLLECTOR}{_PROCESS}{{0,3}}(?:INFO[:\d ][^\n]{{0,80}})?"
@@ -65,9 +65,10 @@ def process(line: str) -> str:
     return named[1].strip() if named else ""
 
 
-def is_error(line: str) -> bool:
-    """Whether vLLM wrote a line at the level ERROR or above."""
-    return bool(_ERRORS.match(line))
+def record(line: str) -> str:
+    """The level, time and place before each line of a record of the level ERROR or above; for other lines ""."""
+    found = _ERRORS.match(line)
+    return found[1] if found else ""
 
 
 def last_success(text: str) -> int:

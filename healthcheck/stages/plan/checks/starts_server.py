@@ -32,10 +32,10 @@ _UNCONFINED = msg("not confined: it can read and change all that this user can")
 def starts_server(plan: LaunchPlan) -> Findings:
     """deploy.sh is run in a sandbox as the service runs it, and has to reach the command that starts a server.
 
-    It runs from a clean export of the commit, with no arguments, no terminal, no input, MODEL_PATH set and little
-    else in the environment, under the shell that its first line names and under sh. The programs that it starts
-    (vllm, python3, pip, npu-smi, curl …) are stubs that record how they were called; nothing is installed,
-    downloaded or really launched.
+    It runs from a clean export of the commit, with no arguments, no terminal, no input, MODEL_PATH set and
+    little else in the environment, under the shell that its first line names (bash if it names none) and under
+    sh. The programs that it starts (vllm, python3, pip, npu-smi, curl …) are stubs that record how they were
+    called; nothing is installed, downloaded or really launched.
 
     If no server is recorded, the message says how the script ended and what it printed last.
 

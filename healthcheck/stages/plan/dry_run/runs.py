@@ -242,11 +242,11 @@ def _limit_s(text: str) -> float | None:
 
 
 def _own_shell(text: str) -> tuple[str, ...]:
-    """The shell of the main run: the service's if known, else the script's own."""
+    """The shell of the main run: the service's if known, else that of the first line, else bash."""
     if shell := contract.service().shell:
         return (programs.find(shell) or _SH,)
     name, options = shell_text.shebang(text)
-    found = programs.find(name) if name in _SHELLS else None
+    found = programs.find(name or "bash") if name in {*_SHELLS, ""} else None
     return (found or _SH, *(options if found or name == "sh" else ()))
 
 
