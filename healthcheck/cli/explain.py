@@ -1,4 +1,4 @@
-"""`npu-adapter explain`: the page of a check."""
+"""`npu-adapter explain`: the page of a check, or the list of the checks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from healthcheck.verify import catalogue
 
 def run(options: argparse.Namespace) -> int:
     say, extra = translation_of_the_process().look_up, extra_checks()
-    if options.id is None:
-        for page in catalogue.pages(extra):
+    listed = [page for page in catalogue.pages(extra) if options.id in {None, page.id.partition("/")[0]}]
+    if listed:
+        for page in listed:
             print(f"{page.id:<28} {say(page.title)}")
         return 0
     print(catalogue.text(catalogue.page(options.id, extra), say), end="")

@@ -267,6 +267,13 @@ def test_windows_paths_are_read(adapter: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_stage_lists_its_checks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "service"]) == 0
+    ids = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert "service/port-free" in ids
+    assert {each.partition("/")[0] for each in ids} == {"service"}
+
+
 def test_a_drive_that_is_not_there_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["diagnose", "Q:\\logs\\deploy.log"])

@@ -117,7 +117,7 @@ TWO_MODELS = ("/srv/weights --model /elsewhere", "--port 8000 /srv/weights --mod
 
 
 @pytest.mark.parametrize("line", TWO_MODELS)
-@pytest.mark.parametrize("stack", ["", "0.18.0", "0.25.1rc1"])
+@pytest.mark.parametrize("stack", ["", "0.18.0", "0.26.0rc1"])
 def test_a_positional_model_beside_the_option_is_refused(line: str, stack: str):
     result = flags.judge(plan_of(command(*shlex.split(line)), stack))
     assert result.outcome is Outcome.FAIL
@@ -185,8 +185,8 @@ def test_right_command_lines_pass(line: str):
 
 
 WRONG = (
-    ("M --prot 8000", "--prot", "did you mean --port?"),
-    ("M --tensor-paralel-size 2", "--tensor-paralel-size", "did you mean --tensor-parallel-size?"),
+    ("M --prot 8000", "--prot", "write --port, if that was meant"),
+    ("M --tensor-paralel-size 2", "--tensor-paralel-size", "write --tensor-parallel-size, if that was meant"),
     ("M --swap-space 4", "--swap-space", "remove it"),
     ("M --rope-scaling {}", "--rope-scaling", "--hf-overrides"),
     (
@@ -216,7 +216,7 @@ WRONG = (
     ("M --dtype fp16", "fp16", "float16"),
     ("M --quantization w8a9", "w8a9", "take"),
     ("M --attention-backend ASCEND", "ASCEND", "--attention-backend"),
-    ("M --attention-backend FLASHATTN", "FLASHATTN", "did you mean FLASH_ATTN?"),
+    ("M --attention-backend FLASHATTN", "FLASHATTN", "write FLASH_ATTN, if that was meant"),
     ("M --load-format safetensor", "safetensor", "safetensors"),
     ("M --additional-config {a:1}", "{a:1}", "double quotes"),
     ("""M --additional-config '{"a": 1'""", '{"a": 1', "double quotes"),
@@ -307,6 +307,28 @@ def test_what_only_another_release_takes_warns_and_names_it():
     assert flags.judge(older_row).outcome is Outcome.PASS
     before_the_catalogues = plan_of(command("M", "--swap-space", "4"), stack="0.9.1")
     assert flags.judge(before_the_catalogues).outcome is Outcome.WARN
+
+
+@pytest.mark.parametrize(
+    ("release", "option", "outcome", "words"),
+    [
+        (
+            "0.22.1rc1",
+            "--disable-frontend-multiprocessing",
+            Outcome.PASS,
+            "vLLM 0.22.1 is not catalogued: judged by the options of 0.18.0 and 0.23.0",
+        ),
+        ("0.22.1rc1", "--numa-bind", Outcome.WARN, "vLLM 0.23.0 takes it, and vLLM 0.22.1 is not catalogued"),
+        ("0.18.0", "--numa-bind", Outcome.FAIL, "which it does not have"),
+        ("0.22.1rc1", "--numa-bindd", Outcome.FAIL, "which it does not have"),
+        ("0.9.1", "--port=8000", Outcome.PASS, "vLLM 0.9.1 is not catalogued: judged by the options of 0.18.0"),
+        ("0.23.0", "--port=8000", Outcome.PASS, ""),
+    ],
+)
+def test_a_release_without_a_catalogue_is_judged_by_those_around_it(release, option, outcome, words):
+    result = flags.judge(plan_of(command("M", option), stack=release))
+    assert result.outcome is outcome
+    assert words in "".join(finding.seen for finding in result.findings)
 
 
 def test_vllm_ascend_adds_formats_of_the_cache_in_some_rows():

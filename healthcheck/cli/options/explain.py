@@ -11,4 +11,9 @@ from healthcheck.text.messages import msg
 def arguments(parser: argparse.ArgumentParser) -> None:
     begin_help(parser, "", "plan/port")
     parser.epilog = exit_statuses({0: msg("printed"), 2: msg("there is no such check")})
-    parser.add_argument("id", nargs="?", metavar="CHECK-ID", help="such as plan/port; without it, all are listed")
+    parser.add_argument(
+        "id",
+        nargs="?",
+        metavar="CHECK-ID",
+        help="such as plan/port; a stage, such as plan, lists its checks; without it, all are listed",
+    )

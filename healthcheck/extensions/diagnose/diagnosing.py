@@ -53,9 +53,7 @@ def _text(found: Diagnosis, name: str, setup: Setup) -> Iterable[str]:
     if found.others:
         yield msg("also there:")
         for hit in found.others:
-            failure = hit.failure
-            told = (hit.lines[0].number, failure.id, failure.severity.name.lower(), failure.cause)
-            yield msg("  line {number}: {id} ({lower}): {cause}", *told)
+            yield msg("  line {number}: {id}: {cause}", hit.lines[0].number, hit.failure.id, hit.failure.cause)
 
 
 def _known(hit: Hit, setup: Setup, word: str) -> Iterable[str]:

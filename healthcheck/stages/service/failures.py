@@ -32,7 +32,7 @@ def explain(launch: Launch) -> Finding:
         seen += msg(
             ". This machine has {not_here}; the service's image has it, so that this failure says "
             "nothing about the submission{quote}",
-            ", ".join(launch.not_here),
+            joined(", ", launch.not_here),
             _quote(launch, quoted),
         )
         instead = contract.stated(provided.INSTEAD)

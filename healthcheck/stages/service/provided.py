@@ -103,7 +103,7 @@ def _missing(text: str, environment: Mapping[str, str]) -> Iterator[str]:
     if library and not _has_cann(environment):
         yield msg("no CANN ({library})", library["name"])
     if _NO_PLATFORM.search(text) and not any(_DEVICES.glob("davinci[0-9]*")):
-        yield "no NPU"
+        yield msg("no NPU")
 
 
 def _can_import(name: str, environment: Mapping[str, str]) -> bool:

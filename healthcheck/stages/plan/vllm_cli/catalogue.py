@@ -142,15 +142,16 @@ def catalogue(version: str) -> Catalogue:
     return json_text.load_as((DATA / f"{PREFIX}{version}{SUFFIX}").read_bytes(), Catalogue)
 
 
+def around(version: str) -> tuple[str, ...]:
+    """The catalogued releases next to a vLLM version: itself, or those directly before and after it."""
+    older = [each for each in versions() if _release(each) <= _release(version)]
+    newer = [each for each in versions() if _release(each) > _release(version)]
+    return (version,) if version in older else (*older[-1:], *newer[:1])
+
+
 def nearest(version: str) -> Catalogue:
     """The catalogue of a vLLM version, else of the newest catalogued release before it, else of the oldest."""
-    older = [each for each in versions() if _release(each) <= _release(version)]
-    return catalogue(older[-1] if older else versions()[0])
-
-
-def is_older(version: str) -> bool:
-    """Whether a release is older than every catalogued one."""
-    return _release(version) < _release(versions()[0])
+    return catalogue(around(version)[0])
 
 
 @functools.cache

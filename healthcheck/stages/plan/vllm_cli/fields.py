@@ -94,7 +94,7 @@ def _unknown(name: str, key: str, keys: tuple[str, ...]) -> Reason:
     near, shown = difflib.get_close_matches(key, keys, n=1, cutoff=0.6), repr(key[:MAX_SHOWN])
     meant = msg("take {key} out", shown)
     if near:
-        meant = msg("did you mean {near}? If not, take {key} out", repr(near[0]), shown)
+        meant = msg("write {near}, or take {key} out", repr(near[0]), shown)
     return msg("a key that {name} has ({known}, …), not {key}", name, ", ".join(keys[:8]), shown), meant
 
 

@@ -169,7 +169,7 @@ class _Splitter:
             self._refuse(at, shown, expected, seen, msg("write {candidates} in full", min(candidates)))
             return "", key
         near = self.catalogue.like(base)
-        fix = msg("did you mean {near}{dot}{key}?", near, dot, key) if near else msg("take it out")
+        fix = msg("write {near}, if that was meant", f"{near}{dot}{key}") if near else msg("take it out")
         expected, seen = msg("an option of {release}", release), msg("{shown}, which it does not have", shown)
         self._refuse(at, shown, expected, seen, fix, unknown=True)
         return "", key

@@ -11,7 +11,7 @@ from healthcheck.core.check import Findings, fail, note, unsettled, warn
 from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.plan.records import ServerCommand
 from healthcheck.stages.plan.servers.options import UNRESOLVED
-from healthcheck.stages.plan.vllm_cli.catalogue import Catalogue, catalogue, is_older, nearest, versions
+from healthcheck.stages.plan.vllm_cli.catalogue import Catalogue, around, catalogue, versions
 from healthcheck.stages.plan.vllm_cli.grammar import Parsed, Problem, parse, repeated
 from healthcheck.stages.plan.vllm_cli.values import MAX_CHARACTERS, is_too_long, judge
 from healthcheck.system import json_text
@@ -68,23 +68,26 @@ def judge_flags(server: ServerCommand, stack: str) -> Findings:
 
     Args:
         server: the command.
-        stack: the chosen row; only its vLLM counts. "" is the default row, and an argument that the vLLM of another
-            row accepts is only a warning.
+        stack: the chosen row; only its vLLM counts, or those around it if it has no catalogue. "" is the default
+            row, and an argument that the vLLM of another row accepts is only a warning.
     """
     vllm = row(stack or DEFAULT).vllm[0]
-    chosen = nearest(vllm)
+    beside = around(vllm)
+    chosen = catalogue(beside[0])
     argv = whole_argv(server, chosen)  # the first len(server.argv) are from the command line
     parsed, problems = _read(argv, chosen)
     twice = tuple(_second_model(server, parsed))
     problems = sorted([*problems, *twice], key=lambda problem: problem.at)
     others = [catalogue(version) for version in versions() if version != chosen.vllm]
     elsewhere = {other.vllm: {problem.at for problem in (*_read(argv, other)[1], *twice)} for other in others}
-    possible = frozenset() if stack else frozenset(version for each in rows() for version in each.vllm)
+    possible = set(beside) if stack else {version for each in rows() for version in each.vllm}
+    unknown = msg("which release the service has is not documented")
+    doubt = msg("vLLM {vllm} is not catalogued", vllm) if stack else unknown
     for problem in problems[:MAX_FINDINGS]:
         takers = [each for each, refused in elsewhere.items() if each in possible and problem.at not in refused]
-        if is_older(vllm) and problem.unknown and _base(problem) in GONE:
-            takers.append(msg("{vllm}, which is not catalogued, perhaps", vllm))
-        yield _finding(problem, server, chosen, takers)
+        if vllm not in beside and problem.unknown and _base(problem) in GONE:
+            takers.append(msg("{vllm} perhaps", vllm))
+        yield _finding(problem, server, chosen, takers, doubt)
     yield from _unread(parsed, server)
     yield from _repetitions(parsed, server)
     newer = sorted(set().union(*elsewhere.values()) - {problem.at for problem in problems})
@@ -92,6 +95,11 @@ def judge_flags(server: ServerCommand, stack: str) -> Findings:
         refusing = spans([version for version, refused in elsewhere.items() if at in refused], versions())
         seen = msg("{argv} is an argument that vLLM {refusing} refuses", argv[at], refusing)
         yield note(seen, where=server.where)
+    if vllm not in beside:
+        by = joined(" and ", beside)
+        yield note(
+            msg("vLLM {vllm} is not catalogued: judged by the options of {by}", vllm, by), where=server.where
+        )
 
 
 def _read(argv: tuple[str, ...], release: Catalogue) -> tuple[Parsed, list[Problem]]:
@@ -134,12 +142,12 @@ def whole_argv(server: ServerCommand, chosen: Catalogue) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _finding(problem: Problem, server: ServerCommand, chosen: Catalogue, takers: list[str]) -> Finding:
+def _finding(problem: Problem, server: ServerCommand, chosen: Catalogue, takers: list[str], doubt: str) -> Finding:
     gone = _replacement(problem, server) if problem.unknown else ""
     seen = problem.seen + (msg(" (from the --config file)") if problem.at >= len(server.argv) else "")
     evidence: dict[str, JsonValue] = {"flag": problem.flag, "vllm": chosen.vllm, "taken_by": list(takers)}
     if takers:
-        seen += msg("; vLLM {named} takes it, and which release the service has is not documented", _named(takers))
+        seen += msg("; vLLM {named} takes it, and {doubt}", _named(takers), doubt)
     say, fix = warn if takers else fail, gone or problem.fix
     return say(expected=problem.expected, seen=seen, fix=fix, where=server.place, evidence=evidence)
 

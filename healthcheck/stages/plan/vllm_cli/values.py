@@ -182,5 +182,6 @@ def _unknown_name(argument: Argument, parsed: Parsed, catalogue: Catalogue) -> R
     if name == "--tool-call-parser" and parsed.last("--enable-auto-tool-choice") is None:
         return None
     near = difflib.get_close_matches(value, known, n=1, cutoff=0.6)
-    meant = msg("did you mean {near}?", near[0]) if near else msg("take {name} out, or write one of these", name)
+    other = msg("take {name} out, or write one of these", name)
+    meant = msg("write {near}, if that was meant", near[0]) if near else other
     return msg("{name} as one of {known}", name, ", ".join(known)), meant

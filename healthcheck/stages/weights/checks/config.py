@@ -201,7 +201,8 @@ def _nowhere(facts: WeightsFacts, named: str, architectures: tuple[str, ...]) ->
         return msg("{named}, which only the code that comes with the weights defines (auto_map)", named), fix
     near = _near(architectures[0], assumed)
     seen = msg("{named}, which neither that registry nor transformers {transformers} knows", named, has)
-    return seen, msg("did you mean {near}?", near) if near else msg("compare config.json with the original model's")
+    other = msg("compare config.json with the original model's")
+    return seen, msg("write {near}, if that was meant", near) if near else other
 
 
 def _near(architecture: str, release: Release) -> str:

@@ -83,4 +83,4 @@ def _fix(code: str) -> str:
     other = msg(
         "choose weights of a task that the service evaluates, or correct the code if the model does one of them"
     )
-    return msg("did you mean {near}?", near[0]) if near else other
+    return msg("write {near}, if that was meant", near[0]) if near else other
