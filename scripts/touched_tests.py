@@ -34,7 +34,11 @@ TABLE = (
     ),
     Row("tests/extensions/numerics", "vllm litellm", "healthcheck/extensions/numerics"),
     Row("tests/extensions/features", "vllm", "healthcheck/extensions/features"),
-    Row("tests/plan/test_vllm_parsers.py", "vllm vllm-0.23", "healthcheck/stages/plan/vllm_cli healthcheck/data/vllm-"),
+    Row(
+        "tests/plan/test_vllm_parsers.py",
+        "vllm vllm-0.23",
+        "healthcheck/stages/plan/vllm_cli healthcheck/data/vllm-",
+    ),
     Row("tests/weights", "vllm", "healthcheck/stages/weights healthcheck/data/architectures.json"),
     Row("tests/peer", "vllm transformers", "healthcheck/wire healthcheck/stages/endpoint/checks"),
     Row(

@@ -21,6 +21,8 @@ WRONG_VARIABLES: tuple[Case, ...] = (
     case("variable-of-no-release", sh(f"export VLLM_ASCEND_ENABLE_NS=1{SERVE}"), WARNED, says="did you mean VLLM_ASCEND_ENABLE_NZ or", fix="remove it"),
     case("variable-of-an-older-release", sh(f"export VLLM_ASCEND_ENABLE_TOPK_TOPP_OPTIMIZATION=1{SERVE}"), WARNED,
          says="deploy.sh:2"),
+    case("media-in-no-folder", sh(f"{SERVE.strip()} --allowed-local-media-path /data/media"), {"plan/no-missing-files": "warn"},
+         says="HTTP 400", fix="leave --allowed-local-media-path out"),
     case("version-of-another-vllm", sh(f"export VLLM_VERSION=0.9.0{SERVE}"), WARNED, says="VLLM_VERSION=0.9.0", fix="remove it"),
     case("modules-replaced-for-it", sh(f"PYTHONPATH=adapter:. {SERVE.lstrip().removeprefix('exec ')}"), WARNED),
 )  # fmt: skip

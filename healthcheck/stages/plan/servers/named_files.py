@@ -16,7 +16,7 @@ FILE_VARIABLES = frozenset((
 """Environment variables with a file that a library opens."""
 _FILE_OPTIONS = {
     "config", "chat-template", "chat-template-file", "tool-parser-plugin", "reasoning-parser-plugin", "mmproj",
-    "log-config-file",
+    "log-config-file", "allowed-local-media-path",
 }  # fmt: skip
 _MODEL_OPTIONS = {
     "tokenizer", "hf-config-path", "generation-config", "lora-modules", "speculative-config",
