@@ -67,13 +67,15 @@ def weight_bytes(weights: Weights, layout: Layout) -> int:
 class Budget:
     """The memory of each device: what torch sees, the part that vLLM may take, the part of that for work.
 
-    `weights_share` is the most of it that weights take if there are more devices.
+    `weights_share` is the most of it that weights take if there are more devices. `cache_share` is what the cache
+    gets of the rest: half on a 310P (vllm_ascend/_310p/worker_310p.py).
     """
 
     torch_bytes: int
     usable_bytes: int
     work_bytes: int
     weights_share: float = WEIGHTS_SHARE
+    cache_share: float = 1.0
 
     def for_cache(self, weights: Weights, layout: Layout) -> int:
         """The memory that the weights leave on each device, in bytes; negative if they do not fit.
@@ -81,7 +83,7 @@ class Budget:
         If memory is short, work gets half of the rest, so that a launch that may succeed is not given up.
         """
         left = self.usable_bytes - weight_bytes(weights, layout)
-        return left - min(self.work_bytes, max(LEAST_WORK_BYTES, left // 2))
+        return int((left - min(self.work_bytes, max(LEAST_WORK_BYTES, left // 2))) * self.cache_share)
 
 
 def budget_of(machine: Machine, chip: Chip | None, weights: Weights, utilization: float) -> Budget | None:
@@ -99,6 +101,7 @@ def budget_of(machine: Machine, chip: Chip | None, weights: Weights, utilization
         usable_bytes=int(torch_bytes * utilization),
         work_bytes=max(LEAST_WORK_BYTES, torch_bytes // 10) + extras * 2 * GIB,
         weights_share=WEIGHTS_SHARE_310P if chip.family == A310P else WEIGHTS_SHARE,
+        cache_share=0.5 if chip.family == A310P else 1.0,
     )
 
 

@@ -57,7 +57,7 @@ def max_model_len(room: Room) -> Decision:
     attention = room.weights.attention
     cache = room.cache if room.machine.devices else CPU_CACHE_BYTES
     if attention and cache is not None:
-        fits = max(256, longest_context(attention, room.of(cache, cache // 2, cache), room.parallel))
+        fits = max(256, longest_context(attention, cache, room.parallel))
         if fits < min(context or longest, longest):
             return Decision(key, fits, f"one sequence fits, of the model's {context}", "adapter/memory.py")
     if context is None:

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from adapter.chips import chip_called
 from adapter.device import Machine
+from adapter.memory import Layout, budget_of
 from adapter.plan import make_plan
 from adapter.settings import Setting
 from adapter.weights import Attention, Weights
@@ -50,8 +52,16 @@ def test_a_310p_captures_few_graphs_for_as_many_requests_as_it_takes():
     sizes = json.loads(options["compilation_config"].value)["cudagraph_capture_sizes"]
     assert len(sizes) == 2
     assert max(sizes) == options["max_num_seqs"].value
-    alone = json.loads(planned(DENSE, DUO)["compilation_config"].value)["cudagraph_capture_sizes"]
+    alone = json.loads(planned(DENSE, replace(DUO, devices=1))["compilation_config"].value)[
+        "cudagraph_capture_sizes"
+    ]
     assert alone[0] == 1
+
+
+def test_a_310p_gives_half_of_what_is_left_to_the_cache():
+    budget = budget_of(DUO, chip_called(DUO.chip), DENSE, 0.9)
+    whole = replace(budget, cache_share=1.0)
+    assert 0 < budget.for_cache(DENSE, Layout(1)) <= whole.for_cache(DENSE, Layout(1)) / 2
 
 
 def test_a_310p_goes_without_two_fusions():
