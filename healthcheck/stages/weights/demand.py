@@ -28,6 +28,7 @@ class Demand:
     Attributes:
         context: tokens of the longest sequence, None if unknown; `context_source` names the origin.
         utilization: the share of a device's memory that the engine may use.
+        release: the release of vllm-ascend.
     """
 
     load: Load
@@ -36,6 +37,7 @@ class Demand:
     context: int | None
     context_source: str
     utilization: float
+    release: str
 
 
 def read_demand(facts: WeightsFacts) -> Demand:
@@ -53,6 +55,7 @@ def read_demand(facts: WeightsFacts) -> Demand:
         context=context or longest_context(facts, shape) or (shape.context if shape else None),
         context_source=source,
         utilization=_fraction(facts.option("gpu-memory-utilization", "mem-fraction-static")),
+        release=facts.row.vllm_ascend,
     )
 
 

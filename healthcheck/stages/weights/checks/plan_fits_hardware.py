@@ -25,6 +25,7 @@ from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.inventory import MAIN_INDEX
 from healthcheck.stages.weights.memory import Shape
 from healthcheck.stages.weights.quantization import judge_quantization
+from healthcheck.stages.weights.room import room_of
 from healthcheck.stages.weights.settings import in_settings
 from healthcheck.stages.weights.states import bytes_per_block, sequences
 from healthcheck.text.messages import joined, msg
@@ -245,7 +246,8 @@ def _states(facts: WeightsFacts, demand: Demand, npu: Npu, report: Callable[...,
     block = bytes_per_block(facts, shape, demand.layout) if shape else None
     if not wanted or block is None:
         return
-    most, safe = (left // block for left in (_room(demand, npu), _room(demand, npu) - memory.OVERHEAD_BYTES))
+    room = room_of(demand, npu)
+    most, safe = room.most_cache // block, room.cache // block
     if 0 < safe < wanted:
         say = report if most < wanted else warn
         expected = msg("a block of the state cache for each sequence of --max-num-seqs")
@@ -264,8 +266,7 @@ def _mask(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
 
     Source: AttentionMaskBuilder310 in vllm_ascend/_310p/attention/attention_mask.py.
     """
-    row, free = facts.row, max(0, _room(demand, npu) - memory.OVERHEAD_BYTES)
-    beside = int(npu.usable_bytes * (1 - demand.utilization)) + free - int(free * _share(facts, npu))
+    row, beside = facts.row, room_of(demand, npu).after_start
     has = stacks.in_range(row.vllm_ascend, WITH_MASK) and stacks.is_older(row.torch_npu, TORCH_NPU_WITHOUT_MASK)
     most = math.isqrt(beside // memory.MASK_BYTES) // memory.BLOCK_TOKENS * memory.BLOCK_TOKENS
     if npu.family is not Family.P310 or not has or (demand.context or 0) <= most or facts.engine == "sglang":
@@ -278,11 +279,6 @@ def _mask(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
     yield warn(expected=expected, seen=seen, fix=fix, where=facts.where)
 
 
-def _share(facts: WeightsFacts, npu: Npu) -> float:
-    """The cache's share of the free memory: half on a 310P. Source: vllm_ascend/_310p/worker_310p.py."""
-    return 0.5 if npu.family is Family.P310 and stacks.in_range(facts.row.vllm_ascend, ">=0.18.0") else 1.0
-
-
 def _too_many(demand: Demand, npus: int) -> Findings:
     if demand.layout.devices > npus:
         seen = msg("{devices} needed: tensor × pipeline × data parallel size", demand.layout.devices)
@@ -290,27 +286,19 @@ def _too_many(demand: Demand, npus: int) -> Findings:
         yield fail(expected=msg("at most --npus {npus}", npus), seen=seen, fix=fix)
 
 
-def _room(demand: Demand, npu: Npu) -> int:
-    """Bytes that the weights leave on a device for the cache and working memory."""
-    weights = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, demand.layout)
-    return int(npu.usable_bytes * demand.utilization) - weights
-
-
 def _longest(demand: Demand, npu: Npu) -> int | None:
     """The longest sequence that fits with working memory; None if unknown."""
     if demand.shape is None or demand.context is None:
         return None
-    room = _room(demand, npu) - memory.OVERHEAD_BYTES
-    return memory.longest_sequence(demand.shape, room, demand.layout, demand.context)
+    return memory.longest_sequence(demand.shape, room_of(demand, npu).cache, demand.layout, demand.context)
 
 
 def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Finding:
-    layout, shape = demand.layout, demand.shape
-    weights = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, layout)
-    room = _room(demand, npu)
+    layout, shape, room = demand.layout, demand.shape, room_of(demand, npu)
+    weights = room.weights
     kind, usable = f"{npu.label}{hardware.doubt(facts.npu or npu.name)}", npu.usable_bytes / GIB
     have = msg("{usable_bytes:.1f} GiB × {utilization:g} on a {kind}", usable, demand.utilization, kind)
-    if room <= 0:
+    if room.left <= 0:
         expected = msg("weights that fit a device ({have})", have)
         seen = msg("{weights:.1f} GiB of weights on each of {devices} devices", weights / GIB, layout.devices)
         return fail(expected=expected, seen=seen, fix=_spread(demand, npu, npus))
@@ -318,8 +306,8 @@ def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Findin
         return note(
             msg("weights take {weights:.1f} GiB of {have}; the cache cannot be reckoned", weights / GIB, have)
         )
-    cache, share = memory.cache_per_sequence(shape, demand.context, layout), _share(facts, npu)
-    safe = memory.longest_sequence(shape, int((room - memory.OVERHEAD_BYTES) * share), layout, demand.context)
+    cache = memory.cache_per_sequence(shape, demand.context, layout)
+    safe = memory.longest_sequence(shape, room.cache, layout, demand.context)
     said = (weights / GIB, demand.context, demand.context_source, cache / GIB, memory.OVERHEAD_BYTES / GIB, have)
     parts = msg(
         "weights {weights:.1f} GiB, cache of one sequence of {context:,} tokens ({context_source}) "
@@ -327,9 +315,9 @@ def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Findin
         *said,
     )
     if safe >= demand.context:
-        many = int((room - memory.OVERHEAD_BYTES) * share) // max(cache, 1)
+        many = room.cache // max(cache, 1)
         return note(msg("fits: {parts}; room for about {many:,} full sequences at a time", parts, many))
-    report = fail if cache > room * share else warn
+    report = fail if cache > room.most_cache else warn
     expected = msg("weights and the cache of one sequence on each device")
     return report(expected=expected, seen=parts, fix=_shorter(demand, npu, npus, safe))
 
@@ -365,7 +353,7 @@ def _anywhere(demand: Demand) -> Findings:
     devices = demand.layout.devices
     needs = f"{devices} NPUs" if devices > 1 else msg("one NPU")
     largest = max(kinds, key=lambda kind: kind.usable_bytes)
-    if _room(demand, largest) <= 0:
+    if room_of(demand, largest).left <= 0:
         most = largest.memory_bytes / GIB
         expected = msg("weights that fit {needs} of up to {memory_bytes:.0f} GiB", needs, most)
         seen = msg("{total_bytes:.1f} GiB of weights", demand.load.total_bytes / GIB)
@@ -384,7 +372,7 @@ def _anywhere(demand: Demand) -> Findings:
 def _line(demand: Demand, kind: Npu) -> str:
     name = f"{kind.name} ({kind.memory_bytes / GIB:.0f} GiB)"
     longest = _longest(demand, kind)
-    if _room(demand, kind) <= 0:
+    if room_of(demand, kind).left <= 0:
         return msg("{name}: {value}", name, msg("the weights do not fit"))
     if longest is None:
         return msg("{name}: {value}", name, msg("the weights fit"))
