@@ -226,10 +226,13 @@ def test_the_cache_of_a_310p_gets_half_of_the_room(release: str, outcome: str, t
     assert findings(results).get("plan/fits-hardware") == outcome, said(results, "plan/fits-hardware")
 
 
-@pytest.mark.parametrize("method", ["awq", "gptq", "bitsandbytes"])
-def test_a_quantization_that_vllm_ascend_does_not_load(method: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", ["awq", "gptq", "bitsandbytes", "mxfp4"])
+def test_a_quantization_that_no_release_of_vllm_ascend_loads(method: str, tmp_path: Path) -> None:
     folder = model(tmp_path / "w", {**QWEN3, "quantization_config": {"quant_method": method}})
-    assert findings(judge(folder))["plan/fits-hardware"] == "warn"
+    results = judge(folder, plan=plan())
+    assert findings(results)["plan/fits-hardware"] == "fail"
+    assert "no release up to" in said(results, "plan/fits-hardware")
+    assert findings(judge(folder, plan=plan(engine="unknown")))["plan/fits-hardware"] == "warn"
     assert findings(judge(folder, npu="910B4"))["plan/fits-hardware"] == "fail"
 
 
@@ -321,7 +324,7 @@ def quantised(folder: Path, method: str, **config: object) -> Path:
         ("0.23.0", "mxfp8", {}, "fail"),
         (stacks.DEFAULT, "mxfp8", {}, "warn"),
         ("0.18.0", "awq", {}, "fail"),
-        ("", "awq", {}, "warn"),
+        ("", "awq", {}, "fail"),
         ("", "ascend", {}, None),
     ],
 )

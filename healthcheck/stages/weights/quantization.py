@@ -71,12 +71,14 @@ def _severity(facts: WeightsFacts) -> Callable[..., Finding]:
 def _not_loaded(facts: WeightsFacts, load: Load) -> Finding:
     row = facts.row
     takers = [each.vllm_ascend for each in schemes.registries() if load.quantization in each.methods]
-    later = msg("; {takers} is the first that does", takers[-1]) if takers else ""
+    none = msg("; no release up to {newest} does", stacks.rows()[0].vllm_ascend)
+    later = msg("; {takers} is the first that does", takers[-1]) if takers else none
     expected = msg("a method that {label} loads: {quantizations}", row.label(), ", ".join(row.quantizations))
     method, source = shown(load.quantization), load.quantization_source
     seen = msg("{quantization} ({quantization_source}){later}", method, source, later)
     fix = msg("submit the weights unquantized, or quantize them with ModelSlim (W8A8)")
-    return _severity(facts)(expected=expected, seen=seen, fix=fix, where="config.json")
+    report = fail if facts.engine == "vllm" and not takers else _severity(facts)
+    return report(expected=expected, seen=seen, fix=fix, where="config.json")
 
 
 def _not_told(facts: WeightsFacts, load: Load) -> Findings:
