@@ -9,7 +9,6 @@ STORY = "Write a long story about a lighthouse keeper who finds an old map. Begi
 PUZZLE = "Grace has 18 stickers and sells 5. How many stickers does she have?\nEnd with: The answer is N."
 """Worded as in the probe: models trained for such problems may know nothing else."""
 FOREIGN = "请把这句话重复三遍：你好，世界。数学很有趣。🙂🚀 Then write two more sentences about 数学 in Chinese."
-FOREIGN_CHARACTERS = "你好世界数学很有趣🙂🚀"
 REMEMBER = "Remember it."
 RECALL = "What is the code word? Answer with the code word only."
 FILLER = (
