@@ -78,7 +78,7 @@ class Budget:
     cache_share: float = 1.0
 
     def for_cache(self, weights: Weights, layout: Layout) -> int:
-        """The memory that the weights leave on each device, in bytes; negative if they do not fit.
+        """The cache on each device, in bytes, of what the weights leave; negative if they do not fit.
 
         If memory is short, work gets half of the rest, so that a launch that may succeed is not given up.
         """

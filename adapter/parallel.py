@@ -141,7 +141,7 @@ def _tight(weights: Weights, budget: Budget, layout: Layout, devices: int) -> De
         return _size(largest, f"all that divide the heads, of {devices}: tight", "adapter/parallel.py")
     if left > 0:
         raise Refusal(
-            f"the weights leave {left / GIB:.1f} GiB for the cache on each of {largest} device(s), and a short "
+            f"there are {left / GIB:.1f} GiB for the cache on each of {largest} device(s), and a short "
             f"sequence needs {needed / GIB:.1f} GiB: take more devices, or set ADAPTER_TENSOR_PARALLEL_SIZE to try "
             "all the same"
         )

@@ -8,6 +8,7 @@ The rows are data (`data/stacks.json`, with their source and date); docs/adding-
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -141,20 +142,24 @@ def row(vllm_ascend: str = DEFAULT) -> Row:
     return choose(vllm_ascend).row
 
 
+_IMAGE = re.compile(r"(?:-(?:a[235]|310p|openeuler))+$")
+"""The end of an image's tag, for a chip and a distribution."""
+
+
 def is_of_the_service(each: Row) -> bool:
     """Whether the profile of the service in force says that its image has this release."""
     return contract.service().release is not None and choose(contract.service().release or "") == Choice(row=each)
 
 
 def choose(vllm_ascend: str = "") -> Choice:
-    """The row of a vllm-ascend release in any spelling; "" is the default release.
+    """The row of a vllm-ascend release in any spelling, or of the tag of an image; "" is the default release.
 
     A release without a row is judged by the newest row before it, or else by the oldest.
 
     Raises:
         UsageError: the text is not a version.
     """
-    wanted = (vllm_ascend or DEFAULT).strip()
+    wanted = _IMAGE.sub("", (vllm_ascend or DEFAULT).strip())
     try:
         version = Version(wanted)
     except InvalidVersion:

@@ -119,7 +119,7 @@ def _mode(report: Report) -> str:
 
 
 def _counts(results: Iterable[CheckResult]) -> str:
-    ended = Counter(map(tone, results))
+    ended = Counter(tone(each) for each in results if not is_summary(each))
     counts = [msg("{ended} {said}", ended[each], COUNTED[each]) for each in COUNTED_FIRST if ended[each]]
     return reduce(lambda counts, more: msg("{counts}, {more}", counts, more), counts) if counts else ""
 

@@ -23,6 +23,8 @@ WRONG_VARIABLES: tuple[Case, ...] = (
          says="deploy.sh:2"),
     case("media-in-no-folder", sh(f"{SERVE.strip()} --allowed-local-media-path /data/media"), {"plan/no-missing-files": "warn"},
          says="HTTP 400", fix="leave --allowed-local-media-path out"),
+    case("media-by-underscores", sh(f"{SERVE.strip()} --allowed_local_media_path=/data/media"), {"plan/no-missing-files": "warn"},
+         says="HTTP 400"),
     case("version-of-another-vllm", sh(f"export VLLM_VERSION=0.9.0{SERVE}"), WARNED, says="VLLM_VERSION=0.9.0", fix="remove it"),
     case("modules-replaced-for-it", sh(f"PYTHONPATH=adapter:. {SERVE.lstrip().removeprefix('exec ')}"), WARNED),
 )  # fmt: skip

@@ -292,7 +292,6 @@ ENDS: tuple[Case, ...] = (
     case("ends-placeholder", sh("vllm serve <your model path> --port 8000"), NEEDS, fix="in place of <your model path>"),
     case("ends-redirection", sh("set -e\ntr a b <names >/tmp/out.txt" + LATER), NEEDS, fix="commit names, or correct the path"),
     case("ends-bash-for-sh", sh('args=(--port 8000)\nvllm serve "$MODEL_PATH" "${args[@]}"'), NEVER, fix="make #!/bin/bash the first line"),
-    case("ends-with-nothing-to-install", sh("set -e\npip install -q $PACKAGES" + LATER), NEVER, says="at least one requirement"),
     case("ends-refused", sh('echo "adapter: the weights are in a form that is not served: take another version" >&2; exit 2'),
          NEVER, says="adapter.toml", fix="as it says: take another version"),
     case("ends-settings", sh('echo "adapter: adapter.toml: context is \'x\': expected a number" >&2; exit 2' + LATER),

@@ -84,7 +84,8 @@ def test_what_stands_beside_an_exception_is_not_its_cause(error, beside, cause):
 
 @pytest.mark.parametrize("prefix", [FIRST, SECOND, CORE])
 def test_a_traceback_that_was_pasted_without_its_indentation_ends_at_its_exception(prefix):
-    lines = [prefix + line.removeprefix(prefix).strip() for line in raised(CONTEXT, prefix=prefix)]
+    whole = raised(CONTEXT, code="yield", prefix=prefix)
+    lines = [prefix + line.removeprefix(prefix).strip() for line in whole]
     assert cause_of(*lines, *traceback(WRAPPER)) == "acl-context"
 
 

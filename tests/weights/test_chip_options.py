@@ -46,7 +46,12 @@ STATE = {"mamba_ssm_cache_dtype": "float16"}
 MTP = {**STATE, "speculative_config": '{"method": "qwen3_5_mtp", "num_speculative_tokens": 1}'}
 CACHED = {**MTP, "enable_prefix_caching": ""}
 COPIES = {"data_parallel_size": "2"}
-STREAM = {**COPIES, "additional_config": '{"enable_flashcomm1": true, "multistream_overlap_shared_expert": true}'}
+STREAM = {
+    **COPIES,
+    **PARALLEL,
+    "additional_config": '{"enable_flashcomm1": true, "multistream_overlap_shared_expert": true}',
+}
+FLASH = {"additional_config": '{"enable_flashcomm1": true}'}
 REDUCED = {**TWO, "additional_config.enable_reduce_sample": "True"}
 
 
@@ -100,6 +105,13 @@ REDUCED = {**TWO, "additional_config.enable_reduce_sample": "True"}
         (folders.QWEN3, {**TWO, "additional_config": '{"enable_reduce_sample": false}'}, "0.23.0", "910B3", None, ""),
         (folders.QWEN3, {"kv_transfer_config": '{"kv_connector": "MooncakeConnectorV1", "kv_role": "kv_producer"}'}, "0.23.0", "910B3", "warn", "leave --kv-transfer-config out"),
         (folders.QWEN3, {"kv_transfer_config": '{"kv_connector": "AscendStoreConnector", "kv_role": "kv_both"}'}, "0.23.0", "910B3", None, ""),
+        # FlashComm1 splits a prompt over the devices of tensor parallelism
+        (folders.QWEN3, FLASH, "0.23.0", "910B3", "fail", "only supported when tp_size > 1"),
+        (folders.QWEN3, FLASH, "0.30.0rc2", "910B3", None, ""),
+        (folders.QWEN3, {**FLASH, **TWO}, "0.23.0", "910B3", None, ""),
+        (folders.QWEN3, {"additional_config": '{"enable_flashcomm1": false}'}, "0.23.0", "910B3", None, ""),
+        (QWEN3_30B, {**FLASH, **TWO}, "0.23.0", "910B3", "fail", "pass --enable-expert-parallel"),
+        (QWEN3_30B, {**FLASH, **PARALLEL}, "0.23.0", "910B3", None, ""),
         # vllm-ascend 16446: each of the three alone is harmless
         (QWEN3_30B, STREAM, "0.28.0rc1", "910B3", "warn", "vllm-ascend issue 16446"),
         (QWEN3_30B, {**STREAM, **TWO, "data_parallel_size": "1"}, "0.28.0rc1", "910B3", None, ""),

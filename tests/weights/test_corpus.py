@@ -345,6 +345,12 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
     "greedy by generation_config.json, which is not read": (
         lambda f: text(model(f), "generation_config.json", '{"top_k": 1}'), {"plan": plan(generation_config="vllm")}, SOUND,
     ),
+    "answers are cut short": (
+        model, {"plan": plan(override_generation_config='{"max_new_tokens": 256}')}, {"weights/sampling-defaults": WARN},
+    ),
+    "answers may be long": (
+        lambda f: text(model(f), "generation_config.json", '{"max_new_tokens": 2048}'), {}, SOUND,
+    ),
     "greedy by an option": (
         model, {"plan": plan(override_generation_config='{"top_k": 1}')}, {"weights/sampling-defaults": WARN},
     ),

@@ -236,6 +236,30 @@ def test_a_quantization_that_no_release_of_vllm_ascend_loads(method: str, tmp_pa
     assert findings(judge(folder, npu="910B4"))["plan/fits-hardware"] == "fail"
 
 
+@pytest.mark.parametrize(
+    "suffix", ["qweight", "g_idx", "weight_packed", "weight_scale", "weight_offset", "deq_scale"]
+)
+def test_quantised_tensors_without_a_description(suffix: str, tmp_path: Path) -> None:
+    tensors = {"model.layers.0.self_attn.q_proj." + suffix: ("BF16", (16, 8)), "n": ("BF16", (10,))}
+    folder = model(tmp_path / "w", QWEN3, tensors)
+    for launch in (plan(), plan(quantization="ascend")):
+        results = judge(folder, plan=launch, only="plan/fits-hardware")
+        assert findings(results) == {"plan/fits-hardware": "fail"}
+        assert suffix in said(results, "plan/fits-hardware")
+    described = model(
+        tmp_path / "d", {**QWEN3, "quantization_config": {"quant_method": "compressed_tensors"}}, tensors
+    )
+    assert "plan/fits-hardware" not in findings(judge(described, plan=plan()))
+
+
+def test_a_method_of_no_known_name_is_no_certain_failure(tmp_path: Path) -> None:
+    for number, config in enumerate(({"quant_method": "modelopt", "quant_algo": "MXFP8"}, {"bits": 4})):
+        folder = model(tmp_path / f"w{number}", {**QWEN3, "quantization_config": config})
+        results = judge(folder, plan=plan(), only="plan/fits-hardware")
+        assert findings(results) == {"plan/fits-hardware": "warn"}
+        assert "no release" not in said(results, "plan/fits-hardware")
+
+
 def test_an_engine_of_unknown_memory_is_not_judged(tmp_path: Path) -> None:
     results = judge(model(tmp_path / "w"), plan=plan(engine="mindie"), npu="910B4")
     assert results["plan/fits-hardware"].outcome.value == "skip"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
+from keyword import iskeyword
 
 from healthcheck.stages.service.catalogue import Failure
 
@@ -208,8 +209,8 @@ def _raised(lines: Sequence[Line], at: int) -> int:
     """
     first = lines[at].record if at < len(lines) else ""
     rest = list(takewhile(lambda line: first and line.record == first and _TRACEBACK not in line.text, lines[at:]))
-    named = (number for number, line in enumerate(rest, at) if EXCEPTION.match(line.text))
-    return next(named, at + max(0, len(rest) - 1))
+    names = (at + n for n, line in enumerate(rest) if EXCEPTION.match(line.text) and not iskeyword(line.text))
+    return next(names, at + max(0, len(rest) - 1))
 
 
 def _ends_nothing(before: str, block: Sequence[Line]) -> bool:

@@ -9,7 +9,7 @@ from healthcheck.stages.service.blocks import Line
 
 _MOST_CHARACTERS = 400
 _RAISED = re.compile(
-    r"^(?:[\w.]*\b(?P<name>[A-Z]\w{3,60}): |\s{0,8}(?:Value|Assertion) error, )(?P<said>[^\n]{12,})"
+    r"^(?:[\w.]*\b(?P<name>[A-Z]\w{3,60}): |\s{0,8}(?:Value|Assertion) (?:error|failed), )(?P<said>[^\n]{12,})"
 )
 _RAISES = re.compile(r"^\s*(?:raise (?:\w+\.)*(?P<name>[A-Z]\w+)\((?!.*\) from \w)|assert\b)")
 """The code of the last frame, where it raises on purpose."""

@@ -106,7 +106,7 @@ def _dtype(facts: WeightsFacts) -> tuple[str, str]:
 
 def _quantization(weights: Weights) -> tuple[str, str]:
     config = weights.quantization_config
-    method = text_of(config.get("quant_method")).lower()
+    method = text_of(config.get("quant_method")).lower().replace("_tensors", "-tensors")  # as vLLM does
     if method:
         return method, msg("quantization_config in config.json")
     if weights.folder.has(DESCRIPTION):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from healthcheck.ascend import schemes, stacks
-from healthcheck.core.check import At, Findings, fail, note, warn
+from healthcheck.core.check import At, Findings, fail, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.weights.facts import WeightsFacts
 from healthcheck.stages.weights.folder import shown
@@ -13,11 +14,20 @@ from healthcheck.stages.weights.load import Load, fp8_beside_schemes
 from healthcheck.text.messages import msg
 
 MODELSLIM = "ascend"
+_PACKED = re.compile(r"\.(?:qweight|qzeros|g_idx|weight_packed|weight_scale(?:_inv)?|weight_offset|deq_scale)$")
+OF_GPUS = frozenset({"awq", "gptq", "bitsandbytes", "mxfp4"})
+"""Methods under one name since they exist, which no release of vllm-ascend loads."""
 
 
 def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
     """Findings for the weights' method and the option --quantization; none for SGLang, which has other methods."""
     if facts.engine == "sglang":
+        return
+    packed = next((tensor.name for tensor in facts.weights.tensors if _PACKED.search(tensor.name)), "")
+    if packed and not load.quantization:
+        expected = msg("quantization_config in config.json or quant_model_description.json, for quantised tensors")
+        seen = msg("{name}, and neither of them: vLLM builds the model unquantised, and has no such tensor", packed)
+        yield fail(expected=expected, seen=seen, fix=msg("copy it from the repository that the weights are from"))
         return
     flag, method = (facts.option("quantization") or "").lower(), load.quantization
     if flag == MODELSLIM and load.quantization != MODELSLIM:
@@ -71,13 +81,15 @@ def _severity(facts: WeightsFacts) -> Callable[..., Finding]:
 def _not_loaded(facts: WeightsFacts, load: Load) -> Finding:
     row = facts.row
     takers = [each.vllm_ascend for each in schemes.registries() if load.quantization in each.methods]
-    none = msg("; no release up to {newest} does", stacks.rows()[0].vllm_ascend)
-    later = msg("; {takers} is the first that does", takers[-1]) if takers else none
+    never = facts.engine == "vllm" and load.quantization in OF_GPUS
+    later = msg("; {takers} is the first that does", takers[-1]) if takers else ""
+    if never:
+        later = msg("; no release up to {newest} does", stacks.rows()[0].vllm_ascend)
     expected = msg("a method that {label} loads: {quantizations}", row.label(), ", ".join(row.quantizations))
     method, source = shown(load.quantization), load.quantization_source
     seen = msg("{quantization} ({quantization_source}){later}", method, source, later)
     fix = msg("submit the weights unquantized, or quantize them with ModelSlim (W8A8)")
-    report = fail if facts.engine == "vllm" and not takers else _severity(facts)
+    report = fail if never else _severity(facts)
     return report(expected=expected, seen=seen, fix=fix, where="config.json")
 
 
@@ -87,15 +99,7 @@ def _not_told(facts: WeightsFacts, load: Load) -> Findings:
     A "quantization_config" in config.json without a method makes them detect it (override_quantization_method).
     """
     label = facts.row.label()
-    if facts.row.detects_modelslim:
-        said = (load.quantization_source, label)
-        seen = msg(
-            "{quantization_source} is found by {label} itself; releases before 0.17.0rc1 need "
-            "--quantization ascend",
-            *said,
-        )
-        yield note(seen, where=facts.where)
-    elif not facts.weights.quantization_config:
+    if not facts.row.detects_modelslim and not facts.weights.quantization_config:
         expected = msg("--quantization ascend: {label} does not recognise ModelSlim weights by itself", label)
         seen = msg("{quantization_source}, and no --quantization", load.quantization_source)
         fix = msg("add to the command: --quantization ascend")

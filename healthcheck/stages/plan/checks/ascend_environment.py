@@ -152,7 +152,7 @@ def _devices_of_a_gpu(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
     if value and _NPU_DEVICES not in server.env:
         expected = msg("{npu_devices}, where devices are chosen", _NPU_DEVICES)
         seen = msg("{gpu_devices}={value}, which chooses no NPUs: the server sees all of them", _GPU_DEVICES, value)
-        fix = msg("write {npu_devices}={value} instead, or remove the line", _NPU_DEVICES, value)
+        fix = msg("remove the line; where it has to be, it is {npu_devices}={value}", _NPU_DEVICES, value)
         yield warn(expected=expected, seen=seen, fix=fix, where=line_of(plan, f"{_GPU_DEVICES}=", _GPU_DEVICES))
 
 

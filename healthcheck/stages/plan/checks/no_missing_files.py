@@ -18,7 +18,7 @@ from healthcheck.system.processes import shortened
 from healthcheck.text.messages import msg
 
 _VLLM_OPENS = {"VLLM_LOGGING_CONFIG_PATH"}
-_MEDIA = "--allowed-local-media-path"
+_MEDIA = "allowed-local-media-path"
 _DRAFT = msg("ship the draft model with the weights and name its path, or leave --speculative-config out")
 
 
@@ -57,13 +57,13 @@ def no_missing_files(plan: LaunchPlan) -> Findings:
 def _missing_option_files(plan: LaunchPlan) -> Iterator[Finding]:
     server = plan.server
     for spelled in server.missing_files if server else ():
-        option, _, name = spelled.replace("=", " ", 1).partition(" ")
+        name = spelled.replace("=", " ", 1).partition(" ")[2]
         say = warn if is_in_the_image(name) else fail
         seen = msg("{spelled}: there is no such file when the server starts", spelled)
-        fix = _DRAFT if option.startswith("--speculative-config") else _ship(plan, name)
-        if option == _MEDIA:
-            say, fix = warn, msg("leave {option} out: only requests with file:// addresses need it", option)
-            seen += msg("; vLLM 0.23.0 answers each chat with HTTP 400 then, and 0.32.0 does not")
+        fix = _DRAFT if spelled.startswith("--speculative-config") else _ship(plan, name)
+        if server and name == server.option(_MEDIA):
+            say, fix = warn, msg("leave --{option} out: only requests with file:// addresses need it", _MEDIA)
+            seen = msg("{spelled}: no such folder; vLLM 0.23.0 answers each chat with HTTP 400 then", spelled)
         yield say(expected=EXPECTED, seen=seen, fix=fix, where=option_place(plan, spelled))
 
 

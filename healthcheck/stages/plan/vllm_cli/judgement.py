@@ -30,7 +30,8 @@ _BECAME_KEYS = {
 """Options whose values are keys of an option with an object."""
 _REMOVED = (
     "--engine-use-ray", "--preemption-mode", "--disable-async-output-proc", "--num-lookahead-slots",
-    "--lora-extra-vocab-size",
+    "--lora-extra-vocab-size", "--num-scheduler-steps", "--multi-step-stream-outputs", "--use-v2-block-manager",
+    "--enable-prompt-adapter",
 )  # fmt: skip
 _NESTED = {name: msg("write {option} '{{\"{key}\": …}}'", *place) for name, place in _BECAME_KEYS.items()}
 _ROPE = msg(
@@ -48,14 +49,10 @@ GONE = (
         "--device": msg("remove it: the platform is found by itself"),
         "--enable-reasoning": msg("remove it: --reasoning-parser alone is enough"),
         "--worker-use-ray": msg("write --distributed-executor-backend ray"),
-        "--num-scheduler-steps": msg("remove it: there is no multi-step scheduling any more"),
-        "--multi-step-stream-outputs": msg("remove it: there is no multi-step scheduling any more"),
-        "--use-v2-block-manager": msg("remove it: there is no other one any more"),
         "--max-seq-len-to-capture": msg("write --max-cudagraph-capture-size, or remove it"),
         "--max-context-len-to-capture": msg("write --max-cudagraph-capture-size, or remove it"),
         "--cuda-graph-sizes": msg("write --cudagraph-capture-sizes"),
         "--disable-mm-preprocessor-cache": msg("write --mm-processor-cache-gb 0"),
-        "--enable-prompt-adapter": msg("remove it: prompt adapters are gone"),
         "--override-pooler-config": msg("write --pooler-config"),
         "--full-cuda-graph": msg("""write --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY"}'"""),
     }
@@ -85,7 +82,7 @@ def judge_flags(server: ServerCommand, stack: str) -> Findings:
     doubt = msg("vLLM {vllm} is not catalogued", vllm) if stack else unknown
     for problem in problems[:MAX_FINDINGS]:
         takers = [each for each, refused in elsewhere.items() if each in possible and problem.at not in refused]
-        if vllm not in beside and problem.unknown and _base(problem) in GONE:
+        if vllm not in beside and beside == versions()[:1] and problem.unknown and _base(problem) in GONE:
             takers.append(msg("{vllm} perhaps", vllm))
         yield _finding(problem, server, chosen, takers, doubt)
     yield from _unread(parsed, server)
@@ -148,7 +145,7 @@ def _finding(problem: Problem, server: ServerCommand, chosen: Catalogue, takers:
     evidence: dict[str, JsonValue] = {"flag": problem.flag, "vllm": chosen.vllm, "taken_by": list(takers)}
     if takers:
         seen += msg("; vLLM {named} takes it, and {doubt}", _named(takers), doubt)
-    say, fix = warn if takers else fail, gone or problem.fix
+    say, fix = warn if takers else fail, msg("{flag}: {gone}", problem.flag, gone) if gone else problem.fix
     return say(expected=problem.expected, seen=seen, fix=fix, where=server.place, evidence=evidence)
 
 

@@ -8,7 +8,7 @@ import shlex
 from dataclasses import dataclass
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, NotApplicable, by_profile, check, fail, note, unsettled, warn
+from healthcheck.core.check import Findings, NotApplicable, by_profile, check, fail, unsettled, warn
 from healthcheck.stages.repo import bashisms, shell, shells
 from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.repo.shell import Script
@@ -174,7 +174,7 @@ def _first_line(text: _Text) -> Findings:
         below = msg("“#!” is below the first line, where it is a comment")
         expected = msg("a first line that names the shell, such as #!/bin/bash")
         seen = below if stray else msg("the first line is “{first}”", first[:80])
-        fix = msg("make #!/bin/bash (or #!/bin/sh) the very first line")
+        fix = msg("make #!/bin/bash the very first line")
     elif shell in OTHER_SHELLS:
         expected, fix = msg("sh or bash"), msg("write the script for bash, with the first line #!/bin/bash")
         said = (first[:80], shell, name)
@@ -286,9 +286,6 @@ def _continuations(text: _Text) -> Findings:
             yield tell(expected=expected, seen=seen, fix=fix, where=text.where(line))
             return
         before = " ".join(word.text for word in command.words)
-    if script.text.rstrip("\n").endswith("\\") and not script.text.endswith("\n\n"):
-        last = script.line(len(script.text.rstrip()) - 1)
-        yield note(msg("the last line ends in a backslash"), where=text.where(last))
 
 
 def _typography(text: _Text) -> Findings:

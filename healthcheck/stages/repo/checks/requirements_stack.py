@@ -34,7 +34,7 @@ def requirements_stack(submission: Submission) -> Findings:
     fails, too, if the file itself requires a vllm-ascend or vllm that excludes another of its lines: no image can
     satisfy both.
 
-    A package without a version warns, because the newest version is installed: pin it. A package that needs CUDA
+    A package without a version warns, because pip installs the newest unless the image has one. One that needs CUDA
     warns too. The rows, with their sources, are in healthcheck/data/stacks.json.
 
     Example:
@@ -87,7 +87,7 @@ def _unpinned(lines: list[Entry], elsewhere: frozenset[str]) -> Iterator[Finding
         more = msg(" and {loose} more", len(loose) - 8) if len(loose) > 8 else ""
         names = ", ".join(entry.text.split(";")[0].strip() for entry in loose[:8])
         expected = msg("a version for every package: name==version")
-        seen = msg("{names}{more}: the newest version is installed", names, more)
+        seen = msg("{names}{more}: pip installs the newest version, unless the image has one", names, more)
         fix = msg("pin the tested versions, which pip freeze prints")
         packages = (entry.name for entry in loose)
         yield warn(expected=expected, seen=seen, fix=fix, where=loose[0].where, evidence={"packages": [*packages]})

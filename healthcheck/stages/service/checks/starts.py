@@ -20,10 +20,10 @@ from healthcheck.text.messages import msg
 def starts(launch: Launch) -> Findings:
     """deploy.sh must start a server that answers a streamed chat on port {port}.
 
-    The kit runs deploy.sh in a clean export of the commit, with the shell that its first line names, without a
-    terminal, with MODEL_PATH and few other variables. The server is ready at the first correct streamed completion:
-    an open port, /health and /v1/models can answer before the model works. The server must be a process that
-    deploy.sh started.
+    The kit runs deploy.sh in a clean export of the commit, with the shell that its first line names (bash if it
+    names none), without a terminal, with MODEL_PATH and few other variables. The server is ready at the first
+    correct streamed completion: an open port, /health and /v1/models can answer before the model works. The
+    server must be a process that deploy.sh started.
 
     The service's deadline is unknown; the kit waits 30 minutes by default. If the service's profile says how long a
     start may take, that is the deadline.

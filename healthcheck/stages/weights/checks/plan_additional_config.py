@@ -102,14 +102,14 @@ def _unknown(path: str, value: JsonValue, keys: Keys, facts: WeightsFacts) -> Fi
     having = [each.vllm_ascend for each in releases if key in each.groups.get(group, ())]
     spans = stacks.spans(having, (each.vllm_ascend for each in releases))
     others = msg("; vllm-ascend {spans} has it", spans) if having else ""
-    near = hint(key, own) or _elsewhere(key, keys)
+    near = "" if having else hint(key, own) or _elsewhere(key, keys)
     refusal = keys.refusals.get(group) or keys.refusals.get("", "")
     at, because = At(facts.place), msg("and ignores") if not refusal else msg("and ends: “{refusal}”", refusal)
     report = at.warn if not refusal or (not above and _has_omni(facts)) else at.fail
     expected = msg("keys of --{option} that {label} has", OPTION, facts.row.label())
     seen = msg("{path}, which it does not have {because}{others}{near}", shown(path, 120), because, others, near)
     fix = msg("take {path} out", shown(path, 120))
-    if meant := difflib.get_close_matches(key, own, n=1, cutoff=0.7):
+    if not having and (meant := difflib.get_close_matches(key, own, n=1, cutoff=0.7)):
         fix = msg("write {good} in place of {shown}", meant[0], shown(key, 120))
     yield report(expected=expected, seen=seen, fix=fix)
 

@@ -118,7 +118,8 @@ def _misfits(facts: WeightsFacts, demand: Demand) -> Findings:
     too_long = list(_length(facts, demand))
     yield from too_long
     if too_long:  # what follows is judged with what is to be passed
-        demand = replace(demand, context=longest_context(facts, demand.shape))
+        longest = longest_context(facts, demand.shape)
+        demand = replace(demand, context=longest, context_source=msg("the model's own length"))
     yield from _visible(facts, demand)
     yield from judge_quantization(facts, demand.load)
     kinds = hardware.find(facts.npu) if facts.npu else ()

@@ -103,6 +103,9 @@ def plan_parsers_fit(facts: WeightsFacts) -> Findings:
 def _judged(facts: WeightsFacts, option: str, parser: str) -> Iterator[Finding]:
     table, kind, template = known_parsers(), text_of(facts.weights.config.value.get("model_type")), _template(facts)
     given = f"--{option} {shown(parser, 40)}"
+    known = nearest(facts.row.vllm[0]).known.get(f"--{option}", ())
+    if known and parser not in known:  # plan/flags says so
+        return
     if option == REASONING and parser in table.until_the_end and template and not _THINKS.search(template):
         expected = msg("a chat template with thoughts, for {given}", given)
         seen = msg("none in it: {given} takes all text up to </think> for a thought, and `content` is empty", given)
@@ -112,7 +115,6 @@ def _judged(facts: WeightsFacts, option: str, parser: str) -> Iterator[Finding]:
     pair = next((pair for pair in of_option if kind in pair.models or re.search(pair.mark, template)), None)
     if pair is None or parser in pair.parsers:
         return
-    known = nearest(facts.row.vllm[0]).known.get(f"--{option}", ())
     fitting = joined(" or ", [each for each in pair.parsers if each in known] or pair.parsers)
     whose = f'"model_type": "{kind}"' if kind in pair.models else msg("the calls in the chat template")
     expected = msg("--{option} {fitting}, for {whose}", option, fitting, whose)

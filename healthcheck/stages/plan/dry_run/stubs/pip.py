@@ -68,9 +68,6 @@ def _shown(name: str) -> str:
 
 def _problems(arguments: list[str]) -> Iterator[str]:
     waiting = list(arguments)
-    listed = any(word.startswith(("-r", "--requirement", "--group", "-h", "--help")) for word in arguments)
-    if not listed and not any(pip_words.operands(arguments)):
-        yield 'ERROR: You must give at least one requirement to install (see "pip help install")'
     while waiting:
         word = waiting.pop(0)
         option, equals, value = word.partition("=") if word.startswith("--") else (word[:2], word[2:], word[2:])
