@@ -165,9 +165,8 @@ def choose(vllm_ascend: str = "") -> Choice:
     except InvalidVersion:
         near = hint(wanted.removeprefix("v"), (each.vllm_ascend for each in rows()))
         final = ", ".join(each.vllm_ascend for each in rows() if each.final)
-        told = (repr(wanted), near or msg("; final ones: {final}", final))
-        why = msg("{wanted} is not a release of vllm-ascend{near}", *told)
-        raise UsageError(why) from None
+        also = near or msg("; final ones: {final}", final)
+        raise UsageError("{wanted} is not a release of vllm-ascend{near}", repr(wanted), also) from None
     newest_first = sorted(rows(), key=_version, reverse=True)
     known = next((each for each in newest_first if _version(each) <= version), newest_first[-1])
     return Choice(row=known, asked="" if _version(known) == version else str(version))

@@ -183,6 +183,8 @@ UNNOTICED: tuple[Case, ...] = (
          {"plan/no-missing-programs": "fail", "plan/self-contained": "fail"}, says="python3.8", fix="write python3"),
     case("pins-in-the-script", sh(f"pip install transformers==4.51.0{SERVE}"),
          {"plan/keeps-packages": "warn", "plan/self-contained": "warn"}, says="transformers==4.51.0"),
+    case("upgrades-transformers", bash('pip install -qU transformers\nexec vllm serve "$MODEL_PATH" --port 8000'),
+         {"plan/keeps-packages": "warn", "plan/self-contained": "warn"}, says="-U installs the newest"),
     case("index-of-its-own", sh(f"pip install -i https://pypi.example/simple einops==0.8.0{SERVE}"),
          {"plan/no-downloads": "warn", "plan/self-contained": "warn"}, says="may not be reachable"),
 )  # fmt: skip

@@ -156,7 +156,7 @@ def test_right_scripts_pass(tmp_path: Path, script: str | bytes):
 
 WARNED = {
     "no first line": (LAUNCH, "first line"),
-    "first line too late": ("\n#!/bin/bash\n" + LAUNCH, "below the first line"),
+    "first line too late": ("\n#!/bin/bash\n" + LAUNCH, "the first line is “”"),
     "bash constructs under bash": ("#!/bin/bash\nset -o pipefail\na=(1)\n[[ $a ]]\n" + LAUNCH, "an array"),
     "source under sh": ("#!/bin/sh\nsource ./env.sh\n" + LAUNCH, "source"),
     "conditions under sh": ("#!/bin/sh\nif [[ -z $X ]]; then X=1; fi\n" + LAUNCH, "[["),

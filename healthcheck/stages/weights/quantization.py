@@ -82,9 +82,8 @@ def _not_loaded(facts: WeightsFacts, load: Load) -> Finding:
     row = facts.row
     takers = [each.vllm_ascend for each in schemes.registries() if load.quantization in each.methods]
     never = facts.engine == "vllm" and load.quantization in OF_GPUS
-    later = msg("; {takers} is the first that does", takers[-1]) if takers else ""
-    if never:
-        later = msg("; no release up to {newest} does", stacks.rows()[0].vllm_ascend)
+    first = msg("; {takers} is the first that does", takers[-1]) if takers else ""
+    later = msg("; no release up to {newest} does", stacks.rows()[0].vllm_ascend) if never else first
     expected = msg("a method that {label} loads: {quantizations}", row.label(), ", ".join(row.quantizations))
     method, source = shown(load.quantization), load.quantization_source
     seen = msg("{quantization} ({quantization_source}){later}", method, source, later)

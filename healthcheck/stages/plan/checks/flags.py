@@ -20,9 +20,10 @@ def flags(plan: LaunchPlan) -> Findings:
 
     The options, their types, choices, limits and the fields of their objects come from catalogues of real
     releases, from 0.18.0 to 0.33.0. A release without a catalogue is judged by those before and after it; older
-    ones are judged by 0.18.0, so an option that came in between passes. With --stack, what the release of that
-    row refuses fails. The service does not say which release its image has: without --stack the newest final
-    one judges, and an argument that the release of another row accepts warns, and names that release.
+    ones are judged by 0.18.0, with a warning: an option that came in between passes. With --stack, what the
+    release of that row refuses fails. The service does not say which release its image has: without --stack the
+    newest final one judges, and an argument that the release of another row accepts warns, and names that
+    release.
 
     Found: misspelt options (with the one that was meant), options that were removed and what replaced them,
     abbreviations that fit two options, missing and superfluous values, numbers out of range

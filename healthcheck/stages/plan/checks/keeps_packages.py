@@ -20,6 +20,7 @@ from healthcheck.text.messages import msg
 _PROVIDED = re.compile(
     r"^(torch|torch[-_]npu|vllm|vllm[-_]ascend|triton|triton[-_]ascend|torchvision|torchaudio)\b"
 )
+_UPGRADE = re.compile(r"--upgrade|-[a-z]*U[a-z]*")
 _NEEDED = {"torch", "torch_npu", "vllm", "vllm_ascend"}
 
 
@@ -33,7 +34,7 @@ _NEEDED = {"torch", "torch_npu", "vllm", "vllm_ascend"}
 def keeps_packages(plan: LaunchPlan) -> Findings:
     """deploy.sh neither removes nor replaces torch, torch-npu, vllm and vllm-ascend. A package that is removed and
     installed again is a warning, one that stays removed fails. A version that the release excludes is a warning, as
-    in requirements.txt.
+    in requirements.txt, and so is the newest version (pip install -U) of a package that the release limits.
 
     Example:
     ```sh
@@ -60,9 +61,14 @@ def keeps_packages(plan: LaunchPlan) -> Findings:
                 fix = msg("leave {word} out", word)
                 yield warn(expected=expected, seen=seen, fix=fix, where=command.where, rule=contract.PROVIDED)
         asked = requirements.read(contract.ENTRY_POINT, "\n".join(pip_words.operands(words)).encode())
+        newest, row = any(map(_UPGRADE.fullmatch, words)), stacks.row(plan.stack)
         for entry in (each for each in asked.entries if not packages.provided_part(each.name)):
-            for finding in conflict(entry, stacks.row(plan.stack)):
+            for finding in conflict(entry, row):
                 yield replace(finding, where=command.where)
+            for each in stacks.statements(row, entry.name)[:1] if newest and not entry.is_limited else ():
+                expected = msg("{name}{specifier}, which {by} requires", entry.name, each.specifier, each.by)
+                seen, fix = msg("{name}: -U installs the newest", entry.name), msg("leave {word} out", entry.name)
+                yield warn(expected=expected, seen=seen, fix=fix, where=command.where)
 
 
 def _as_module(package: str) -> str:

@@ -119,8 +119,7 @@ def _ended(plan: LaunchPlan) -> str:
 
 def _disagreement(plan: LaunchPlan, run: ShellRun) -> Finding:
     last = " / ".join(last_lines(run)) or msg("status {exit_status}", run.exit_status)
-    told = (plan.run.shell, run.shell)
-    expected = msg("the same under {shell} and under {shell2}", *told)
+    expected = msg("the same under {shell} and under {shell2}", plan.run.shell, run.shell)
     seen = msg("under {shell} no server is started: {last}", run.shell, last)
     fix = msg("write deploy.sh in POSIX sh: which shell the service uses is unknown")
     return warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(1))

@@ -93,10 +93,10 @@ def judge_flags(server: ServerCommand, stack: str) -> Findings:
         seen = msg("{argv} is an argument that vLLM {refusing} refuses", argv[at], refusing)
         yield note(seen, where=server.where)
     if vllm not in beside:
-        by = joined(" and ", beside)
-        yield note(
-            msg("vLLM {vllm} is not catalogued: judged by the options of {by}", vllm, by), where=server.where
-        )
+        seen = msg("vLLM {vllm} is not catalogued: judged by the options of {by}", vllm, joined(" and ", beside))
+        expected, fix = msg("options of vLLM {vllm}", vllm), msg("compare them with `vllm serve --help=all` there")
+        alone = warn(expected=expected, seen=seen, fix=fix, where=server.where)
+        yield alone if len(beside) == 1 else note(seen, where=server.where)
 
 
 def _read(argv: tuple[str, ...], release: Catalogue) -> tuple[Parsed, list[Problem]]:

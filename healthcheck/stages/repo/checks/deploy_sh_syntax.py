@@ -170,11 +170,8 @@ def _first_line(text: _Text) -> Findings:
     first, shell, name = text.script.text.split("\n", 1)[0], text.interpreter, contract.ENTRY_POINT
     say, seen, rule = warn, f"“{first[:80]}”", None
     if not first.startswith("#!"):
-        stray = "#!" in text.script.text[:200] and bool(re.match(r"\s*(?:#[^!].*\n\s*)*#!", text.script.text[:200]))
-        below = msg("“#!” is below the first line, where it is a comment")
         expected = msg("a first line that names the shell, such as #!/bin/bash")
-        seen = below if stray else msg("the first line is “{first}”", first[:80])
-        fix = msg("make #!/bin/bash the very first line")
+        seen, fix = msg("the first line is “{first}”", first[:80]), msg("make #!/bin/bash the very first line")
     elif shell in OTHER_SHELLS:
         expected, fix = msg("sh or bash"), msg("write the script for bash, with the first line #!/bin/bash")
         said = (first[:80], shell, name)
