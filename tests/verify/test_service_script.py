@@ -134,7 +134,7 @@ def test_the_launch_runs_it(tmp_path: Path, another_script: None) -> None:
     running = service(tmp_path, "exec SERVER PORT")
     (tmp_path / "export" / "deploy.sh").rename(tmp_path / "export" / "start.sh")
     with running:
-        assert (running.launch.outcome, running.launch.command) == (LaunchOutcome.READY, ("sh", "start.sh"))
+        assert (running.launch.outcome, running.launch.command) == (LaunchOutcome.READY, ("bash", "start.sh"))
 
 
 @pytest.mark.process
