@@ -15,8 +15,8 @@ from healthcheck.text.messages import msg
 
 MODELSLIM = "ascend"
 _PACKED = re.compile(r"\.(?:qweight|qzeros|g_idx|weight_packed|weight_scale(?:_inv)?|weight_offset|deq_scale)$")
-OF_GPUS = frozenset({"awq", "gptq", "bitsandbytes", "mxfp4"})
-"""Methods under one name since they exist, which no release of vllm-ascend loads."""
+_OF_GPUS = frozenset({"awq", "gptq", "bitsandbytes", "mxfp4"})
+"""Methods that no release of vllm-ascend loads. What has another name may be new, or misspelt."""
 
 
 def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
@@ -81,7 +81,7 @@ def _severity(facts: WeightsFacts) -> Callable[..., Finding]:
 def _not_loaded(facts: WeightsFacts, load: Load) -> Finding:
     row = facts.row
     takers = [each.vllm_ascend for each in schemes.registries() if load.quantization in each.methods]
-    never = facts.engine == "vllm" and load.quantization in OF_GPUS
+    never = facts.engine == "vllm" and load.quantization in _OF_GPUS
     first = msg("; {takers} is the first that does", takers[-1]) if takers else ""
     later = msg("; no release up to {newest} does", stacks.rows()[0].vllm_ascend) if never else first
     expected = msg("a method that {label} loads: {quantizations}", row.label(), ", ".join(row.quantizations))

@@ -31,12 +31,12 @@ class Room:
 
     @property
     def most_cache(self) -> int:
-        """The cache without working memory beside it."""
+        """The cache if no working memory is reserved."""
         return int(self.left * self.cache_share)
 
     @property
     def cache(self) -> int:
-        """The cache beside the usual working memory; negative if there is no room for that."""
+        """The cache if the usual working memory is reserved; negative if that does not fit."""
         return int((self.left - memory.OVERHEAD_BYTES) * self.cache_share)
 
     @property
@@ -48,10 +48,5 @@ class Room:
 def room_of(demand: Demand, npu: Npu) -> Room:
     weights = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, demand.layout)
     engine = int(npu.usable_bytes * demand.utilization)
-    halved = npu.family is Family.P310 and stacks.in_range(demand.release, HALF_SINCE)
-    return Room(
-        weights=weights,
-        left=engine - weights,
-        outside=npu.usable_bytes - engine,
-        cache_share=0.5 if halved else 1.0,
-    )
+    share = 0.5 if npu.family is Family.P310 and stacks.in_range(demand.release, HALF_SINCE) else 1.0
+    return Room(weights=weights, left=engine - weights, outside=npu.usable_bytes - engine, cache_share=share)

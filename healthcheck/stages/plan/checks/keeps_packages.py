@@ -65,10 +65,15 @@ def keeps_packages(plan: LaunchPlan) -> Findings:
         for entry in (each for each in asked.entries if not packages.provided_part(each.name)):
             for finding in conflict(entry, row):
                 yield replace(finding, where=command.where)
-            for each in stacks.statements(row, entry.name)[:1] if newest and not entry.is_limited else ():
-                expected = msg("{name}{specifier}, which {by} requires", entry.name, each.specifier, each.by)
-                seen, fix = msg("{name}: -U installs the newest", entry.name), msg("leave {word} out", entry.name)
-                yield warn(expected=expected, seen=seen, fix=fix, where=command.where)
+            if newest and not entry.is_limited:
+                yield from _upgraded(entry.name, row, command)
+
+
+def _upgraded(name: str, row: stacks.Row, command: RecordedCommand) -> Iterator[Finding]:
+    for stated in stacks.statements(row, name)[:1]:
+        expected = msg("{name}{specifier}, which {by} requires", name, stated.specifier, stated.by)
+        seen, fix = msg("{name}: -U installs the newest", name), msg("leave {word} out", name)
+        yield warn(expected=expected, seen=seen, fix=fix, where=command.where)
 
 
 def _as_module(package: str) -> str:

@@ -246,7 +246,8 @@ def _own_shell(text: str) -> tuple[str, ...]:
     if shell := contract.service().shell:
         return (programs.find(shell) or _SH,)
     name, options = shell_text.shebang(text)
-    found = programs.find(name or "bash") if name in {*_SHELLS, ""} else None
+    name = name or "bash"
+    found = programs.find(name) if name in _SHELLS else None
     return (found or _SH, *(options if found or name == "sh" else ()))
 
 
