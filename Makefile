@@ -5,6 +5,7 @@
 # make mutants faults in the modules that decide the verdict (pyproject.toml), and those that no test notices
 # make lint    format, lint, import directions, types
 # make messages  the catalogue of messages, up to date and compiled; what has no Chinese yet
+# make mass    statements of each room; make mass BASE=REV shows the change since a commit
 # make docs    the documentation site with search, in English and Chinese, in build/site
 # make engines the endpoint stage on real engines, as docs/engines.md has it
 # make bench   figures, as ratios from one run, in benchmarks/RESULTS.md; make peers installs what it compares with
@@ -21,7 +22,7 @@ CATALOGUE := healthcheck/locale/zh/LC_MESSAGES/npu-adapter.mo
 ready := .venv/ready $(CATALOGUE)
 tested = $(BIN)/python scripts/run_tests.py --dist worksteal --numprocesses
 
-.PHONY: demo test test-processes test-slow test-engines test-all mutants lint format messages docs peers engines bench clean
+.PHONY: demo test test-processes test-slow test-engines test-all mutants lint format messages docs peers engines bench mass clean
 
 # An environment whose Python is gone is made anew, whatever its marker says.
 WITHOUT_PYTHON := $(shell for e in .venv .venv-*; do [ ! -e $$e/ready ] || [ -x $$e/bin/python ] || echo $$e/ready; done)
@@ -107,6 +108,10 @@ engines: $(ready) .venv-vllm/ready .venv-vllm-0.23/ready .venv-transformers/read
 
 bench: $(ready)
 	$(BIN)/python benchmarks/run.py
+
+# A report, not a limit.
+mass:
+	$(PYTHON) scripts/mass.py $(BASE)
 
 clean:
 	rm -rf .demo .cache .venv .venv-*

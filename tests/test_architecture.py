@@ -31,8 +31,6 @@ HEAVY = {
 
 SIMULATOR = "healthcheck.extensions.simulator"
 """The one extension that tests of the core ask."""
-MAX_MODULE_LINES = 430
-MAX_CHECK_LINES = 55
 
 Sources = dict[str, str]
 Imports = dict[str, set[str]]
@@ -103,47 +101,6 @@ def test_a_module_is_named_after_its_one_check() -> None:
 def test_every_check_is_in_the_checks_of_its_stage() -> None:
     in_checks = set(check_modules())
     assert {page.source.removesuffix(".py").replace("/", ".") for page in catalogue.pages()} == in_checks
-
-
-def declares(decorator: ast.expr) -> bool:
-    return (
-        isinstance(decorator, ast.Call)
-        and isinstance(decorator.func, ast.Name)
-        and decorator.func.id in {"check", "npu_check"}
-    )
-
-
-def functions_of_checks(sources: Sources) -> Iterator[tuple[str, ast.FunctionDef]]:
-    """The functions that declare checks, wherever they are, and the others in the modules of checks."""
-    in_checks = set(check_modules())
-    for module, text in sources.items():
-        if module not in in_checks and "@check(" not in text:
-            continue
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.FunctionDef) and (
-                module in in_checks or any(map(declares, node.decorator_list))
-            ):
-                yield f"{module}.{node.name}", node
-
-
-def code_lines(function: ast.FunctionDef) -> int:
-    """Without decorators and docstring, which is a check's page."""
-    start = function.body[0].end_lineno if ast.get_docstring(function) is not None else function.lineno - 1
-    return (function.end_lineno or 0) - (start or 0)
-
-
-def test_no_check_outgrows_a_reader(sources: Sources) -> None:
-    found = dict(functions_of_checks(sources))
-    assert len(found) >= len(catalogue.pages())
-    long = {name: count for name, node in found.items() if (count := code_lines(node)) > MAX_CHECK_LINES}
-    assert not long
-
-
-def test_no_module_outgrows_a_reader(sources: Sources) -> None:
-    long = {
-        module: count for module, text in sources.items() if (count := len(text.splitlines())) > MAX_MODULE_LINES
-    }
-    assert not long
 
 
 def imported_by(program: str) -> tuple[str, set[str]]:
