@@ -43,7 +43,7 @@ GONE = (
     | _NESTED
     | dict.fromkeys(("--rope-scaling", "--rope-theta"), _ROPE)
     | {
-        "--swap-space": msg("remove it: vLLM has no swap space any more"),
+        "--swap-space": msg("remove it: vLLM no longer has swap space"),
         "--disable-log-requests": msg("remove it: requests are not logged by default"),
         "--task": msg("remove it for a chat model; --runner and --convert replace it"),
         "--device": msg("remove it: the platform is found by itself"),

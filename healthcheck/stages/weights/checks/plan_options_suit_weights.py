@@ -160,7 +160,10 @@ def _mtp(facts: WeightsFacts) -> Findings:
         report = warn if later and facts.row.vllm_ascend == stacks.DEFAULT else fail
         expected = msg("a model with layers for multi-token prediction (MTP), for {method}", method)
         model, also = _model(facts), msg("; a later release does") if later else ""
-        seen = msg("{model}: vLLM {vllm} knows no MTP of it, and ends with NotImplementedError", model, vllm) + also
+        seen = msg(
+            "{model}: vLLM {vllm} does not implement MTP for this model and raises NotImplementedError", model, vllm
+        )
+        seen += also
         yield report(expected=expected, seen=seen, fix=msg("leave --{option} out", OPTION), where=facts.place)
     elif not _has_mtp_tensors(weights):
         expected = msg(
