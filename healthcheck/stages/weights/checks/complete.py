@@ -228,7 +228,7 @@ def _same(source: str, target: str) -> str:
     return msg("{source} has the tensors of {target}", shown(source), shown(target))
 
 
-def _renaming(renamed: dict[str, str], missing: list[str]) -> str:
+def _renaming(renamed: Mapping[str, str], missing: list[str]) -> str:
     """The commands that give files the names of missing ones; the others have to be downloaded."""
     if not renamed or not all(map(str.isprintable, (*renamed, *renamed.values()))):
         return msg("download the missing files")
