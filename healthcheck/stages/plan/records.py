@@ -194,6 +194,14 @@ class Observations:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """The format of a model's answers: model_type of config.json and the chat template; "" if unknown."""
+
+    model_type: str = ""
+    template: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchPlan:
     """What deploy.sh would launch.
 
@@ -204,7 +212,7 @@ class LaunchPlan:
         commands: all recorded commands.
         spaced: the server of a second run, whose MODEL_PATH has spaces and non-ASCII characters.
         model_path: MODEL_PATH of the first run, `spaced_model_path` of the second run.
-        given_path: the author's folder of the weights, outside the sandbox.
+        given_path: the author's folder of the weights, outside the sandbox; `form` is their format of answers.
         root: the folder of the submission's copy; recorded paths below it belong to the submission.
         run: the run that determines the verdict; `others` are those under other shells.
         loading_run: a run in which no server becomes ready; None if deploy.sh does not wait for its server.
@@ -233,6 +241,7 @@ class LaunchPlan:
     required: tuple[str, ...] = ()
     stack: str = ""
     given_path: str = ""
+    form: Format = field(default_factory=Format)
 
     def settings_line(self, pattern: str) -> str:
         """The place of the first line of adapter.toml that begins with a pattern; "" if none does."""

@@ -28,6 +28,7 @@ from healthcheck.stages.plan.records import (
 )
 from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.servers import recognise
+from healthcheck.stages.plan.vllm_cli.parsers import read_format
 from healthcheck.stages.repo import bashisms
 from healthcheck.stages.repo import shell as shell_text
 from healthcheck.stages.repo.facts import Submission
@@ -104,6 +105,7 @@ class DryRun:
             unshipped=(*submission.untracked, *submission.ignored),
             stack=submission.stack,
             given_path=str(self.weights),
+            form=read_format(self.weights),
         )
 
     def _settings(self) -> str:

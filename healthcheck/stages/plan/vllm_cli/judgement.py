@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from healthcheck.ascend.stacks import DEFAULT, row, rows, spans
 from healthcheck.core.check import Findings, fail, note, unsettled, warn
 from healthcheck.core.records import Finding, JsonValue
-from healthcheck.stages.plan.records import ServerCommand
+from healthcheck.stages.plan.records import Format, ServerCommand
 from healthcheck.stages.plan.servers.options import UNRESOLVED
+from healthcheck.stages.plan.vllm_cli import parsers
 from healthcheck.stages.plan.vllm_cli.catalogue import Catalogue, around, catalogue, versions
 from healthcheck.stages.plan.vllm_cli.grammar import Parsed, Problem, parse, repeated
 from healthcheck.stages.plan.vllm_cli.values import MAX_CHARACTERS, is_too_long, judge
@@ -22,6 +24,7 @@ CONFIG, MODEL = "--config", "--model"
 _API_SERVER = "vllm.entrypoints.openai"
 """The older way to start the server, which takes the model from --model."""
 MAX_FINDINGS = 12
+ANY_MODEL = Format()
 _BECAME_KEYS = {
     "--guided-decoding-backend": ("--structured-outputs-config", "backend"),
     "--speculative-model": ("--speculative-config", "model"),
@@ -60,13 +63,14 @@ GONE = (
 """Options of vLLM releases older than the catalogues, and their replacements."""
 
 
-def judge_flags(server: ServerCommand, stack: str) -> Findings:
+def judge_flags(server: ServerCommand, stack: str, form: Format = ANY_MODEL) -> Findings:
     """Judge a vLLM command line against one row of the version matrix.
 
     Args:
         server: the command.
         stack: the chosen row; only its vLLM counts, or those around it if it has no catalogue. "" is the default
             row, and an argument that the vLLM of another row accepts is only a warning.
+        form: the format of the model's answers, which decides the repair of an unknown parser.
     """
     vllm = row(stack or DEFAULT).vllm[0]
     beside = around(vllm)
@@ -84,7 +88,7 @@ def judge_flags(server: ServerCommand, stack: str) -> Findings:
         takers = [each for each, refused in elsewhere.items() if each in possible and problem.at not in refused]
         if vllm not in beside and beside == versions()[:1] and problem.unknown and _base(problem) in GONE:
             takers.append(msg("{vllm} perhaps", vllm))
-        yield _finding(problem, server, chosen, takers, doubt)
+        yield _finding(_for_model(problem, form, chosen), server, chosen, takers, doubt)
     yield from _unread(parsed, server)
     yield from _repetitions(parsed, server)
     newer = sorted(set().union(*elsewhere.values()) - {problem.at for problem in problems})
@@ -97,6 +101,15 @@ def judge_flags(server: ServerCommand, stack: str) -> Findings:
         expected, fix = msg("options of vLLM {vllm}", vllm), msg("compare them with `vllm serve --help=all` there")
         alone = warn(expected=expected, seen=seen, fix=fix, where=server.where)
         yield alone if len(beside) == 1 else note(seen, where=server.where)
+
+
+def _for_model(problem: Problem, form: Format, chosen: Catalogue) -> Problem:
+    """The problem, with the model's own parser as the repair of an unknown one."""
+    if not problem.parser:
+        return problem
+    flag = _base(problem)
+    fix = parsers.repair(flag.lstrip("-"), problem.parser, form, chosen.known.get(flag, ()))
+    return replace(problem, fix=fix)
 
 
 def _read(argv: tuple[str, ...], release: Catalogue) -> tuple[Parsed, list[Problem]]:
