@@ -202,6 +202,20 @@ class Format:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnshippedFile:
+    """A small settings file of the working copy that is not committed.
+
+    Attributes:
+        sets: the variables that it assigns, with their values.
+        has_secret: one of its lines has a likely secret.
+    """
+
+    path: str
+    sets: Mapping[str, str]
+    has_secret: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchPlan:
     """What deploy.sh would launch.
 
@@ -219,7 +233,9 @@ class LaunchPlan:
         script: the text of deploy.sh. `settings`: the text of adapter.toml, "" without one.
         observed: observations of `run`.
         required: the packages, URLs and folders in requirements.txt.
-        unshipped: files of the author's working copy that are not committed.
+        unshipped: files of the author's working copy that are not committed; `unshipped_files` are those of
+            settings, read.
+        weight_files: the names at the top of the weights folder.
         stack: the chosen row of the version matrix; "" for the default.
     """
 
@@ -238,6 +254,8 @@ class LaunchPlan:
     settings: str = ""
     observed: Observations = field(default_factory=Observations)
     unshipped: tuple[str, ...] = ()
+    unshipped_files: tuple[UnshippedFile, ...] = ()
+    weight_files: frozenset[str] = frozenset()
     required: tuple[str, ...] = ()
     stack: str = ""
     given_path: str = ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.core.records import Level
+from healthcheck.stages.plan import lost_values
 from healthcheck.stages.plan.records import Format, LaunchPlan
 from healthcheck.stages.plan.vllm_cli.judgement import CONFIG, judge_flags
 from healthcheck.text.messages import msg
@@ -60,4 +62,11 @@ def flags(plan: LaunchPlan) -> Findings:
         yield warn(expected=expected, seen=seen, fix=fix, where=server.where)
     own = server.option("chat-template") is None
     form = plan.form if own else Format(model_type=plan.form.model_type)
-    yield from judge_flags(server, plan.stack, form)
+    lost = lost_values.lost_values(plan)
+    found = list(judge_flags(server, plan.stack, form, frozenset(each.flag for each in lost)))
+    elsewhere = [each for each in lost if each.check != "plan/flags"]
+    if elsewhere and all(finding.level is Level.NOTE for finding in found):
+        first = elsewhere[0]
+        raise NotApplicable(msg("{check} says why {flag} has no value", first.check, first.flag))
+    yield from lost_values.findings(plan, "plan/flags")
+    yield from found

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, warn
 from healthcheck.core.records import Finding
-from healthcheck.stages.plan import unmet_needs
+from healthcheck.stages.plan import lost_values, unmet_needs
 from healthcheck.stages.plan.commands import NAME_CHARACTERS
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.repairs import is_in_the_image
@@ -52,6 +52,7 @@ def no_missing_files(plan: LaunchPlan) -> Findings:
     yield from unmet_needs.findings(plan, Need.FILE, Need.PERMISSION)
     yield from _missing_option_files(plan)
     yield from _missing_variable_files(plan)
+    yield from lost_values.findings(plan, "plan/no-missing-files")
 
 
 def _missing_option_files(plan: LaunchPlan) -> Iterator[Finding]:

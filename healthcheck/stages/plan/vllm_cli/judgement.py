@@ -63,7 +63,9 @@ GONE = (
 """Options of vLLM releases older than the catalogues, and their replacements."""
 
 
-def judge_flags(server: ServerCommand, stack: str, form: Format = ANY_MODEL) -> Findings:
+def judge_flags(
+    server: ServerCommand, stack: str, form: Format = ANY_MODEL, without: frozenset[str] = frozenset()
+) -> Findings:
     """Judge a vLLM command line against one row of the version matrix.
 
     Args:
@@ -71,6 +73,7 @@ def judge_flags(server: ServerCommand, stack: str, form: Format = ANY_MODEL) -> 
         stack: the chosen row; only its vLLM counts, or those around it if it has no catalogue. "" is the default
             row, and an argument that the vLLM of another row accepts is only a warning.
         form: the format of the model's answers, which decides the repair of an unknown parser.
+        without: options that another check reports.
     """
     vllm = row(stack or DEFAULT).vllm[0]
     beside = around(vllm)
@@ -79,6 +82,7 @@ def judge_flags(server: ServerCommand, stack: str, form: Format = ANY_MODEL) -> 
     parsed, problems = _read(argv, chosen)
     twice = tuple(_second_model(server, parsed))
     problems = sorted([*problems, *twice], key=lambda problem: problem.at)
+    problems = [problem for problem in problems if problem.flag not in without]
     others = [catalogue(version) for version in versions() if version != chosen.vllm]
     elsewhere = {other.vllm: {problem.at for problem in (*_read(argv, other)[1], *twice)} for other in others}
     possible = set(beside) if stack else {version for each in rows() for version in each.vllm}
@@ -101,6 +105,12 @@ def judge_flags(server: ServerCommand, stack: str, form: Format = ANY_MODEL) -> 
         expected, fix = msg("options of vLLM {vllm}", vllm), msg("compare them with `vllm serve --help=all` there")
         alone = warn(expected=expected, seen=seen, fix=fix, where=server.where)
         yield alone if len(beside) == 1 else note(seen, where=server.where)
+
+
+def problems_of(server: ServerCommand, stack: str) -> tuple[Problem, ...]:
+    """What the vLLM of one row of the version matrix refuses of a command line."""
+    chosen = catalogue(around(row(stack or DEFAULT).vllm[0])[0])
+    return tuple(_read(whole_argv(server, chosen), chosen)[1])
 
 
 def _for_model(problem: Problem, form: Format, chosen: Catalogue) -> Problem:
