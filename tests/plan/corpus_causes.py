@@ -34,7 +34,7 @@ LOST: tuple[Case, ...] = (
     case("variable-for-a-port", bash(f"{SERVE} $PORT"), VARIABLE, says="the service does not set PORT, so --port has no value",
          fix="${PORT:-8000}"),
     case("variable-for-a-size", bash(f"{SERVE} 8000 --tensor-parallel-size $TP"), VARIABLE, fix="${TP:-1}"),
-    case("variable-assigned-later", bash(f"vllm serve \"$MODEL_PATH\" --host 0.0.0.0 --port $PORT &\nPORT=8000\nwait"), VARIABLE,
+    case("variable-assigned-later", bash('vllm serve "$MODEL_PATH" --host 0.0.0.0 --port $PORT &\nPORT=8000\nwait'), VARIABLE,
          says="line 2 uses PORT, and line 3 assigns it", fix="move line 3 above line 2: PORT=8000"),
     case("settings-that-git-ignores", bash(f"[ -f .env ] && source .env\n{SERVE} $PORT --tensor-parallel-size $TP"), FILE,
          files=SETTINGS, untracked={".env": "PORT=8000\nexport TP=1\n"},
@@ -59,7 +59,31 @@ STOPPED: tuple[Case, ...] = (
     case("cause-is-told-first", bash(f'set -eu\nmkdir -p "$OUT/logs"\nOUT=/tmp/out\n{SERVE} 8000 # again'), {**NO_SERVER, **VARIABLE},
          says="plan/starts-server: run under bash, it ended with status 1: line 3 uses OUT"),
 )  # fmt: skip
-WRONG_CAUSES: tuple[Case, ...] = (*LOST, *STOPPED)
+MODEL = {"plan/model-path": "fail"}
+UNEXPANDED: tuple[Case, ...] = (
+    case("weights-in-single-quotes", bash("exec vllm serve '\"$MODEL_PATH\"' --host 0.0.0.0 --port 8000"), MODEL,
+         says="single quotes keep the shell from expanding $MODEL_PATH", fix="""write "$MODEL_PATH" in place of '"$MODEL_PATH"'"""),
+    case("weights-behind-a-backslash", bash('exec vllm serve "\\$MODEL_PATH" --host 0.0.0.0 --port 8000'), MODEL,
+         says="the backslash keeps the shell from expanding", fix="remove the backslash"),
+    case("weights-in-yaml", bash("exec vllm serve --config serve.yaml"), MODEL,
+         files={"serve.yaml": "port: 8000\nmodel: ${MODEL_PATH}\n"}, says="[serve.yaml:2]",
+         fix='remove that line, and write: vllm serve "$MODEL_PATH" --config serve.yaml'),
+    case("weights-in-a-here-document", bash("cat > c.yaml <<'EOF'\nmodel: $MODEL_PATH\nport: 8000\nEOF\nexec vllm serve --config c.yaml"), MODEL,
+         says="the quotes in <<'EOF'", fix="write <<EOF in place of <<'EOF'"),
+    case("name-in-yaml", bash('exec vllm serve "$MODEL_PATH" --config serve.yaml'), {"plan/served-name": "fail"},
+         files={"serve.yaml": "port: 8000\nserved-model-name: $MODEL_PATH\n"}, says="[serve.yaml:2]",
+         fix='add --served-model-name "$MODEL_PATH" to the command in deploy.sh'),
+    case("weights-behind-a-folder", bash('exec vllm serve "/models/$MODEL_PATH" --host 0.0.0.0 --port 8000'), MODEL,
+         says="“/models/” stands before it", fix='write "$MODEL_PATH" in place of "/models/$MODEL_PATH"'),
+    case("weights-behind-a-folder-of-the-image", bash(f"{SERVE} 8000 --generation-config /workspace/$MODEL_PATH"), FILE,
+         says="“/workspace/” stands before it", fix='write "$MODEL_PATH" in place of /workspace/$MODEL_PATH'),
+    case("file-of-the-weights-behind-a-folder", bash(f"{SERVE} 8000 --chat-template /workspace/$MODEL_PATH/config.json"), FILE,
+         fix='write "$MODEL_PATH/config.json" in place of /workspace/$MODEL_PATH/config.json'),
+    case("template-that-git-ignores", bash(f"{SERVE} 8000 --chat-template chat.jinja"), FILE,
+         files={".gitignore": "*.jinja\n"}, untracked={"chat.jinja": "{{ messages }}"},
+         says="is in your folder but not in the commit", fix="git add -f chat.jinja && git commit -m 'Add chat.jinja'"),
+)  # fmt: skip
+WRONG_CAUSES: tuple[Case, ...] = (*LOST, *STOPPED, *UNEXPANDED)
 RIGHT_CAUSES: tuple[Case, ...] = (
     case("npus-by-their-files", bash(f"NPUS={COUNT}\n{SERVE} 8000 --tensor-parallel-size $NPUS")),
     case("npus-with-a-default", bash(f"TP=${{TP:-1}}\n{SERVE} ${{PORT:-8000}} --tensor-parallel-size $TP")),

@@ -10,7 +10,7 @@ from healthcheck.ascend import stacks
 from healthcheck.core.check import At, Findings, NotApplicable, fail, warn
 from healthcheck.stages.weights.documents import JsonObject, child, integer, positive, text_of, words
 from healthcheck.stages.weights.experts import is_dense
-from healthcheck.stages.weights.facts import OVERRIDES, Weights, WeightsFacts, check
+from healthcheck.stages.weights.facts import OVERRIDES, Weights, WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.known_models import known_models
 from healthcheck.stages.weights.settings import in_settings
@@ -73,6 +73,7 @@ def plan_options_suit_weights(facts: WeightsFacts) -> Findings:
     exec vllm serve "$MODEL_PATH" --port {port}
     ```
     """
+    judge_only_launches(facts)
     if facts.engine != "vllm":
         raise NotApplicable(msg("no server of vLLM is known"))
     for finding in (*_experts(facts), *_mistral(facts), *_tokenizer(facts), *_mtp(facts), *_rope(facts)):

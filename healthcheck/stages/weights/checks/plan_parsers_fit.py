@@ -10,7 +10,7 @@ from healthcheck.stages.plan.records import Format
 from healthcheck.stages.plan.vllm_cli.catalogue import nearest
 from healthcheck.stages.plan.vllm_cli.parsers import REASONING, THINKS, TOOLS, known_parsers, pair_of
 from healthcheck.stages.weights.documents import text_of
-from healthcheck.stages.weights.facts import WeightsFacts, check
+from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.settings import in_settings
 from healthcheck.text.messages import joined, msg
@@ -56,6 +56,7 @@ def plan_parsers_fit(facts: WeightsFacts) -> Findings:
     exec vllm serve "$MODEL_PATH" --port {port} --tool-call-parser glm45 --enable-auto-tool-choice
     ```
     """
+    judge_only_launches(facts)
     given = {option: facts.option(option) for option in PLUGINS if facts.option(PLUGINS[option]) is None}
     if facts.engine != "vllm" or not any(given.values()):
         raise NotApplicable(msg("no parser is chosen"))
