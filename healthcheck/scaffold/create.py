@@ -17,6 +17,7 @@ from healthcheck.scaffold import KIT_FOLDER, answers, git, kit
 from healthcheck.scaffold.render import Order, render
 from healthcheck.system.files import prefix
 from healthcheck.text.messages import msg
+from healthcheck.text.redact import without_secrets
 
 MESSAGE = "Adapter repository, as the template made it"
 MAX_SHOWN_BYTES = 1024**2
@@ -81,7 +82,7 @@ class Adoption:
         added: files that were missing.
         differing: existing files that differ from the template's; they were left alone.
         in_the_way: files that could not be added, since something else has their place.
-        diff: from the author's files to the template's.
+        diff: from the author's files to the template's, without secrets.
     """
 
     added: tuple[str, ...]
@@ -128,7 +129,8 @@ def _add(repository: Path, rendered: Path) -> Adoption:
         else:
             _place(source, target)
             added.append(name)
-    return Adoption(added=tuple(added), differing=tuple(differing), in_the_way=tuple(blocked), diff="".join(diff))
+    shown = without_secrets("".join(diff))  # the author's files may have keys, and terminals are recorded
+    return Adoption(added=tuple(added), differing=tuple(differing), in_the_way=tuple(blocked), diff=shown)
 
 
 def _blocked(repository: Path, target: Path) -> bool:

@@ -168,7 +168,7 @@ SAID: tuple[Case, ...] = (
     case("unset-other", sh('set -u\nvllm serve "$MODEL_PATH" --port "$PORT"'), NEEDS, fix="${PORT:-8000}"),
     case("folder-of-nowhere", sh(f"set -e\ncd /tmp/state{SERVE}"), NEEDS, says="which is not there at the service"),
     case("missing-told-once", sh(f"set -e\ncd /tmp/state{SERVE}"), NEEDS,
-         says="it ended with status 2 because something is missing: see the plan/no-"),
+         says="it ended with status 2: it needs"),
     case("name-and-value", sh('vllm serve "$MODEL_PATH" --served-model-name chat'), {"plan/served-name": "fail"},
          fix="remove --served-model-name and its value"),
 )  # fmt: skip

@@ -143,7 +143,7 @@ CODE: tuple[Case, ...] = (
 )  # fmt: skip
 SGLANG = 'python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 FOREIGN: tuple[Case, ...] = (
-    case("engine-sglang", sh(SGLANG), WARNED, says="the options of sglang were not judged"),
+    case("engine-sglang", sh(SGLANG), WARNED, says="the options of sglang were not checked"),
     case("engine-sglang-installed", sh(f"pip install 'sglang[all]==0.5.4'\n{SGLANG}")),
     case("engine-sglang-required", sh(SGLANG), files={"requirements.txt": "sglang==0.5.4\n"}),
     case("engine-by-uv", sh('exec uv run vllm serve "$MODEL_PATH" --port 8000'), WARNED, says="uv is started and nothing installs it"),

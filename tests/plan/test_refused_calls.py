@@ -44,7 +44,7 @@ NEEDS = {
         BY_BASH,
         "deploy.sh:3 needs a network",
     ),
-    "hidden-by-python": ("python3 listens.py 2>/dev/null || exit 1\n" + STARTS, "a Python program of it needs"),
+    "hidden-by-python": ("python3 listens.py 2>/dev/null || exit 1\n" + STARTS, "one of its Python programs needs"),
     "signal-by-priority": ("renice -n 1 -p $$ || exit 1\n" + STARTS, "deploy.sh:2 needs to change another process"),
     "other-port": ("renice -n 1 -p $$ || PORT=9000\n" + STARTS.replace("8000", "${PORT-8000}"), "needs to change"),
 }

@@ -107,3 +107,16 @@ def test_what_new_made_is_not_adopted_again(mine, adopt):
 def test_new_without_a_folder_says_what_to_name(capsys):
     assert cli.main(["new", "--defaults"]) == 2
     assert "--here" in capsys.readouterr().err
+
+
+@pytest.mark.process
+def test_the_diff_shows_no_key_of_the_author(mine, adopt):
+    key = "hf_aZ3kQ9wLxP7rT2vB8nM4cJ6yD1sF5gH0"
+    script = f"#!/bin/sh\nexport HF_TOKEN={key}\nexec vllm serve $MODEL_PATH --api-key s3cretWord99\n"
+    (mine / "deploy.sh").write_text(script)
+    status, said = adopt(mine)
+    assert status == 0, said.err
+    assert "-export HF_TOKEN=removed\n" in said.out
+    assert key not in said.out
+    assert "s3cretWord99" not in said.out
+    assert (mine / "deploy.sh").read_text() == script

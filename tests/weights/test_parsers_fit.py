@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.stages.plan.vllm_cli.catalogue import nearest
-from healthcheck.stages.weights.checks.plan_parsers_fit import known_parsers
+from healthcheck.stages.plan.vllm_cli.parsers import known_parsers
 from tests.weights import folders
 from tests.weights.folders import CHATML, QWEN3, findings, model, plan, said, write_json
 
@@ -35,7 +35,7 @@ def weights(folder: Path, config: dict, template: str) -> Path:
     ("config", "template", "reasoning", "tools", "says"),
     [
         # a public script for GLM-4.5-Air
-        (GLM, THINKS, "deepseek_r1", "qwen3_coder", ["pass --reasoning-parser glm45", "pass --tool-call-parser glm45 or glm47"]),
+        (GLM, THINKS, "deepseek_r1", "qwen3_coder", ["pass --reasoning-parser glm45", "--tool-call-parser glm45 or glm47, for", "pass --tool-call-parser glm45"]),
         (GLM, THINKS, "glm45", "glm47", []),
         (QWEN3, THINKS, "qwen3", "hermes", []),
         (QWEN3, OPENS, "deepseek_r1", None, []),
@@ -48,7 +48,7 @@ def weights(folder: Path, config: dict, template: str) -> Path:
         (QWEN25, JSON_CALLS, None, "hermes", []),
         (QWEN25, JSON_CALLS, None, "llama3_json", ["the calls in the chat template"]),
         (QWEN25, XML_CALLS, None, "qwen3_coder", []),
-        (QWEN25, XML_CALLS, None, "hermes", ["pass --tool-call-parser qwen3_coder or qwen3_xml"]),
+        (QWEN25, XML_CALLS, None, "hermes", ["--tool-call-parser qwen3_coder or qwen3_xml", "pass --tool-call-parser qwen3_coder"]),
         (LLAMA, CHATML, None, "llama3_json", []),
         (LLAMA, THINKS, "granite", "internlm", []),
     ],

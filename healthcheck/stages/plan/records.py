@@ -194,6 +194,28 @@ class Observations:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """The format of a model's answers: model_type of config.json and the chat template; "" if unknown."""
+
+    model_type: str = ""
+    template: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnshippedFile:
+    """A small settings file of the working copy that is not committed.
+
+    Attributes:
+        sets: the variables that it assigns, with their values.
+        has_secret: one of its lines has a likely secret.
+    """
+
+    path: str
+    sets: Mapping[str, str]
+    has_secret: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchPlan:
     """What deploy.sh would launch.
 
@@ -204,14 +226,16 @@ class LaunchPlan:
         commands: all recorded commands.
         spaced: the server of a second run, whose MODEL_PATH has spaces and non-ASCII characters.
         model_path: MODEL_PATH of the first run, `spaced_model_path` of the second run.
-        given_path: the author's folder of the weights, outside the sandbox.
+        given_path: the author's folder of the weights, outside the sandbox; `form` is their format of answers.
         root: the folder of the submission's copy; recorded paths below it belong to the submission.
         run: the run that determines the verdict; `others` are those under other shells.
         loading_run: a run in which no server becomes ready; None if deploy.sh does not wait for its server.
         script: the text of deploy.sh. `settings`: the text of adapter.toml, "" without one.
         observed: observations of `run`.
         required: the packages, URLs and folders in requirements.txt.
-        unshipped: files of the author's working copy that are not committed.
+        unshipped: files of the author's working copy that are not committed; `unshipped_files` are those of
+            settings, read.
+        weight_files: the names at the top of the weights folder.
         stack: the chosen row of the version matrix; "" for the default.
     """
 
@@ -230,9 +254,12 @@ class LaunchPlan:
     settings: str = ""
     observed: Observations = field(default_factory=Observations)
     unshipped: tuple[str, ...] = ()
+    unshipped_files: tuple[UnshippedFile, ...] = ()
+    weight_files: frozenset[str] = frozenset()
     required: tuple[str, ...] = ()
     stack: str = ""
     given_path: str = ""
+    form: Format = field(default_factory=Format)
 
     def settings_line(self, pattern: str) -> str:
         """The place of the first line of adapter.toml that begins with a pattern; "" if none does."""

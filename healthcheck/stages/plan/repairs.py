@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from healthcheck import contract
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.image import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES, STUBBED
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
-from healthcheck.stages.plan.script import deploy_sh
+from healthcheck.stages.plan.script import causes, deploy_sh
+from healthcheck.stages.plan.script.causes import Cause
 from healthcheck.stages.plan.script.stderr import Complaint, Need
 from healthcheck.stages.plan.servers.engines import EVERYWHERE
 from healthcheck.stages.repo import packages
@@ -119,10 +121,42 @@ def demanded(plan: LaunchPlan, name: str) -> str:
     """How to repair the use of an environment variable that the service does not set."""
     if _SECRET.search(name):
         return msg("remove every use of {name}: the service provides no token and sends no key", name)
-    return msg("give it a default: ${{{name}:-{default}}}", name, _default(plan, name))
+    default = _default(plan, name)
+    if default:
+        return msg("give it a default: ${{{name}:-{default}}}", name, default)
+    return msg("assign {name} in deploy.sh, above its first use: the service sets MODEL_PATH only", name)
 
 
-def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR0911 - one return a case
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """What deploy.sh needs, and the repair.
+
+    Attributes:
+        seen: the cause of the message, in a sentence.
+        where: the line of the cause, "" if unknown.
+        cause: the cause, if it is another one than the missing thing.
+    """
+
+    seen: str
+    fix: str
+    where: str = ""
+    cause: Cause | None = None
+
+
+def remedy(plan: LaunchPlan, said: Complaint) -> Remedy:
+    """The cause of a message and its repair."""
+    cause = causes.of_variable(plan, said.name, _line(said)) if said.kind is Need.VARIABLE else None
+    if cause and cause.seen:
+        return Remedy(seen=cause.seen, fix=cause.fix, where=cause.where, cause=cause)
+    if said.kind is Need.FILE and (unshipped := causes.unshipped_path(plan, said.name)):
+        name = _shipped(plan, said.name)
+        seen = msg("{name} is in your folder but not in the commit: {text}", name, said.text)
+        return Remedy(seen=seen, fix=causes.commit(unshipped), where=said.where)
+    what, fix = _needed(plan, said)
+    return Remedy(seen=msg("it needs {what}: {text}", what, said.text), fix=fix, where=said.where)
+
+
+def _needed(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR0911 - one return a case
     """What deploy.sh needs, in words, and the repair."""
     name = said.name
     match said.kind:
@@ -155,23 +189,32 @@ def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR09
 def _argument(plan: LaunchPlan, said: Complaint) -> str:
     if not said.where:
         return msg("pass {name} to that program in deploy.sh; the service passes no arguments", said.name)
-    default = msg(": ${{{name}:-{default}}}", said.name, _default(plan, said.name)) if said.name.isdigit() else ""
-    return msg("give it a default{default}; the service passes no arguments", default)
+    default = _default(plan, said.name) if said.name.isdigit() else ""
+    if default:
+        return msg("give it a default: ${{{name}:-{default}}}; the service passes no arguments", said.name, default)
+    return msg("give it a default; the service passes no arguments")
 
 
 def _default(plan: LaunchPlan, name: str) -> str:
-    """Guess the required value of a variable or an argument from its use."""
+    """Guess the required value of a variable or an argument from its use; "" if the use does not tell."""
     use = rf"[\"']?\$\{{?{re.escape(name)}(?!\w)"
     code = "\n".join(line for _, line in deploy_sh.code_lines(plan.script)).replace("\\\n", " ")
-    if re.search(rf"\s(?:--port|--server-port|-p)[\s=]+{use}", code):
-        return str(contract.PORT)
-    if re.search(rf"\s--(?:host|server-name)[\s=]+{use}", code):
-        return EVERYWHERE
+    for options, value in (
+        (r"--port|--server-port|(?<!mkdir )(?<!test )-p", str(contract.PORT)),
+        (r"--host|--server-name", EVERYWHERE),
+        (r"--(?:tensor|pipeline|data)-parallel-size|-tp|-pp|-dp|--[tpd]p", "1"),
+        (r"--gpu-memory-utilization", "0.9"),
+    ):
+        if re.search(rf"\s(?:{options})[\s=]+{use}", code):
+            return value
     model = rf"(?:\bvllm\s+serve\s+|\bapi_server\s+|--(?:model|model-path|served-model-name)[\s=]+|\s-m\s+){use}"
     if name.endswith("VISIBLE_DEVICES"):
         return "0"
-    named = _MODEL.search(name) is not None
-    return f"${contract.MODEL_PATH_VARIABLE}" if named or re.search(model, code) else "value"
+    if _MODEL.search(name) is not None or re.search(model, code):
+        return f"${contract.MODEL_PATH_VARIABLE}"
+    if re.search(rf"(?:\bmkdir\s(?:-\w+\s)*|>\s*){use}", code):
+        return f"./{name.lower()}"
+    return "." if re.search(rf"{use}\}}?[\"']?/", code) else ""
 
 
 def is_foreign(name: str) -> bool:
@@ -242,10 +285,6 @@ def _command(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
 
 def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
     name = _shipped(plan, said.name)
-    unshipped = next((each for each in plan.unshipped if f"{name}/".startswith(f"{each.rstrip('/')}/")), "")
-    if unshipped:
-        seen = msg("{name} is in your folder and not in the commit", name)
-        return seen, msg("git add -f {unshipped} && git commit", unshipped)
     if _ENVIRONMENT.search(name):
         return msg("an environment at a fixed place: {name}", name), msg("remove it: use the image's own Python")
     if is_of_the_image(plan, said):

@@ -9,8 +9,17 @@ from healthcheck.core.check import Findings, fail, warn
 from healthcheck.core.records import Finding
 from healthcheck.sandbox.job import EndedBy
 from healthcheck.stages.plan.records import LaunchPlan
-from healthcheck.stages.plan.repairs import BASH_ONLY, demanded, is_environment, is_foreign, is_of_the_image, remedy
+from healthcheck.stages.plan.repairs import (
+    BASH_ONLY,
+    Remedy,
+    demanded,
+    is_environment,
+    is_foreign,
+    is_of_the_image,
+    remedy,
+)
 from healthcheck.stages.plan.script import deploy_sh, trace
+from healthcheck.stages.plan.script.causes import Origin
 from healthcheck.stages.plan.script.permissions import limits_of_the_sandbox, refused, refused_weights
 from healthcheck.stages.plan.script.stderr import Complaint, Need, complaints
 from healthcheck.text.messages import msg
@@ -39,14 +48,22 @@ def findings(plan: LaunchPlan, *kinds: Need) -> Findings:
     """
     seen: set[tuple[Need, str]] = set()
     for each in _reportable(plan):
-        if each.kind in kinds and (each.kind, each.name) not in seen:
-            seen.add((each.kind, each.name))
-            yield from _missing(plan, each)
+        found = remedy(plan, each)
+        thing = (_kind(each, found), found.cause.name if found.cause else each.name)
+        if thing[0] in kinds and thing not in seen:
+            seen.add(thing)
+            yield from _missing(plan, each, found)
 
 
 def any_of(plan: LaunchPlan, *kinds: Need) -> bool:
     """Whether something of these kinds is missing."""
     return any(each.kind in kinds for each in _reportable(plan))
+
+
+def _kind(said: Complaint, found: Remedy) -> Need:
+    """The kind of the thing that is missing: a file, if it would have set a variable."""
+    of_a_file = found.cause is not None and found.cause.origin is Origin.UNSHIPPED
+    return Need.FILE if of_a_file else said.kind
 
 
 def _reportable(plan: LaunchPlan) -> Iterator[Complaint]:
@@ -56,11 +73,9 @@ def _reportable(plan: LaunchPlan) -> Iterator[Complaint]:
             yield each
 
 
-def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
-    what, fix = remedy(plan, said)
+def _missing(plan: LaunchPlan, said: Complaint, found: Remedy) -> Iterator[Finding]:
     serves = plan.server is not None
-    seen: str = msg("it needs {what}: {text}", what, said.text)
-    say = warn
+    seen, fix, say = found.seen, found.fix, warn
     if said.kind is Need.FILE and serves and not said.where and "python" not in said.text:
         if deploy_sh.is_written(plan.script, said.name):
             return
@@ -70,7 +85,7 @@ def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
             seen = msg("{name} is not there: {text}", said.name, said.text)
         else:
             say = fail
-    yield say(expected=EXPECTED, seen=seen, fix=fix, where=said.where)
+    yield say(expected=EXPECTED, seen=seen, fix=fix, where=found.where)
 
 
 def _is_foreign_step(plan: LaunchPlan, said: Complaint) -> bool:

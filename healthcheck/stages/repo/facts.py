@@ -10,13 +10,14 @@ import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from healthcheck import contract
 from healthcheck.ascend import stacks
 from healthcheck.errors import UsageError
-from healthcheck.stages.repo import git, requirements, shells, tree
+from healthcheck.stages.repo import git, history, requirements, shells, tree
+from healthcheck.stages.repo.history import History
 from healthcheck.stages.repo.model_card import Card, read_card
 from healthcheck.stages.repo.settings import Problem, problems
 from healthcheck.stages.repo.shells import Parse
@@ -92,6 +93,7 @@ class Submission:
         unread_settings: the settings files in the working copy that are not TOML.
         large: the tree's files of LARGE_FILE_BYTES or more, with their sizes in bytes.
         written: small scripts and settings files of the root and its folders, at most MAX_WRITTEN.
+        history: secrets in earlier versions of such files.
     """
 
     root: Path
@@ -118,6 +120,7 @@ class Submission:
     unread_settings: tuple[Problem, ...]
     large: tuple[tuple[str, int], ...]
     written: tuple[Text, ...]
+    history: History = field(default_factory=History)
 
     def text(self, path: str) -> Text | None:
         """One of `texts`, by its path."""
@@ -179,6 +182,7 @@ def _submission(files: _Files, stack: str | None, *, pending: bool = False, stag
     root, commit, changes = files.home, files.commit, files.changes
     deploy_sh = _entry(files, contract.ENTRY_POINT)
     wanted = _entry(files, contract.REQUIREMENTS)
+    written = tuple(_written(files))
     return Submission(
         root=root,
         commit=commit,
@@ -203,7 +207,8 @@ def _submission(files: _Files, stack: str | None, *, pending: bool = False, stag
         card=read_card(_entry(files, "README.md").data),
         unread_settings=problems(root),
         large=tuple((path, size) for path in files.paths if (size := files.size_bytes(path)) >= LARGE_FILE_BYTES),
-        written=tuple(_written(files)),
+        written=written,
+        history=files.history(written),
     )
 
 
@@ -234,6 +239,10 @@ class _Files:
     def size_bytes(self, path: str) -> int:
         return os.lstat(self.root / path).st_size
 
+    def history(self, _written: Sequence[Text]) -> History:
+        """Secrets in earlier versions of the small files; `_written` are the present ones."""
+        return History()
+
     def provide_all(self, paths: Sequence[str]) -> None:
         """Make the submission's files at these paths readable below `root`, without the targets of links."""
 
@@ -258,6 +267,10 @@ class _Committed(_Files):
 
     def size_bytes(self, path: str) -> int:
         return self._blobs[path].size_bytes
+
+    def history(self, _written: Sequence[Text]) -> History:
+        present = [line for text in _written for line in text.data.decode("utf-8", "replace").splitlines()]
+        return history.search(self._shadow, _WRITTEN, present)
 
     def provide_all(self, paths: Sequence[str]) -> None:
         self._shadow.check_out([self._blobs[path] for path in paths], git.MAX_FILE_BYTES)

@@ -8,6 +8,7 @@ up HEAD, core.fileMode and the paths of objects and index, which runs no program
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from healthcheck.errors import UsageError, reason_of
 from healthcheck.stages.repo import place
-from healthcheck.system import files, programs
+from healthcheck.system import files, processes, programs
 from healthcheck.text.messages import msg
 
 TIMEOUT_S = 60.0
@@ -26,6 +27,10 @@ MAX_FILES = 100_000
 MAX_TREE_BYTES = 2 * 1024**3
 MAX_FILE_BYTES = 64 * 1024**2
 """A larger file is checked out as a sparse file of its size: its contents are not needed."""
+LARGEST_PATCHED_BYTES = 64 * 1024
+"""A larger file of the history is not compared line by line."""
+MAX_SHALLOW_BYTES = 1024**2
+_HASH = re.compile(rb"^[0-9a-f]{40,64}$", re.MULTILINE)
 EXECUTABLE = "100755"
 Environment = dict[str, str]
 
@@ -46,6 +51,21 @@ class Changes:
     changed: tuple[str, ...]
     untracked: tuple[str, ...]
     ignored: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """The newest part of a log with patches.
+
+    Attributes:
+        whole: it ends with the first commit. `shallow`: the repository lacks earlier commits.
+        problem: why git ended with an error, "" if it did not.
+    """
+
+    text: str
+    whole: bool
+    shallow: bool = False
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +190,40 @@ class Shadow:
     def pack(self) -> bytes:
         """The commit and its files, without its ancestors, as a git pack."""
         return self._run("pack-objects", "--revs", "--stdout", "-q", stdin=f"{self.commit.hash}\n".encode())
+
+    def log(self, paths: Sequence[str], *, commits: int, most_bytes: int, deadline_s: float) -> Log:
+        """The patches of the newest commits to some paths (pathspecs of git), as text; merges are left out.
+
+        A line with NUL and the hash begins each commit. No program of the repository runs for it.
+        """
+        own = self.commit.objects.parent / "shallow"
+        shallow = own.is_file()
+        borders = self._git_dir / "borders"
+        if shallow:
+            borders.write_bytes(b"\n".join(_HASH.findall(files.read_bounded(own, MAX_SHALLOW_BYTES))) + b"\n")
+        command = (
+            programs.find_or_name("git"), *WITHOUT_PROGRAMS, "-c", f"core.bigFileThreshold={LARGEST_PATCHED_BYTES}",
+            "-c", "core.quotePath=false", "--git-dir", str(self._git_dir), "log", f"--max-count={commits + 1}",
+            "--format=%x00%H", "--patch", "--unified=0", "--no-merges", "--no-renames", "--no-ext-diff",
+            "--no-textconv", "--no-color", self.commit.hash, "--", *paths,
+        )  # fmt: skip
+        kept: list[bytes] = []
+        ours = self._environment | {"GIT_SHALLOW_FILE": str(borders) if shallow else ""}
+        try:
+            status = processes.ran(
+                command,
+                lambda stream: kept.append(stream.read(most_bytes + 1)),
+                deadline_s=deadline_s,
+                cwd=self.tree,
+                env=ours,
+            )
+        except OSError as error:
+            return Log(text="", whole=False, shallow=shallow, problem=reason_of(error))
+        data = b"".join(kept)
+        text = data[:most_bytes].decode("utf-8", "replace")
+        whole = status == 0 and len(data) <= most_bytes and data.count(b"\0") <= commits
+        failed = status not in {0, None} and len(data) <= most_bytes
+        return Log(text=text, whole=whole, shallow=shallow, problem=last_line(data[-2000:]) if failed else "")
 
     def check_out(self, blobs: Sequence[Blob], limit_bytes: int) -> None:
         """Write the files as a clone would (line endings, modes, links); files above the limit become sparse."""

@@ -11,6 +11,7 @@ from healthcheck import contract
 from healthcheck.ascend import hardware, stacks
 from healthcheck.ascend.hardware import Npu
 from healthcheck.core import check as declaring
+from healthcheck.core.check import NotApplicable
 from healthcheck.core.records import Stage
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.servers.options import UNRESOLVED
@@ -219,6 +220,16 @@ def _card(folder: Folder) -> Card:
         return read_card(folder.read_range(entry, 0, MAX_CARD_BYTES) if entry and not entry.problem else None)
     except Unreadable:
         return Card()
+
+
+def judge_only_launches(facts: WeightsFacts) -> None:
+    """Skip the check if deploy.sh starts no server, whose options it would judge.
+
+    Raises:
+        NotApplicable: plan/starts-server says why there is no server.
+    """
+    if facts.plan is not None and facts.plan.server is None:
+        raise NotApplicable(msg("deploy.sh starts no server: plan/starts-server says why"))
 
 
 def _merged(config: JsonObject, given: JsonObject, levels: int = 3) -> JsonObject:

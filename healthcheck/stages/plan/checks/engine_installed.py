@@ -64,7 +64,9 @@ def engine_installed(plan: LaunchPlan) -> Findings:
             if not names & requested.packages(others):
                 yield _not_installed(name, command, where)
     if plan.server and plan.server.engine in {"sglang", "lmdeploy", "llama.cpp"}:
-        seen = msg("the options of {engine} were not judged: what is catalogued is vLLM's", plan.server.engine)
+        seen = msg(
+            "the options of {engine} were not checked: the kit has a catalogue only for vLLM", plan.server.engine
+        )
         yield note(seen, where=plan.server.where)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
-from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.core.records import Level
+from healthcheck.stages.plan import lost_values
+from healthcheck.stages.plan.records import Format, LaunchPlan
 from healthcheck.stages.plan.vllm_cli.judgement import CONFIG, judge_flags
 from healthcheck.text.messages import msg
 
@@ -29,7 +31,8 @@ def flags(plan: LaunchPlan) -> Findings:
     abbreviations that fit two options, missing and superfluous values, numbers out of range
     (--gpu-memory-utilization 1.5), broken JSON, unknown keys and wrong values in it (of --compilation-config,
     --speculative-config and the other objects), a kv_connector without kv_role, unknown quantisation methods and
-    load formats, an option given twice with different values (the last one counts), stray words.
+    load formats, an option given twice with different values (the last one counts), stray words. The repair of
+    an unknown parser is that of the model, by model_type and by the calls in its chat template.
 
     Example:
     ```sh
@@ -57,4 +60,13 @@ def flags(plan: LaunchPlan) -> Findings:
         )
         fix = msg("keep the file to options and their values, or write them on the command line")
         yield warn(expected=expected, seen=seen, fix=fix, where=server.where)
-    yield from judge_flags(server, plan.stack)
+    own = server.option("chat-template") is None
+    form = plan.form if own else Format(model_type=plan.form.model_type)
+    lost = lost_values.lost_values(plan)
+    found = list(judge_flags(server, plan.stack, form, frozenset(each.flag for each in lost)))
+    elsewhere = [each for each in lost if each.check != "plan/flags"]
+    if elsewhere and all(finding.level is Level.NOTE for finding in found):
+        first = elsewhere[0]
+        raise NotApplicable(msg("{check} says why {flag} has no value", first.check, first.flag))
+    yield from lost_values.findings(plan, "plan/flags")
+    yield from found

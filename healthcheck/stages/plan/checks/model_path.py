@@ -14,6 +14,7 @@ from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.repairs import own_model_path
 from healthcheck.stages.plan.script import deploy_sh, quotes
 from healthcheck.stages.plan.script.permissions import refused_weights
+from healthcheck.stages.plan.script.weight_path import misnamed
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.plan.servers.served import STARTED, is_within, line_of, served, unresolved
 from healthcheck.system.processes import shortened
@@ -97,9 +98,13 @@ def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> 
     was = repr(plan.model_path)
     seen = msg("the model is {shown}, and MODEL_PATH was {model_path}: {quoted}", shown, was, server.command)
     fix, where = _naming(plan, server, model)
+    raw = next((word for word in map(_value, server.argv) if plan.model_path in word), model)
+    cause = misnamed(plan, raw)
     if UNRESOLVED in model:
         which = msg("which weights {model} are", shortened(model, QUOTED_CHARACTERS))
         yield unresolved(plan, expected, which)
+    elif cause and not is_within(model, plan.model_path):
+        yield fail(expected=expected, seen=cause.seen, fix=cause.fix, where=cause.where or server.where)
     elif not is_within(model, plan.model_path):
         where = where or line_of(plan, model, os.path.basename(model.rstrip("/")), "--model")
         yield fail(expected=expected, seen=seen, fix=fix, where=where)
@@ -107,6 +112,11 @@ def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> 
         fix = msg("{fix}, unless the weights are uploaded in that subfolder", fix)
         expected = msg("the weights in $MODEL_PATH itself")
         yield warn(expected=expected, seen=seen, fix=fix, where=line_of(plan, "MODEL_PATH"))
+
+
+def _value(word: str) -> str:
+    """The value of an option that is one word with it, or the word itself."""
+    return word.partition("=")[2] if word.startswith("-") and "=" in word else word
 
 
 def _naming(plan: LaunchPlan, server: ServerCommand, model: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail
 from healthcheck.core.records import Finding
-from healthcheck.stages.plan import unmet_needs
+from healthcheck.stages.plan import lost_values, unmet_needs
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.plan.script.stderr import Need
@@ -40,7 +40,10 @@ def no_arguments(plan: LaunchPlan) -> Findings:
     yield from unmet_needs.findings(plan, Need.ARGUMENT, Need.TERMINAL)
     if not unmet_needs.any_of(plan, Need.ARGUMENT, Need.VARIABLE):
         yield from unmet_needs.usage(plan, unmet_needs.ARGUMENTS)
-    yield from _emptied(plan)
+    found = list(lost_values.findings(plan, "plan/no-arguments"))
+    yield from found
+    if not found:
+        yield from _emptied(plan)
 
 
 def _emptied(plan: LaunchPlan) -> Iterator[Finding]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, warn
 from healthcheck.stages.plan import unmet_needs
@@ -13,6 +15,9 @@ from healthcheck.stages.plan.unmet_needs import EXPECTED
 from healthcheck.text.messages import msg
 
 _IMAGE_PLACES = tuple(sorted({f"/{folder.split('/')[1]}" for folder in IMAGE_FOLDERS}))
+
+_BEFORE_WEIGHTS = re.compile(rf"[\w./-]+(?=[\"']?\$\{{?{contract.MODEL_PATH_VARIABLE}\b)")
+"""A path right before $MODEL_PATH, which the checks of files and of the model report."""
 
 
 @check(
@@ -50,7 +55,8 @@ def no_image_paths(plan: LaunchPlan) -> Findings:
 def _image_place(plan: LaunchPlan) -> tuple[str, str]:
     """The use of an image's folder that deploy.sh does not create, and its place; ("", "") if there is none."""
     places = tuple(place for place in _IMAGE_PLACES if not deploy_sh.makes_folder(plan.script, place))
-    line = deploy_sh.folder_line(plan.script, places)
+    script = _BEFORE_WEIGHTS.sub(lambda found: " " * len(found[0]), plan.script)
+    line = deploy_sh.folder_line(script, places)
     if line:
         return deploy_sh.line_at(plan.script, line)[:200], deploy_sh.place(line)
     server = plan.server

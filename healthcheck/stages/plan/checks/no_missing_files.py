@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, warn
 from healthcheck.core.records import Finding
-from healthcheck.stages.plan import unmet_needs
+from healthcheck.stages.plan import lost_values, unmet_needs
 from healthcheck.stages.plan.commands import NAME_CHARACTERS
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.repairs import is_in_the_image
+from healthcheck.stages.plan.script import causes
 from healthcheck.stages.plan.script.stderr import Need
+from healthcheck.stages.plan.script.weight_path import Misnamed, misnamed
 from healthcheck.stages.plan.servers.served import option_place
 from healthcheck.stages.plan.unmet_needs import EXPECTED
 from healthcheck.system.processes import shortened
@@ -52,19 +55,45 @@ def no_missing_files(plan: LaunchPlan) -> Findings:
     yield from unmet_needs.findings(plan, Need.FILE, Need.PERMISSION)
     yield from _missing_option_files(plan)
     yield from _missing_variable_files(plan)
+    yield from lost_values.findings(plan, "plan/no-missing-files")
 
 
 def _missing_option_files(plan: LaunchPlan) -> Iterator[Finding]:
     server = plan.server
     for spelled in server.missing_files if server else ():
-        name = spelled.replace("=", " ", 1).partition(" ")[2]
-        say = warn if is_in_the_image(name) else fail
-        seen = msg("{spelled}: there is no such file when the server starts", spelled)
-        fix = _DRAFT if spelled.startswith("--speculative-config") else _ship(plan, name)
-        if server and name == server.option(_MEDIA):
-            say, fix = warn, msg("leave --{option} out: only requests with file:// addresses need it", _MEDIA)
-            seen = msg("{spelled}: no such folder; vLLM 0.23.0 answers each chat with HTTP 400 then", spelled)
-        yield say(expected=EXPECTED, seen=seen, fix=fix, where=option_place(plan, spelled))
+        yield _missing_file(plan, spelled, server.option(_MEDIA) if server else None)
+
+
+def _missing_file(plan: LaunchPlan, spelled: str, media: str | None) -> Finding:
+    """The finding on an option whose file is not there; `media` is the folder of --allowed-local-media-path."""
+    name, where = spelled.replace("=", " ", 1).partition(" ")[2], option_place(plan, spelled)
+    if cause := misnamed(plan, name):
+        fix: str = _in_the_weights(plan, cause, spelled, name)
+        return fail(expected=EXPECTED, seen=cause.seen, fix=fix, where=cause.where or where)
+    if name == media:
+        seen = msg("{spelled}: no such folder; vLLM 0.23.0 answers each chat with HTTP 400 then", spelled)
+        fix = msg("leave --{option} out: only requests with file:// addresses need it", _MEDIA)
+        return warn(expected=EXPECTED, seen=seen, fix=fix, where=where)
+    if unshipped := causes.unshipped_path(plan, name):
+        seen = msg("{spelled}: the file is in your folder but not in the commit", spelled)
+        return fail(expected=EXPECTED, seen=seen, fix=causes.commit(unshipped), where=where)
+    say = warn if is_in_the_image(name) else fail
+    seen = msg("{spelled}: there is no such file when the server starts", spelled)
+    fix = _DRAFT if spelled.startswith("--speculative-config") else _ship(plan, name)
+    return say(expected=EXPECTED, seen=seen, fix=fix, where=where)
+
+
+def _in_the_weights(plan: LaunchPlan, cause: Misnamed, spelled: str, name: str) -> str:
+    """The repair of a path that should have begun with MODEL_PATH; if the weights lack the file, it says so."""
+    path = rf"{re.escape(plan.model_path)}|\$\{{?{contract.MODEL_PATH_VARIABLE}\}}?"
+    inside = re.split(path, name)[-1].strip("/\"'")
+    option = spelled.replace("=", " ", 1).partition(" ")[0]
+    if not inside or inside.partition("/")[0] in plan.weight_files:
+        return cause.fix
+    if option == "--chat-template" and plan.form.template:
+        template = msg("the weights have a chat template of their own, and no {file}", inside)
+        return msg("remove {option} and its value: {template}", option, template)
+    return msg("{fix}; and upload {file} with the weights, which do not have it", cause.fix, inside)
 
 
 def _missing_variable_files(plan: LaunchPlan) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ import re
 from healthcheck import contract
 from healthcheck.ascend import stacks
 from healthcheck.core.check import At, Findings, check, fail
-from healthcheck.stages.plan import unmet_needs
+from healthcheck.stages.plan import lost_values, unmet_needs
 from healthcheck.stages.plan.commands import command_text
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.requested import needs_packages
@@ -42,7 +42,10 @@ def no_missing_programs(plan: LaunchPlan) -> Findings:
     exec vllm serve "$MODEL_PATH"
     ```
     """
-    yield from unmet_needs.findings(plan, Need.COMMAND)
+    lost = list(lost_values.findings(plan, "plan/no-missing-programs"))
+    yield from lost
+    told = {finding.where for finding in lost}
+    yield from (each for each in unmet_needs.findings(plan, Need.COMMAND) if each.where not in told)
     row = stacks.row(plan.stack)
     for server in plan.servers[:1]:
         python = re.match(r"(?:\S*/)?python(3\.\d{1,2})(?= )", server.command)

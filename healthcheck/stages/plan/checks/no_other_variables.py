@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check
-from healthcheck.stages.plan import unmet_needs
+from healthcheck.stages.plan import lost_values, unmet_needs
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script.stderr import Need
 
@@ -36,3 +36,4 @@ def no_other_variables(plan: LaunchPlan) -> Findings:
     yield from unmet_needs.findings(plan, Need.VARIABLE)
     if not unmet_needs.any_of(plan, Need.ARGUMENT, Need.VARIABLE):
         yield from unmet_needs.usage(plan, unmet_needs.VARIABLE)
+    yield from lost_values.findings(plan, "plan/no-other-variables")

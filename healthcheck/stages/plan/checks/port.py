@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, check, fail
-from healthcheck.stages.plan import repairs
+from healthcheck.core.check import Findings, NotApplicable, check, fail
+from healthcheck.stages.plan import lost_values, repairs
 from healthcheck.stages.plan.records import LaunchPlan, Origin
 from healthcheck.stages.plan.servers.served import STARTED, line_of, served, unresolved
 from healthcheck.text.messages import msg
@@ -41,6 +41,9 @@ def port(plan: LaunchPlan) -> Findings:
     source = server.port_source
     if server.port == contract.PORT:
         return
+    lost = next((each for each in lost_values.lost_values(plan) if source.text.startswith(each.flag)), None)
+    if not server.port and lost and lost.check != "plan/flags":
+        raise NotApplicable(msg("{check} says why {flag} has no value", lost.check, lost.flag))
     if server.port is None and source.kind not in {Origin.OPTION, Origin.FILE}:
         yield unresolved(plan, msg("port {port}", contract.PORT), msg("the port ({text})", source.text))
         return

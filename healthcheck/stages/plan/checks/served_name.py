@@ -7,6 +7,7 @@ from healthcheck.core.check import Findings, check, fail
 from healthcheck.stages.plan import repairs
 from healthcheck.stages.plan.commands import quoted
 from healthcheck.stages.plan.records import Api, LaunchPlan
+from healthcheck.stages.plan.script.weight_path import misnamed
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.plan.servers.served import STARTED, is_within, line_of, served, unresolved
 from healthcheck.text.messages import msg
@@ -61,4 +62,7 @@ def served_name(plan: LaunchPlan) -> Findings:
         seen = msg("served as {names}{value}: {quoted}", ", ".join(map(quoted, names)), by, server.command)
         fix = repairs.name(server, option, plan.model_path)
         where = line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where
+        causes = (misnamed(plan, each) for each in names)
+        if option and (cause := next(filter(None, causes), None)):
+            seen, fix, where = cause.seen, cause.fix, cause.where or where
         yield fail(expected=expected, seen=seen, fix=fix, where=where)

@@ -92,9 +92,7 @@ def _never(plan: LaunchPlan) -> Finding:
         return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=where)
     if cause.told:
         status = run.exit_status
-        ended = msg(
-            "it ended with status {exit_status} because something is missing: see the plan/no-… checks", status
-        )
+        ended = msg("it ended with status {exit_status}: {cause}", status, cause.seen)
     seen, said_last = msg("run under {shell}, {seen}", run.shell, ended), without_secrets(run.stderr)[-2000:]
     evidence = {"exit_status": run.exit_status, "ended_by": run.ended_by.value, "stderr": said_last}
     return fail(expected=_EXPECTED, seen=seen, fix=cause.fix, where=where, evidence=evidence)

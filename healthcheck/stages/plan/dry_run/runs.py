@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -25,14 +27,17 @@ from healthcheck.stages.plan.records import (
     RecordedCommand,
     ServerCommand,
     ShellRun,
+    UnshippedFile,
 )
-from healthcheck.stages.plan.script import deploy_sh, trace
+from healthcheck.stages.plan.script import causes, deploy_sh, trace
 from healthcheck.stages.plan.servers import recognise
+from healthcheck.stages.plan.vllm_cli.parsers import read_format
 from healthcheck.stages.repo import bashisms
 from healthcheck.stages.repo import shell as shell_text
 from healthcheck.stages.repo.facts import Submission
 from healthcheck.stages.repo.installs import entries
 from healthcheck.stages.repo.settings import MAX_BYTES
+from healthcheck.stages.repo.tree import read_inside
 from healthcheck.system import programs
 from healthcheck.system.files import read_bounded
 from healthcheck.text.messages import msg
@@ -41,6 +46,9 @@ AWKWARD_NAME = "模型 权重 v1.5"
 """A name with spaces and non-ASCII characters, which authors rarely test."""
 PATIENCE_S = 600.0
 """How long vLLM waits for its engine (VLLM_ENGINE_READY_TIMEOUT_S): long enough for a script, too."""
+MAX_SETTINGS, MAX_SETTINGS_BYTES = 40, 64 * 1024
+"""Uncommitted files that are read, and how much of each."""
+MAX_WEIGHT_FILES = 10_000
 _TOO_EARLY = re.compile(r"^tail: cannot open ", re.MULTILINE)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LINE = 2000
@@ -102,8 +110,11 @@ class DryRun:
             observed=_observed(first),
             required=tuple(entry.name or entry.target for entry in entries(submission)),
             unshipped=(*submission.untracked, *submission.ignored),
+            unshipped_files=tuple(_unshipped(submission)),
+            weight_files=_names(self.weights),
             stack=submission.stack,
             given_path=str(self.weights),
+            form=read_format(self.weights),
         )
 
     def _settings(self) -> str:
@@ -212,6 +223,22 @@ class DryRun:
                     where=deploy_sh.where_is(self.text, record.argv),
                     limit_s=_limit_s(record.env.get(TIME_LIMIT, "")),
                 )
+
+
+def _unshipped(submission: Submission) -> Iterator[UnshippedFile]:
+    """The small uncommitted files that a shell may read for variables."""
+    named = (path for path in (*submission.untracked, *submission.ignored) if not path.endswith("/"))
+    for path in itertools.islice(named, MAX_SETTINGS):
+        data = read_inside(submission.root, path, MAX_SETTINGS_BYTES) or b"\0"
+        if b"\0" not in data:
+            yield causes.read_settings(path, data.decode("utf-8", "replace"))
+
+
+def _names(folder: Path) -> frozenset[str]:
+    try:
+        return frozenset(itertools.islice(os.listdir(folder), MAX_WEIGHT_FILES))
+    except OSError:
+        return frozenset()
 
 
 def _observed(take: _Take) -> Observations:

@@ -74,12 +74,14 @@ class Ending:
     """The repair ("" for none) and its place ("launch.py:7"; "" for the whole of deploy.sh).
 
     Attributes:
+        seen: what was missing, in a sentence; "" if the last lines say it best.
         told: plan/self-contained reports what was missing.
         open_because: what the dry run cannot know about the service, which leaves the check unsettled; else "".
     """
 
     fix: str = ""
     where: str = ""
+    seen: str = ""
     told: bool = False
     open_because: str = ""
 
@@ -179,9 +181,11 @@ def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     if not last or last.text.strip()[:200] not in last_lines(plan.run):
         return None
     of_the_script = last.kind in {Need.SYNTAX, Need.OPTION} or "#!" in last.name
+    found = remedy(plan, last)
     return Ending(
-        fix=remedy(plan, last)[1],
-        where=last.where,
+        seen=found.seen,
+        fix=found.fix,
+        where=found.where,
         told=not of_the_script and last not in limits_of_the_sandbox(plan, said),
         open_because=_EMPTY_FOLDER if is_of_the_image(plan, last) else "",
     )

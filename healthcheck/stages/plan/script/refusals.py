@@ -78,7 +78,7 @@ def _reasons(plan: LaunchPlan) -> Iterator[str]:
         place = deploy_sh.place(signals)
         yield msg("{place} needs signals, which this sandbox refuses on some kernels", place)
     if Mark.NETWORK in plan.observed.marks:
-        yield msg("a Python program of it needs a network, which this sandbox refuses")
+        yield msg("one of its Python programs needs network access, which this sandbox refuses")
 
 
 def _reason(needs: str, where: str, line: str) -> str:

@@ -54,6 +54,7 @@ class Problem:
         at: the index in the argument vector.
         flag: the option as written, or "" for a stray word.
         unknown: the release has no such option.
+        parser: the name of a parser that the release does not have; "" for any other problem.
     """
 
     at: int
@@ -62,6 +63,7 @@ class Problem:
     seen: str
     fix: str
     unknown: bool = False
+    parser: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

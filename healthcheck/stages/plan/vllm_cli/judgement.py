@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from healthcheck.ascend.stacks import DEFAULT, row, rows, spans
 from healthcheck.core.check import Findings, fail, note, unsettled, warn
 from healthcheck.core.records import Finding, JsonValue
-from healthcheck.stages.plan.records import ServerCommand
+from healthcheck.stages.plan.records import Format, ServerCommand
 from healthcheck.stages.plan.servers.options import UNRESOLVED
+from healthcheck.stages.plan.vllm_cli import parsers
 from healthcheck.stages.plan.vllm_cli.catalogue import Catalogue, around, catalogue, versions
 from healthcheck.stages.plan.vllm_cli.grammar import Parsed, Problem, parse, repeated
 from healthcheck.stages.plan.vllm_cli.values import MAX_CHARACTERS, is_too_long, judge
@@ -22,6 +24,7 @@ CONFIG, MODEL = "--config", "--model"
 _API_SERVER = "vllm.entrypoints.openai"
 """The older way to start the server, which takes the model from --model."""
 MAX_FINDINGS = 12
+ANY_MODEL = Format()
 _BECAME_KEYS = {
     "--guided-decoding-backend": ("--structured-outputs-config", "backend"),
     "--speculative-model": ("--speculative-config", "model"),
@@ -43,7 +46,7 @@ GONE = (
     | _NESTED
     | dict.fromkeys(("--rope-scaling", "--rope-theta"), _ROPE)
     | {
-        "--swap-space": msg("remove it: vLLM has no swap space any more"),
+        "--swap-space": msg("remove it: vLLM no longer has swap space"),
         "--disable-log-requests": msg("remove it: requests are not logged by default"),
         "--task": msg("remove it for a chat model; --runner and --convert replace it"),
         "--device": msg("remove it: the platform is found by itself"),
@@ -60,13 +63,17 @@ GONE = (
 """Options of vLLM releases older than the catalogues, and their replacements."""
 
 
-def judge_flags(server: ServerCommand, stack: str) -> Findings:
+def judge_flags(
+    server: ServerCommand, stack: str, form: Format = ANY_MODEL, without: frozenset[str] = frozenset()
+) -> Findings:
     """Judge a vLLM command line against one row of the version matrix.
 
     Args:
         server: the command.
         stack: the chosen row; only its vLLM counts, or those around it if it has no catalogue. "" is the default
             row, and an argument that the vLLM of another row accepts is only a warning.
+        form: the format of the model's answers, which decides the repair of an unknown parser.
+        without: options that another check reports.
     """
     vllm = row(stack or DEFAULT).vllm[0]
     beside = around(vllm)
@@ -75,6 +82,7 @@ def judge_flags(server: ServerCommand, stack: str) -> Findings:
     parsed, problems = _read(argv, chosen)
     twice = tuple(_second_model(server, parsed))
     problems = sorted([*problems, *twice], key=lambda problem: problem.at)
+    problems = [problem for problem in problems if problem.flag not in without]
     others = [catalogue(version) for version in versions() if version != chosen.vllm]
     elsewhere = {other.vllm: {problem.at for problem in (*_read(argv, other)[1], *twice)} for other in others}
     possible = set(beside) if stack else {version for each in rows() for version in each.vllm}
@@ -84,7 +92,7 @@ def judge_flags(server: ServerCommand, stack: str) -> Findings:
         takers = [each for each, refused in elsewhere.items() if each in possible and problem.at not in refused]
         if vllm not in beside and beside == versions()[:1] and problem.unknown and _base(problem) in GONE:
             takers.append(msg("{vllm} perhaps", vllm))
-        yield _finding(problem, server, chosen, takers, doubt)
+        yield _finding(_for_model(problem, form, chosen), server, chosen, takers, doubt)
     yield from _unread(parsed, server)
     yield from _repetitions(parsed, server)
     newer = sorted(set().union(*elsewhere.values()) - {problem.at for problem in problems})
@@ -97,6 +105,21 @@ def judge_flags(server: ServerCommand, stack: str) -> Findings:
         expected, fix = msg("options of vLLM {vllm}", vllm), msg("compare them with `vllm serve --help=all` there")
         alone = warn(expected=expected, seen=seen, fix=fix, where=server.where)
         yield alone if len(beside) == 1 else note(seen, where=server.where)
+
+
+def problems_of(server: ServerCommand, stack: str) -> tuple[Problem, ...]:
+    """What the vLLM of one row of the version matrix refuses of a command line."""
+    chosen = catalogue(around(row(stack or DEFAULT).vllm[0])[0])
+    return tuple(_read(whole_argv(server, chosen), chosen)[1])
+
+
+def _for_model(problem: Problem, form: Format, chosen: Catalogue) -> Problem:
+    """The problem, with the model's own parser as the repair of an unknown one."""
+    if not problem.parser:
+        return problem
+    flag = _base(problem)
+    fix = parsers.repair(flag.lstrip("-"), problem.parser, form, chosen.known.get(flag, ()))
+    return replace(problem, fix=fix)
 
 
 def _read(argv: tuple[str, ...], release: Catalogue) -> tuple[Parsed, list[Problem]]:

@@ -46,7 +46,10 @@ def judge(parsed: Parsed, catalogue: Catalogue) -> Iterator[Problem]:
             expected, fix = reason
             shown = " ".join(value or "''" for value in argument.values)
             seen = msg("{written} {shown}", argument.written, shown)[:MAX_SHOWN]
-            yield Problem(at=argument.at, flag=argument.written, expected=expected, seen=seen, fix=fix)
+            parser = shown if argument.option.name in PLUGINS else ""
+            yield Problem(
+                at=argument.at, flag=argument.written, expected=expected, seen=seen, fix=fix, parser=parser
+            )
     for switch, needed in NEEDS:
         given = parsed.last(switch)
         if given and not given.flag.startswith("--no-") and parsed.last(needed) is None:

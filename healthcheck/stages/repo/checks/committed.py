@@ -7,7 +7,7 @@ import shlex
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, note, warn
 from healthcheck.stages.repo.facts import Submission, Uncommitted
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import msg, plural
 
 MAX_NAMED = 5
 
@@ -56,7 +56,13 @@ def committed(submission: Submission) -> Findings:
     name, needed = contract.ENTRY_POINT, _named_in_deploy_sh(submission)
     if needed:
         force, paths = "-f " if set(needed) & set(submission.ignored) else "", shlex.join(needed[:MAX_NAMED])
-        seen = msg("{name} names {some}, which is in the working copy but not in the commit", name, _some(needed))
+        seen = plural(
+            "{name} uses {paths}, which is in your folder but not in the commit",
+            "{name} uses {paths}, which are in your folder but not in the commit",
+            len(needed),
+            name,
+            _some(needed),
+        )
         fix = msg("git add {value}{needed} && git commit", force, paths)
         yield warn(expected=msg("every file that {name} names in the commit", name), seen=seen, fix=fix)
 

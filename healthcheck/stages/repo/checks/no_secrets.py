@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from healthcheck.core.check import Findings, check, warn
+from healthcheck.core.check import Findings, check, note, warn
 from healthcheck.stages.repo.facts import Submission
 from healthcheck.text.messages import msg
 from healthcheck.text.redact import secret_lines
@@ -23,8 +23,10 @@ def no_secrets(submission: Submission) -> Findings:
     and its folders: by the shape of known tokens, and by the name of the variable or option before a value.
     References ($HF_TOKEN) and placeholders are none. An inference from the text, hence a warning.
 
-    A secret that was committed stays in the history: revoke it where it was issued. The weights come from
-    MODEL_PATH, so deploy.sh needs no token of a hub.
+    A secret that a later commit removed stays in the history, so the same files of earlier commits count as
+    well (the newest 1000 commits, 8 MiB of changes and 5 seconds at most; a shallow clone lacks them). Revoke it
+    where it was issued; --skip repo/no-secrets then hides a revoked one. The weights come from MODEL_PATH, so
+    deploy.sh needs no token of a hub.
 
     Example:
     ```sh deploy.sh
@@ -47,3 +49,17 @@ def no_secrets(submission: Submission) -> Findings:
                 fix=msg("revoke it where it was issued, and remove it: the weights come from MODEL_PATH"),
                 where=f"{text.path}:{number}",
             )
+    for past in submission.history.secrets:
+        yield warn(
+            expected=msg("no password, key or token in an earlier commit"),
+            seen=msg(
+                "{line} in {file} of commit {commit}, where “removed” stands for the secret; every clone has it",
+                past.line.strip()[:200],
+                past.path,
+                past.commit[:12],
+            ),
+            fix=msg("revoke it where it was issued: a later commit does not remove it from the history"),
+            where=f"{past.commit[:12]}:{past.path}",
+        )
+    if submission.history.unread:
+        yield note(submission.history.unread)

@@ -93,8 +93,8 @@ def _remarks(launch: Launch) -> Findings:
     if launch.listeners and all(listener.loopback for listener in launch.listeners):
         expected = msg("the server listens on every address (0.0.0.0)")
         seen = msg(
-            "it listens on {place} only, which other machines cannot reach; if the service's client runs "
-            "is unknown",
+            "it listens only on {place}, which other machines cannot reach; whether the service's client runs "
+            "on the same machine is unknown",
             place(launch.listeners[0]),
         )
         yield warn(expected=expected, seen=seen, fix=msg("pass --host 0.0.0.0"))

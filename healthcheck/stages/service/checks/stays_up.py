@@ -54,7 +54,7 @@ def stays_up(ended: Ended) -> Findings:
     elif before.gone:
         seen = msg("gone: {processes}", gone)
     else:
-        seen = msg("no process listens on port {port} any more", ended.launch.port)
+        seen = msg("no process listens on port {port} now", ended.launch.port)
     hit, block = ended.diagnosis.named, ended.diagnosis.block
     name, lines = ended.launch.log.name, hit.lines if hit else block[-8:]
     said = joined("\n", (msg("  {name}:{number}: {text}", name, line.number, line.text) for line in lines))

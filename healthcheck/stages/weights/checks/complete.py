@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
 from healthcheck.core.check import At, Findings, fail, note, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.stages.weights import words
-from healthcheck.stages.weights.documents import Document, child
-from healthcheck.stages.weights.facts import Weights, WeightsFacts, check
+from healthcheck.stages.weights.documents import Document, JsonObject, child
+from healthcheck.stages.weights.facts import Shard, Weights, WeightsFacts, check
 from healthcheck.stages.weights.folder import Entry, shown
 from healthcheck.stages.weights.inventory import (
     MAIN_INDEX,
@@ -22,7 +23,7 @@ from healthcheck.stages.weights.inventory import (
     unfinished_target,
 )
 from healthcheck.stages.weights.words import gigabytes, some
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 
 AGAIN = msg("download the file again, to the end")
 READ = re.compile(
@@ -30,6 +31,11 @@ READ = re.compile(
     r"|^merges\.txt$|\.(model|tiktoken|jinja|py)$"
 )
 MAY_BE_EMPTY = (".py", ".jinja")
+MAX_RENAMED = 4
+COPY = re.compile(
+    r"^Copy of | \(\d{1,3}\)(?=\.\w+$)|(?: - Copy| copy| - \u526f\u672c)(?: ?\(?\d{1,3}\)?)?(?=\.\w+$)|\.\d{1,3}$"
+)
+"""How browsers, file managers and wget mark a file whose name was taken (\u526f\u672c: copy)."""
 
 
 @check(
@@ -159,11 +165,12 @@ def _index(weights: Weights, index: Document) -> Iterator[Finding]:
         return
     named = sorted({str(name) for name in weight_map.values()})
     missing = [name for name in named if not weights.folder.has(name)]
+    copies = _copies(weights, weight_map, missing) if missing else {}
     if missing:
-        yield _missing(weights, index, named, missing)
+        yield _missing(weights, index, named, missing, copies)
     yield from _tensors(weights, index, {key: str(name) for key, name in weight_map.items()})
     if index.name == MAIN_INDEX:
-        yield from _beside(weights, set(named))
+        yield from _beside(weights, {*named, *copies.values()})
 
 
 def _is_inside(name: object) -> bool:
@@ -172,7 +179,9 @@ def _is_inside(name: object) -> bool:
     return not name.startswith(("/", "~")) and ".." not in name.split("/")
 
 
-def _missing(weights: Weights, index: Document, named: list[str], missing: list[str]) -> Finding:
+def _missing(
+    weights: Weights, index: Document, named: list[str], missing: list[str], copies: Mapping[str, str]
+) -> Finding:
     remains, name = [e.name for e in weights.files if is_partial(e.name)], shown(index.name)
     also = msg("; remains of a download: {remains}", some(remains, 3)) if remains else ""
     seen = msg("{missing} of {named} are missing: {missing2}{also}", len(missing), len(named), some(missing), also)
@@ -180,7 +189,57 @@ def _missing(weights: Weights, index: Document, named: list[str], missing: list[
     if spare and of_format(weights.files, Format.SAFETENSORS):
         return note(msg("{name} names files that are not there; the engine loads the safetensors instead", name))
     expected = msg("the {named} files that {name} names", len(named), name)
-    return At(name).fail(expected=expected, seen=seen, fix=msg("download the missing files"))
+    copied = [_same(source, target) for target, source in copies.items()][:MAX_RENAMED]
+    return At(name).fail(expected=expected, seen=joined("; ", (seen, *copied)), fix=_renaming(copies, missing))
+
+
+def _copies(weights: Weights, weight_map: JsonObject, missing: list[str]) -> dict[str, str]:
+    """Missing files that are there under another name, with that name.
+
+    A whole file with exactly the tensors that the index assigns to a missing one is that file. A file whose header
+    was not read counts by its name.
+    """
+    tensors = defaultdict[str, set[str]](set)
+    for tensor, file in weight_map.items():
+        tensors[str(file)].add(tensor)
+    spare = [shard for shard in weights.shards if shard.entry.name not in tensors]
+    whole = [shard for shard in spare if shard.header and not shard.cut_off and not is_partial(shard.entry.name)]
+    held = {frozenset(_tensor_names(shard)): shard.entry.name for shard in reversed(whole)}
+    read = {shard.entry.name for shard in spare if shard.header}
+    marked = {target: name for target, name in _marked(weights).items() if name not in read}
+    found = {target: held.get(frozenset(tensors[target])) or marked.get(target) for target in missing}
+    return {target: source for target, source in found.items() if source}
+
+
+def _marked(weights: Weights) -> dict[str, str]:
+    """The files with the mark of a copy in their names, such as "(1)", by the name without it."""
+    cut_off = {shard.entry.name for shard in weights.shards if shard.cut_off}
+    names = [entry.name for entry in weights.files if entry.size_bytes and not entry.problem]
+    return {COPY.sub("", name): name for name in reversed(names) if COPY.search(name) and name not in cut_off}
+
+
+def _tensor_names(shard: Shard) -> Iterator[str]:
+    return (tensor.name for tensor in shard.header.tensors) if shard.header else iter(())
+
+
+def _same(source: str, target: str) -> str:
+    if COPY.sub("", source) == target:
+        return msg("{source} has the name of {target} with the mark of a copy", shown(source), shown(target))
+    return msg("{source} has the tensors of {target}", shown(source), shown(target))
+
+
+def _renaming(renamed: Mapping[str, str], missing: list[str]) -> str:
+    """The commands that give files the names of missing ones; the others have to be downloaded."""
+    if not renamed or not all(map(str.isprintable, (*renamed, *renamed.values()))):
+        return msg("download the missing files")
+    others = [name for name in missing if name not in renamed]
+    moves = " && ".join(f"mv -- {_quoted(source)} {_quoted(target)}" for target, source in renamed.items())
+    return msg("{moves}; then download {others}", moves, some(others)) if others else moves
+
+
+def _quoted(name: str) -> str:
+    """The name in single quotes, also where the shell needs none."""
+    return "'" + name.replace("'", "'\\''") + "'"
 
 
 def _tensors(weights: Weights, index: Document, weight_map: dict[str, str]) -> Iterator[Finding]:
@@ -213,13 +272,18 @@ def _numbered(weights: Weights) -> Iterator[Finding]:
     """Gaps in numbered shards that no index names."""
     indexed = {str(name) for index in weights.indices for name in child(index.value, "weight_map").values()}
     numbered = of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF)
-    names = [entry.name for entry in numbered if not entry.problem and entry.name not in indexed]
+    single = [entry.name for entry in numbered if not entry.problem and not COPY.search(entry.name)]
+    names = [name for name in single if name not in indexed]
     main = any(index.name == MAIN_INDEX for index in weights.indices)
+    marked = _marked(weights)
     for pattern, missing in missing_numbers(names).items():
         if main and pattern.endswith(".safetensors"):
             continue
         seen = msg("{missing} are missing: {missing2}", len(missing), some(missing))
-        fix = msg("download the missing files")
+        renamed = {target: marked[target] for target in missing if target in marked}
+        copies = [_same(source, target) for target, source in renamed.items()]
+        seen = joined("; ", (seen, *copies[:MAX_RENAMED]))
+        fix = _renaming(renamed, missing)
         yield fail(expected=msg("all of {pattern}", shown(pattern)), seen=seen, fix=fix)
 
 

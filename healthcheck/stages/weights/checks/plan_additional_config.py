@@ -13,7 +13,7 @@ from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.weights.demand import read_layout
 from healthcheck.stages.weights.documents import JsonObject, text_of
 from healthcheck.stages.weights.experts import is_dense
-from healthcheck.stages.weights.facts import WeightsFacts, check
+from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.folder import shown
 from healthcheck.text.did_you_mean import hint
 from healthcheck.text.messages import msg
@@ -61,6 +61,7 @@ def plan_additional_config(facts: WeightsFacts) -> Findings:
     exec vllm serve "$MODEL_PATH" --port {port} --additional-config '{"enable_cpu_binding": true}'
     ```
     """
+    judge_only_launches(facts)
     given = facts.whole(OPTION)
     if facts.engine != "vllm" or not given:
         raise NotApplicable(msg("no --{option} for vLLM is known", OPTION))

@@ -12,6 +12,7 @@ from healthcheck.ascend.hardware import GIB, Family, Npu
 from healthcheck.contract import Rule
 from healthcheck.core.check import At, Findings, NotApplicable, fail, note, unsettled, warn
 from healthcheck.core.records import Finding
+from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.weights import memory
 from healthcheck.stages.weights.demand import (
     YARN_WITH_FACTOR_SINCE,
@@ -20,7 +21,7 @@ from healthcheck.stages.weights.demand import (
     read_demand,
     stretched_context,
 )  # fmt: skip
-from healthcheck.stages.weights.facts import WeightsFacts, check
+from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.inventory import MAIN_INDEX
 from healthcheck.stages.weights.memory import Shape
@@ -32,6 +33,8 @@ from healthcheck.text.messages import joined, msg
 
 MAX_DIGITS = 9
 """Digits of the longest device number."""
+PARALLEL = ("tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size")
+"""The options whose product is the number of devices; the plan stage says why one of them has no number."""
 KIND_SIZES = (1, 2, 4, 8, 16)
 WITH_MASK = ">=0.15.0rc1"
 """Releases of vllm-ascend with a mask of --max-model-len × --max-model-len on a 310P."""
@@ -94,6 +97,12 @@ def plan_fits_hardware(facts: WeightsFacts) -> Findings:
     exec vllm serve "$MODEL_PATH" --port {port} --tensor-parallel-size 4
     ```
     """
+    judge_only_launches(facts)
+    for name in PARALLEL:
+        size = facts.option(name)
+        if size is not None and not (size.isdecimal() and int(size[:MAX_DIGITS]) > 0) and UNRESOLVED not in size:
+            given = shown(size) or msg("empty")
+            raise NotApplicable(msg("--{name} is {given}, so the number of devices is unknown", name, given))
     if facts.engine not in {"", "vllm", "unknown", "sglang"}:
         raise NotApplicable(msg("how {engine} uses memory is not known here", facts.engine))
     if facts.weights.announced_bytes == 0:

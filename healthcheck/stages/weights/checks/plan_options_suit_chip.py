@@ -15,7 +15,7 @@ from healthcheck.stages.weights.attention import is_asked, judge_attention
 from healthcheck.stages.weights.demand import read_layout
 from healthcheck.stages.weights.documents import text_of
 from healthcheck.stages.weights.experts import has_experts
-from healthcheck.stages.weights.facts import WeightsFacts, check
+from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.memory import Cached, read_shape
 from healthcheck.stages.weights.settings import in_settings
 from healthcheck.system import json_text
@@ -120,6 +120,7 @@ def plan_options_suit_chip(facts: WeightsFacts) -> Findings:
     exec vllm serve "$MODEL_PATH" --port {port} --dtype float16 --mamba-ssm-cache-dtype float16
     ```
     """
+    judge_only_launches(facts)
     if facts.plan is None or facts.engine != "vllm":
         raise NotApplicable(msg("no command line of vLLM is known"))
     chip = facts.chip

@@ -10,7 +10,7 @@ from healthcheck.ascend import stacks
 from healthcheck.core.check import At, Findings, NotApplicable, fail, warn
 from healthcheck.stages.weights.documents import JsonObject, child, integer, positive, text_of, words
 from healthcheck.stages.weights.experts import is_dense
-from healthcheck.stages.weights.facts import OVERRIDES, Weights, WeightsFacts, check
+from healthcheck.stages.weights.facts import OVERRIDES, Weights, WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.known_models import known_models
 from healthcheck.stages.weights.settings import in_settings
@@ -73,6 +73,7 @@ def plan_options_suit_weights(facts: WeightsFacts) -> Findings:
     exec vllm serve "$MODEL_PATH" --port {port}
     ```
     """
+    judge_only_launches(facts)
     if facts.engine != "vllm":
         raise NotApplicable(msg("no server of vLLM is known"))
     for finding in (*_experts(facts), *_mistral(facts), *_tokenizer(facts), *_mtp(facts), *_rope(facts)):
@@ -160,7 +161,10 @@ def _mtp(facts: WeightsFacts) -> Findings:
         report = warn if later and facts.row.vllm_ascend == stacks.DEFAULT else fail
         expected = msg("a model with layers for multi-token prediction (MTP), for {method}", method)
         model, also = _model(facts), msg("; a later release does") if later else ""
-        seen = msg("{model}: vLLM {vllm} knows no MTP of it, and ends with NotImplementedError", model, vllm) + also
+        seen = msg(
+            "{model}: vLLM {vllm} does not implement MTP for this model and raises NotImplementedError", model, vllm
+        )
+        seen += also
         yield report(expected=expected, seen=seen, fix=msg("leave --{option} out", OPTION), where=facts.place)
     elif not _has_mtp_tensors(weights):
         expected = msg(

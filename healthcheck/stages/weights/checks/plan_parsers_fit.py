@@ -2,59 +2,24 @@
 
 from __future__ import annotations
 
-import functools
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from healthcheck.core.check import At, Findings, NotApplicable
 from healthcheck.core.records import Finding
+from healthcheck.stages.plan.records import Format
 from healthcheck.stages.plan.vllm_cli.catalogue import nearest
+from healthcheck.stages.plan.vllm_cli.parsers import REASONING, THINKS, TOOLS, known_parsers, pair_of
 from healthcheck.stages.weights.documents import text_of
-from healthcheck.stages.weights.facts import WeightsFacts, check
+from healthcheck.stages.weights.facts import WeightsFacts, check, judge_only_launches
 from healthcheck.stages.weights.folder import shown
 from healthcheck.stages.weights.settings import in_settings
-from healthcheck.system import json_text
-from healthcheck.system.files import DATA
 from healthcheck.text.messages import joined, msg
 
-REASONING, TOOLS = "reasoning-parser", "tool-call-parser"
 PLUGINS = {REASONING: "reasoning-parser-plugin", TOOLS: "tool-parser-plugin"}
 HARM = {
     REASONING: msg("it looks for other thoughts, and can take a whole answer for one: `content` is then empty"),
     TOOLS: msg("it looks for calls in another format, and they stay text"),
 }
-_THINKS = re.compile("think>")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    """The parsers that go with some models.
-
-    Attributes:
-        models: values of model_type; `mark` is a pattern in the chat templates of others.
-        parsers: the best-known one first.
-    """
-
-    option: str
-    parsers: tuple[str, ...]
-    source: str
-    models: tuple[str, ...] = ()
-    mark: str = "(?!)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parsers:
-    """The pairs, and the reasoning parsers that take all text for a thought until `</think>`."""
-
-    source: str
-    until_the_end: frozenset[str]
-    pairs: tuple[Pair, ...]
-
-
-@functools.cache
-def known_parsers() -> Parsers:
-    return json_text.load_as((DATA / "parsers.json").read_bytes(), Parsers)
 
 
 @check(
@@ -91,6 +56,7 @@ def plan_parsers_fit(facts: WeightsFacts) -> Findings:
     exec vllm serve "$MODEL_PATH" --port {port} --tool-call-parser glm45 --enable-auto-tool-choice
     ```
     """
+    judge_only_launches(facts)
     given = {option: facts.option(option) for option in PLUGINS if facts.option(PLUGINS[option]) is None}
     if facts.engine != "vllm" or not any(given.values()):
         raise NotApplicable(msg("no parser is chosen"))
@@ -106,20 +72,20 @@ def _judged(facts: WeightsFacts, option: str, parser: str) -> Iterator[Finding]:
     known = nearest(facts.row.vllm[0]).known.get(f"--{option}", ())
     if known and parser not in known:  # plan/flags says so
         return
-    if option == REASONING and parser in table.until_the_end and template and not _THINKS.search(template):
+    if option == REASONING and parser in table.until_the_end and template and not THINKS.search(template):
         expected = msg("a chat template with thoughts, for {given}", given)
         seen = msg("none in it: {given} takes all text up to </think> for a thought, and `content` is empty", given)
         yield At(facts.place).warn(expected=expected, seen=seen, fix=msg("leave --{option} out", option))
         return
-    of_option = (pair for pair in table.pairs if pair.option == option)
-    pair = next((pair for pair in of_option if kind in pair.models or re.search(pair.mark, template)), None)
+    pair = pair_of(option, Format(model_type=kind, template=template))
     if pair is None or parser in pair.parsers:
         return
-    fitting = joined(" or ", [each for each in pair.parsers if each in known] or pair.parsers)
+    parsers = [each for each in pair.parsers if each in known] or pair.parsers
+    fitting = joined(" or ", parsers)
     whose = f'"model_type": "{kind}"' if kind in pair.models else msg("the calls in the chat template")
     expected = msg("--{option} {fitting}, for {whose}", option, fitting, whose)
     seen, told = msg("{given}: {harm}", given, HARM[option]), {"source": pair.source}
-    fix = msg("pass --{option} {fitting}", option, fitting)
+    fix = msg("pass --{option} {parser}", option, parsers[0])
     yield At(facts.place).warn(expected=expected, seen=seen, fix=fix, evidence=told)
 
 

@@ -163,6 +163,8 @@ def _template(facts: WeightsFacts) -> Findings:
     template = _flagged(facts, flagged) if flagged else next(iter(facts.weights.tokenizer.templates), None)
     if template is None:
         yield from _without(facts)
+    elif template.error and _is_reported(facts):
+        yield note(msg("plan/no-missing-files says why the file of --chat-template is not there"))
     elif template.error:
         report = unsettled if flagged and "not shipped" in template.error else fail
         seen = msg("{source} {error}", template.source, template.error)
@@ -177,6 +179,12 @@ def _template(facts: WeightsFacts) -> Findings:
             fix = msg("copy the template of {json_file} into chat_template.jinja", JSON_FILE)
             yield At(JSON_FILE).warn(expected=expected, seen=seen, fix=fix)
         yield from _rendering(facts, template)
+
+
+def _is_reported(facts: WeightsFacts) -> bool:
+    """Whether the plan stage reports that the file of --chat-template is missing."""
+    missing = facts.server.missing_files if facts.server else ()
+    return any(spelled.startswith("--chat-template") for spelled in missing)
 
 
 def _encoded_by_engine(facts: WeightsFacts) -> bool:

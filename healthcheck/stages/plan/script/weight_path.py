@@ -1,0 +1,122 @@
+"""Finds why a value does not name the weights although deploy.sh or a configuration file writes MODEL_PATH."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from healthcheck import contract
+from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.script import deploy_sh
+from healthcheck.stages.repo import shell
+from healthcheck.text.messages import Message, msg
+
+_NAME = contract.MODEL_PATH_VARIABLE
+_LITERAL = re.compile(rf"\$(?:{_NAME}\b|\{{{_NAME}\}})")
+_QUOTED_LITERAL = re.compile(rf"\"?{_LITERAL.pattern}\"?")
+_WORD = re.compile(r"[^\s|&;<>()]*")
+_MODEL_KEYS = {"model", "model-tag", "model_tag"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misnamed:
+    """Why the value is wrong, its repair, and the place of the cause."""
+
+    seen: Message
+    fix: Message
+    where: str
+
+
+def misnamed(plan: LaunchPlan, value: str) -> Misnamed | None:
+    """The cause of a value with an unexpanded MODEL_PATH, or with something before its path; None for others."""
+    if _LITERAL.search(value):
+        causes = (*_in_files(plan), *_in_quotes(plan), *_escaped(plan))
+        return next(iter(causes), None)
+    before, path, rest = value.partition(plan.model_path)
+    if not path or not before or (rest and not rest.startswith("/")):
+        return None
+    return _prefixed(plan, value, before, rest)
+
+
+def _in_files(plan: LaunchPlan) -> Iterator[Misnamed]:
+    """A line of a configuration file, which no shell expands, or of a here-document with quotes around its end."""
+    for command in reversed(plan.commands):
+        for name, text in command.texts.items():
+            shown = name.removeprefix(f"{plan.root}/").removeprefix("./")
+            for number, line in enumerate(text.splitlines(), 1):
+                if found := _LITERAL.search(line):
+                    if deploy_sh.is_written(plan.script, name):
+                        yield from _here_documents(plan)
+                    yield _in_file(shown, number, line.strip()[:200], found[0])
+
+
+def _in_file(name: str, number: int, line: str, literal: str) -> Misnamed:
+    key, _, value = (part.strip() for part in line.partition(":"))
+    fix = msg('remove that line, and write: vllm serve "$MODEL_PATH" --config {file}', name)
+    if key not in _MODEL_KEYS:
+        option = f"--{key.lstrip('- ').replace('_', '-')}"
+        given = value.strip("\"'")
+        fix = msg('remove that line, and add {option} "{value}" to the command in deploy.sh', option, given)
+    seen = msg(
+        "“{line}”: a configuration file is read as it is, and nothing expands {literal} there", line, literal
+    )
+    return Misnamed(seen=seen, fix=fix, where=f"{name}:{number}")
+
+
+def _here_documents(plan: LaunchPlan) -> Iterator[Misnamed]:
+    script = shell.read(plan.script)
+    for node in script.of("heredoc_redirect"):
+        start = next(node.below("heredoc_start"), None)
+        word = start.text.strip("'\"\\") if start else ""
+        if start and start.text != word and _LITERAL.search(node.text):
+            seen = msg("the quotes in <<{quoted} keep the shell from expanding $MODEL_PATH", start.text)
+            fix = msg("write <<{word} in place of <<{quoted}", word, start.text)
+            yield Misnamed(seen=seen, fix=fix, where=deploy_sh.place(script.line(start.start)))
+
+
+def _in_quotes(plan: LaunchPlan) -> Iterator[Misnamed]:
+    script = shell.read(plan.script)
+    for node in script.of("raw_string"):
+        if _LITERAL.search(node.text):
+            word = _LITERAL.search(node.text)
+            seen = msg(
+                "single quotes keep the shell from expanding {literal}: {text}", word and word[0], node.text[:200]
+            )
+            inner = node.text[1:-1]
+            fix = _QUOTED_LITERAL.sub(lambda found: found[0].strip('"'), inner)
+            right = f'"{fix}"'
+            if '"' in fix or "\\" in fix or "`" in fix:  # JSON, which keeps its quotes
+                right = _LITERAL.sub(lambda found: f"'\"{found[0]}\"'", node.text)
+            where = deploy_sh.place(script.line(node.start))
+            yield Misnamed(
+                seen=seen, fix=msg("write {right} in place of {wrong}", right, node.text[:200]), where=where
+            )
+
+
+def _escaped(plan: LaunchPlan) -> Iterator[Misnamed]:
+    for number, line in deploy_sh.code_lines(plan.script):
+        if f"\\${_NAME}" in line or f"\\${{{_NAME}}}" in line:
+            seen = msg("the backslash keeps the shell from expanding $MODEL_PATH: “{line}”", line.strip()[:200])
+            yield Misnamed(
+                seen=seen, fix=msg("remove the backslash before $MODEL_PATH"), where=deploy_sh.place(number)
+            )
+
+
+def _prefixed(plan: LaunchPlan, value: str, before: str, rest: str) -> Misnamed:
+    number, word = _word(plan)
+    seen = msg("$MODEL_PATH is an absolute path already, and “{before}” stands before it: {value}", before, value)
+    right = f'"$MODEL_PATH{rest}"'
+    fix = msg("write {right} in place of {wrong}", right, word) if word else msg("write {right}", right)
+    return Misnamed(seen=seen, fix=fix, where=deploy_sh.place(number))
+
+
+def _word(plan: LaunchPlan) -> tuple[int, str]:
+    """The first word of deploy.sh with something before its MODEL_PATH, and its line; (0, "") if there is none."""
+    for number, line in deploy_sh.code_lines(plan.script):
+        for found in _LITERAL.finditer(line):
+            start = max(line.rfind(sign, 0, found.start()) for sign in " \t=(") + 1
+            before = line[start : found.start()].strip("\"'")
+            if before and "$" not in before[-1:]:
+                return number, line[start : found.start()] + (_WORD.match(line, found.start()) or found)[0]
+    return 0, ""
