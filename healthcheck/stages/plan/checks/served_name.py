@@ -59,6 +59,7 @@ def served_name(plan: LaunchPlan) -> Findings:
         if own:
             expected = msg("{name} among the names", repr(wanted))
         seen = msg("served as {names}{value}: {quoted}", ", ".join(map(quoted, names)), by, server.command)
-        fix = repairs.name(server, option, plan.model_path)
+        edits = repairs.name_edits(plan, server, option)
+        fix = "" if edits else repairs.name(server, option, plan.model_path)
         where = line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where
-        yield fail(expected=expected, seen=seen, fix=fix, where=where)
+        yield fail(expected=expected, seen=seen, fix=fix, where=where, edits=edits)
