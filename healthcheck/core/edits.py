@@ -1,7 +1,7 @@
 """Makes exact edits of a submission's files, and says in words what they do.
 
-    edit = replaced("deploy.sh", text, start, end, "--port 8000")
-    in_words([edit])    # in deploy.sh:3 replace `--port 8001` by `--port 8000`
+edit = replaced("deploy.sh", text, start, end, "--port 8000")
+in_words([edit])    # in deploy.sh:3 replace `--port 8001` by `--port 8000`
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from healthcheck.core.records import Edit
 from healthcheck.text.messages import joined, msg
 
 MOST_IN_WORDS = 6
+_BLANKS_BEHIND = re.compile(r".*\\[ \t]+")
 _WORD_BEFORE = re.compile(r"\S*\s*\Z")
 _WORD_AFTER = re.compile(r"\s*\S*")
 
@@ -53,6 +54,8 @@ def in_words(edits: Sequence[Edit]) -> str:
     """What the edits do, as an order; "" for none."""
     if not edits:
         return ""
+    if kind := _kind_in_words(edits):
+        return kind
     removed = [edit for edit in edits if edit.old.endswith("\n") and not edit.new]
     if len(edits) > 1 and len(removed) == len(edits) and len({edit.file for edit in edits}) == 1:
         listed = joined(", ", [f"`{_on_one_line(edit.old)}`" for edit in edits[:MOST_IN_WORDS]])
@@ -64,8 +67,21 @@ def in_words(edits: Sequence[Edit]) -> str:
     return _in_words(edits[0]) if len(edits) == 1 else words
 
 
+def _kind_in_words(edits: Sequence[Edit]) -> str:
+    """Words for edits of characters that do not show; "" for others."""
+    file, removed = edits[0].file, {edit.old for edit in edits if not edit.new}
+    if len(edits) == 1 and removed == {"\ufeff"}:
+        return msg("remove the byte order mark from {file}", file)
+    if removed == {"\r"}:
+        return msg("end the lines of {file} in LF", file)
+    if all(_BLANKS_BEHIND.fullmatch(edit.old) and edit.new == edit.old.rstrip() for edit in edits):
+        lines = ", ".join(str(edit.line) for edit in edits[:MOST_IN_WORDS])
+        return msg("remove the spaces after the last backslash of these lines of {file}: {lines}", file, lines)
+    return ""
+
+
 def _in_words(edit: Edit) -> str:
-    place, old, new = f"{edit.file}:{_line_of_first_word(edit)}", _on_one_line(edit.old), _on_one_line(edit.new)
+    place, old, new = f"{edit.file}:{line_of_first_word(edit)}", _on_one_line(edit.old), _on_one_line(edit.new)
     if edit.executable:
         return msg("make {file} executable: chmod +x {file}", edit.file)
     if not edit.old and edit.line == 0:
@@ -74,13 +90,15 @@ def _in_words(edit: Edit) -> str:
         return msg("insert below line {line} of {file}: `{new}`", edit.line, edit.file, new)
     if not edit.new:
         whole = edit.old.endswith("\n")
-        return msg("in {place} remove the line `{old}`", place, old) if whole else msg(
-            "in {place} remove `{old}`", place, old
+        return (
+            msg("in {place} remove the line `{old}`", place, old)
+            if whole
+            else msg("in {place} remove `{old}`", place, old)
         )
     return msg("in {place} replace `{old}` by `{new}`", place, old, new)
 
 
-def _line_of_first_word(edit: Edit) -> int:
+def line_of_first_word(edit: Edit) -> int:
     """The line in which the first word of the old text is: a continuation before it is not one."""
     blank = re.match(r"(?:[ \t]|\\?\n)*", edit.old)
     return edit.line + (blank[0].count("\n") if blank else 0)
@@ -88,4 +106,8 @@ def _line_of_first_word(edit: Edit) -> int:
 
 def _on_one_line(text: str) -> str:
     """The text without the ends of its lines; further lines of a replacement show after ⏎."""
-    return re.sub(r"[ \t]*\\?\n[ \t]*", " ", text.strip()).removesuffix("\\").rstrip() if "\n" in text else text.strip()
+    return (
+        re.sub(r"[ \t]*\\?\n[ \t]*", " ", text.strip()).removesuffix("\\").rstrip()
+        if "\n" in text
+        else text.strip()
+    )

@@ -70,7 +70,9 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """An exact change of a file of the submission; `healthcheck.core.edits` makes and words them.
+    """An exact change of a file of the submission.
+
+    In a report, a secret in its texts is replaced, so that the edit does not fit the file.
 
     Attributes:
         file: relative to the root of the repository, with slashes.

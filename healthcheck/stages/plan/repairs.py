@@ -116,7 +116,11 @@ def _option_edits(plan: LaunchPlan, server: ServerCommand, option: str, value: s
     at, given = arguments.option(option), server.option(option)
     if at is not None and given:
         return arguments.revalued(at, given, value)
-    return arguments.appended(f"{option} {value}") if append and given is None and server.option("config") is None else ()
+    return (
+        arguments.appended(f"{option} {value}")
+        if append and given is None and server.option("config") is None
+        else ()
+    )
 
 
 def name_edits(plan: LaunchPlan, server: ServerCommand, option: str) -> Edits:

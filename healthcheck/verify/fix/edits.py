@@ -1,4 +1,4 @@
-"""Applies the exact edits of findings to the files of a working copy, each finding's edits together or not at all."""
+"""Applies exact edits to the files of a working copy: all those of a finding, or none."""
 
 from __future__ import annotations
 

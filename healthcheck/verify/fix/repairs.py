@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from healthcheck import contract
+from healthcheck.core.edits import in_words
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.records import CheckResult, Edit, Finding, Level, Outcome
 from healthcheck.stages.repo.facts import Submission
@@ -17,12 +18,13 @@ _COMMITTED = "repo/committed"
 
 def repairs(ledger: Ledger) -> tuple[Repair, ...]:
     """The repairs of the findings that have exact edits, in the order of the report."""
-    return tuple(
-        Repair(check=result.id, words=finding.fix, edits=edits)
+    found = (
+        Repair(check=result.id, words=in_words(edits), edits=edits)
         for result in ledger.results
         for finding, edits in zip(result.findings, ledger.edits(result.id), strict=True)
         if edits and finding.level is not Level.NOTE
     )
+    return tuple(dict.fromkeys(found))
 
 
 def files(submission: Submission, wanted: Iterable[Repair]) -> Mapping[str, bytes]:
@@ -37,7 +39,11 @@ def files(submission: Submission, wanted: Iterable[Repair]) -> Mapping[str, byte
         if judged is None or place.is_symlink() or place.resolve() != submission.root.resolve() / path:
             continue
         data = read_inside(submission.root, path, MAX_FILE_BYTES)
-        if data is not None and len(data) < MAX_FILE_BYTES and _without_line_ends(data) == _without_line_ends(judged):
+        if (
+            data is not None
+            and len(data) < MAX_FILE_BYTES
+            and _without_line_ends(data) == _without_line_ends(judged)
+        ):
             found[path] = data
     return found
 

@@ -156,7 +156,10 @@ def _devices_of_a_gpu(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
         expected = msg("{npu_devices}, where devices are chosen", _NPU_DEVICES)
         seen = msg("{gpu_devices}={value}, which chooses no NPUs: the server sees all of them", _GPU_DEVICES, value)
         fix = msg("remove the line; where it has to be, it is {npu_devices}={value}", _NPU_DEVICES, value)
-        edits, where = without_assignment(plan.script, _GPU_DEVICES), line_of(plan, f"{_GPU_DEVICES}=", _GPU_DEVICES)
+        edits, where = (
+            without_assignment(plan.script, _GPU_DEVICES),
+            line_of(plan, f"{_GPU_DEVICES}=", _GPU_DEVICES),
+        )
         yield warn(expected=expected, seen=seen, fix="" if edits else fix, where=where, edits=edits)
 
 

@@ -57,4 +57,4 @@ def flags(plan: LaunchPlan) -> Findings:
         )
         fix = msg("keep the file to options and their values, or write them on the command line")
         yield warn(expected=expected, seen=seen, fix=fix, where=server.where)
-    yield from judge_flags(server, plan.stack)
+    yield from judge_flags(server, plan.stack, plan.script)

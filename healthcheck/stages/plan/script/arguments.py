@@ -1,8 +1,8 @@
 """Finds the arguments of a recorded command in the text of deploy.sh, and makes exact edits of them.
 
-A dry run records arguments as the program got them. An edit needs the words of the script that they come from: those
-of a command, of an array, or of a text between quotes that a variable holds. Where more than one word can be meant,
-there is no edit.
+A dry run records arguments as the program got them. An edit needs the words of the script that they come from:
+those of a command, of an array, or of a text between quotes that a variable holds. If more than one word can be
+meant, there is no edit.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from healthcheck import contract
 from healthcheck.core.edits import replaced
@@ -94,12 +95,15 @@ class Arguments:
         end = found.word.start + len(found.word.text.partition("=")[0])
         return (self._replaced(found.word.start, end, new),)
 
-    def rewritten(self, at: int, new: str) -> Edits:
-        """Replace the argument at an index by words of a shell."""
+    def rewritten(self, at: int, new: str, values: int = 0) -> Edits:
+        """Replace the argument at an index, and so many after it, by words of a shell."""
         found = self.find(at)
-        if found is None or (found.row.text and shlex.quote(new) != new and "--" not in new):
+        if found is None or (found.row.text and set(new) & set("'\"$\\")):
             return ()
-        return (self._replaced(found.word.start, found.word.end, new),)
+        words = found.row.words[found.at : found.at + values + 1]
+        if len(words) <= values or not all(map(_is_one_argument, words[1:])):
+            return ()
+        return (self._replaced(found.word.start, words[-1].end, new),)
 
     def revalued(self, at: int, old: str, new: str) -> Edits:
         """Replace the value of the option at an index.
@@ -115,7 +119,7 @@ class Arguments:
         return self._of_variable(value, old, new)
 
     def removed(self, at: int, values: int, *, many: bool = False) -> Edits:
-        """Remove the option at an index with so many values after it; `many`: all words are, up to the next option."""
+        """Remove the option at an index with so many values; with `many`, with all words up to the next option."""
         found = self.find(at)
         if found is None:
             return ()
@@ -125,7 +129,7 @@ class Arguments:
         if len(words) <= count or (count != after and not all(map(_is_one_argument, words[1:]))):
             return ()
         gap = _CONTINUED if found.row.command else _BETWEEN_ELEMENTS
-        between = (self.text[one.end : other.start] for one, other in zip(words, words[1:], strict=False))
+        between = (self.text[one.end : other.start] for one, other in pairwise(words))
         return (self._without(found, words),) if all(gap.fullmatch(part) for part in between) else ()
 
     def appended(self, words: str) -> Edits:
@@ -264,7 +268,9 @@ def _texts(script: Script) -> Iterator[Row]:
             inner = re.sub(r"\$\{?\w+\}?", lambda found: "$" * len(found[0]), inner)
         found = (part for part in re.finditer(r"\S+", inner) if _TOKEN.fullmatch(part[0]) or "$" in part[0])
         words = tuple(
-            Word(start=start + part.start(), end=start + part.end(), text=value.text[1:-1][part.start() : part.end()])
+            Word(
+                start=start + part.start(), end=start + part.end(), text=value.text[1:-1][part.start() : part.end()]
+            )
             for part in found
         )
         if words:
@@ -327,7 +333,11 @@ def without_assignment(text: str, name: str) -> Edits:
     if text[first:last].strip() == statement.text.strip():
         return (replaced(contract.ENTRY_POINT, text, first, min(last + 1, len(text)), ""),)
     after = text[node.end : last]
-    if node.parent and node.parent.kind in {"command", "declaration_command"} and after.lstrip(" \t") not in {"", "\\"}:
+    if (
+        node.parent
+        and node.parent.kind in {"command", "declaration_command"}
+        and after.lstrip(" \t") not in {"", "\\"}
+    ):
         end = node.end + len(after) - len(after.lstrip(" \t"))
         return (replaced(contract.ENTRY_POINT, text, node.start, end, ""),)
     return ()

@@ -52,11 +52,14 @@ def splits(text: str, variable: str) -> tuple[Split, ...]:
 
 
 def quoting(text: str, variable: str) -> tuple[Edit, ...]:
-    """Put quotes around each bare word with the value; none if a command is built as a text, or a word is not plain."""
+    """Put quotes around each bare word with the value.
+
+    There are no edits if a command is built as a text, or a word is not plain.
+    """
     script = shell.read(text)
     held, built = _holders(script, variable)
     words = {word.start: word for command in script.all_commands() for word in command.words}
-    if "\r" in text or tuple((*_built(script, built), *_run_as_text(script, held))):
+    if "\r" in text or any(True for _ in (*_built(script, built), *_run_as_text(script, held))):
         return ()
     edits = []
     for node in script.of(*_EXPANSIONS):

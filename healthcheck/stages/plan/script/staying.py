@@ -28,19 +28,24 @@ def edits(text: str, place: str, status: int) -> tuple[Edit, ...]:
     if command.words[0].text == "exec":
         start = sign.start() if text[sign.end() :].partition("\n")[0].strip() == "" else sign.end() - 1
         return (replaced(contract.ENTRY_POINT, text, start, sign.end(), ""),)
-    if any(True for _ in script.runs(*_FORGET)) or command.node.inside("subshell", "function_definition", "pipeline"):
+    if any(True for _ in script.runs(*_FORGET)) or command.node.inside(
+        "subshell", "function_definition", "pipeline"
+    ):
         return ()
-    ends = deploy_sh.ending_lines(text, deploy_sh.line_number(place), status)
+    return _waiting(script, deploy_sh.ending_lines(text, deploy_sh.line_number(place), status), status)
+
+
+def _waiting(script: Script, ends: tuple[int, ...], status: int) -> tuple[Edit, ...]:
+    """End the script in `wait`, in place of the exit in one of the lines that end it."""
     if ends:
         found = [each for each in script.runs("exit") if script.line(each.start) == ends[0]]
-        at_the_end = len(ends) == 1 and len(found) == 1 and found[0].node.parent is script.nodes[0]
-        if not at_the_end:
+        if len(ends) > 1 or len(found) != 1 or found[0].node.parent is not script.nodes[0]:
             return ()
         first, last = found[0].words[0], found[0].words[-1]
-        return (replaced(contract.ENTRY_POINT, text, first.start, last.end, "wait"),)
+        return (replaced(contract.ENTRY_POINT, script.text, first.start, last.end, "wait"),)
     if status:
         return ()
-    return (inserted_below(contract.ENTRY_POINT, len(text.rstrip("\n").split("\n")), "wait"),)
+    return (inserted_below(contract.ENTRY_POINT, len(script.text.rstrip("\n").split("\n")), "wait"),)
 
 
 def without_limit(text: str, place: str) -> tuple[Edit, ...]:

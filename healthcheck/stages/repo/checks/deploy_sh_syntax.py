@@ -215,7 +215,9 @@ def _with_shebang(text: _Text) -> tuple[Edit, ...]:
 
 
 def _first_line_replaced(text: _Text) -> Edit:
-    return replaced(contract.ENTRY_POINT, text.script.text, 0, text.script.text.find("\n"), SHEBANG)
+    first = text.script.text.split("\n", 1)[0]
+    options = shell.shebang(first)[1] if text.interpreter in POSIX_SHELLS else ()
+    return replaced(contract.ENTRY_POINT, text.script.text, 0, len(first), " ".join((SHEBANG, *options)))
 
 
 def _in_bash(text: _Text) -> tuple[Edit, ...]:
@@ -261,8 +263,8 @@ def _parsers(text: _Text) -> Findings:
             close = msg("close what is still open (an if, a loop, a brace, a quote)")
             fix = msg("{close} until `{own} -n {name}` prints nothing", close, own, contract.ENTRY_POINT)
         edits = _in_bash(text) if own == "dash" and bash and bash.accepted else ()
-        fix = in_words(edits) or fix
-        yield fail(expected=expected, seen=seen, fix=fix, where=text.where(parse.line), edits=edits)
+        place = text.where(parse.line)
+        yield fail(expected=expected, seen=seen, fix=in_words(edits) or fix, where=place, edits=edits)
     if bash and bash.accepted and "here-document" in bash.message:
         expected = msg("a terminator for every here-document")
         seen = msg("bash says: {message}; everything below is text, not commands", bash.message)
@@ -312,7 +314,7 @@ def _continuations(text: _Text) -> Findings:
         expected = msg("nothing after the backslash that continues a line")
         seen = msg("a blank after it: {line}; the command ends there, without the lines below", text.quoted(line))
         fix = f"sed -i 's/\\\\[ \\t]*$/\\\\/' {contract.ENTRY_POINT}"
-        edits = [_shortened(script, each) for each in behind]
+        edits = tuple(_shortened(script, each) for each in behind)
         yield tell(expected=expected, seen=seen, fix=fix, where=text.where(line), edits=edits)
         return
     before = ""
@@ -326,8 +328,8 @@ def _continuations(text: _Text) -> Findings:
             fix = msg("move comments above the command, and end all of its lines but the last in a backslash")
             tell = warn if _SERVER.search(before) else fail
             edits = _joined_lines(script, above, line) if above else ()
-            fix = in_words(edits) or fix
-            yield tell(expected=expected, seen=seen, fix=fix, where=text.where(line), edits=edits)
+            place = text.where(line)
+            yield tell(expected=expected, seen=seen, fix=in_words(edits) or fix, where=place, edits=edits)
             return
         before, above = " ".join(word.text for word in command.words), command
 
@@ -354,7 +356,7 @@ def _joined_lines(script: Script, above: Command, line: int) -> tuple[Edit, ...]
         edits.insert(0, inserted_below(name, first - 1, moved))
     if not lines[last - 1].rstrip().endswith("\\"):
         end = sum(len(text) + 1 for text in lines[: last - 1]) + len(lines[last - 1].rstrip())
-        start = end - len(lines[last - 1].split()[-1])
+        start = end - len(lines[last - 1].strip())
         edits.append(replaced(name, script.text, start, end, f"{script.text[start:end]} \\"))
     return tuple(edits)
 
