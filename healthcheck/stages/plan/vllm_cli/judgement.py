@@ -276,7 +276,7 @@ def _rope(argv: Sequence[str]) -> str:
         return _ROPE
     words = shlex.quote(json.dumps({"rope_parameters": given}, ensure_ascii=False))
     if "rope_theta" in given:
-        return msg("write --hf-overrides {value}, with the other keys of config.json's among them", words)
+        return msg("write --hf-overrides {value}, with the other keys of rope_parameters in config.json", words)
     return msg("""write --hf-overrides {value}, with "rope_theta" as in config.json among its keys""", words)
 
 
