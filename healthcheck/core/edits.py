@@ -105,9 +105,7 @@ def line_of_first_word(edit: Edit) -> int:
 
 
 def _on_one_line(text: str) -> str:
-    """The text without the ends of its lines; further lines of a replacement show after ⏎."""
-    return (
-        re.sub(r"[ \t]*\\?\n[ \t]*", " ", text.strip()).removesuffix("\\").rstrip()
-        if "\n" in text
-        else text.strip()
-    )
+    """The words of a text with several lines, without the ends of the lines."""
+    if "\n" not in text:
+        return text.strip()
+    return re.sub(r"[ \t]*\\?\n[ \t]*", " ", text.strip()).strip().removesuffix("\\").rstrip()
