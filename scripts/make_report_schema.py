@@ -16,7 +16,7 @@ from typing import cast
 
 import msgspec
 
-from healthcheck.core.records import JsonValue
+from healthcheck.core.records import Edit, JsonValue
 from healthcheck.report import schema
 from healthcheck.report.recorded import Recorded
 from healthcheck.system import json_text
@@ -43,7 +43,7 @@ def _schema() -> dict[str, JsonValue]:
     """The JSON Schema (draft 2020-12), each property with its description."""
     made = msgspec.json.schema(schema.ReportDocument)
     definitions = cast("dict[str, dict[str, JsonValue]]", made["$defs"])
-    for record in (Recorded, schema.FindingDocument, schema.CheckDocument, schema.ReportDocument):
+    for record in (Recorded, Edit, schema.FindingDocument, schema.CheckDocument, schema.ReportDocument):
         described = definitions[record.__name__]
         about, descriptions = _documented(record)
         described["description"] = about

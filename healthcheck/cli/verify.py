@@ -34,8 +34,8 @@ from healthcheck.verify import service
 from healthcheck.verify.run import Request
 from healthcheck.verify.verification import Verification
 
-FIX_ROUNDS = 3
-"""CRLF hides the launch command from the plan, so a second round may find more."""
+FIX_ROUNDS = 8
+"""A repair may uncover a finding, and edits that overlap are made one round after the other."""
 _BEFORE_A_LAUNCH = {Stage.REPO, Stage.PLAN, Stage.WEIGHTS}
 
 
@@ -130,11 +130,11 @@ def _repaired(request: Request, progress: Progress) -> Request:
 
     if request.url or request.weights is None:
         raise UsageError(msg("--fix repairs a repository: give one, and --weights DIR"))
-    say = translation_of_the_process().say
+    say, seen = translation_of_the_process().say, set[tuple[fix.Change, ...]]()
     for _ in range(FIX_ROUNDS):
         verification = Repairing(replace(request, until=Stage.PLAN), progress)
-        repairs = verification.repairs(request.weights)
-        if not repairs:
+        proposal = verification.proposal(request.weights)
+        if not proposal.repairs or proposal.changes in seen:
             made = verification.already_made(request.weights)
             left = verification.left_alone(made)
             for check in made:
@@ -144,10 +144,11 @@ def _repaired(request: Request, progress: Progress) -> Request:
             if not (made or left or request.pending):
                 print(say(msg("nothing to repair: no finding is one that --fix repairs")), file=sys.stderr)
             return replace(request, pending=True) if made else request
-        print(without_secrets(fix.diff(repairs)), end="")
-        for repair in repairs:
-            print(say(msg("repaired for {check}: {title}", repair.check, repair.title)))
-        fix.apply(request.root.resolve(), repairs)
+        seen.add(proposal.changes)
+        print(without_secrets(fix.diff(proposal.changes)), end="")
+        for repair in proposal.repairs:
+            print(without_secrets(say(msg("repaired for {check}: {title}", repair.check, repair.words))))
+        fix.apply(request.root.resolve(), proposal.changes)
         request = replace(request, pending=True)
     return request
 

@@ -17,13 +17,14 @@ from __future__ import annotations
 import functools
 import inspect
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from healthcheck import contract
 from healthcheck.contract import Rule
-from healthcheck.core.records import CheckResult, Finding, JsonValue, Level, Outcome, Stage
+from healthcheck.core.edits import in_words
+from healthcheck.core.records import CheckResult, Edit, Finding, JsonValue, Level, Outcome, Stage
 from healthcheck.errors import KitError
 from healthcheck.text.messages import message, msg
 
@@ -169,13 +170,22 @@ def _finding(
     *,
     expected: str,
     seen: str,
-    fix: str,
+    fix: str = "",
     where: str = "",
     rule: Rule | None = None,
     evidence: Mapping[str, JsonValue] | None = None,
+    edits: Sequence[Edit] = (),
 ) -> Finding:
+    """A finding; without `fix`, its repair is what the edits do, in words."""
     return Finding(
-        level=level, expected=expected, seen=seen, fix=fix, where=where, rule=rule, evidence=evidence or {}
+        level=level,
+        expected=expected,
+        seen=seen,
+        fix=fix or in_words(edits),
+        where=where,
+        rule=rule,
+        evidence=evidence or {},
+        edits=tuple(edits),
     )
 
 

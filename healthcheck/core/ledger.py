@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from healthcheck.core.check import Check, broke
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import CheckResult, JsonValue, Outcome, Report, Stage, verdict_of
+from healthcheck.core.records import CheckResult, Edit, JsonValue, Outcome, Report, Stage, verdict_of
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.text.messages import msg
 from healthcheck.text.redact import Redact, redacted, without_secrets
@@ -36,6 +36,7 @@ class Ledger:
         self._doubt = doubt
         self._waived = dict(waived or {})
         self._results: dict[str, CheckResult] = {}
+        self._edits: dict[str, tuple[tuple[Edit, ...], ...]] = {}
         self.stopped = ""
 
     @property
@@ -45,6 +46,13 @@ class Ledger:
     def result(self, id: str) -> CheckResult:  # noqa: A002 - the word of the report
         """The result of a check that has already one."""
         return self._results[id]
+
+    def edits(self, id: str) -> tuple[tuple[Edit, ...], ...]:  # noqa: A002 - the word of the report
+        """The edits of each finding of a check, in the order of the findings, to apply and not to show.
+
+        Those of the results have no secrets, so that an edit that removes one does not fit the file.
+        """
+        return self._edits.get(id, ())
 
     def settle(self, stage: Stage, because: str) -> None:
         """Turn the unsettled results of a stage into warnings once a later stage has settled them."""
@@ -122,6 +130,7 @@ class Ledger:
 
     def _record(self, result: CheckResult) -> None:
         self._results[result.id] = shown = redacted(result, self._redact)
+        self._edits[result.id] = tuple(finding.edits for finding in result.findings)
         self._progress.result(shown)
 
     def _obstacle(self, check: Check[Facts]) -> str:

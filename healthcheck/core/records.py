@@ -69,6 +69,28 @@ class Verdict(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """An exact change of a file of the submission.
+
+    In a report, a secret in its texts is replaced, so that the edit does not fit the file.
+
+    Attributes:
+        file: relative to the root of the repository, with slashes.
+        line: the line, from 1, in which `old` begins. Without `old`, `new` becomes a line of its own below this
+            line (0: above the first line).
+        old: the text to replace. It occurs once in the lines over which it extends. "" inserts a line.
+        new: the text in its place; "" removes `old`.
+        executable: the file gets its executable bit, and no text changes.
+    """
+
+    file: str
+    line: int
+    old: str = ""
+    new: str = ""
+    executable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One observed fact and what to do about it, in words for a person at 2 a.m.
 
@@ -81,6 +103,7 @@ class Finding:
         where: file and line ("deploy.sh:7"), or the recorded command.
         rule: the service's rule that is broken; None takes the check's own.
         evidence: machine-readable details for the report.
+        edits: the repair as exact edits that belong together; empty if it cannot be given exactly.
     """
 
     level: Level
@@ -90,6 +113,7 @@ class Finding:
     where: str = ""
     rule: Rule | None = None
     evidence: Mapping[str, JsonValue] = field(default_factory=dict)
+    edits: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from healthcheck import contract
 from healthcheck.core.records import SCHEMA, CheckResult, Finding, JsonValue, Report
 from healthcheck.report import words
@@ -49,8 +51,10 @@ def _check(result: CheckResult) -> dict[str, JsonValue]:
 
 def _finding(finding: Finding) -> dict[str, JsonValue]:
     texts = {name: words.plain(getattr(finding, name)) for name in ("expected", "seen", "where", "fix")}
-    data: dict[str, JsonValue] = {"data": dict(finding.evidence)} if finding.evidence else {}
-    return {"level": finding.level.value, **_texts(**texts), **data}
+    more: dict[str, JsonValue] = {"data": dict(finding.evidence)} if finding.evidence else {}
+    if finding.edits:
+        more["edits"] = [asdict(edit) for edit in finding.edits]
+    return {"level": finding.level.value, **_texts(**texts), **more}
 
 
 def _texts(**texts: str) -> dict[str, JsonValue]:

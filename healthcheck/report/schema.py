@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from healthcheck.core.records import Level, Outcome, Stage, Verdict
+from healthcheck.core.records import Edit, Level, Outcome, Stage, Verdict
 from healthcheck.report.recorded import Recorded
 
 Anything = Mapping[str, Any]
@@ -24,6 +24,8 @@ class FindingDocument:
         where: file and line ("deploy.sh:7"), or the recorded command; "" if it has no place.
         fix: the one-line repair, "" for notes.
         data: machine-readable details, which differ from check to check.
+        edits: the repair as exact edits that belong together; empty if it cannot be given exactly. `verify --fix`
+            makes them.
         messages: templates and values of the texts of this record that are the kit's own, to say them in another
             language.
     """
@@ -34,6 +36,7 @@ class FindingDocument:
     where: str
     fix: str
     data: Anything = field(default_factory=dict)
+    edits: tuple[Edit, ...] = ()
     messages: Mapping[str, Recorded] = field(default_factory=dict)
 
 

@@ -105,8 +105,8 @@ def test_right_command_lines_pass(line: str):
 
 
 WRONG = (
-    ("M --prot 8000", "--prot", "write --port, if that was meant"),
-    ("M --tensor-paralel-size 2", "--tensor-paralel-size", "write --tensor-parallel-size, if that was meant"),
+    ("M --prot 8000", "--prot", "did you mean --port?"),
+    ("M --tensor-paralel-size 2", "--tensor-paralel-size", "did you mean --tensor-parallel-size?"),
     ("M --swap-space 4", "--swap-space", "remove it"),
     ("M --rope-scaling {}", "--rope-scaling", "--hf-overrides"),
     (
@@ -123,7 +123,7 @@ WRONG = (
     ("M --guided-decoding-backend --enforce-eager", "--guided-decoding-backend", """'{"backend": …}'"""),
     ("M --rope-scaling.factor 4.0", "--rope-scaling.factor", """'{"rope_parameters": {…}}'"""),
     ("M --guided-decoding-backend 动态", "--guided-decoding-backend", "动态"),
-    ("M --rope-theta=1000000", "--rope-theta", '"rope_theta" as in config.json'),
+    ("M --rope-theta=1000000", "--rope-theta", '{"rope_parameters": {"rope_theta": 1000000}}'),
     ("M --task generate", "--task", "--runner"),
     ("M --rope_scaling {}", "--rope_scaling", "--hf-overrides"),
     ("M --max-num 8", "may be", "in full"),
@@ -138,10 +138,10 @@ WRONG = (
     ("M --attention-backend ASCEND", "ASCEND", "--attention-backend"),
     ("M --attention-backend FLASHATTN", "FLASHATTN", "write FLASH_ATTN, if that was meant"),
     ("M --load-format safetensor", "safetensor", "safetensors"),
-    ("M --additional-config {a:1}", "{a:1}", "double quotes"),
-    ("""M --additional-config '{"a": 1'""", '{"a": 1', "double quotes"),
+    ("M --additional-config {a:1}", "{a:1}", """write --additional-config '{"a": 1}'"""),
+    ("""M --additional-config '{"a": 1'""", '{"a": 1', """write --additional-config '{"a": 1}'"""),
     ("M --additional-config true", "true", "single quotes"),
-    ("""M --compilation-config "{'mode': 3}" """, "{'mode': 3}", "double quotes"),
+    ("""M --compilation-config "{'mode': 3}" """, "{'mode': 3}", """write --compilation-config '{"mode": 3}'"""),
     ("""M --compilation-config '{"cudagraf_mode": 1}'""", "cudagraf_mode", "cudagraph_mode"),
     ("M --compilation-config.cudagraf_mode 1", "cudagraf_mode", "cudagraph_mode"),
     (

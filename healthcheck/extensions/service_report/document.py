@@ -59,7 +59,16 @@ def _result(check: CheckDocument, rule: Rule | None) -> CheckResult:
 
 
 def _finding(finding: FindingDocument) -> Finding:
-    return Finding(level=finding.level, evidence=finding.data, rule=None, **_said(finding))
+    said = _said(finding)
+    return Finding(
+        level=finding.level,
+        expected=said["expected"],
+        seen=said["seen"],
+        fix=said["fix"],
+        where=said["where"],
+        evidence=finding.data,
+        edits=finding.edits,
+    )
 
 
 def _said(document: ReportDocument | CheckDocument | FindingDocument) -> dict[str, str]:

@@ -10,11 +10,13 @@ from pathlib import PurePosixPath
 from healthcheck import contract
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.image import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES, STUBBED
-from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
+from healthcheck.stages.plan.records import LaunchPlan, Origin, ServerCommand
 from healthcheck.stages.plan.script import causes, deploy_sh
+from healthcheck.stages.plan.script.arguments import Arguments, Edits, without_assignment
 from healthcheck.stages.plan.script.causes import Cause
 from healthcheck.stages.plan.script.stderr import Complaint, Need
 from healthcheck.stages.plan.servers.engines import EVERYWHERE
+from healthcheck.stages.plan.servers.options import vllm_grammar
 from healthcheck.stages.repo import packages
 from healthcheck.stages.repo.bashisms import IN_BASH
 from healthcheck.text.did_you_mean import hint
@@ -95,6 +97,78 @@ def name(server: ServerCommand, option: str, model_path: str) -> str:
     if option or server.engine not in {"vllm", "sglang"}:
         return given
     return msg('serve "$MODEL_PATH" itself, or {given}', given)
+
+
+def port_edits(plan: LaunchPlan, server: ServerCommand) -> Edits:
+    """Have the option of the port name the service's port; append it if the engine's own default counts."""
+    option = _PORT_OPTIONS.get(server.engine, "--port")
+    return _option_edits(plan, server, option, str(contract.PORT), server.port_source.kind is Origin.DEFAULT)
+
+
+def host_edits(plan: LaunchPlan, server: ServerCommand) -> Edits:
+    """Have the server listen on every address."""
+    option = _HOST_OPTIONS.get(server.engine, "--host")
+    return _option_edits(plan, server, option, EVERYWHERE, append=server.option(option) is None)
+
+
+def _option_edits(plan: LaunchPlan, server: ServerCommand, option: str, value: str, append: bool) -> Edits:
+    arguments = Arguments.of(plan.script, server)
+    if _in_python(server) or server.engine in {"mindie", "proxy", "gunicorn"} or server.option("uds") is not None:
+        return ()
+    at, given = arguments.option(option), server.option(option)
+    if at is not None and given:
+        return arguments.revalued(at, given, value)
+    return (
+        arguments.appended(f"{option} {value}")
+        if append and given is None and server.option("config") is None
+        else ()
+    )
+
+
+def name_edits(plan: LaunchPlan, server: ServerCommand, option: str) -> Edits:
+    """Remove the option of another name, if the engine then serves the model under its path."""
+    by_path = server.engine in {"vllm", "sglang", "lmdeploy"} and plan.model_path in server.argv
+    if contract.service().requested("") or not option or not by_path:
+        return ()
+    return without_option(plan, server, option)
+
+
+def key_edits(plan: LaunchPlan, server: ServerCommand, key: str) -> Edits:
+    """Remove the option or the variable that demands a key."""
+    return without_option(plan, server, key) if key.startswith("-") else without_assignment(plan.script, key)
+
+
+def model_edits(plan: LaunchPlan, server: ServerCommand, overwritten: int) -> Edits:
+    """Serve $MODEL_PATH itself, or keep its value if a line of deploy.sh overwrites it."""
+    if overwritten:
+        edits = without_assignment(plan.script, contract.MODEL_PATH_VARIABLE)
+        return edits if len(edits) == 1 and edits[0].line == overwritten else ()
+    if server.engine not in {"vllm", "sglang"} or server.env.get(contract.MODEL_PATH_VARIABLE) not in {
+        None,
+        plan.model_path,
+    }:
+        return ()
+    arguments, quoted = Arguments.of(plan.script, server), f'"${contract.MODEL_PATH_VARIABLE}"'
+    for option in ("--model", "--model-path"):
+        at, value = arguments.option(option), server.option(option)
+        if at is not None and value:
+            return arguments.revalued(at, value, quoted)
+    if server.argv and server.argv[0] and not server.argv[0].startswith("-"):
+        return arguments.rewritten(0, quoted)
+    return ()
+
+
+def without_option(plan: LaunchPlan, server: ServerCommand, option: str) -> Edits:
+    """Remove an option of the server with its value."""
+    arguments = Arguments.of(plan.script, server)
+    at, name = arguments.option(option), option.lstrip("-").replace("_", "-")
+    if at is None:
+        return ()
+    grammar, values = vllm_grammar(), arguments.values_after(at)
+    many = server.engine == "vllm" and name in grammar.many
+    if many and values > 1 and name != "served-model-name":
+        return ()  # the weights may be among its values
+    return arguments.removed(at, values if many else min(values, 1), many=many)
 
 
 def no_tls(server: ServerCommand) -> str:

@@ -7,15 +7,19 @@ from collections.abc import Iterator
 from healthcheck import contract
 from healthcheck.ascend import stacks
 from healthcheck.core.check import fail, warn
-from healthcheck.core.records import Finding, JsonValue
+from healthcheck.core.edits import in_words
+from healthcheck.core.records import Edit, Finding, JsonValue
 from healthcheck.stages.repo.requirements import Entry, Form
 from healthcheck.stages.repo.specifiers import satisfiable
 from healthcheck.text.messages import msg
 
 
-def conflict(entry: Entry, row: stacks.Row, declared: Entry | None = None) -> Iterator[Finding]:
+def conflict(
+    entry: Entry, row: stacks.Row, declared: Entry | None = None, edits: tuple[Edit, ...] = ()
+) -> Iterator[Finding]:
     """The finding about a requirement that the release of a row excludes, none if they agree.
 
+    `edits` remove its line, because the image provides every package that a release requires.
     `declared` is the line that names the release; a conflict with it fails, since no image can satisfy both.
     """
     if entry.form is not Form.PACKAGE or entry.requirement is None:
@@ -29,7 +33,9 @@ def conflict(entry: Entry, row: stacks.Row, declared: Entry | None = None) -> It
     fitting = [each.vllm_ascend for each in stacks.rows() if _fits(entry.name, asked, each)]
     name = entry.name
     expected = msg("{name}{specifier}, which {by} requires", name, against.specifier, against.by)
-    fix = msg("leave {name} out, which the image provides; or write {name}{specifier}", name, agreed[0].specifier)
+    fix = msg("remove {name} from {file}: the image provides it", name, entry.file)
+    if edits:
+        fix = msg("{edit}: the image provides {name}", in_words(edits), name)
     evidence: dict[str, JsonValue] = {"package": name, "asked": asked, "row": row.vllm_ascend, "fits": [*fitting]}
     other = msg("; it fits {fitting}", ", ".join(fitting[:4])) if fitting else msg("; it fits no row of the matrix")
     say, seen, rule = warn, msg("“{quoted}”{other}", entry.text, other), None
@@ -39,7 +45,7 @@ def conflict(entry: Entry, row: stacks.Row, declared: Entry | None = None) -> It
         both = (entry.text, declared.text, declared.where)
         seen = msg("“{quoted}” beside “{quoted2}” ({where}): no installation has both", *both)
         say, rule = fail, contract.PROVIDED
-    yield say(expected=expected, seen=seen, fix=fix, where=entry.where, rule=rule, evidence=evidence)
+    yield say(expected=expected, seen=seen, fix=fix, where=entry.where, rule=rule, evidence=evidence, edits=edits)
 
 
 def _fits(name: str, asked: str, row: stacks.Row) -> bool:

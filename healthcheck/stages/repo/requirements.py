@@ -41,6 +41,8 @@ OPTIONS = (
 SHORT = {"-r": "--requirement", "-c": "--constraint", "-e": "--editable", "-i": "--index-url", "-f": "--find-links",
          "-C": "--config-settings", "-Z": "--always-unzip"}  # fmt: skip
 OF_A_REQUIREMENT = {"--hash", "--global-option", "--config-settings", "--config-setting"}
+_SINGLE_PIN = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?)\s*=\s*(?P<version>\d[\w.+!]*)(?:=\w+)?")
+_PIP_INSTALL = re.compile(r"!?\s*(?:python3? -m )?pip3?\s+install\s+(?P<packages>[^-\s'\"][^'\"|&;]*)")
 LINUX = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux", "extra": "",
          "platform_python_implementation": "CPython", "implementation_name": "cpython"}  # fmt: skip
 PLACES = [
@@ -141,6 +143,28 @@ def read(path: str, data: bytes) -> File:
     entries = tuple(_entry(path, line, content) for line, content in lines[:MAX_ENTRIES])
     too_many = msg("more than {max_entries} lines are not read", MAX_ENTRIES) if len(lines) > MAX_ENTRIES else ""
     return File(path=path, entries=entries, problem=too_many, remark=remark)
+
+
+def intended(content: str) -> tuple[str, ...]:
+    """The requirements that a refused line was meant to be; () if that is not certain.
+
+    A single = pins, also in the form of conda (name=version=build), and a pip command names what it installs.
+    """
+    pinned = _SINGLE_PIN.fullmatch(content)
+    if pinned:
+        return (f"{pinned['name']}=={pinned['version']}",)
+    command = _PIP_INSTALL.fullmatch(content)
+    words = command["packages"].split() if command else []
+    plain = all(_is_requirement(word) for word in words)
+    return tuple(words) if words and plain else ()
+
+
+def _is_requirement(word: str) -> bool:
+    try:
+        Requirement(word)
+    except (InvalidRequirement, RecursionError):
+        return False
+    return True
 
 
 def included(file: str, target: str) -> str | None:

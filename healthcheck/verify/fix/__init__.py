@@ -1,13 +1,26 @@
-"""Safe one-line repairs of a submission's working copy: proposed, shown as a diff, then applied.
+"""Repairs of a submission's working copy: the exact edits of findings, shown as a diff, then applied.
 
-    repairs = proposals(submission, plan, results)
-    print(diff(repairs))
-    apply(submission.root, repairs)
+    wanted = repairs(ledger)
+    proposal = propose(wanted, files(submission, wanted))
+    print(diff(proposal.changes))
+    apply(submission.root, proposal.changes)
 
 Nothing is committed: `read_submission(root, pending=True)` reads the commit with the repaired files in it.
 """
 
-from healthcheck.verify.fix.edits import Edit, Repair, apply, diff
-from healthcheck.verify.fix.repairs import already_made, left_alone, proposals, repairable
+from healthcheck.verify.fix.edits import Change, Proposal, Repair, apply, diff, propose
+from healthcheck.verify.fix.repairs import already_made, files, left_alone, repairable, repairs
 
-__all__ = ["Edit", "Repair", "already_made", "apply", "diff", "left_alone", "proposals", "repairable"]
+__all__ = [
+    "Change",
+    "Proposal",
+    "Repair",
+    "already_made",
+    "apply",
+    "diff",
+    "files",
+    "left_alone",
+    "propose",
+    "repairable",
+    "repairs",
+]

@@ -1,14 +1,15 @@
-"""Repairs as data, their diff, and their application to files."""
+"""Applies exact edits to the files of a working copy: all those of a finding, or none."""
 
 from __future__ import annotations
 
 import difflib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from healthcheck.core.records import Edit
 from healthcheck.errors import KitFailure, UsageError, reason_of
 from healthcheck.system.files import read_bounded, write_atomically
 
@@ -16,86 +17,157 @@ MAX_FILE_BYTES = 1024**2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
-    """Bytes `start` to `end` of a file become `new`."""
+class Repair:
+    """The edits of one finding of a check; `words` says what they do."""
 
+    check: str
+    words: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A file before and after all repairs; `executable`: it gets its executable bit."""
+
+    path: str
+    before: bytes
+    after: bytes
+    executable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """Repairs that fit together, and what they make of each file."""
+
+    repairs: tuple[Repair, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Span:
     start: int
     end: int
     new: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repair:
-    """One repair of one file of the working copy.
+def propose(repairs: Sequence[Repair], files: Mapping[str, bytes]) -> Proposal:
+    """The repairs whose edits fit the files, and fit each other; one that does not has to wait for another round.
 
-    Attributes:
-        path: relative to the root.
-        check: the check that it is for.
-        title: its effect, as an imperative.
-        before: the file's bytes when the repair was made.
-        edits: one within an edit of another repair is dropped, because the other replaces its bytes.
-        executable: whether the file gets its executable bit.
+    `files` are the files that may be changed, by their path.
     """
+    spans: dict[str, set[_Span]] = {}
+    executable: set[str] = set()
+    made = []
+    for repair in repairs:
+        found = [(edit, _span(files, edit)) for edit in repair.edits]
+        fits = all(
+            edit.file in files if edit.executable else span and _fits(span, spans.get(edit.file, set()))
+            for edit, span in found
+        )
+        if not found or not fits:
+            continue
+        made.append(repair)
+        for edit, span in found:
+            if edit.executable:
+                executable.add(edit.file)
+            elif span:
+                spans.setdefault(edit.file, set()).add(span)
+    changes = (
+        Change(path=path, before=files[path], after=_edited(files[path], spans.get(path, set())), executable=bit)
+        for path, bit in ((path, path in executable) for path in dict.fromkeys((*spans, *sorted(executable))))
+    )
+    return Proposal(repairs=tuple(made), changes=tuple(changes))
 
-    path: str
-    check: str
-    title: str
-    before: bytes
-    edits: tuple[Edit, ...] = ()
-    executable: bool = False
 
-
-def diff(repairs: tuple[Repair, ...]) -> str:
-    """All repairs as one unified diff; a carriage return shows as ␍, a byte order mark as ␏.
+def diff(changes: Sequence[Change]) -> str:
+    """All changes as one unified diff; a carriage return shows as ␍, a byte order mark as ␏.
 
     Line ends that become LF are counted on a line of their own, and the diff shows the other changes.
     """
-    return "".join(part for path in _paths(repairs) for part in _diff(path, _of(repairs, path)))
+    return "".join(part for change in changes for part in _diff(change))
 
 
-def apply(root: Path, repairs: tuple[Repair, ...]) -> tuple[str, ...]:
-    """Write the repairs file by file, and return the paths. Nothing else in a file changes, nor its mode.
+def apply(root: Path, changes: Sequence[Change]) -> tuple[str, ...]:
+    """Write the changed files one by one, and return their paths. No mode changes but for the executable bit.
 
     Raises:
-        UsageError: a file has changed since the repairs were made; it is left alone.
+        UsageError: a file has changed since the repairs were proposed, or is behind a link; it is left alone.
         KitFailure: a file cannot be written.
     """
-    paths = _paths(repairs)
-    for path in paths:
-        _apply(root / path, _of(repairs, path))
-    return paths
+    for change in changes:
+        _apply(root.resolve() / change.path, change)
+    return tuple(change.path for change in changes)
 
 
-def repaired(repairs: tuple[Repair, ...]) -> bytes:
-    """The bytes of one file after all its repairs."""
-    data, parts, at = repairs[0].before, [], 0
-    for edit in sorted((edit for each in repairs for edit in each.edits), key=lambda edit: (edit.start, -edit.end)):
-        if edit.start >= at:  # otherwise it lies within an edit that was already applied
-            parts += [data[at : edit.start], edit.new]
-            at = edit.end
-    return b"".join([*parts, data[at:]])
+def _span(files: Mapping[str, bytes], edit: Edit) -> _Span | None:
+    """Where the old text of an edit is in its file; None if it does not fit the file, or fits it twice."""
+    data = files.get(edit.file)
+    if data is None or edit.executable:
+        return None
+    starts = [0, *(at + 1 for at, byte in enumerate(data) if byte == 0x0A)]
+    line_end = b"\r\n" if b"\r\n" in data else b"\n"
+    if not edit.old:
+        return _insertion(data, starts, edit, line_end)
+    if not 1 <= edit.line <= len(starts):
+        return None
+    lines = edit.old.count("\n") + (0 if edit.old.endswith("\n") else 1)
+    first, after = starts[edit.line - 1], edit.line - 1 + lines
+    last = starts[after] if after < len(starts) else len(data)
+    for end in (b"\n", b"\r\n"):
+        old, new = _encoded(edit.old, end), _encoded(edit.new, line_end)
+        if data[first:last].count(old) == 1:
+            start = first + data[first:last].index(old)
+            return _Span(start, start + len(old), new)
+    return None
 
 
-def _apply(file: Path, repairs: tuple[Repair, ...]) -> None:
-    if file.is_symlink() or read_bounded(file, MAX_FILE_BYTES) != repairs[0].before:
+def _insertion(data: bytes, starts: Sequence[int], edit: Edit, line_end: bytes) -> _Span | None:
+    new = _encoded(edit.new.removesuffix("\n"), line_end)
+    if not 0 <= edit.line <= len(starts):
+        return None
+    if edit.line < len(starts):
+        return _Span(starts[edit.line], starts[edit.line], new + line_end)
+    begins_its_line = not data or data.endswith(b"\n")
+    return _Span(len(data), len(data), new + line_end if begins_its_line else line_end + new)
+
+
+def _encoded(text: str, line_end: bytes) -> bytes:
+    return text.encode("utf-8", "surrogateescape").replace(b"\n", line_end)
+
+
+def _fits(span: _Span, others: set[_Span]) -> bool:
+    """Whether an edit is one of the others, or touches none of them."""
+    if span in others:
+        return True
+    same_place = any(span.start == other.start for other in others)
+    return not same_place and all(span.end <= other.start or other.end <= span.start for other in others)
+
+
+def _edited(data: bytes, spans: set[_Span]) -> bytes:
+    for span in sorted(spans, reverse=True):
+        data = data[: span.start] + span.new + data[span.end :]
+    return data
+
+
+def _apply(file: Path, change: Change) -> None:
+    if file.resolve() != file or file.is_symlink() or read_bounded(file, MAX_FILE_BYTES) != change.before:
         raise UsageError("{file} changed while it was verified: it was not repaired; run the command again", file)
     try:
         mode = stat.S_IMODE(os.stat(file).st_mode)
-        wanted = mode | 0o111 if any(each.executable for each in repairs) else mode
-        if any(each.edits for each in repairs):
-            write_atomically(file, repaired(repairs))
-        os.chmod(file, wanted)
+        if change.after != change.before:
+            write_atomically(file, change.after)
+        os.chmod(file, mode | 0o111 if change.executable else mode)
     except OSError as error:
         raise KitFailure("cannot repair {file}: {reason}", file, reason_of(error)) from error
 
 
-def _diff(path: str, repairs: tuple[Repair, ...]) -> Iterator[str]:
-    before, after = repairs[0].before, repaired(repairs)
-    line_ends = sum(before[edit.start : edit.end] == b"\r" for each in repairs for edit in each.edits)
-    if line_ends:
+def _diff(change: Change) -> Iterator[str]:
+    path, before, after = change.path, change.before, change.after
+    line_ends = before.count(b"\r\n") - after.count(b"\r\n") if b"\r\n" not in after else 0
+    if line_ends > 0:
         yield f"{path}: {line_ends} line end{'s' if line_ends > 1 else ''} CRLF → LF\n"
-        before, after = before.replace(b"\r\n", b"\n"), after.replace(b"\r\n", b"\n")
-    if any(each.executable for each in repairs):
+        before = before.replace(b"\r\n", b"\n")
+    if change.executable:
         yield f"diff --git a/{path} b/{path}\nold mode 100644\nnew mode 100755\n"
     for line in difflib.unified_diff(_lines(before), _lines(after), f"a/{path}", f"b/{path}"):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
@@ -105,11 +177,3 @@ def _lines(data: bytes) -> list[str]:
     text = data.decode("utf-8", "replace").replace("\r", "␍").replace("\ufeff", "␏")
     parts = text.split("\n")
     return [f"{part}\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
-
-
-def _paths(repairs: tuple[Repair, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(repair.path for repair in repairs))
-
-
-def _of(repairs: tuple[Repair, ...], path: str) -> tuple[Repair, ...]:
-    return tuple(repair for repair in repairs if repair.path == path)

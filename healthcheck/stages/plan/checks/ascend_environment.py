@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from healthcheck.ascend import stacks
 from healthcheck.core.check import Findings, check, fail, warn
-from healthcheck.core.records import Finding
+from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.plan.records import LaunchPlan, Mark, ServerCommand
 from healthcheck.stages.plan.script import deploy_sh
+from healthcheck.stages.plan.script.arguments import without_assignment
 from healthcheck.stages.plan.servers.served import line_of
 from healthcheck.stages.repo import shell
 from healthcheck.text.did_you_mean import hint
@@ -104,9 +105,10 @@ def _other_version(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]
             value,
         )
         where = line_of(plan, f"{_VERSION}=", _VERSION)
-        yield warn(
-            expected=expected, seen=seen, fix=msg("remove it"), where=where, evidence={"row": row.vllm_ascend}
-        )
+        edits = without_assignment(plan.script, _VERSION)
+        fix = "" if edits else msg("remove it")
+        evidence: dict[str, JsonValue] = {"row": row.vllm_ascend}
+        yield warn(expected=expected, seen=seen, fix=fix, where=where, evidence=evidence, edits=edits)
 
 
 def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> Iterator[Finding]:
@@ -142,8 +144,9 @@ def _without_platform(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
             "VLLM_PLUGINS={value}, so vLLM does not load it and finds no NPU without another plugin", value[:200]
         )
         fix = msg("do not set VLLM_PLUGINS, or add {platform_plugin} to it: VLLM_PLUGINS={platform_plugin},…", own)
-        say = warn if value else fail
-        yield say(expected=expected, seen=seen, fix=fix, where=line_of(plan, "VLLM_PLUGINS=", "VLLM_PLUGINS"))
+        edits = without_assignment(plan.script, "VLLM_PLUGINS")
+        say, where = warn if value else fail, line_of(plan, "VLLM_PLUGINS=", "VLLM_PLUGINS")
+        yield say(expected=expected, seen=seen, fix="" if edits else fix, where=where, edits=edits)
 
 
 def _devices_of_a_gpu(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
@@ -153,7 +156,11 @@ def _devices_of_a_gpu(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
         expected = msg("{npu_devices}, where devices are chosen", _NPU_DEVICES)
         seen = msg("{gpu_devices}={value}, which chooses no NPUs: the server sees all of them", _GPU_DEVICES, value)
         fix = msg("remove the line; where it has to be, it is {npu_devices}={value}", _NPU_DEVICES, value)
-        yield warn(expected=expected, seen=seen, fix=fix, where=line_of(plan, f"{_GPU_DEVICES}=", _GPU_DEVICES))
+        edits, where = (
+            without_assignment(plan.script, _GPU_DEVICES),
+            line_of(plan, f"{_GPU_DEVICES}=", _GPU_DEVICES),
+        )
+        yield warn(expected=expected, seen=seen, fix="" if edits else fix, where=where, edits=edits)
 
 
 def _unread(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
@@ -167,5 +174,13 @@ def _unread(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
         expected = msg("variables that {label} reads", row.label())
         seen = msg("{name}={env}, which it does not read{others}", name, server.env[name][:200], others)
         fix = msg("write --additional-config '{moved}' instead", moved) if moved else msg("remove it")
-        where = line_of(plan, f"{name}=", name)
-        yield warn(expected=expected, seen=seen, fix=fix, where=where, evidence={"row": row.vllm_ascend})
+        where, unknown = line_of(plan, f"{name}=", name), not (moved or readers or others)
+        edits = without_assignment(plan.script, name) if unknown else ()
+        yield warn(
+            expected=expected,
+            seen=seen,
+            fix="" if edits else fix,
+            where=where,
+            evidence={"row": row.vllm_ascend},
+            edits=edits,
+        )

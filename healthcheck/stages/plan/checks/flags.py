@@ -63,7 +63,8 @@ def flags(plan: LaunchPlan) -> Findings:
     own = server.option("chat-template") is None
     form = plan.form if own else Format(model_type=plan.form.model_type)
     lost = lost_values.lost_values(plan)
-    found = list(judge_flags(server, plan.stack, form, frozenset(each.flag for each in lost)))
+    reported = frozenset(each.flag for each in lost)
+    found = list(judge_flags(server, plan.stack, script=plan.script, form=form, without=reported))
     elsewhere = [each for each in lost if each.check != "plan/flags"]
     if elsewhere and all(finding.level is Level.NOTE for finding in found):
         first = elsewhere[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, unsettled, warn
 from healthcheck.stages.plan.records import LaunchPlan
-from healthcheck.stages.plan.script import deploy_sh
+from healthcheck.stages.plan.script import deploy_sh, staying
 from healthcheck.stages.plan.servers.served import STARTED, served
 from healthcheck.text.messages import msg
 
@@ -55,17 +55,26 @@ def foreground(plan: LaunchPlan) -> Findings:
         seen = msg("deploy.sh ended with status {status} after starting: {quoted}", status, server.command)
         stays = msg("deploy.sh stays while the server runs")
         found, expected = (fail, stays) if status else (unsettled, _UNKNOWN)
-        yield found(expected=expected, seen=seen, fix=_stay(plan, server.where), where=server.where)
+        edits = staying.edits(plan.script, server.where, status or 0) if _is_left_by_itself(plan) else ()
+        fix = "" if edits else _stay(plan, server.where)
+        yield found(expected=expected, seen=seen, fix=fix, where=server.where, edits=edits)
     elif server.limit_s is not None and server.limit_s < _LONGER_THAN_ANY_EVALUATION_S:
         expected = msg("the server runs until the evaluation is over, and how long that takes is unknown")
         seen = msg("it is ended after {limit_s:g} s, finished or not: {quoted}", server.limit_s, server.command)
-        fix = msg("remove the time limit (timeout …, timeout=…) around the server")
-        yield warn(expected=expected, seen=seen, fix=fix, where=server.where)
+        edits = staying.without_limit(plan.script, server.where)
+        fix = "" if edits else msg("remove the time limit (timeout …, timeout=…) around the server")
+        yield warn(expected=expected, seen=seen, fix=fix, where=server.where, edits=edits)
     elif deploy_sh.is_repeated(plan.script, server.where):
         expected = msg("a server that cannot start ends deploy.sh, so that its error is the last line")
         seen = msg("a loop starts it again, whatever ended it: {quoted}", server.command)
         fix = msg("start the server once, with exec in front and without the loop")
         yield warn(expected=expected, seen=seen, fix=fix, where=server.where)
+
+
+def _is_left_by_itself(plan: LaunchPlan) -> bool:
+    """Whether deploy.sh simply goes on behind its server: nothing ends it, and no request of it failed."""
+    status = plan.run.exit_status
+    return status not in _ENDED_BY_ITSELF and not (status and _first_unanswered(plan))
 
 
 def _stay(plan: LaunchPlan, where: str) -> str:

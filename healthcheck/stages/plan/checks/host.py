@@ -74,7 +74,9 @@ def host(plan: LaunchPlan) -> Findings:
         seen = msg("the fixed {value} {host}, which only its own machine can listen on: {quoted}", *said)
     else:
         return
-    yield say(expected=expected, seen=seen, fix=repairs.host(server), where=where)
+    edits = repairs.host_edits(plan, server)
+    fix = "" if edits else repairs.host(server)
+    yield say(expected=expected, seen=seen, fix=fix, where=where, edits=edits)
 
 
 def _is_loopback(host: str) -> bool:

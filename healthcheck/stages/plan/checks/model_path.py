@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, warn
 from healthcheck.core.records import Finding
+from healthcheck.stages.plan import repairs
 from healthcheck.stages.plan.commands import QUOTED_CHARACTERS, quoted
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
-from healthcheck.stages.plan.repairs import own_model_path
 from healthcheck.stages.plan.script import deploy_sh, quotes
 from healthcheck.stages.plan.script.permissions import refused_weights
 from healthcheck.stages.plan.script.weight_path import misnamed
@@ -65,8 +65,10 @@ def model_path(plan: LaunchPlan) -> Findings:
         return
     if server.option("load-format") == "dummy":
         seen = msg("--load-format dummy: the engine invents random weights: {quoted}", server.command)
-        fix = msg("remove --load-format and its value")
-        yield fail(expected=msg("the weights in $MODEL_PATH"), seen=seen, fix=fix, where=line_of(plan, "dummy"))
+        edits = repairs.without_option(plan, server, "load-format")
+        fix = "" if edits else msg("remove --load-format and its value")
+        expected, where = msg("the weights in $MODEL_PATH"), line_of(plan, "dummy")
+        yield fail(expected=expected, seen=seen, fix=fix, where=where, edits=edits)
     found = list(_wrong_model(plan, server, models))
     yield from found
     # Source for vLLM: GGUFModelLoader._prepare_weights (vllm/model_executor/model_loader/gguf_loader.py).
@@ -106,8 +108,10 @@ def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> 
     elif cause and not is_within(model, plan.model_path):
         yield fail(expected=expected, seen=cause.seen, fix=cause.fix, where=cause.where or server.where)
     elif not is_within(model, plan.model_path):
+        edits = repairs.model_edits(plan, server, deploy_sh.line_number(where))
         where = where or line_of(plan, model, os.path.basename(model.rstrip("/")), "--model")
-        yield fail(expected=expected, seen=seen, fix=fix, where=where)
+        fix = "" if edits else fix
+        yield fail(expected=expected, seen=seen, fix=fix, where=where, edits=edits)
     elif model != plan.model_path and server.engine != "llama.cpp":
         fix = msg("{fix}, unless the weights are uploaded in that subfolder", fix)
         expected = msg("the weights in $MODEL_PATH itself")
@@ -127,7 +131,7 @@ def _naming(plan: LaunchPlan, server: ServerCommand, model: str) -> tuple[str, s
         return of_mindie if server.engine == "mindie" else msg('name "$MODEL_PATH" as the model'), ""
     number = deploy_sh.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
     if number:
-        return own_model_path(number), deploy_sh.place(number)
+        return repairs.own_model_path(number), deploy_sh.place(number)
     return msg("leave MODEL_PATH as the service sets it; here it became {given}", quoted(given)), ""
 
 
@@ -146,7 +150,9 @@ def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
     report, where = fail, deploy_sh.place(number) or served(plan).where
     if not needed:
         report, seen = warn, msg("it works unless the path has a blank; with one: {seen}", seen)
-    yield report(expected=expected, seen=seen, fix=_quoting(found), where=where)
+    edits = quotes.quoting(plan.script, contract.MODEL_PATH_VARIABLE) if found else ()
+    fix = "" if edits else _quoting(found)
+    yield report(expected=expected, seen=seen, fix=fix, where=where, edits=edits)
 
 
 def _quoting(found: tuple[quotes.Split, ...]) -> str:

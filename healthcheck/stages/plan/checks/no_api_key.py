@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail
+from healthcheck.stages.plan import repairs
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.servers.served import STARTED, line_of, served
 from healthcheck.text.messages import msg
@@ -38,5 +39,7 @@ def no_api_key(plan: LaunchPlan) -> Findings:
         by_option = key.startswith("-")
         expected = msg("a server that answers without a key")
         seen = msg("a key is demanded by {api_key}", key)
+        edits = repairs.key_edits(plan, served(plan), key)
         fix = msg("remove {api_key}", key) if by_option else msg("do not export {api_key}", key)
-        yield fail(expected=expected, seen=seen, fix=fix, where=line_of(plan, key, key.replace("-", "_")))
+        where = line_of(plan, key, key.replace("-", "_"))
+        yield fail(expected=expected, seen=seen, fix="" if edits else fix, where=where, edits=edits)

@@ -51,5 +51,7 @@ def port(plan: LaunchPlan) -> Findings:
     if server.port is None:
         other, needles = msg("{text} is not a port", source.text), [source.text.split()[0].split("=")[0]]
     expected, seen = msg("port {port}", contract.PORT), msg("{seen}: {quoted}", other, server.command)
-    fix, where = repairs.port(server), source.where or line_of(plan, *needles)
-    yield fail(expected=expected, seen=seen, fix=fix, where=where)
+    where = source.where or line_of(plan, *needles)
+    edits = () if source.where else repairs.port_edits(plan, server)
+    fix = "" if edits else repairs.port(server)
+    yield fail(expected=expected, seen=seen, fix=fix, where=where, edits=edits)

@@ -60,9 +60,10 @@ def served_name(plan: LaunchPlan) -> Findings:
         if own:
             expected = msg("{name} among the names", repr(wanted))
         seen = msg("served as {names}{value}: {quoted}", ", ".join(map(quoted, names)), by, server.command)
-        fix = repairs.name(server, option, plan.model_path)
+        edits = repairs.name_edits(plan, server, option)
+        fix = "" if edits else repairs.name(server, option, plan.model_path)
         where = line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where
         causes = (misnamed(plan, each) for each in names)
         if option and (cause := next(filter(None, causes), None)):
-            seen, fix, where = cause.seen, cause.fix, cause.where or where
-        yield fail(expected=expected, seen=seen, fix=fix, where=where)
+            seen, fix, where, edits = cause.seen, cause.fix, cause.where or where, ()
+        yield fail(expected=expected, seen=seen, fix=fix, where=where, edits=edits)

@@ -41,6 +41,12 @@ def place(number: int | None) -> str:
     return f"{contract.ENTRY_POINT}:{number}" if number else ""
 
 
+def line_number(place: str) -> int:
+    """The number of a place of deploy.sh ("deploy.sh:7"); 0 for another place, or none."""
+    file, _, line = place.partition(":")
+    return int(line) if file == contract.ENTRY_POINT and line.isdigit() else 0
+
+
 def place_of(text: str, needles: Sequence[str]) -> str:
     """The place of the line with most of the needles; "" if no line has any."""
     return place(find_line(text, needles))

@@ -7,12 +7,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from healthcheck import contract
+from healthcheck.core.edits import replaced
+from healthcheck.core.records import Edit
 from healthcheck.stages.repo import shell
 from healthcheck.stages.repo.shell import Command, Node, Script
 
 _EXPANSIONS = ("simple_expansion", "expansion")
 _RUN_TEXT = re.compile(r"(?:.*/)?(?:eval|bash|sh|dash|zsh|ksh)")
 MOST_TEXTS, MOST_NAMES = 50, 8
+_PATH = re.compile(r"(?:\$(?:\w|\{\w+\})|[\w./:@+-])+")
+"""Each character belongs to one alternative; otherwise a mismatch would be tried in 2**n ways."""
+_OPTION = re.compile(r"--[\w-]+")
 _BETWEEN_WORDS = re.compile(r"\s")
 
 
@@ -43,6 +49,31 @@ def splits(text: str, variable: str) -> tuple[Split, ...]:
     found = [Split(variable=node.name, line=script.line(node.start)) for node in bare if node.name in held]
     found += [Split(variable=node.text[1:], line=script.line(node.start)) for node in bare if _of(node) in arrays]
     return tuple(dict.fromkeys(sorted(found, key=lambda split: split.line)))
+
+
+def quoting(text: str, variable: str) -> tuple[Edit, ...]:
+    """Put quotes around each bare word with the value.
+
+    There are no edits if a command is built as a text, or a word is not plain.
+    """
+    script = shell.read(text)
+    held, built = _holders(script, variable)
+    words = {word.start: word for command in script.all_commands() for word in command.words}
+    if "\r" in text or any(True for _ in (*_built(script, built), *_run_as_text(script, held))):
+        return ()
+    edits = []
+    for node in script.of(*_EXPANSIONS):
+        if node.name not in held or _is_kept_whole(node):
+            continue
+        word = next((word for word in words.values() if word.start <= node.start and node.end <= word.end), None)
+        option, equals, value = word.text.partition("=") if word else ("", "", "")
+        start = word.start + len(option) + 1 if word and equals else node.start
+        value = value if equals else word.text if word else ""
+        if word is None or not _PATH.fullmatch(value) or (equals and not _OPTION.fullmatch(option)):
+            return ()
+        start = start if equals else word.start
+        edits.append(replaced(contract.ENTRY_POINT, text, start, start + len(value), f'"{value}"'))
+    return tuple(dict.fromkeys(edits))
 
 
 def holders(text: str, variable: str) -> frozenset[str]:

@@ -26,6 +26,8 @@ CHOICES_OF_VLLM_ASCEND = {
 """Choices with their first vLLM release. Source: patch_kv_cache_dtype.py, patch_indexer_kv_dtype.py and
 patch_eplb.py, in vllm_ascend/patch/platform."""
 
+CLEARLY_CLOSER = 0.05
+
 
 class Kind(enum.Enum):
     """The type of an option's value. COUNT has units (1k, 8M); JSON_OR_TEXT is JSON if in braces."""
@@ -126,6 +128,12 @@ class Catalogue:
         """The closest spelling to an unknown flag, "" if none is similar."""
         near = difflib.get_close_matches(flag, _by_flag(self.vllm), n=1, cutoff=0.8)
         return near[0] if near else ""
+
+    def is_the_only_one_like(self, flag: str) -> bool:
+        """Whether no other option than the closest is nearly as close."""
+        near = difflib.get_close_matches(flag, _by_flag(self.vllm), n=2, cutoff=0.8)
+        close = [difflib.SequenceMatcher(None, each, flag).ratio() for each in near]
+        return len(close) == 1 or (len(close) == 2 and close[0] - close[1] >= CLEARLY_CLOSER)
 
 
 @functools.cache

@@ -11,9 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from healthcheck.stages.plan.vllm_cli.catalogue import Catalogue, Kind, Option
+from healthcheck.stages.plan.vllm_cli.corrections import Correction
+from healthcheck.stages.plan.vllm_cli.corrections import Kind as Change
 from healthcheck.text.messages import msg
 
 LEVELS = {(level,) for level in "0123"}
+YES = {"true", "1", "yes", "on", "y", "t"}
+_TWO_WORDS = re.compile(r"--?[\w.-]+ +[\w.:/@,+-]+")
+_PLAIN_OPTION = re.compile(r"--[a-z][\w.-]*(?:=[\w.:/@,+-]*)?")
 NEGATIVE_NUMBER = re.compile(r"-\d+$|-\d*\.\d+$")
 
 
@@ -55,6 +60,9 @@ class Problem:
         flag: the option as written, or "" for a stray word.
         unknown: the release has no such option.
         parser: the name of a parser that the release does not have; "" for any other problem.
+        accepted: vLLM accepts the argument, and ignores a part of it.
+        correction: the repair, if it can be given exactly.
+        split: how many of the arguments behind the option and its value a shell split off the value.
     """
 
     at: int
@@ -64,6 +72,9 @@ class Problem:
     fix: str
     unknown: bool = False
     parser: str = ""
+    accepted: bool = False
+    correction: Correction | None = None
+    split: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,19 +125,23 @@ class _Splitter:
             self.model = word
             return
         before = self.arguments[-1] if self.arguments else None
-        flag = ""
+        flag, correction = "", None
         if before and before.at == at - 1 and before.option.kind is Kind.SWITCH:
             flag = before.written
+            correction = Correction(kind=Change.REMOVE) if word.lower() in YES else None
             expected, fix = msg("{written} alone: it is a switch", flag), msg("write {written}, or remove it", flag)
             seen = msg("{written} {word}", flag, word)
         elif word.startswith("-") and " " in word:
             flag = word.split()[0]
             expected, seen = msg("the option and its value as two words"), msg("one word “{word}”", word)
             fix = msg('take away the quotes around both; an array needs "${args[@]}"')
+            correction = Correction(kind=Change.WORDS, new=word) if _TWO_WORDS.fullmatch(word) else None
         elif word[:1] and word[0] in _LONG_DASHES:
             expected = msg("options that begin with plain hyphens")
             seen = msg("“{word}”, with another dash", word[:80])
-            fix = msg("write --{strip}", word.strip(_LONG_DASHES)[:80])
+            plain = f"--{word.lstrip(_LONG_DASHES + '-')}"
+            fix = msg("write {option}", plain[:80])
+            correction = Correction(kind=Change.WORDS, new=plain) if _PLAIN_OPTION.fullmatch(plain) else None
         elif not word.strip():
             expected, seen = msg("no empty argument"), msg("an empty argument, which vLLM refuses")
             fix = msg("look for a quoted variable that is empty, or a space after a backslash")
@@ -134,7 +149,7 @@ class _Splitter:
             expected = msg("options and their values after the model")
             seen = msg("the stray word “{word}”", word[:80])
             fix = msg("remove it, or put quotes around the value that it belongs to")
-        self._refuse(at, flag, expected, seen, fix)
+        self._refuse(at, flag, expected, seen, fix, correction=correction)
 
     def _option(self, at: int, word: str) -> None:
         written, equals, explicit = _spelled(word).partition("=")
@@ -171,10 +186,19 @@ class _Splitter:
             self._refuse(at, shown, expected, seen, msg("write {candidates} in full", min(candidates)))
             return "", key
         near = self.catalogue.like(base)
-        fix = msg("write {near}, if that was meant", f"{near}{dot}{key}") if near else msg("take it out")
+        fix = msg("did you mean {near}?", f"{near}{dot}{key}") if near else msg("remove it")
         expected, seen = msg("an option of {release}", release), msg("{shown}, which it does not have", shown)
-        self._refuse(at, shown, expected, seen, fix, unknown=True)
+        correction = None
+        if near and self.catalogue.is_the_only_one_like(base) and self._suits(near, word):
+            correction = Correction(kind=Change.NAME, new=f"{near}{dot}{key}")
+        self._refuse(at, shown, expected, seen, fix, unknown=True, correction=correction)
         return "", key
+
+    def _suits(self, near: str, word: str) -> bool:
+        """Whether a known option accepts what was written after an unknown one."""
+        option, after = self.catalogue.find(near), self.argv[self._at : self._at + 1]
+        has_value = "=" in word or bool(after and self._is_value(after[0]))
+        return option is not None and (option.kind is not Kind.SWITCH) == has_value
 
     def _matching(self, base: str) -> tuple[str, ...]:
         if self.catalogue.find(base):
@@ -191,7 +215,10 @@ class _Splitter:
         if option.kind is Kind.SWITCH:
             if explicit is not None:
                 alone = msg("{name} alone: it is a switch", name)
-                self._refuse(at, name, alone, word, msg("write {name}, or remove it", name))
+                yes = explicit[0].lower() in YES
+                correction = Correction(kind=Change.WORDS, new=name) if yes else None
+                fix = msg("write {name}, or remove it", name)
+                self._refuse(at, name, alone, word, fix, correction=correction)
             return ()
         if explicit is not None:
             return explicit
@@ -222,8 +249,20 @@ class _Splitter:
             return False
         return bool(NEGATIVE_NUMBER.match(word)) or " " in word
 
-    def _refuse(self, at: int, flag: str, expected: str, seen: str, fix: str, *, unknown: bool = False) -> None:
-        self.problems.append(Problem(at=at, flag=flag, expected=expected, seen=seen, fix=fix, unknown=unknown))
+    def _refuse(
+        self,
+        at: int,
+        flag: str,
+        expected: str,
+        seen: str,
+        fix: str,
+        *,
+        unknown: bool = False,
+        correction: Correction | None = None,
+    ) -> None:
+        self.problems.append(
+            Problem(at=at, flag=flag, expected=expected, seen=seen, fix=fix, unknown=unknown, correction=correction)
+        )
 
 
 def _spelled(word: str) -> str:

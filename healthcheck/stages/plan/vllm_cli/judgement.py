@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from healthcheck.ascend.stacks import DEFAULT, row, rows, spans
 from healthcheck.core.check import Findings, fail, note, unsettled, warn
-from healthcheck.core.records import Finding, JsonValue
+from healthcheck.core.edits import in_words, line_of_first_word
+from healthcheck.core.records import Edit, Finding, JsonValue
 from healthcheck.stages.plan.records import Format, ServerCommand
+from healthcheck.stages.plan.script.arguments import Arguments
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.plan.vllm_cli import parsers
 from healthcheck.stages.plan.vllm_cli.catalogue import Catalogue, around, catalogue, versions
+from healthcheck.stages.plan.vllm_cli.corrections import Correction, edits
+from healthcheck.stages.plan.vllm_cli.corrections import Kind as Change
 from healthcheck.stages.plan.vllm_cli.grammar import Parsed, Problem, parse, repeated
+from healthcheck.stages.plan.vllm_cli.objects import intended
 from healthcheck.stages.plan.vllm_cli.values import MAX_CHARACTERS, is_too_long, judge
 from healthcheck.system import json_text
 from healthcheck.system.json_text import JsonError
@@ -61,15 +66,37 @@ GONE = (
     }
 )
 """Options of vLLM releases older than the catalogues, and their replacements."""
+_RENAMED = {
+    "--max-seq-len-to-capture": "--max-cudagraph-capture-size",
+    "--max-context-len-to-capture": "--max-cudagraph-capture-size",
+    "--cuda-graph-sizes": "--cudagraph-capture-sizes",
+    "--override-pooler-config": "--pooler-config",
+}
+_REPLACED = {
+    "--worker-use-ray": "--distributed-executor-backend ray",
+    "--disable-mm-preprocessor-cache": "--mm-processor-cache-gb 0",
+}
+_NOT_REMOVED = {"--full-cuda-graph"}
+_GONE_WITH_VALUE = {
+    "--preemption-mode", "--num-lookahead-slots", "--lora-extra-vocab-size", "--num-scheduler-steps",
+    "--swap-space", "--task", "--device",
+}  # fmt: skip
+"""Those options of GONE that are to be removed and had a value."""
 
 
 def judge_flags(
-    server: ServerCommand, stack: str, form: Format = ANY_MODEL, without: frozenset[str] = frozenset()
+    server: ServerCommand,
+    stack: str,
+    *,
+    script: str = "",
+    form: Format = ANY_MODEL,
+    without: frozenset[str] = frozenset(),
 ) -> Findings:
     """Judge a vLLM command line against one row of the version matrix.
 
     Args:
         server: the command.
+        script: the text of deploy.sh, for exact repairs.
         stack: the chosen row; only its vLLM counts, or those around it if it has no catalogue. "" is the default
             row, and an argument that the vLLM of another row accepts is only a warning.
         form: the format of the model's answers, which decides the repair of an unknown parser.
@@ -88,11 +115,12 @@ def judge_flags(
     possible = set(beside) if stack else {version for each in rows() for version in each.vllm}
     unknown = msg("which release the service has is not documented")
     doubt = msg("vLLM {vllm} is not catalogued", vllm) if stack else unknown
+    launch = _Launch(server=server, arguments=Arguments.of(script, server), chosen=chosen)
     for problem in problems[:MAX_FINDINGS]:
         takers = [each for each, refused in elsewhere.items() if each in possible and problem.at not in refused]
         if vllm not in beside and beside == versions()[:1] and problem.unknown and _base(problem) in GONE:
             takers.append(msg("{vllm} perhaps", vllm))
-        yield _finding(_for_model(problem, form, chosen), server, chosen, takers, doubt)
+        yield _finding(_for_model(problem, form, chosen), launch, takers, doubt)
     yield from _unread(parsed, server)
     yield from _repetitions(parsed, server)
     newer = sorted(set().union(*elsewhere.values()) - {problem.at for problem in problems})
@@ -118,13 +146,20 @@ def _for_model(problem: Problem, form: Format, chosen: Catalogue) -> Problem:
     if not problem.parser:
         return problem
     flag = _base(problem)
-    fix = parsers.repair(flag.lstrip("-"), problem.parser, form, chosen.known.get(flag, ()))
-    return replace(problem, fix=fix)
+    option, known = flag.lstrip("-"), chosen.known.get(flag, ())
+    meant = parsers.fitting_parser(option, problem.parser, form, known)
+    correction = Correction(kind=Change.VALUE, old=problem.parser, new=meant) if meant else None
+    fix = parsers.repair(option, problem.parser, form, known)
+    return replace(problem, fix=fix, correction=correction)
 
 
 def _read(argv: tuple[str, ...], release: Catalogue) -> tuple[Parsed, list[Problem]]:
     parsed = parse(argv, release)
-    problems = [problem for problem in (*parsed.problems, *judge(parsed, release)) if not _is_open(problem, argv)]
+    found = [
+        problem for problem in (*parsed.problems, *judge(parsed, release, argv)) if not _is_open(problem, argv)
+    ]
+    parts = {problem.at + number for problem in found for number in range(1, problem.split + 2) if problem.split}
+    problems = (problem for problem in found if problem.at not in parts)
     return parsed, sorted(problems, key=lambda problem: problem.at)
 
 
@@ -144,8 +179,11 @@ def _second_model(server: ServerCommand, parsed: Parsed) -> Iterator[Problem]:
             "arguments” for the first",
             *both,
         )
-        fix = msg("take {model} and its value out", MODEL)
-        yield Problem(at=option.at, flag=MODEL, expected=msg("the model once"), seen=seen, fix=fix)
+        fix = msg("remove {model} and its value", MODEL)
+        correction = Correction(kind=Change.REMOVE, values=0 if "=" in server.argv[option.at] else 1)
+        yield Problem(
+            at=option.at, flag=MODEL, expected=msg("the model once"), seen=seen, fix=fix, correction=correction
+        )
 
 
 def whole_argv(server: ServerCommand, chosen: Catalogue) -> tuple[str, ...]:
@@ -162,19 +200,93 @@ def whole_argv(server: ServerCommand, chosen: Catalogue) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _finding(problem: Problem, server: ServerCommand, chosen: Catalogue, takers: list[str], doubt: str) -> Finding:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Launch:
+    """The command that is judged: the recorded server, its words in deploy.sh, and the release that judges it."""
+
+    server: ServerCommand
+    arguments: Arguments
+    chosen: Catalogue
+
+
+def _finding(problem: Problem, launch: _Launch, takers: list[str], doubt: str) -> Finding:
+    server, arguments = launch.server, launch.arguments
     gone = _replacement(problem, server) if problem.unknown else ""
     seen = problem.seen + (msg(" (from the --config file)") if problem.at >= len(server.argv) else "")
-    evidence: dict[str, JsonValue] = {"flag": problem.flag, "vllm": chosen.vllm, "taken_by": list(takers)}
+    evidence: dict[str, JsonValue] = {"flag": problem.flag, "vllm": launch.chosen.vllm, "taken_by": list(takers)}
     if takers:
         seen += msg("; vLLM {named} takes it, and {doubt}", _named(takers), doubt)
-    say, fix = warn if takers else fail, msg("{flag}: {gone}", problem.flag, gone) if gone else problem.fix
-    return say(expected=problem.expected, seen=seen, fix=fix, where=server.place, evidence=evidence)
+    if problem.accepted:
+        seen = msg("{argument}: vLLM accepts it, and ignores that part", seen)
+    say, fix = warn if takers or problem.accepted else fail, problem.fix
+    if gone:
+        fix = msg("{flag}: {gone}", problem.flag, gone)
+    edits = () if takers else _edits(problem, arguments, server)
+    where = server.place
+    if edits:
+        where, fix = f"{edits[0].file}:{line_of_first_word(edits[0])}", _with_reason(edits, problem, gone)
+    return say(expected=problem.expected, seen=seen, fix=fix, where=where, evidence=evidence, edits=edits)
+
+
+def _edits(problem: Problem, arguments: Arguments, server: ServerCommand) -> tuple[Edit, ...]:
+    """The exact repair of a problem, if its argument is written in deploy.sh."""
+    base = _base(problem)
+    if not problem.unknown or "." in problem.flag:
+        return edits(problem.correction, problem.at, arguments)
+    values = arguments.values_after(problem.at) if problem.at < len(arguments.argv) else 0
+    if base in _BECAME_KEYS:
+        return _as_keys(base, arguments, server)
+    if base in _RENAMED:
+        correction = Correction(kind=Change.NAME, new=_RENAMED[base])
+    elif base in _REPLACED:
+        correction = Correction(kind=Change.WORDS, new=_REPLACED[base], values=0)
+    elif base in GONE and GONE[base] is not _ROPE and base not in _NOT_REMOVED:
+        correction = Correction(kind=Change.REMOVE, values=min(values, 1) if base in _GONE_WITH_VALUE else 0)
+    elif base in GONE or problem.correction:
+        return edits(problem.correction, problem.at, arguments) if base not in GONE else ()
+    else:
+        follows = arguments.argv[problem.at + 1 : problem.at + 2] if values else ()
+        if values > 1 or not arguments.argv or (server.model and follows == (server.model,)):
+            return ()
+        correction = Correction(kind=Change.REMOVE, values=values)
+    return edits(correction, problem.at, arguments)
+
+
+def _as_keys(base: str, arguments: Arguments, server: ServerCommand) -> tuple[Edit, ...]:
+    """Move the value of an option that became a key, and those of its neighbours, into the object."""
+    target = _BECAME_KEYS[base][0]
+    names = [name for name, (option, _) in _BECAME_KEYS.items() if option == target]
+    places = {name: at for name in names if (at := arguments.option(name)) is not None}
+    given = {_BECAME_KEYS[name][1]: _value_of(name, server.argv) for name in places}
+    whole = target != "--speculative-config" or len(given) > 1
+    if not places or not whole or None in given.values() or arguments.option(target) is not None:
+        return ()
+    first = min(places, key=lambda name: places[name])
+    words = f"{target} {shlex.quote(json.dumps(given, ensure_ascii=False))}"
+    made: tuple[Edit, ...] = ()
+    for name, at in places.items():
+        values = 0 if "=" in arguments.argv[at] else 1
+        kind = Change.WORDS if name == first else Change.REMOVE
+        part = edits(Correction(kind=kind, new=words, values=values), at, arguments)
+        if not part:
+            return ()
+        made += part
+    return made
+
+
+def _with_reason(made: tuple[Edit, ...], problem: Problem, gone: str) -> str:
+    """The edits in words, with the reason for which an option is gone."""
+    words = in_words(made)
+    if gone and ":" in gone and _base(problem) not in _BECAME_KEYS:
+        return msg("{edit} ({flag}: {gone})", words, problem.flag, gone)
+    return words
 
 
 def _replacement(problem: Problem, server: ServerCommand) -> str:
     """What to write in place of an option that is gone, with all given values that belong there."""
     base = _base(problem)
+    if GONE.get(base) is _ROPE and problem.at < len(server.argv):
+        return _rope(server.argv)
     target = _BECAME_KEYS.get(base, ("", ""))[0]
     given = {key: value for name, (option, key) in _BECAME_KEYS.items() if option == target
              and (value := _value_of(name, server.argv)) is not None}  # fmt: skip
@@ -182,6 +294,20 @@ def _replacement(problem: Problem, server: ServerCommand) -> str:
     if not given or not whole or problem.at >= len(server.argv) or "." in problem.flag:
         return GONE.get(base, "")
     return msg("write {option} {value}", target, shlex.quote(json.dumps(given, ensure_ascii=False)))
+
+
+def _rope(argv: Sequence[str]) -> str:
+    """The author's own values as the object that replaces --rope-scaling and --rope-theta."""
+    scaling, theta = _value_of("--rope-scaling", argv), _value_of("--rope-theta", argv)
+    given = scaling if isinstance(scaling, dict) else intended(scaling) if isinstance(scaling, str) else None
+    if isinstance(theta, (int, float)):
+        given = {"rope_theta": theta, **(given or {})}
+    if not given:
+        return _ROPE
+    words = shlex.quote(json.dumps({"rope_parameters": given}, ensure_ascii=False))
+    if "rope_theta" in given:
+        return msg("write --hf-overrides {value}, with the other keys of rope_parameters in config.json", words)
+    return msg("""write --hf-overrides {value}, with "rope_theta" as in config.json among its keys""", words)
 
 
 def _value_of(name: str, argv: Sequence[str]) -> JsonValue:

@@ -96,24 +96,40 @@ def repair(option: str, given: str, form: Format, known: Sequence[str]) -> str:
     """
     removed = f"{_AUTO} and --{option}" if option == TOOLS else f"--{option}"
     pair = pair_of(option, form)
-    fitting = [parser for parser in pair.parsers if parser in known] if pair else []
-    thoughtless = form.template and not THINKS.search(form.template)
-    if option == REASONING and thoughtless and known_parsers().until_the_end.issuperset(fitting):
-        return msg("remove {removed}: the chat template has no thoughts", removed)
-    if pair and not fitting:
-        return msg("remove {removed}: this release has no parser for the model", removed)
-    if pair:
-        meant = next((parser for parser in fitting if _letters(parser) == _letters(given)), fitting[0])
+    meant = fitting_parser(option, given, form, known)
+    if pair and meant:
         whose = msg('"model_type": "{kind}"', form.model_type)
         if form.model_type not in pair.models:
             whose = msg("the calls in the chat template")
         return msg("write --{option} {parser}, which fits {whose}", option, meant, whose)
+    if _has_no_thoughts(option, form, _fitting(pair, known)):
+        return msg("remove {removed}: the chat template has no thoughts", removed)
+    if pair:
+        return msg("remove {removed}: this release has no parser for the model", removed)
     near = difflib.get_close_matches(given, known, n=1, cutoff=_TYPO)
     if near:
         return msg(
             "write --{option} {parser} if the model's card names it, or remove {removed}", option, near[0], removed
         )
     return msg("remove {removed}, or write the parser that the model's card names", removed)
+
+
+def fitting_parser(option: str, given: str, form: Format, known: Sequence[str]) -> str:
+    """The parser that a source pairs with the model, if the release has it; "" otherwise."""
+    fitting = _fitting(pair_of(option, form), known)
+    if not fitting or _has_no_thoughts(option, form, fitting):
+        return ""
+    return next((parser for parser in fitting if _letters(parser) == _letters(given)), fitting[0])
+
+
+def _fitting(pair: Pair | None, known: Sequence[str]) -> list[str]:
+    return [parser for parser in pair.parsers if parser in known] if pair else []
+
+
+def _has_no_thoughts(option: str, form: Format, fitting: Sequence[str]) -> bool:
+    """Whether the parser would take every answer for a thought, because the template has no thoughts."""
+    thoughtless = bool(form.template) and not THINKS.search(form.template)
+    return option == REASONING and thoughtless and known_parsers().until_the_end.issuperset(fitting)
 
 
 def _letters(parser: str) -> str:

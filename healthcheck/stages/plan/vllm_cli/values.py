@@ -5,13 +5,18 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from healthcheck.stages.plan.vllm_cli.bounds import Reason, outside
 from healthcheck.stages.plan.vllm_cli.catalogue import Catalogue, Kind, Option, limits
-from healthcheck.stages.plan.vllm_cli.fields import nested, refused
+from healthcheck.stages.plan.vllm_cli.corrections import Correction
+from healthcheck.stages.plan.vllm_cli.corrections import Kind as Change
+from healthcheck.stages.plan.vllm_cli.fields import nested, refused, value_of
 from healthcheck.stages.plan.vllm_cli.grammar import Argument, Parsed, Problem
+from healthcheck.stages.plan.vllm_cli.objects import LIMITS, Objection, intended, renamed, shown, with_following
+from healthcheck.stages.plan.vllm_cli.objects import limits as limits_of_inputs
 from healthcheck.text.messages import msg
 
 COUNT = re.compile(r"(?:(?P<decimal>\d+(?:\.\d+)?)[kmgt]|(?P<binary>\d+)[KMGT])$")
@@ -30,25 +35,39 @@ NEEDS = (
 )
 """Switches that vLLM rejects without another option, before loading anything."""
 BATCH = "--max-num-batched-tokens"
+SHARE, SMALLEST_PERCENTAGE = "--gpu-memory-utilization", 5
 MAX_SHOWN = 160
 MAX_CHARACTERS = 16 * 1024
 """A longer value is not judged, except plain text; a long --compilation-config has 4 kB."""
 
 
-def judge(parsed: Parsed, catalogue: Catalogue) -> Iterator[Problem]:
-    """The values of known options that a release rejects."""
+def judge(parsed: Parsed, catalogue: Catalogue, argv: Sequence[str]) -> Iterator[Problem]:
+    """The values of known options that a release rejects; `argv` is the whole argument vector."""
     for argument in parsed.arguments:
         if is_too_long(argument):
             continue
         reasons = (_reason(argument, value, catalogue) for value in argument.values)
         reason = next((reason for reason in reasons if reason), None) or _unknown_name(argument, parsed, catalogue)
-        if reason:
-            expected, fix = reason
+        text, split = _whole_value(argument, argv)
+        objection = _objection(argument, text, catalogue)
+        correction = _correction(argument, catalogue)
+        if objection:
+            correction = _object_correction(argument, objection, split)
+        if reason or objection:
+            expected, fix = (objection.expected, objection.fix) if objection else reason or ("", "")
             shown = " ".join(value or "''" for value in argument.values)
             seen = msg("{written} {shown}", argument.written, shown)[:MAX_SHOWN]
             parser = shown if argument.option.name in PLUGINS else ""
             yield Problem(
-                at=argument.at, flag=argument.written, expected=expected, seen=seen, fix=fix, parser=parser
+                at=argument.at,
+                flag=argument.written,
+                expected=expected,
+                seen=seen,
+                fix=fix,
+                parser=parser,
+                accepted=objection is not None and objection.accepted,
+                correction=correction,
+                split=split if objection else 0,
             )
     for switch, needed in NEEDS:
         given = parsed.last(switch)
@@ -76,7 +95,8 @@ def _small_batch(parsed: Parsed) -> Iterator[Problem]:
             expected = msg("{batch} of at least {other}{prompts}", BATCH, other, prompts)
             seen = msg("{batch} {tokens}, {other} {least}", BATCH, tokens, other, least)
             fix = msg("write {batch} {least}", BATCH, least)
-            yield Problem(at=batch.at, flag=BATCH, expected=expected, seen=seen, fix=fix)
+            correction = Correction(kind=Change.VALUE, old=batch.values[0], new=str(least))
+            yield Problem(at=batch.at, flag=BATCH, expected=expected, seen=seen, fix=fix, correction=correction)
 
 
 def _whole(parsed: Parsed, name: str) -> int | None:
@@ -115,8 +135,65 @@ def _number(option: Option, value: str) -> Reason | None:
     beyond = outside(number, option.range or limits(option.name))
     if beyond is None:
         return None
-    good = 0.9 if option.name == "--gpu-memory-utilization" else beyond.good
+    good = _share(number) if option.name == SHARE else beyond.good
     return msg("{name} {limits}", option.name, beyond.limits), msg("write {name} {share:g}", option.name, good)
+
+
+def _share(number: float) -> float:
+    """The share of a device's memory that a number above 1 was meant as: a percentage, else vLLM's default."""
+    return round(number / 100, 4) if number >= SMALLEST_PERCENTAGE and number <= 100 else 0.9
+
+
+def _correction(argument: Argument, catalogue: Catalogue) -> Correction | None:
+    """The value that was meant: the nearest choice, a percentage as a share, or the digits alone."""
+    option, value = argument.option, argument.values[0] if len(argument.values) == 1 else ""
+    if argument.key or not value:
+        return None
+    new = ""
+    if option.choices and value not in (*option.choices, *catalogue.added_choices(option.name)):
+        new = next(iter(difflib.get_close_matches(value, option.choices, n=1, cutoff=0.5)), "")
+    elif option.name == SHARE and (number := _value_of(Kind.FLOAT, value)) is not None and number > 1:
+        new = f"{_share(number):g}"
+    elif option.kind in {Kind.INT, Kind.COUNT, Kind.COUNT_OR_AUTO} and _value_of(option.kind, value) is None:
+        new = re.sub(r"(?<=\d)[,_' ](?=\d{3}\b)", "", value)
+        new = new if new.isdecimal() else ""
+    return Correction(kind=Change.VALUE, old=value, new=new) if new else None
+
+
+def _whole_value(argument: Argument, argv: Sequence[str]) -> tuple[str, int]:
+    """The only value of an option with what a shell split off it, and how many arguments that are."""
+    value = argument.values[0] if len(argument.values) == 1 else ""
+    begins = argument.at + (1 if "=" in argv[argument.at] else 2)
+    return with_following(value, argv[begins:]) if value and not argument.key else (value, 0)
+
+
+def _objection(argument: Argument, text: str, catalogue: Catalogue) -> Objection | None:
+    """What is wrong with an object that is not JSON, has an unknown key, or limits something unknown.
+
+    `text` is the value with what a shell split off it.
+    """
+    option, value = argument.option, argument.values[0] if len(argument.values) == 1 else ""
+    if argument.key or option.kind not in {Kind.JSON, Kind.JSON_OR_TEXT} or not value:
+        return None
+    reason = _reason(argument, value, catalogue)
+    given = value_of(_without_units(value) if option.fields else value)
+    if isinstance(given, dict):
+        near = renamed(given, tuple(option.fields)) if reason and option.fields else None
+        if reason and near and near != given and not refused(option, near, catalogue):
+            return Objection(expected=reason[0], fix=reason[1], corrected=near)
+        return limits_of_inputs(given) if option.name == LIMITS and not reason else None
+    meant = intended(text) if reason else None
+    if reason is None or meant is None:
+        return None
+    fix = msg("write {name} {value}", argument.written, shlex.quote(shown(meant)))
+    return Objection(expected=reason[0], fix=fix, corrected=meant)
+
+
+def _object_correction(argument: Argument, objection: Objection, split: int) -> Correction | None:
+    if objection.corrected is None:
+        return None
+    new = shown(objection.corrected)
+    return Correction(kind=Change.OBJECT, old=argument.values[0], new=new, values=split)
 
 
 def _value_of(kind: Kind, value: str) -> float | None:
@@ -137,8 +214,10 @@ def _json(option: Option, value: str, catalogue: Catalogue) -> Reason | None:
     braces = bool(re.match(r"(?s)^\s*{.*}\s*$", value))
     if option.kind is Kind.JSON_OR_TEXT and not braces and option.name not in OBJECTS:
         return None
-    example = msg("""'{"key": "value"}' in single quotes, double quotes inside, no comma before }""")
-    fix = msg("write {name} {value}", option.name, example)
+    fix = msg(
+        "write the value of {name} as JSON: single quotes around it, double quotes inside, no comma before }}",
+        option.name,
+    )
     try:
         found = json.loads(_without_units(value) if option.fields else value)
     except (ValueError, RecursionError) as error:

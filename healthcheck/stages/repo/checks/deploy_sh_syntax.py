@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, by_profile, check, fail, unsettled, warn
+from healthcheck.core.edits import in_words, inserted_below, replaced, without_lines
+from healthcheck.core.records import Edit
 from healthcheck.stages.repo import bashisms, shell, shells
 from healthcheck.stages.repo.facts import Submission
-from healthcheck.stages.repo.shell import Script
+from healthcheck.stages.repo.shell import Command, Script
 from healthcheck.text.messages import joined, msg
 
 BOM = b"\xef\xbb\xbf"
@@ -24,6 +26,9 @@ TYPOGRAPHIC = re.compile("[\u00a0\u2002-\u200b\u3000\ufeff\u2018\u2019\u201c\u20
 _SERVER = re.compile(r"\bvllm\b|api_server|launch_server")
 _BLANK_BEHIND = re.compile(r"(?<!\\)(?:\\\\)*\\[ \t]+$", re.MULTILINE)
 MAX_LISTED = 6
+MAX_EDITED_LINES = 2000
+SHEBANG = "#!/bin/bash"
+_PLAIN_SIGNS = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u200b": "", "\ufeff": ""}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +76,8 @@ def deploy_sh_syntax(submission: Submission) -> Findings:
     (arrays, [[ ]], source) in a script that the service may run with `sh deploy.sh`, since its shell is not
     documented. A script that needs bash can start with: [ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"
 
-    `npu-adapter verify --fix` repairs line ends, the byte order mark and the executable bit.
+    `npu-adapter verify --fix` makes the repairs that are exact: line ends, the byte order mark, the executable bit,
+    spaces after a backslash, the first line, and the line that has bash run the script.
 
     Example:
     ```sh deploy.sh
@@ -130,7 +136,8 @@ def _bytes(data: bytes) -> Findings:
         )
     else:
         return
-    yield fail(expected=expected, seen=seen, fix=fix, where=f"{name}:{line}")
+    edits = (Edit(file=name, line=1, old="\ufeff"),) if data.startswith(BOM) and b"\0" not in data else ()
+    yield fail(expected=expected, seen=seen, fix=fix, where=f"{name}:{line}", edits=edits)
 
 
 def _line_ends(text: _Text) -> Findings:
@@ -163,15 +170,24 @@ def _line_ends(text: _Text) -> Findings:
         )
     else:
         return
-    yield say(expected=expected, seen=seen, fix=fix, where=text.where(line))
+    edits = tuple(Edit(file=name, line=number, old="\r") for number in ending) if b"\n" in data else ()
+    yield say(
+        expected=expected,
+        seen=seen,
+        fix=fix,
+        where=text.where(line),
+        edits=edits if len(edits) <= MAX_EDITED_LINES else (),
+    )
 
 
 def _first_line(text: _Text) -> Findings:
     first, shell, name = text.script.text.split("\n", 1)[0], text.interpreter, contract.ENTRY_POINT
     say, seen, rule = warn, f"“{first[:80]}”", None
+    edits: tuple[Edit, ...] = ()
     if not first.startswith("#!"):
         expected = msg("a first line that names the shell, such as #!/bin/bash")
-        seen, fix = msg("the first line is “{first}”", first[:80]), msg("make #!/bin/bash the very first line")
+        seen, edits = msg("the first line is “{first}”", first[:80]), _with_shebang(text)
+        fix = in_words(edits)
     elif shell in OTHER_SHELLS:
         expected, fix = msg("sh or bash"), msg("write the script for bash, with the first line #!/bin/bash")
         said = (first[:80], shell, name)
@@ -179,13 +195,37 @@ def _first_line(text: _Text) -> Findings:
     elif shell not in POSIX_SHELLS | BASH:
         say, expected, rule = fail, msg("a shell script"), contract.WEIGHTS_FROM_MODEL_PATH
         starts = msg("make {name} a shell script that starts the other program: exec python3 launch.py", name)
-        fix = msg("make the first line #!/bin/bash") if _ALMOST_A_SHELL.match(first) else starts
+        edits = (_first_line_replaced(text),) if _ALMOST_A_SHELL.match(first) else ()
+        fix = in_words(edits) or starts
     elif re.match(r"#![ \t]*\S*/env[ \t]+[^\s-]\S*[ \t]+\S", first):
         expected = msg("one word after env, which reads the rest of the line as one name")
         fix = msg("write #!/bin/bash, and put the options into a “set” line below")
     else:
         return
-    yield say(expected=expected, seen=seen, fix=fix, where=text.where(1), rule=rule)
+    yield say(expected=expected, seen=seen, fix=fix, where=text.where(1), rule=rule, edits=edits)
+
+
+def _with_shebang(text: _Text) -> tuple[Edit, ...]:
+    """Name bash in the first line; blank lines above a line that does it are removed."""
+    lines = text.script.text.split("\n")
+    named = next((number for number, line in enumerate(lines, 1) if line.strip()), 1)
+    if named > 1 and lines[named - 1].startswith("#!"):
+        return (without_lines(contract.ENTRY_POINT, text.script.text, 1, named - 1),)
+    return (inserted_below(contract.ENTRY_POINT, 0, SHEBANG),)
+
+
+def _first_line_replaced(text: _Text) -> Edit:
+    first = text.script.text.split("\n", 1)[0]
+    options = shell.shebang(first)[1] if text.interpreter in POSIX_SHELLS else ()
+    return replaced(contract.ENTRY_POINT, text.script.text, 0, len(first), " ".join((SHEBANG, *options)))
+
+
+def _in_bash(text: _Text) -> tuple[Edit, ...]:
+    """Have bash run the script, whichever shell was asked to; () if the first line is not that of a shell."""
+    below = inserted_below(contract.ENTRY_POINT, 1, bashisms.IN_BASH)
+    if text.interpreter in BASH:
+        return (below,)
+    return (_first_line_replaced(text), below) if text.interpreter in POSIX_SHELLS else ()
 
 
 def _mode(text: _Text) -> Findings:
@@ -198,7 +238,8 @@ def _mode(text: _Text) -> Findings:
         git = msg("git update-index --chmod=+x {file} && git commit -m 'Make {name} executable'", path, name)
         expected = msg("the executable bit, which ./deploy.sh needs")
         fix = msg("{chmod} && {git}", chmod, git) if text.submission.commit else chmod
-        yield warn(expected=expected, seen=msg("mode {mode:o}", mode), fix=fix, where=file)
+        edits = () if text.submission.deploy_sh_link else (Edit(file=name, line=0, executable=True),)
+        yield warn(expected=expected, seen=msg("mode {mode:o}", mode), fix=fix, where=file, edits=edits)
 
 
 def _parsers(text: _Text) -> Findings:
@@ -221,9 +262,9 @@ def _parsers(text: _Text) -> Findings:
         if "end of file" in parse.message.lower():
             close = msg("close what is still open (an if, a loop, a brace, a quote)")
             fix = msg("{close} until `{own} -n {name}` prints nothing", close, own, contract.ENTRY_POINT)
-        if own == "dash" and bash and bash.accepted:
-            fix = msg("make the first line #!/bin/bash, and the second: {in_bash}", bashisms.IN_BASH)
-        yield fail(expected=expected, seen=seen, fix=fix, where=text.where(parse.line))
+        edits = _in_bash(text) if own == "dash" and bash and bash.accepted else ()
+        place = text.where(parse.line)
+        yield fail(expected=expected, seen=seen, fix=in_words(edits) or fix, where=place, edits=edits)
     if bash and bash.accepted and "here-document" in bash.message:
         expected = msg("a terminator for every here-document")
         seen = msg("bash says: {message}; everything below is text, not commands", bash.message)
@@ -251,27 +292,33 @@ def _constructs(text: _Text) -> Findings:
         )
         if shell:
             expected = msg("a script that {shell} reads, which runs it", shell)
-        fix = msg(
-            "write it for sh, or make the first line #!/bin/bash, and the second: {in_bash}", bashisms.IN_BASH
+        edits = _in_bash(text) if not shell else ()
+        fix = in_words(edits) or msg(
+            "name bash in the first line, {shebang}, and insert below it: `{in_bash}`", SHEBANG, bashisms.IN_BASH
         )
-        if text.interpreter in BASH:
-            fix = msg("make the second line: {in_bash}", bashisms.IN_BASH)
-        yield by_profile(contract.SHELL)(expected=expected, seen=listed, fix=fix, where=text.where(line))
+        if shell:
+            fix = msg("write it for {shell}", shell)
+        yield by_profile(contract.SHELL)(
+            expected=expected, seen=listed, fix=fix, where=text.where(line), edits=edits
+        )
 
 
 def _continuations(text: _Text) -> Findings:
     script = text.script
     code = script.without("string", "raw_string", "heredoc_body", "comment")
-    found = next((each for each in _BLANK_BEHIND.finditer(script.text) if code[each.start()] == "\\"), None)
-    if found:
+    behind = [each for each in _BLANK_BEHIND.finditer(script.text) if code[each.start()] == "\\"]
+    if behind:
+        found = behind[0]
         line = script.line(found.start())
         tell = warn if _only_prints(script, found.start()) else fail
         expected = msg("nothing after the backslash that continues a line")
         seen = msg("a blank after it: {line}; the command ends there, without the lines below", text.quoted(line))
         fix = f"sed -i 's/\\\\[ \\t]*$/\\\\/' {contract.ENTRY_POINT}"
-        yield tell(expected=expected, seen=seen, fix=fix, where=text.where(line))
+        edits = tuple(_shortened(script, each) for each in behind)
+        yield tell(expected=expected, seen=seen, fix=fix, where=text.where(line), edits=edits)
         return
     before = ""
+    above: Command | None = None
     for command in script.commands():
         first = command.words[0]
         if re.match(r"--?[A-Za-z]", first.text):
@@ -280,22 +327,66 @@ def _continuations(text: _Text) -> Findings:
             seen = msg("{line} is a separate command, which the one above goes without", text.quoted(line))
             fix = msg("move comments above the command, and end all of its lines but the last in a backslash")
             tell = warn if _SERVER.search(before) else fail
-            yield tell(expected=expected, seen=seen, fix=fix, where=text.where(line))
+            edits = _joined_lines(script, above, line) if above else ()
+            place = text.where(line)
+            yield tell(expected=expected, seen=seen, fix=in_words(edits) or fix, where=place, edits=edits)
             return
-        before = " ".join(word.text for word in command.words)
+        before, above = " ".join(word.text for word in command.words), command
+
+
+def _shortened(script: Script, found: re.Match[str]) -> Edit:
+    """Remove the blanks behind a backslash at the end of a line."""
+    end = found.end()
+    return replaced(contract.ENTRY_POINT, script.text, end - len(found[0]) + found[0].rindex("\\"), end, "\\")
+
+
+def _joined_lines(script: Script, above: Command, line: int) -> tuple[Edit, ...]:
+    """Continue the command above in a line of options; comments between the two move above the command."""
+    lines, name = script.text.split("\n"), contract.ENTRY_POINT
+    first, last = script.line(above.start), script.line(above.words[-1].end)
+    between = lines[last : line - 1]
+    comments = [number for number in range(last + 1, line) if lines[number - 1].lstrip().startswith("#")]
+    if not all(text.lstrip().startswith("#") or not text.strip() for text in between):
+        return ()
+    if re.search(r"[&|;>)]\s*$", lines[last - 1]) or re.search(r"[&|;<>]", lines[last - 1].split("#")[0]):
+        return ()
+    edits = [without_lines(name, script.text, number, number) for number in range(last + 1, line)]
+    if comments:
+        moved = "\n".join(lines[number - 1].strip() for number in comments)
+        edits.insert(0, inserted_below(name, first - 1, moved))
+    if not lines[last - 1].rstrip().endswith("\\"):
+        end = sum(len(text) + 1 for text in lines[: last - 1]) + len(lines[last - 1].rstrip())
+        start = end - len(lines[last - 1].strip())
+        edits.append(replaced(name, script.text, start, end, f"{script.text[start:end]} \\"))
+    return tuple(edits)
 
 
 def _typography(text: _Text) -> Findings:
     """Characters that word processors and chat windows substitute for quotes, dashes and blanks."""
-    signs = ((word, found) for word in text.script.of("word") if (found := TYPOGRAPHIC.search(word.text)))
-    first = next(signs, None)
-    if first:
-        word, found = first
+    signs = [(word, found) for word in text.script.of("word") if (found := TYPOGRAPHIC.search(word.text))]
+    if signs:
+        word, found = signs[0]
         line = text.script.line(word.start)
         expected = msg("plain \" ' - and blanks, which a shell understands")
         seen = msg("U+{ord:04X} in {line}: the shell reads it as a letter", ord(found.group()), text.quoted(line))
-        fix = msg("retype the character in a plain text editor")
-        yield warn(expected=expected, seen=seen, fix=fix, where=text.where(line))
+        edits = _retyped(text.script)
+        fix = in_words(edits) or msg("retype the character in a plain text editor")
+        yield warn(expected=expected, seen=seen, fix=fix, where=text.where(line), edits=edits)
+
+
+def _retyped(script: Script) -> tuple[Edit, ...]:
+    """The words of commands with plain quotes, hyphens and blanks; none if that does not parse."""
+    edits, retyped = [], script.text
+    words = [word for command in script.all_commands() for word in command.words if TYPOGRAPHIC.search(word.text)]
+    for word in sorted(words, key=lambda word: -word.start):
+        dashes = len(word.text) - len(word.text.lstrip("\u2013\u2014\u2212-"))
+        plain = re.sub(r"[\u00a0\u2002-\u200a\u3000]", " ", word.text[dashes:])
+        plain = "".join(_PLAIN_SIGNS.get(sign, sign) for sign in plain)
+        plain = ("--" if dashes and len(plain) > 1 else "-" * dashes) + plain
+        edits.append(replaced(contract.ENTRY_POINT, script.text, word.start, word.end, plain))
+        retyped = retyped[: word.start] + plain + retyped[word.end :]
+    broken = any(True for _ in shell.read(retyped).of("ERROR")) and not any(True for _ in script.of("ERROR"))
+    return () if broken else tuple(reversed(edits))
 
 
 def _only_prints(script: Script, offset: int) -> bool:

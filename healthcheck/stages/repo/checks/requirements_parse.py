@@ -11,10 +11,11 @@ from itertools import islice
 from healthcheck import contract
 from healthcheck.ascend.stacks import in_range
 from healthcheck.core.check import Findings, check, fail, needs_network, note, warn
-from healthcheck.core.records import Finding
+from healthcheck.core.edits import in_words, replaced
+from healthcheck.core.records import Edit, Finding
 from healthcheck.stages.repo import requirements
 from healthcheck.stages.repo.facts import Kind, Submission
-from healthcheck.stages.repo.installs import entries, files
+from healthcheck.stages.repo.installs import entries, files, source
 from healthcheck.stages.repo.requirements import Entry, File, Form
 from healthcheck.text.messages import joined, msg
 
@@ -99,7 +100,8 @@ def _absent(submission: Submission) -> Findings:
 def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
     if wrong := _wrong(submission, entry):
         expected, seen, fix = wrong
-        yield fail(expected=expected, seen=seen, fix=fix, where=entry.where)
+        edits = _corrected(submission, entry)
+        yield fail(expected=expected, seen=seen, fix=in_words(edits) or fix, where=entry.where, edits=edits)
     elif _needs_network(entry):
         expected = msg("packages from an index: other hosts may not be reachable from the service")
         seen = msg("“{quoted}” is fetched from another host", entry.text)
@@ -110,6 +112,20 @@ def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
         seen = msg("“{quoted}”: pip ignores {ignored} after a requirement", entry.text, names)
         fix = msg("move {ignored} to its own line", entry.ignored[0])
         yield warn(expected=expected, seen=seen, fix=fix, where=entry.where)
+
+
+def _corrected(submission: Submission, entry: Entry) -> tuple[Edit, ...]:
+    """The line as it was meant: == for a single =, and the packages of a pip command."""
+    text = source(submission, entry) if entry.problem else None
+    if text is None:
+        return ()
+    line = text.split("\n")[entry.line - 1]
+    content = line.partition(" #")[0].strip()
+    meant = requirements.intended(content)
+    if not meant or line.endswith("\\"):
+        return ()
+    start = sum(len(each) + 1 for each in text.split("\n")[: entry.line - 1]) + line.index(content)
+    return (replaced(entry.file, text, start, start + len(content), "\n".join(meant)),)
 
 
 def _needs_network(entry: Entry) -> bool:

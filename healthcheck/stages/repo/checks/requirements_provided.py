@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import enum
+
 from healthcheck import contract
 from healthcheck.core.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.core.edits import in_words
+from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.repo.facts import Submission
-from healthcheck.stages.repo.installs import entries
+from healthcheck.stages.repo.installs import entries, without
 from healthcheck.stages.repo.packages import IMAGE, installed_by, is_standard, provided_part
-from healthcheck.stages.repo.requirements import Form
-from healthcheck.text.messages import msg
+from healthcheck.stages.repo.requirements import Entry, Form
+from healthcheck.text.messages import joined, msg
+
+MOST_QUOTED = 8
 
 
 @check(
@@ -49,20 +55,47 @@ def requirements_provided(submission: Submission) -> Findings:
         fix, where = msg("remove {text} from the command", text), f"{contract.ENTRY_POINT}:{line}"
         seen = msg("pip install {text}", text)
         yield warn(expected=expected, seen=seen, fix=fix, where=where, evidence={"package": name})
+    groups: dict[tuple[str, _Why], list[Entry]] = {}
     for entry in entries(submission):
-        name, line, file, said = entry.name, entry.line, entry.file, f"“{entry.text}”"
-        say, provided = warn, provided_part(name)
-        if provided:
-            say, expected = fail, msg("no line for {provided}, which the environment provides", provided)
-            fix = msg("remove line {line} from {file}: `npu-adapter verify --fix` does it", line, file)
-        elif name in IMAGE:
-            expected = msg("no line for {name}: {image}", name, IMAGE[name])
-            fix = msg("remove line {line} from {file}, and use the image's {name}", line, file, name)
-        elif is_standard(name) and entry.form is Form.PACKAGE:
-            expected, fix = msg("packages from an index"), msg("remove line {line} from {file}", line, file)
-            said = msg(
-                "“{quoted}”, a module of Python itself: pip finds no such package, or an unrelated one", entry.text
-            )
-        else:
-            continue
-        yield say(expected=expected, seen=said, fix=fix, where=entry.where, evidence={"package": name})
+        why = _why(entry)
+        if why:
+            groups.setdefault((entry.file, why), []).append(entry)
+    for (_, why), found in groups.items():
+        yield _superfluous(submission, why, found)
+
+
+class _Why(enum.Enum):
+    """Why a line is superfluous."""
+
+    PROVIDED = "provided"
+    OF_THE_IMAGE = "of the image"
+    STANDARD = "standard library"
+
+
+def _why(entry: Entry) -> _Why | None:
+    if provided_part(entry.name):
+        return _Why.PROVIDED
+    if entry.name in IMAGE:
+        return _Why.OF_THE_IMAGE
+    return _Why.STANDARD if is_standard(entry.name) and entry.form is Form.PACKAGE else None
+
+
+def _superfluous(submission: Submission, why: _Why, found: list[Entry]) -> Finding:
+    """One finding for all lines of a file with the same reason, so that one repair removes them."""
+    seen: str = joined(", ", [f"“{entry.text}”" for entry in found[:MOST_QUOTED]])
+    if len(found) > MOST_QUOTED:
+        seen = msg("{lines} and {count} more", seen, len(found) - MOST_QUOTED)
+    say = fail if why is _Why.PROVIDED else warn
+    expected: str = msg("packages from an index")
+    if why is _Why.PROVIDED:
+        parts = dict.fromkeys(provided_part(entry.name) for entry in found)
+        expected = msg("no line for {provided}, which the environment provides", joined(", ", parts))
+    elif why is _Why.OF_THE_IMAGE:
+        reasons = [msg("no line for {name}: {image}", entry.name, IMAGE[entry.name]) for entry in found]
+        expected = joined("; ", dict.fromkeys(reasons))
+    else:
+        seen = msg("{lines}: a module of Python itself; pip finds no such package, or an unrelated one", seen)
+    edits = without(submission, found)
+    fix = in_words(edits) or msg("remove these lines from {file}: {lines}", found[0].file, seen)
+    evidence: dict[str, JsonValue] = {"package": found[0].name, "packages": [entry.name for entry in found]}
+    return say(expected=expected, seen=seen, fix=fix, where=found[0].where, evidence=evidence, edits=edits)

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from healthcheck import contract
 from healthcheck.ascend import stacks
 from healthcheck.core.check import Findings, NotApplicable, check, note, warn
-from healthcheck.core.records import Finding
+from healthcheck.core.edits import in_words
+from healthcheck.core.records import Finding, JsonValue
 from healthcheck.stages.repo.conflicts import conflict
 from healthcheck.stages.repo.facts import Submission
-from healthcheck.stages.repo.installs import constrained, entries
+from healthcheck.stages.repo.installs import constrained, entries, without
 from healthcheck.stages.repo.packages import IMAGE, is_standard, needs_cuda, provided_part
 from healthcheck.stages.repo.requirements import Entry, Form
 from healthcheck.text.messages import msg
@@ -55,12 +56,17 @@ def requirements_stack(submission: Submission) -> Findings:
     if not lines:
         yield note(msg("no package beyond the image is required"))
     for entry in [entry for entry in lines if entry.name not in IMAGE][:MAX_FINDINGS]:
-        yield from conflict(entry, row, declared)
+        yield from conflict(entry, row, declared, without(submission, [entry]))
         if needs_cuda(entry.name):
             expected = msg("packages that work on an NPU")
             seen = msg("“{quoted}” needs CUDA: it fails to build or to load", entry.text)
-            yield warn(expected=expected, seen=seen, fix=msg("remove the line"), where=entry.where)
-    yield from _unpinned(lines, constrained(submission))
+            edits = without(submission, [entry])
+            fix = in_words(edits) or msg("remove the line")
+            yield warn(expected=expected, seen=seen, fix=fix, where=entry.where, edits=edits)
+    loose = _unlimited(lines, constrained(submission))
+    provided = [entry for entry in loose if stacks.statements(row, entry.name)]
+    yield from _of_the_image(submission, row, provided)
+    yield from _unpinned([entry for entry in loose if entry not in provided])
 
 
 def _row(lines: list[Entry], stack: str) -> tuple[stacks.Row, Entry | None]:
@@ -75,19 +81,40 @@ def _row(lines: list[Entry], stack: str) -> tuple[stacks.Row, Entry | None]:
     return stacks.row(stack), None
 
 
-def _unpinned(lines: list[Entry], elsewhere: frozenset[str]) -> Iterator[Finding]:
+def _unlimited(lines: list[Entry], elsewhere: frozenset[str]) -> list[Entry]:
     """Packages without a version limit; `elsewhere` are those that a constraints file limits."""
-    loose = [
+    return [
         entry
         for entry in lines
         if entry.name not in {*IMAGE, *elsewhere} and not is_standard(entry.name)
         if entry.form is Form.PACKAGE and not entry.is_limited
     ]
+
+
+def _of_the_image(submission: Submission, row: stacks.Row, provided: list[Entry]) -> Iterator[Finding]:
+    """Packages without a version limit that the image has in a version that fits it."""
+    if provided:
+        expected = msg("no line for a package that the image has in the version that fits it")
+        seen = msg("{lines}: pip may replace the image's version by the newest", _listed(provided))
+        edits, known = without(submission, provided), stacks.installed(row)
+        versions = ", ".join(f"{entry.name} {known.get(entry.name, '')}".strip() for entry in provided[:8])
+        words = in_words(edits) or msg("remove {lines} from {file}", _listed(provided), provided[0].file)
+        fix = msg("{edit}: the image of {label} has {versions}", words, row.label(), versions)
+        evidence: dict[str, JsonValue] = {"packages": [entry.name for entry in provided]}
+        yield warn(expected=expected, seen=seen, fix=fix, where=provided[0].where, evidence=evidence, edits=edits)
+
+
+def _listed(found: list[Entry]) -> str:
+    """The requirements, as written but without their markers."""
+    names = ", ".join(entry.text.split(";")[0].strip() for entry in found[:8])
+    return msg("{names} and {count} more", names, len(found) - 8) if len(found) > 8 else names
+
+
+def _unpinned(loose: list[Entry]) -> Iterator[Finding]:
+    """Packages without a version limit that the image does not have."""
     if loose:
-        more = msg(" and {loose} more", len(loose) - 8) if len(loose) > 8 else ""
-        names = ", ".join(entry.text.split(";")[0].strip() for entry in loose[:8])
         expected = msg("a version for every package: name==version")
-        seen = msg("{names}{more}: pip installs the newest version, unless the image has one", names, more)
+        seen = msg("{names}: pip installs the newest version, unless the image has one", _listed(loose))
         fix = msg("pin the tested versions, which pip freeze prints")
         packages = (entry.name for entry in loose)
         yield warn(expected=expected, seen=seen, fix=fix, where=loose[0].where, evidence={"packages": [*packages]})

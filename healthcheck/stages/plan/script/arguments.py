@@ -1,0 +1,343 @@
+"""Finds the arguments of a recorded command in the text of deploy.sh, and makes exact edits of them.
+
+A dry run records arguments as the program got them. An edit needs the words of the script that they come from:
+those of a command, of an array, or of a text between quotes that a variable holds. If more than one word can be
+meant, there is no edit.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from healthcheck import contract
+from healthcheck.core.edits import replaced
+from healthcheck.core.records import Edit
+from healthcheck.stages.plan.records import ServerCommand
+from healthcheck.stages.repo import shell
+from healthcheck.stages.repo.shell import Node, Script, Word
+
+Edits = tuple[Edit, ...]
+_PRINTS = {"echo", "printf"}
+_CONTINUED = re.compile(r"(?:[ \t]|\\\n)*")
+_BETWEEN_ELEMENTS = re.compile(r"(?:\s|\\\n)*")
+_TOKEN = re.compile(r"[^\s\"'`$\\;&|<>()]+")
+_DYNAMIC = re.compile(r"[$`]")
+_VARIABLE = re.compile(r"""["']?\$(?:(?P<bare>\w+)|\{(?P<braced>\w+)(?::?-(?P<default>[^{}"'$`]*))?\})["']?""")
+_MANY_WORDS = re.compile(r'"?\$(?:@|\*|\{\w+\[[@*]\]\})"?')
+_ONE_WORD = re.compile(r"""[\w.:/@+-]+|"[^"`@*]*"|'[^']*'|"\$\([^`@*]*\)\"""")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """Words that become arguments one after the other.
+
+    Attributes:
+        command: they are the words of a command, whose lines end in backslashes; otherwise an array or a text.
+        text: they are inside a text, in which quotes would be ordinary characters.
+    """
+
+    words: tuple[Word, ...]
+    command: bool = False
+    text: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A word of the script: the `at`-th of its row."""
+
+    row: Row
+    at: int
+
+    @property
+    def word(self) -> Word:
+        return self.row.words[self.at]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """The arguments of a server that deploy.sh starts itself, and the script."""
+
+    text: str
+    argv: tuple[str, ...]
+    line: int
+
+    @classmethod
+    def of(cls, text: str, server: ServerCommand | None) -> Arguments:
+        """The arguments of a recorded server; without any if another file starts it."""
+        file, _, line = (server.where if server else "").partition(":")
+        known = server is not None and file in {"", contract.ENTRY_POINT} and "\r" not in text
+        argv = server.argv if known and server else ()
+        return cls(text=text, argv=argv, line=int(line) if line.isdigit() else 0)
+
+    def option(self, name: str) -> int | None:
+        """The index of the only argument that gives an option, as a word of its own or before a `=`."""
+        wanted = f"--{name.lstrip('-')}".replace("_", "-")
+        given = [at for at, word in enumerate(self.argv) if spelled(word) == wanted]
+        return given[0] if len(given) == 1 else None
+
+    def values_after(self, at: int) -> int:
+        """How many of the arguments after an option may be its values."""
+        if "=" in self.argv[at]:
+            return 0
+        after = self.argv[at + 1 :]
+        return next((count for count, word in enumerate(after) if word.startswith("-")), len(after))
+
+    def renamed(self, at: int, new: str) -> Edits:
+        """Replace the name of the option at an index, and keep its value."""
+        found = self.find(at)
+        if found is None:
+            return ()
+        end = found.word.start + len(found.word.text.partition("=")[0])
+        return (self._replaced(found.word.start, end, new),)
+
+    def rewritten(self, at: int, new: str, values: int = 0) -> Edits:
+        """Replace the argument at an index, and so many after it, by words of a shell."""
+        found = self.find(at)
+        if found is None or (found.row.text and set(new) & set("'\"$\\")):
+            return ()
+        words = found.row.words[found.at : found.at + values + 1]
+        if len(words) <= values or not all(map(_is_one_argument, words[1:])):
+            return ()
+        return (self._replaced(found.word.start, words[-1].end, new),)
+
+    def revalued(self, at: int, old: str, new: str) -> Edits:
+        """Replace the value of the option at an index.
+
+        The value is written there, or is the default of a variable, or of a variable that is assigned once.
+        """
+        found = self.find(at)
+        value = self._value(found) if found else None
+        if found is None or value is None or (found.row.text and shlex.quote(new) != new):
+            return ()
+        if literal(value.text) == old:
+            return (self._replaced(found.word.start, value.end, _with_value(self.text, found.word, value, new)),)
+        return self._of_variable(value, old, new)
+
+    def removed(self, at: int, values: int, *, many: bool = False) -> Edits:
+        """Remove the option at an index with so many values; with `many`, with all words up to the next option."""
+        found = self.find(at)
+        if found is None:
+            return ()
+        after = _words_before_an_option(found.row.words[found.at + 1 :])
+        count = after if many and after >= values else values
+        words = found.row.words[found.at : found.at + count + 1]
+        if len(words) <= count or (count != after and not all(map(_is_one_argument, words[1:]))):
+            return ()
+        gap = _CONTINUED if found.row.command else _BETWEEN_ELEMENTS
+        between = (self.text[one.end : other.start] for one, other in pairwise(words))
+        return (self._without(found, words),) if all(gap.fullmatch(part) for part in between) else ()
+
+    def appended(self, words: str) -> Edits:
+        """Append words to the command, behind the last argument that is written there."""
+        found = self.find(len(self.argv) - 1)
+        if found is None or not found.row.command or found.at != len(found.row.words) - 1:
+            return ()
+        return (self._replaced(found.word.start, found.word.end, f"{found.word.text} {words}"),)
+
+    def source_value(self, at: int) -> tuple[int, int] | None:
+        """Where the value of an option is written, if it begins there with a brace and ends in the same line."""
+        found = self.find(at)
+        if found is None or found.row.text:
+            return None
+        name, equals, _ = found.word.text.partition("=")
+        start = found.word.start + len(name) + 1 if equals else found.word.end
+        start += len(self.text[start:]) - len(self.text[start:].lstrip(" \t"))
+        line = self.text[start:].partition("\n")[0]
+        quote = line[0] if line[:1] in {"'", '"'} else ""
+        length = _length_of_braces(line[len(quote) :])
+        if not length or (quote and line[length + 1 : length + 2] != quote):
+            return None
+        return start, start + length + 2 * len(quote)
+
+    def replaced_source(self, span: tuple[int, int], new: str) -> Edits:
+        return (self._replaced(*span, new),)
+
+    def find(self, at: int) -> Found | None:
+        """The word of the script that became the argument at an index; None if several may be meant."""
+        if not 0 <= at < len(self.argv):
+            return None
+        wanted = _name(self.argv[at])
+        before = sum(_name(word) == wanted for word in self.argv[:at])
+        alike = before + sum(_name(word) == wanted for word in self.argv[at:])
+        found = [Found(row=row, at=number) for row in rows(self.text) for number in _places(row, wanted)]
+        if len(found) != alike:
+            found = [each for each in found if each.row.command and self._is_in_line(each.row)]
+        return found[before] if len(found) == alike else None
+
+    def _is_in_line(self, row: Row) -> bool:
+        line = shell.read(self.text).line
+        return line(row.words[0].start) <= self.line <= line(row.words[-1].end)
+
+    def _value(self, found: Found) -> Word | None:
+        name, equals, value = found.word.text.partition("=")
+        if equals:
+            start = found.word.start + len(name) + 1
+            return Word(start=start, end=found.word.end, text=value)
+        return found.row.words[found.at + 1] if found.at + 1 < len(found.row.words) else None
+
+    def _of_variable(self, value: Word, old: str, new: str) -> Edits:
+        used = _VARIABLE.fullmatch(value.text)
+        if used is None or shlex.quote(new) != new:
+            return ()
+        if used["default"] == old:
+            return (self._replaced(value.start + used.start("default"), value.start + used.end("default"), new),)
+        name = used["bare"] or used["braced"]
+        given = [node for node in shell.read(self.text).of("variable_assignment") if node.name == name]
+        assigned = given[0].part("value") if len(given) == 1 else None
+        if assigned is None:
+            return ()
+        if literal(assigned.text) == old:
+            whole = given[0].text.replace(assigned.text, new)
+            return (self._replaced(given[0].start, given[0].end, whole),)
+        inner = _VARIABLE.fullmatch(assigned.text)
+        if inner and inner["default"] == old:
+            start = assigned.start + inner.start("default")
+            return (self._replaced(start, start + len(old), new),)
+        return ()
+
+    def _without(self, found: Found, words: Sequence[Word]) -> Edit:
+        start, end = words[0].start, words[-1].end
+        first = self.text.rfind("\n", 0, start) + 1
+        last = self.text.find("\n", end)
+        last = len(self.text) if last < 0 else last
+        before, after = self.text[first:start], self.text[end:last]
+        alone = not before.strip()
+        if alone and (after.strip() == "\\" or (not after.strip() and not found.row.command)):
+            return self._replaced(first, min(last + 1, len(self.text)), "")
+        if alone and not after.strip() and found.at:
+            return self._replaced(found.row.words[found.at - 1].end, end, "")
+        if before[-1:].isspace() and not alone:
+            return self._replaced(start - len(before) + len(before.rstrip()), end, "")
+        return self._replaced(start, end + len(after) - len(after.lstrip(" \t")), "")
+
+    def _replaced(self, start: int, end: int, new: str) -> Edit:
+        return replaced(contract.ENTRY_POINT, self.text, start, end, new)
+
+
+def spelled(word: str) -> str:
+    """The name of a long option with hyphens; "" for another word."""
+    return word.partition("=")[0].replace("_", "-") if word.startswith("--") else ""
+
+
+def literal(text: str) -> str | None:
+    """The value of a word of a shell; None if it depends on a variable, a command or a pattern."""
+    plain = text[1:-1] if len(text) > 1 and text[0] == text[-1] == "'" and "'" not in text[1:-1] else None
+    if plain is not None:
+        return plain
+    if _DYNAMIC.search(text):
+        return None
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return None
+    return words[0] if len(words) == 1 else None
+
+
+@lru_cache(maxsize=4)
+def rows(text: str) -> tuple[Row, ...]:
+    """The words that may become arguments, in the order of the text."""
+    script = shell.read(text)
+    return (*_commands(script), *_arrays(script), *_texts(script))
+
+
+def _commands(script: Script) -> Iterator[Row]:
+    for command in script.commands():
+        if command.node.kind == "command" and command.name not in _PRINTS:
+            yield Row(words=command.words, command=True)
+
+
+def _arrays(script: Script) -> Iterator[Row]:
+    for node in script.of("array"):
+        elements = [child.word for child in node.children if child.kind not in {"(", ")", "comment"}]
+        if elements:
+            yield Row(words=tuple(elements))
+
+
+def _texts(script: Script) -> Iterator[Row]:
+    for node in script.of("variable_assignment"):
+        value: Node | None = node.part("value")
+        if value is None or value.kind not in {"string", "raw_string"} or len(value.text) < 2:
+            continue
+        inner, start = value.text[1:-1], value.start + 1
+        if _DYNAMIC.search(inner) and value.kind == "string":
+            inner = re.sub(r"\$\{?\w+\}?", lambda found: "$" * len(found[0]), inner)
+        found = (part for part in re.finditer(r"\S+", inner) if _TOKEN.fullmatch(part[0]) or "$" in part[0])
+        words = tuple(
+            Word(
+                start=start + part.start(), end=start + part.end(), text=value.text[1:-1][part.start() : part.end()]
+            )
+            for part in found
+        )
+        if words:
+            yield Row(words=words, text=True)
+
+
+def _places(row: Row, wanted: str) -> Iterator[int]:
+    for at, word in enumerate(row.words):
+        given = literal(word.text)
+        if _name(word.text if given is None else given) == wanted:
+            yield at
+
+
+def _name(word: str) -> str:
+    return word.partition("=")[0] if word.startswith("-") else word
+
+
+def _with_value(text: str, option: Word, value: Word, new: str) -> str:
+    """The option with another value, as the script writes the two."""
+    quote = value.text[0] if value.text[:1] in {"'", '"'} and new[:1] not in {"'", '"'} else ""
+    return text[option.start : value.start] + quote + new + quote
+
+
+def _words_before_an_option(words: Sequence[Word]) -> int:
+    """How many words there are before the next option, or before one that may be several arguments."""
+    ends = (at for at, word in enumerate(words) if word.text.startswith("-") or _MANY_WORDS.fullmatch(word.text))
+    return next(ends, len(words))
+
+
+def _is_one_argument(word: Word) -> bool:
+    """Whether a word is one argument, whatever its variables hold."""
+    return literal(word.text) is not None or _ONE_WORD.fullmatch(word.text) is not None
+
+
+def _length_of_braces(line: str) -> int:
+    """The length of the object at the beginning of a line, in which strings may have braces; 0 without its end."""
+    depth, in_string = 0, False
+    for at, character in enumerate(line):
+        if character == '"':
+            in_string = not in_string
+        elif not in_string and character in "{}":
+            depth += 1 if character == "{" else -1
+            if depth == 0:
+                return at + 1
+        if at == 0 and character != "{":
+            return 0
+    return 0
+
+
+def without_assignment(text: str, name: str) -> Edits:
+    """Remove the only assignment of a variable: its line, or the words before a command."""
+    script = shell.read(text)
+    given = [node for node in script.of("variable_assignment") if node.name == name]
+    node = given[0] if len(given) == 1 else None
+    if node is None or "\r" in text:
+        return ()
+    statement = node.parent if node.parent and node.parent.kind == "declaration_command" else node
+    first, last = text.rfind("\n", 0, statement.start) + 1, text.find("\n", statement.end)
+    last = len(text) if last < 0 else last
+    if text[first:last].strip() == statement.text.strip():
+        return (replaced(contract.ENTRY_POINT, text, first, min(last + 1, len(text)), ""),)
+    after = text[node.end : last]
+    if (
+        node.parent
+        and node.parent.kind in {"command", "declaration_command"}
+        and after.lstrip(" \t") not in {"", "\\"}
+    ):
+        end = node.end + len(after) - len(after.lstrip(" \t"))
+        return (replaced(contract.ENTRY_POINT, text, node.start, end, ""),)
+    return ()
