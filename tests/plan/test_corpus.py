@@ -30,6 +30,7 @@ from tests.plan.corpus_published import RIGHT_PUBLISHED, WRONG_PUBLISHED
 from tests.plan.corpus_right import KEPT, WRITTEN
 from tests.plan.corpus_right_around import AROUND, ENGINES
 from tests.plan.corpus_right_python import PYTHON
+from tests.plan.corpus_several import RIGHT_PROCESSOR, RIGHT_SEVERAL, WRONG_PROCESSOR, WRONG_SEVERAL
 from tests.plan.corpus_silent import SILENT
 from tests.plan.corpus_steps import STEPS
 from tests.plan.corpus_variables import RIGHT_VARIABLES, WRONG_VARIABLES
@@ -45,7 +46,9 @@ RIGHT = (
     PYTHON,
     RIGHT_ASKING,
     RIGHT_LAUNCHERS,
+    RIGHT_PROCESSOR,
     RIGHT_PUBLISHED,
+    RIGHT_SEVERAL,
     RIGHT_VARIABLES,
     RIGHT_WAITING,
 )
@@ -55,7 +58,9 @@ OTHERS = (
     WRONG,
     WRONG_ASKING,
     WRONG_LAUNCHERS,
+    WRONG_PROCESSOR,
     WRONG_PUBLISHED,
+    WRONG_SEVERAL,
     WRONG_VARIABLES,
     WRONG_WAITING,
 )

@@ -8,8 +8,10 @@ from functools import wraps
 
 from healthcheck.core.check import Check, Findings
 from healthcheck.core.records import CheckResult
+from healthcheck.stages.plan.checks.any_processor import any_processor
 from healthcheck.stages.plan.checks.ascend_environment import ascend_environment
 from healthcheck.stages.plan.checks.chat_api import chat_api
+from healthcheck.stages.plan.checks.device_memory import device_memory
 from healthcheck.stages.plan.checks.engine_installed import engine_installed
 from healthcheck.stages.plan.checks.flags import flags
 from healthcheck.stages.plan.checks.foreground import foreground
@@ -53,6 +55,7 @@ _CHECKS: tuple[Check[LaunchPlan], ...] = (
     engine_installed,
     no_downloads,
     no_image_paths,
+    any_processor,
     keeps_packages,
     ascend_environment,
     chat_api,
@@ -64,6 +67,7 @@ _CHECKS: tuple[Check[LaunchPlan], ...] = (
     foreground,
     readiness_poll,
     one_port_each,
+    device_memory,
     flags,
     one_machine,
 )
