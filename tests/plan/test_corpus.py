@@ -23,8 +23,9 @@ from healthcheck.stages.plan.checks import CHECKS
 from healthcheck.stages.plan.checks.self_contained import PARTS
 from healthcheck.stages.repo.facts import read_submission
 from tests.plan.conftest import Verdict, write
-from tests.plan.corpus import Case
+from tests.plan.corpus import Case, in_its_folder
 from tests.plan.corpus_asking import RIGHT_ASKING, WRONG_ASKING
+from tests.plan.corpus_folders import RIGHT_FOLDERS, WRONG_FOLDERS
 from tests.plan.corpus_launchers import RIGHT_LAUNCHERS, WRONG_LAUNCHERS
 from tests.plan.corpus_published import RIGHT_PUBLISHED, WRONG_PUBLISHED
 from tests.plan.corpus_right import KEPT, WRITTEN
@@ -38,7 +39,7 @@ from tests.plan.corpus_waiting import RIGHT_WAITING, WRONG_WAITING
 from tests.plan.corpus_wrong import WRONG
 from tests.support.daily import these
 
-RIGHT = (
+_RIGHT = (
     WRITTEN,
     KEPT,
     AROUND,
@@ -52,11 +53,13 @@ RIGHT = (
     RIGHT_VARIABLES,
     RIGHT_WAITING,
 )
+RIGHT = (*(tuple(map(in_its_folder, table)) for table in _RIGHT), RIGHT_FOLDERS)
 OTHERS = (
     SILENT,
     STEPS,
     WRONG,
     WRONG_ASKING,
+    WRONG_FOLDERS,
     WRONG_LAUNCHERS,
     WRONG_PROCESSOR,
     WRONG_PUBLISHED,
@@ -64,6 +67,7 @@ OTHERS = (
     WRONG_VARIABLES,
     WRONG_WAITING,
 )
+_WRONG = tuple(case for table in OTHERS for case in table)
 ALL = [case for table in (*RIGHT, *OTHERS) for case in table]
 
 
@@ -75,8 +79,12 @@ def _daily() -> list[Case]:
 
 
 def _summed_up(case: Case) -> set[str]:
-    """The checks that a case speaks of by their summary; test_page_examples has one of each."""
-    return set(PARTS) if "plan/self-contained" in case.expected else set()
+    """The checks that a case speaks of by their summary; test_page_examples has one of each.
+
+    A wrong script that names its files by relative paths is about its own mistake.
+    """
+    summed_up = set(PARTS) if "plan/self-contained" in case.expected else set()
+    return summed_up | ({"plan/working-directory"} if case in _WRONG else set())
 
 
 DAILY = _daily()

@@ -208,6 +208,7 @@ class LaunchPlan:
         root: the folder of the submission's copy; recorded paths below it belong to the submission.
         run: the run that determines the verdict; `others` are those under other shells.
         loading_run: a run in which no server becomes ready; None if deploy.sh does not wait for its server.
+        elsewhere_run: a run with another working directory; None if deploy.sh starts no server or is the only file.
         script: the text of deploy.sh. `settings`: the text of adapter.toml, "" without one.
         observed: observations of `run`.
         required: the packages, URLs and folders in requirements.txt.
@@ -226,6 +227,7 @@ class LaunchPlan:
     others: tuple[ShellRun, ...] = ()
     spaced_run: ShellRun | None = None
     loading_run: ShellRun | None = None
+    elsewhere_run: ShellRun | None = None
     script: str = ""
     settings: str = ""
     observed: Observations = field(default_factory=Observations)

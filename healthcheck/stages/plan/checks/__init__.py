@@ -33,6 +33,7 @@ from healthcheck.stages.plan.checks.readiness_poll import readiness_poll
 from healthcheck.stages.plan.checks.self_contained import self_contained
 from healthcheck.stages.plan.checks.served_name import served_name
 from healthcheck.stages.plan.checks.starts_server import starts_server
+from healthcheck.stages.plan.checks.working_directory import working_directory
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script.refusals import cautious
 
@@ -50,6 +51,7 @@ _CHECKS: tuple[Check[LaunchPlan], ...] = (
     no_arguments,
     no_other_variables,
     no_missing_files,
+    working_directory,
     no_missing_programs,
     no_missing_modules,
     engine_installed,
