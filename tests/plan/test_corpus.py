@@ -26,6 +26,7 @@ from tests.plan.conftest import Verdict, write
 from tests.plan.corpus import Case, in_its_folder
 from tests.plan.corpus_asking import RIGHT_ASKING, WRONG_ASKING
 from tests.plan.corpus_folders import RIGHT_FOLDERS, WRONG_FOLDERS
+from tests.plan.corpus_fronts import RIGHT_FRONTS, WRONG_FRONTS
 from tests.plan.corpus_launchers import RIGHT_LAUNCHERS, WRONG_LAUNCHERS
 from tests.plan.corpus_published import RIGHT_PUBLISHED, WRONG_PUBLISHED
 from tests.plan.corpus_right import KEPT, WRITTEN
@@ -46,6 +47,7 @@ _RIGHT = (
     ENGINES,
     PYTHON,
     RIGHT_ASKING,
+    RIGHT_FRONTS,
     RIGHT_LAUNCHERS,
     RIGHT_PROCESSOR,
     RIGHT_PUBLISHED,
@@ -60,6 +62,7 @@ OTHERS = (
     WRONG,
     WRONG_ASKING,
     WRONG_FOLDERS,
+    WRONG_FRONTS,
     WRONG_LAUNCHERS,
     WRONG_PROCESSOR,
     WRONG_PUBLISHED,

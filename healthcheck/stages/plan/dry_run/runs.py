@@ -12,7 +12,7 @@ from pathlib import Path
 from healthcheck import contract
 from healthcheck.errors import UsageError
 from healthcheck.sandbox import box
-from healthcheck.sandbox.job import EndedBy, Job, Limits, Recording, RecordKind
+from healthcheck.sandbox.job import EndedBy, Job, Limits, Record, Recording, RecordKind
 from healthcheck.sandbox.protocol import TIME_LIMIT
 from healthcheck.stages.plan.dry_run.stubbed_machine import ENTRY
 from healthcheck.stages.plan.image import VARIABLES
@@ -195,6 +195,8 @@ class DryRun:
             environment=VARIABLES,
         )
         job, recording = self.box(setting)
+        if not job.isolated:
+            recording = replace(recording, records=tuple(map(_without_machine, recording.records)))
         return _Take(job=job, recording=recording, run=self._run(shell, recording))
 
     def _run(self, shell: tuple[str, ...], recording: Recording) -> ShellRun:
@@ -233,6 +235,12 @@ class DryRun:
                     where=deploy_sh.where_is(self.text, record.argv),
                     limit_s=_limit_s(record.env.get(TIME_LIMIT, "")),
                 )
+
+
+def _without_machine(record: Record) -> Record:
+    """The record without the configuration of nginx on this machine, which an unisolated script sees."""
+    texts = {name: text for name, text in record.texts.items() if not name.startswith("/etc/nginx/")}
+    return replace(record, texts=texts)
 
 
 def _observed(take: _Take) -> Observations:
@@ -279,11 +287,16 @@ def _knowing_limits(shell: tuple[str, ...], text: str) -> tuple[str, ...]:
 
 
 def _nearest(servers: tuple[ServerCommand, ...]) -> ServerCommand | None:
-    """The server that the service most likely reaches: by port, API, foreground, known engine, and the latest."""
+    """The server that the service most likely reaches: by port, API, foreground, known engine, and the latest.
+
+    If none is known to listen on the service's port, it is a front, above all one whose port is unknown.
+    """
     return max(
         reversed(servers),
         key=lambda each: (
             each.port == contract.PORT,
+            each.front is not None and each.port is None,
+            each.front is not None and all(other.port != contract.PORT for other in servers),
             each.api not in {Api.EMBEDDING, Api.HEADLESS},
             each.foreground,
             each.engine != "unknown",
