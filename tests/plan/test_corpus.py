@@ -35,6 +35,7 @@ from tests.plan.corpus_right_python import PYTHON
 from tests.plan.corpus_several import RIGHT_PROCESSOR, RIGHT_SEVERAL, WRONG_PROCESSOR, WRONG_SEVERAL
 from tests.plan.corpus_silent import SILENT
 from tests.plan.corpus_steps import STEPS
+from tests.plan.corpus_supervisord import RIGHT_SUPERVISED, WRONG_SUPERVISED
 from tests.plan.corpus_variables import RIGHT_VARIABLES, WRONG_VARIABLES
 from tests.plan.corpus_waiting import RIGHT_WAITING, WRONG_WAITING
 from tests.plan.corpus_wrong import WRONG
@@ -52,6 +53,7 @@ _RIGHT = (
     RIGHT_PROCESSOR,
     RIGHT_PUBLISHED,
     RIGHT_SEVERAL,
+    RIGHT_SUPERVISED,
     RIGHT_VARIABLES,
     RIGHT_WAITING,
 )
@@ -67,6 +69,7 @@ OTHERS = (
     WRONG_PROCESSOR,
     WRONG_PUBLISHED,
     WRONG_SEVERAL,
+    WRONG_SUPERVISED,
     WRONG_VARIABLES,
     WRONG_WAITING,
 )

@@ -6,6 +6,7 @@ ngx_http_upstream_module; its messages were observed with nginx 1.22.1.
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -83,7 +84,7 @@ def _read_file(named: str | None, prefix: str | None, cwd: str, texts: Mapping[s
 
 
 def _option(argv: Sequence[str], name: str) -> str | None:
-    for word, following in zip(argv, [*argv[1:], ""], strict=True):
+    for word, following in itertools.pairwise([*argv, ""]):
         if word == name:
             return following
         if word.startswith(name) and len(word) > len(name):
