@@ -193,7 +193,7 @@ def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
     places = {
         name: ":".join(machine + each for each in paths.split(":")) for name, paths in setting.environment.items()
     }
-    ours = {"MODEL_PATH": model_path, "LANG": "C.UTF-8", "PWD": job.root, "USER": setting.user}
+    ours = {"MODEL_PATH": model_path, "LANG": "C.UTF-8", "PWD": job.working_directory, "USER": setting.user}
     ours |= {"LOGNAME": setting.user, "BASH_ENV": f"{job.kit}/{protocol.TRACE}"}
     shell = tuple(f"{job.kit}/py/bin/python3" if word == PYTHON else word for word in job.shell)
     return replace(job, shell=shell, environment={**places, **base, **ours})

@@ -82,6 +82,7 @@ class Asked:
         shell: the shell's path and options, before the script's name.
         answers: recorded servers answer requests; otherwise they load for ever.
         patience_s: if no server answers, how long the script waits for its server before the run ends.
+        folder: the working directory in the machine that the script sees; "" for the script's own folder.
         shown: what the guest knows of the machine that the script sees, as JSON.
         marks: the words that a stub may write as notes.
     """
@@ -90,6 +91,7 @@ class Asked:
     script: str
     answers: bool = True
     patience_s: float = math.inf
+    folder: str = ""
     shown: Mapping[str, Any] = field(default_factory=dict)
     marks: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -126,6 +128,16 @@ class Job(Asked):
     @property
     def isolated(self) -> bool:
         return self.mode is Mode.ISOLATED
+
+    @property
+    def working_directory(self) -> str:
+        """Where the script starts."""
+        return f"{self.machine}{self.folder}" if self.folder else self.root
+
+    @property
+    def called(self) -> str:
+        """The script as the shell's argument: its name in its own folder, else its path."""
+        return f"{self.root}/{self.script}" if self.folder else self.script
 
     @property
     def kit(self) -> str:

@@ -40,14 +40,14 @@ def become(job: Job, outputs: tuple[int, int], trace: int, gate: socket.socket, 
         for number, handle in enumerate((null, *outputs)):
             os.dup2(handle, number)
         os.dup2(trace, TRACE)
-        os.chdir(job.root)
+        os.chdir(job.working_directory)
         gate.sendall(READY)
         _await(gate)
     except BaseException as error:  # noqa: BLE001 - the child ends here, whatever it was
         gate.sendall(FAILED + f"{error}".encode("utf-8", "replace")[:500])
         os._exit(_NOTHING_TO_RUN)
     try:
-        os.execve(job.shell[0], [*job.shell, job.script], dict(job.environment))  # noqa: S606
+        os.execve(job.shell[0], [*job.shell, job.called], dict(job.environment))  # noqa: S606
     except OSError as error:
         os.write(2, f"{job.shell[0]}: {error.strerror}\n".encode())
     os._exit(_NOTHING_TO_RUN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 UNKNOWN = {"plan/starts-server": "unsettled"}
 """The script ended without a server, and what the service has may be why."""
@@ -53,3 +53,15 @@ def case(
         says=says,
         fix=fix,
     )
+
+
+def in_its_folder(right: Case) -> Case:
+    """The case with a deploy.sh that first changes into its own folder, if other files are committed.
+
+    Most right scripts of the corpus are about something else and name their files by relative paths.
+    """
+    deploy = right.files["deploy.sh"]
+    if len(right.files) == 1 or "deploy.sh:" in right.says or "plan/working-directory" in right.expected:
+        return right
+    first, newline, rest = deploy.partition("\n") if deploy.startswith("#!") else ("", "", deploy)
+    return replace(right, files={**right.files, "deploy.sh": f'{first}{newline}cd "$(dirname "$0")"\n{rest}'})

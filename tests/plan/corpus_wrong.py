@@ -364,8 +364,6 @@ REFUSES: tuple[Case, ...] = (
     case("host-brackets", sh('vllm serve "$MODEL_PATH" --host "[::]"'), {"plan/host": "fail"}),
     case("host-of-this-machine", sh('vllm serve "$MODEL_PATH" --host $(hostname)'), {"plan/host": "warn"}),
     case("removes-vllm", sh(f"pip uninstall -y vllm\n{SERVE}"), {"plan/self-contained": "fail"}, says="is removed"),
-    case("several-on-one-port", bash(f"{SERVE} --port 8000 &\n{SERVE} --port 8000 &\nwait"), {"plan/one-port-each": "warn"},
-         says="vllm serve", fix="start one of them"),
     case("a-page-until-it-is-loaded", bash(f"{SERVE} --port 8000 &\npython3 page.py &\nwait -n"),
          {"plan/one-port-each": "unsettled", "plan/chat-api": "warn"},
          files={"page.py": 'from http.server import *\nHTTPServer(("0.0.0.0", 8000), BaseHTTPRequestHandler).serve_forever()\n'},

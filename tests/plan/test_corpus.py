@@ -23,22 +23,26 @@ from healthcheck.stages.plan.checks import CHECKS
 from healthcheck.stages.plan.checks.self_contained import PARTS
 from healthcheck.stages.repo.facts import read_submission
 from tests.plan.conftest import Verdict, write
-from tests.plan.corpus import Case
+from tests.plan.corpus import Case, in_its_folder
 from tests.plan.corpus_asking import RIGHT_ASKING, WRONG_ASKING
 from tests.plan.corpus_causes import RIGHT_CAUSES, WRONG_CAUSES
+from tests.plan.corpus_folders import RIGHT_FOLDERS, WRONG_FOLDERS
+from tests.plan.corpus_fronts import RIGHT_FRONTS, WRONG_FRONTS
 from tests.plan.corpus_launchers import RIGHT_LAUNCHERS, WRONG_LAUNCHERS
 from tests.plan.corpus_published import RIGHT_PUBLISHED, WRONG_PUBLISHED
 from tests.plan.corpus_right import KEPT, WRITTEN
 from tests.plan.corpus_right_around import AROUND, ENGINES
 from tests.plan.corpus_right_python import PYTHON
+from tests.plan.corpus_several import RIGHT_PROCESSOR, RIGHT_SEVERAL, WRONG_PROCESSOR, WRONG_SEVERAL
 from tests.plan.corpus_silent import SILENT
 from tests.plan.corpus_steps import STEPS
+from tests.plan.corpus_supervisord import RIGHT_SUPERVISED, WRONG_SUPERVISED
 from tests.plan.corpus_variables import RIGHT_VARIABLES, WRONG_VARIABLES
 from tests.plan.corpus_waiting import RIGHT_WAITING, WRONG_WAITING
 from tests.plan.corpus_wrong import WRONG
 from tests.support.daily import these
 
-RIGHT = (
+_RIGHT = (
     WRITTEN,
     KEPT,
     AROUND,
@@ -46,22 +50,33 @@ RIGHT = (
     PYTHON,
     RIGHT_ASKING,
     RIGHT_CAUSES,
+    RIGHT_FRONTS,
     RIGHT_LAUNCHERS,
+    RIGHT_PROCESSOR,
     RIGHT_PUBLISHED,
+    RIGHT_SEVERAL,
+    RIGHT_SUPERVISED,
     RIGHT_VARIABLES,
     RIGHT_WAITING,
 )
+RIGHT = (*(tuple(map(in_its_folder, table)) for table in _RIGHT), RIGHT_FOLDERS)
 OTHERS = (
     SILENT,
     STEPS,
     WRONG,
     WRONG_ASKING,
     WRONG_CAUSES,
+    WRONG_FOLDERS,
+    WRONG_FRONTS,
     WRONG_LAUNCHERS,
+    WRONG_PROCESSOR,
     WRONG_PUBLISHED,
+    WRONG_SEVERAL,
+    WRONG_SUPERVISED,
     WRONG_VARIABLES,
     WRONG_WAITING,
 )
+_WRONG = tuple(case for table in OTHERS for case in table)
 ALL = [case for table in (*RIGHT, *OTHERS) for case in table]
 
 
@@ -73,8 +88,12 @@ def _daily() -> list[Case]:
 
 
 def _summed_up(case: Case) -> set[str]:
-    """The checks that a case speaks of by their summary; test_page_examples has one of each."""
-    return set(PARTS) if "plan/self-contained" in case.expected else set()
+    """The checks that a case speaks of by their summary; test_page_examples has one of each.
+
+    A wrong script that names its files by relative paths is about its own mistake.
+    """
+    summed_up = set(PARTS) if "plan/self-contained" in case.expected else set()
+    return summed_up | ({"plan/working-directory"} if case in _WRONG else set())
 
 
 DAILY = _daily()

@@ -21,6 +21,8 @@ COMMITTED = {
     "my_processors.py": "class Repeat: pass\n",
 }
 """What the repaired examples say is committed."""
+COMMITTED_BEFORE = {"plan/working-directory": COMMITTED}
+"""What is committed with the wrong example, too."""
 PAGES = [page for page in catalogue.pages() if page.stage == "plan" and SCRIPT.search(page.body)]
 
 
@@ -30,7 +32,8 @@ def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(
     page: catalogue.Page, tmp_path: Path, weights: Path
 ) -> None:
     wrong, right = SCRIPT.findall(page.body)
-    _, before = judged(write(case("wrong", f"#!/bin/bash\n{wrong}"), tmp_path / "wrong"), weights)
+    wrong_case = case("wrong", f"#!/bin/bash\n{wrong}", files=COMMITTED_BEFORE.get(page.id))
+    _, before = judged(write(wrong_case, tmp_path / "wrong"), weights)
     assert before[page.id].findings, before["plan/starts-server"]
     commands = [found.fix for found in before[page.id].findings if words.is_command(found.fix)]
     if commands:

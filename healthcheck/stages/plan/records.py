@@ -70,6 +70,56 @@ class PortSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """An address to which a front passes chats.
+
+    Attributes:
+        port: None if unknown.
+        path: the path of a chat there.
+        name: the requested model names that it gets, with `*` as a wildcard; "" for all.
+        model: the model's name there; "" if it is that of the request.
+        tls: the front expects TLS there.
+        keyed: the front sends a key of its own.
+        unknown: why the kit does not follow it; "" if it does.
+        where: the line of the configuration ("nginx.conf:7").
+    """
+
+    host: str
+    port: int | None
+    path: str
+    name: str = ""
+    model: str = ""
+    tls: bool = False
+    keyed: bool = False
+    unknown: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Front:
+    """Where a server passes chats to, by its configuration.
+
+    Attributes:
+        kind: "nginx", "litellm" or the name of another front.
+        targets: the addresses, each of which gets a part of the requests.
+        problem: why it does not start or passes no chat, with `fix`; "" for none.
+        unknown: why its targets are unknown; "" if they are known.
+        doubt: why it may refuse to start, in some releases; "" for no reason.
+        elsewhere: it does not listen on the service's port, which plan/port reports.
+        where: the line of the configuration.
+    """
+
+    kind: str
+    targets: tuple[Target, ...] = ()
+    problem: str = ""
+    fix: str = ""
+    unknown: str = ""
+    doubt: str = ""
+    elsewhere: bool = False
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerCommand:
     """One recorded launch of a model server.
 
@@ -90,6 +140,7 @@ class ServerCommand:
         missing_code: options with a Python module that is not on the server's search path; `beside_code` has those
             with a module in its working directory only.
         hub_names: options with a model of a hub, besides the weights ("--tokenizer org/name").
+        front: where the server passes chats to; None if it answers them itself, or if that is unknown.
         options: all options of the command line and the configuration file, by long name without leading dashes
             and with dashes for underscores; "" for a bare switch, the last value of a repeated option.
     """
@@ -116,6 +167,7 @@ class ServerCommand:
     config_problem: str = ""
     unread_config: str = ""
     limit_s: float | None = None
+    front: Front | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -230,6 +282,7 @@ class LaunchPlan:
         root: the folder of the submission's copy; recorded paths below it belong to the submission.
         run: the run that determines the verdict; `others` are those under other shells.
         loading_run: a run in which no server becomes ready; None if deploy.sh does not wait for its server.
+        elsewhere_run: a run with another working directory; None if deploy.sh starts no server or is the only file.
         script: the text of deploy.sh. `settings`: the text of adapter.toml, "" without one.
         observed: observations of `run`.
         required: the packages, URLs and folders in requirements.txt.
@@ -250,6 +303,7 @@ class LaunchPlan:
     others: tuple[ShellRun, ...] = ()
     spaced_run: ShellRun | None = None
     loading_run: ShellRun | None = None
+    elsewhere_run: ShellRun | None = None
     script: str = ""
     settings: str = ""
     observed: Observations = field(default_factory=Observations)

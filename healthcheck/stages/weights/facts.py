@@ -14,6 +14,7 @@ from healthcheck.core import check as declaring
 from healthcheck.core.check import NotApplicable
 from healthcheck.core.records import Stage
 from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
+from healthcheck.stages.plan.servers.fronts.route import answering
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.plan.vllm_cli.fields import value_of
 from healthcheck.stages.repo.facts import Submission
@@ -302,8 +303,8 @@ class WeightsFacts:
 
     @property
     def server(self) -> ServerCommand | None:
-        """The server that deploy.sh would launch, None if it is unknown."""
-        return self.plan.server if self.plan else None
+        """The server that would answer the service's chats, the first of several; None if it is unknown."""
+        return next(iter(answering(self.plan)), None) if self.plan else None
 
     @property
     def engine(self) -> str:

@@ -7,12 +7,15 @@ from dataclasses import replace
 from functools import wraps
 
 from healthcheck.core.check import Check, Findings
-from healthcheck.core.records import CheckResult
+from healthcheck.core.records import CheckResult, Finding
+from healthcheck.stages.plan.checks.any_processor import any_processor
 from healthcheck.stages.plan.checks.ascend_environment import ascend_environment
 from healthcheck.stages.plan.checks.chat_api import chat_api
+from healthcheck.stages.plan.checks.device_memory import device_memory
 from healthcheck.stages.plan.checks.engine_installed import engine_installed
 from healthcheck.stages.plan.checks.flags import flags
 from healthcheck.stages.plan.checks.foreground import foreground
+from healthcheck.stages.plan.checks.front import front
 from healthcheck.stages.plan.checks.host import host
 from healthcheck.stages.plan.checks.keeps_packages import keeps_packages
 from healthcheck.stages.plan.checks.model_path import model_path
@@ -31,8 +34,10 @@ from healthcheck.stages.plan.checks.readiness_poll import readiness_poll
 from healthcheck.stages.plan.checks.self_contained import self_contained
 from healthcheck.stages.plan.checks.served_name import served_name
 from healthcheck.stages.plan.checks.starts_server import starts_server
+from healthcheck.stages.plan.checks.working_directory import working_directory
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.script.refusals import cautious
+from healthcheck.stages.plan.servers.fronts.route import for_each_answering
 
 
 def _cautious(check: Check[LaunchPlan]) -> Check[LaunchPlan]:
@@ -43,18 +48,34 @@ def _cautious(check: Check[LaunchPlan]) -> Check[LaunchPlan]:
     return replace(check, run=run)
 
 
+def _behind_a_front(check: Check[LaunchPlan]) -> Check[LaunchPlan]:
+    """The check for each server that answers chats; a finding that several of them have is reported once."""
+
+    @wraps(check.run)
+    def run(plan: LaunchPlan) -> Findings:
+        found: list[Finding] = []
+        for each in for_each_answering(plan, check.id):
+            found += [finding for finding in check.run(each) if finding not in found]
+        yield from found
+
+    return replace(check, run=run)
+
+
 _CHECKS: tuple[Check[LaunchPlan], ...] = (
     starts_server,
     no_arguments,
     no_other_variables,
     no_missing_files,
+    working_directory,
     no_missing_programs,
     no_missing_modules,
     engine_installed,
     no_downloads,
     no_image_paths,
+    any_processor,
     keeps_packages,
     ascend_environment,
+    front,
     chat_api,
     model_path,
     port,
@@ -64,9 +85,15 @@ _CHECKS: tuple[Check[LaunchPlan], ...] = (
     foreground,
     readiness_poll,
     one_port_each,
+    device_memory,
     flags,
     one_machine,
 )
-CHECKS = tuple(map(_cautious, _CHECKS))
+_OF_THE_ENGINE = {
+    no_missing_files, no_missing_modules, no_downloads, no_image_paths, ascend_environment, chat_api, model_path,
+    served_name, no_api_key, flags,
+}  # fmt: skip
+"""Checks of the server that computes the answers; the others judge the one that the service connects to."""
+CHECKS = tuple(_cautious(_behind_a_front(check) if check in _OF_THE_ENGINE else check) for check in _CHECKS)
 SUMMARIES: tuple[Check[Sequence[CheckResult]], ...] = (self_contained,)
 """Checks of the results of the checks above."""

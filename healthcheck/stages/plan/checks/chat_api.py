@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.core.check import Findings, check, fail, warn
+from healthcheck.core.check import Findings, NotApplicable, check, fail, unsettled, warn
 from healthcheck.stages.plan import repairs
 from healthcheck.stages.plan.records import Api, LaunchPlan, ServerCommand
 from healthcheck.stages.plan.servers.options import tokens
-from healthcheck.stages.plan.servers.served import STARTED, line_of, served, unresolved
+from healthcheck.stages.plan.servers.served import SETTLED_LATER, STARTED, line_of, served
 from healthcheck.text.messages import msg
 
 _WITHOUT_TEXT = {
@@ -42,7 +42,8 @@ def chat_api(plan: LaunchPlan) -> Findings:
     vLLM offers it with `vllm serve` and with `python3 -m vllm.entrypoints.openai.api_server`. It does not with
     its demonstration server (`python3 -m vllm.entrypoints.api_server`), with pooling or embedding runners
     (`--task embed`, `--runner pooling`), or with `--headless`, `--grpc` or `--api-server-count 0`, which serve no
-    HTTP. Servers of your own need that route too. A server with TLS (`--ssl-certfile`) answers no plain HTTP
+    HTTP. Servers of your own need that route too; if their routes are unknown, the
+    verdict is inconclusive. A server with TLS (`--ssl-certfile`) answers no plain HTTP
     request, one with --skip-tokenizer-init no chat, and one with --tokens-only has no text in its answers.
 
     An option that may refuse some requests is a warning: --middleware, whose code the dry run does not execute,
@@ -67,8 +68,11 @@ def chat_api(plan: LaunchPlan) -> Findings:
         seen = msg("{without_chat}: {quoted}", _WITHOUT_CHAT[server.api], server.command)
         fix = msg("end deploy.sh with: {launch}", contract.LAUNCH)
         yield fail(expected=expected, seen=seen, fix=fix, where=server.where)
+    elif server.front is not None:
+        raise NotApplicable(msg("plan/front judges where {engine} passes chats", server.front.kind))
     elif server.api is Api.UNKNOWN:
-        yield unresolved(plan, expected, msg("which routes {engine} offers", server.engine))
+        seen = msg("which routes {engine} offers is unknown: {command}", server.engine, server.command)
+        yield unsettled(expected=expected, seen=seen, fix=SETTLED_LATER, where=server.where)
     yield from _refused_requests(plan, server)
     if server.option("ssl-certfile") or server.option("ssl-keyfile"):
         seen = msg("TLS is switched on: {quoted}", server.command)

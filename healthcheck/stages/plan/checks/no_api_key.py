@@ -6,6 +6,7 @@ from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail
 from healthcheck.stages.plan import repairs
 from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.servers.fronts import litellm
 from healthcheck.stages.plan.servers.served import STARTED, line_of, served
 from healthcheck.text.messages import msg
 
@@ -36,7 +37,7 @@ def no_api_key(plan: LaunchPlan) -> Findings:
     """
     key = served(plan).api_key
     if key:
-        by_option = key.startswith("-")
+        by_option = key.startswith("-") or key == litellm.KEY_SETTING
         expected = msg("a server that answers without a key")
         seen = msg("a key is demanded by {api_key}", key)
         edits = repairs.key_edits(plan, served(plan), key)

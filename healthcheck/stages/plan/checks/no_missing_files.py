@@ -39,6 +39,9 @@ def no_missing_files(plan: LaunchPlan) -> Findings:
     Variables that name a file for a library to open (RANK_TABLE_FILE, VLLM_LOGGING_CONFIG_PATH) count as well.
     A line that goes on without the file (`… || true`) is not reported.
 
+    plan/working-directory warns about a relative path that only leads to a file while the working directory is the
+    root of the repository.
+
     Example:
     ```sh
     . /home/me/env.sh
@@ -48,6 +51,7 @@ def no_missing_files(plan: LaunchPlan) -> Findings:
     Use instead (and commit both files):
 
     ```sh
+    cd "$(dirname "$0")"
     . ./env.sh
     exec vllm serve "$MODEL_PATH" --chat-template chat.jinja
     ```

@@ -18,6 +18,7 @@ PARTS = (
     "plan/engine-installed",
     "plan/no-downloads",
     "plan/no-image-paths",
+    "plan/any-processor",
     "plan/keeps-packages",
     "plan/ascend-environment",
 )
@@ -35,8 +36,8 @@ _FIX = msg("each of these checks names its repair")
 )
 def self_contained(results: Sequence[CheckResult]) -> Findings:
     """The summary of plan/no-arguments, plan/no-other-variables, plan/no-missing-files, plan/no-missing-programs,
-    plan/no-missing-modules, plan/engine-installed, plan/no-downloads, plan/no-image-paths, plan/keeps-packages
-    and plan/ascend-environment: it has the most severe outcome among them.
+    plan/no-missing-modules, plan/engine-installed, plan/no-downloads, plan/no-image-paths, plan/any-processor,
+    plan/keeps-packages and plan/ascend-environment: it has the most severe outcome among them.
 
     deploy.sh runs in a clean image, from a fresh clone, with MODEL_PATH and nothing else. Each of these checks
     names one thing that it must not need, with an example and its repair.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from healthcheck.sandbox import safely
 from healthcheck.sandbox.answers import Served
 from healthcheck.sandbox.job import Job, Record
 from healthcheck.stages.plan.records import Api
@@ -24,11 +25,17 @@ _OWN_CONFIGURATION = {
     "nginx": ("/etc/nginx/nginx.conf",),
 }
 """Configuration files that a server reads by default."""
+_INCLUDED_BY_NGINX = ("/etc/nginx/conf.d", "/etc/nginx/sites-enabled")
+"""Folders whose files the usual nginx.conf includes."""
+_MOST_INCLUDED = 20
 
 
 def reads(argv: Sequence[str]) -> Iterator[str]:
     """The requirements files of a command, and the configuration of a server at a fixed path."""
     yield from pip_words.lists(argv)
+    if argv[0] == "nginx":
+        for folder in _INCLUDED_BY_NGINX:
+            yield from (f"{folder}/{name}" for name in sorted(safely.names(folder, _MOST_INCLUDED)))
     yield from _OWN_CONFIGURATION.get(argv[0], ())
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from healthcheck import contract
 from healthcheck.errors import UsageError
 from healthcheck.sandbox import box
-from healthcheck.sandbox.job import EndedBy, Job, Limits, Recording, RecordKind
+from healthcheck.sandbox.job import EndedBy, Job, Limits, Record, Recording, RecordKind
 from healthcheck.sandbox.protocol import TIME_LIMIT
 from healthcheck.stages.plan.dry_run.stubbed_machine import ENTRY
 from healthcheck.stages.plan.image import VARIABLES
@@ -55,6 +55,10 @@ _LINE = 2000
 """Limit on the characters of a line; a shell's message about a longer word begins with the word."""
 _SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
 _SH = "/bin/sh"
+OTHER_FOLDER = "/var/tmp"  # noqa: S108 - in the sandbox
+"""The working directory of the run that shows whether deploy.sh depends on its own folder."""
+_DOCUMENTS = re.compile(r"\.git(?:hub|ignore|attributes)?$|README|LICEN[CS]E|CHANGELOG|.*\.md$", re.IGNORECASE)
+"""Files that no launch reads."""
 _SHELLS = {"bash", "dash", "zsh", "ksh", "mksh", "ash"}
 _AS_SH = ("-c", msg('set -o posix; . "./$0"'))
 """Options that make bash read a script like sh; with --posix it would not read trace.sh."""
@@ -82,16 +86,17 @@ class DryRun:
     shown: Mapping[str, object]
 
     def plan(self, submission: Submission) -> LaunchPlan:
-        shell = _own_shell(self.text)
+        shell = _knowing_limits(_own_shell(self.text), self.text)
         plain_name = re.sub(r"[^A-Za-z0-9._-]", "_", self.weights.name) or "weights"
         first = self._take(shell, plain_name)
         with ThreadPoolExecutor(max_workers=3) as pool:
             awkward = pool.submit(self._take, shell, AWKWARD_NAME) if first.run.servers else None
             loading = pool.submit(self._loading, first, shell, plain_name)
+            elsewhere = pool.submit(self._elsewhere, first, shell, plain_name)
             # Run it under sh, too, if the script starts a server and its text has no bashisms.
             unseen = first.run.servers and not bashisms.find(shell_text.read(self.text))
             by_sh = unseen and shell[0] != _SH and not contract.service().shell
-            others = (self._take((_SH,), plain_name).run,) if by_sh else ()
+            others = (self._take(_knowing_limits((_SH,), self.text), plain_name).run,) if by_sh else ()
         spaced = awkward.result() if awkward else None
         return LaunchPlan(
             server=_nearest(first.run.servers),
@@ -105,6 +110,7 @@ class DryRun:
             others=others,
             spaced_run=spaced.run if spaced else None,
             loading_run=loading.result(),
+            elsewhere_run=elsewhere.result(),
             script=self.text,
             settings=self._settings(),
             observed=_observed(first),
@@ -124,20 +130,28 @@ class DryRun:
         except UsageError:
             return ""
 
-    def _take(self, shell: tuple[str, ...], name: str) -> _Take:
+    def _take(self, shell: tuple[str, ...], name: str, *, folder: str = "") -> _Take:
         """Run the script, and repeat a run that may have ended by chance.
 
         `vllm serve … > log & tail -f log` ends at once in the rare case that tail starts before the log exists. A
         machine that stalls for seconds uses up the time of any script.
         """
-        first = self._once(shell, name)
+        first = self._once(shell, name, folder=folder)
         if first.recording.ended_by is EndedBy.TIME:
-            return self._once(shell, name)
+            return self._once(shell, name, folder=folder)
         overtook = first.run.servers or _TOO_EARLY.search(first.run.stderr)
         if first.recording.ended_by is not EndedBy.EXIT or not overtook:
             return first
-        second = self._once(shell, name)
+        second = self._once(shell, name, folder=folder)
         return second if second.recording.ended_by is EndedBy.SERVER else first
+
+    def _elsewhere(self, take: _Take, shell: tuple[str, ...], name: str) -> ShellRun | None:
+        """Repeat the run from another working directory, if the launch may read files of the submission."""
+        own = {each.name for each in self.tree.iterdir()} - {contract.ENTRY_POINT}
+        if not take.run.servers or all(map(_DOCUMENTS.match, own)):
+            return None
+        by_path = tuple(word.replace('"./$0"', '"$0"') for word in shell)
+        return self._take(by_path, name, folder=OTHER_FOLDER).run
 
     def _loading(self, take: _Take, shell: tuple[str, ...], name: str) -> ShellRun | None:
         """Repeat the run of a script that waits for its server, with a server that never becomes ready."""
@@ -167,13 +181,20 @@ class DryRun:
         )
 
     def _once(
-        self, shell: tuple[str, ...], name: str, *, answers: bool = True, patience_s: float = PATIENCE_S
+        self,
+        shell: tuple[str, ...],
+        name: str,
+        *,
+        answers: bool = True,
+        patience_s: float = PATIENCE_S,
+        folder: str = "",
     ) -> _Take:
         setting = box.Setting(
             source=self.tree,
             script=contract.ENTRY_POINT,
             user=contract.service().user or "root",
-            shell=_knowing_limits(shell, self.text),
+            shell=shell,
+            folder=folder,
             weights=self.weights,
             weights_name=name,
             limits=self.limits,
@@ -185,6 +206,8 @@ class DryRun:
             environment=VARIABLES,
         )
         job, recording = self.box(setting)
+        if not job.isolated:
+            recording = replace(recording, records=tuple(map(_without_machine, recording.records)))
         return _Take(job=job, recording=recording, run=self._run(shell, recording))
 
     def _run(self, shell: tuple[str, ...], recording: Recording) -> ShellRun:
@@ -241,6 +264,12 @@ def _names(folder: Path) -> frozenset[str]:
         return frozenset()
 
 
+def _without_machine(record: Record) -> Record:
+    """The record without the configuration of nginx on this machine, which an unisolated script sees."""
+    texts = {name: text for name, text in record.texts.items() if not name.startswith("/etc/nginx/")}
+    return replace(record, texts=texts)
+
+
 def _observed(take: _Take) -> Observations:
     return Observations(
         mode=take.job.mode,
@@ -285,11 +314,16 @@ def _knowing_limits(shell: tuple[str, ...], text: str) -> tuple[str, ...]:
 
 
 def _nearest(servers: tuple[ServerCommand, ...]) -> ServerCommand | None:
-    """The server that the service most likely reaches: by port, API, foreground, known engine, and the latest."""
+    """The server that the service most likely reaches: by port, API, foreground, known engine, and the latest.
+
+    If none is known to listen on the service's port, it is a front, above all one whose port is unknown.
+    """
     return max(
         reversed(servers),
         key=lambda each: (
             each.port == contract.PORT,
+            each.front is not None and each.port is None,
+            each.front is not None and all(other.port != contract.PORT for other in servers),
             each.api not in {Api.EMBEDDING, Api.HEADLESS},
             each.foreground,
             each.engine != "unknown",

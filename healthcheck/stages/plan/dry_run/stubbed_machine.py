@@ -73,7 +73,7 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     os.mkfifo(f"{kit}/forever")
     if not job.answers:
         shutil.copyfile(STUBS_FOLDER / "clock.bash", f"{kit}/{LOADING}")
-    shown = {**job.shown, "root": job.root, "script": job.script}
+    shown = {**job.shown, "root": job.root, "script": job.script, "folder": job.folder and job.working_directory}
     Path(f"{kit}/{IMAGE}").write_text(json.dumps(shown), encoding="ascii")
     words = {
         "#:common": (STUBS_FOLDER / "common.sh").read_text(encoding="ascii"),

@@ -167,6 +167,30 @@ def _is_tested(node: Node) -> bool:
     return False
 
 
+def processor_line(text: str) -> int | None:
+    """The first line that branches on the kind of processor (`uname -m`, directly or through a variable)."""
+    script = shell.read(text)
+    names: set[str] = set()
+    for node in script.nodes:
+        asks = any(_asks_for_processor(command) for command in node.below("command"))
+        if node.kind == "variable_assignment" and asks:
+            names.add(node.name)
+        elif _decides(node) and (asks or names & {each.name for each in node.below(*_EXPANSIONS)}):
+            return script.line(node.start)
+    return None
+
+
+def _asks_for_processor(command: Node) -> bool:
+    options = {each.text for each in command.children}
+    return command.name == "arch" or (command.name == "uname" and not options.isdisjoint(("-m", "-p", "-i")))
+
+
+def _decides(node: Node) -> bool:
+    """Whether the node is a condition or the value of a case statement."""
+    chosen = node.role == "value" and any(around.kind == "case_statement" for around in list(node.around())[:1])
+    return chosen or node.role == "condition" or node.kind == "test_command" or node.name == "test"
+
+
 def line_at(text: str, number: int) -> str:
     lines = text.split("\n")
     return lines[number - 1].strip() if 0 < number <= len(lines) else ""

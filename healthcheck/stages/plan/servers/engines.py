@@ -106,6 +106,15 @@ ENGINES: tuple[Engine, ...] = (
     ),
     _WebServer(name="proxy", programs=("nginx", "haproxy", "caddy"), port=None),
     _WebServer(
+        name="litellm", programs=("litellm", "-m litellm"), port=4000, port_variables=("PORT",),
+        host_variables=("HOST",), name_options=(), key_options=(), key_variables=("LITELLM_MASTER_KEY",),
+        model_options=(),
+        grammar=Grammar(
+            short={"-c": "config", "-m": "model"},
+            valued=frozenset({"config", "port", "host", "model", "api-base", "num-workers"}),
+        ),
+    ),
+    _WebServer(
         name="uvicorn", programs=("uvicorn", "-m uvicorn", "python:uvicorn"), host=LOOPBACK,
         port_variables=("UVICORN_PORT",), host_variables=("UVICORN_HOST",),
     ),

@@ -13,9 +13,10 @@ from healthcheck.errors import KitError
 from healthcheck.sandbox.job import Record
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.commands import NAME_CHARACTERS, command_text
-from healthcheck.stages.plan.records import Api, Origin, PortSource, ServerCommand
+from healthcheck.stages.plan.records import Api, Front, Origin, PortSource, ServerCommand
 from healthcheck.stages.plan.servers import mindie, named_files
 from healthcheck.stages.plan.servers.engines import EVERYWHERE, Engine, by_variable, find_engine, grammar_of
+from healthcheck.stages.plan.servers.fronts import litellm, nginx
 from healthcheck.stages.plan.servers.options import UNRESOLVED, CommandLine, opposite, parse
 from healthcheck.stages.plan.servers.python_path import BESIDE
 from healthcheck.system import json_text, yaml_text
@@ -37,6 +38,32 @@ def server_of(record: Record, loaded: Sequence[str]) -> ServerCommand:
         return _app(record, engine, loaded)
     if engine.name == "mindie" and record.texts:
         return mindie.server_of(record, argv)
+    return _as_front(_by_options(record, engine, argv, loaded), record)
+
+
+def _as_front(server: ServerCommand, record: Record) -> ServerCommand:
+    """The server with its route, if it passes chats on to others."""
+    program = record.argv[0].rpartition("/")[2]
+    if server.engine == "litellm":
+        key = litellm.key(server.options, record.texts, record.env)
+        doubt = "" if key else litellm.doubt(server.options, record.texts, record.env)
+        front = replace(litellm.read(server.options, record.texts, record.env), doubt=doubt)
+        return replace(server, front=front, api_key=key or None)
+    if program == "nginx":
+        reading = nginx.read(server.argv, record.cwd, record.texts)
+        if reading.listener is None:
+            return replace(server, front=reading.front)
+        listener = reading.listener
+        source = PortSource(kind=Origin.FILE, text=f"listen {listener.port}", where=listener.place)
+        return replace(server, front=reading.front, host=listener.host, port=listener.port, port_source=source)
+    if server.engine == "proxy":
+        unknown = msg("the kit does not read the configuration of {program}", program)
+        return replace(server, front=Front(kind=program, unknown=unknown))
+    return server
+
+
+def _by_options(record: Record, engine: Engine, argv: tuple[str, ...], loaded: Sequence[str]) -> ServerCommand:
+    """The server that its command line, its --config file and its environment describe."""
     routes = tuple(word.removeprefix("#route ") for word in argv if word.startswith("#route "))
     argv = tuple(word for word in argv if not word.startswith("#route "))
     line = parse(argv, grammar_of(engine))

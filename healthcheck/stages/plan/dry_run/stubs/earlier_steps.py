@@ -89,7 +89,10 @@ def may_be_there(place: str) -> bool:
 
 
 def _in_the_submission(place: str) -> bool:
+    """Whether only the submission creates files there: below its folder, or in an empty working directory."""
     folder = os.path.dirname(place)
+    if image.other_folder() and folder == os.path.realpath(image.other_folder()):
+        return True
     while folder != "/" and not os.path.exists(f"{folder}/{image.script()}"):
         folder = os.path.dirname(folder)
     return folder != "/"

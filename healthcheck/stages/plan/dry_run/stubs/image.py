@@ -31,6 +31,11 @@ def script() -> str:
     return str(_image()["script"])
 
 
+def other_folder() -> str:
+    """The working directory of the script, "" for its own folder."""
+    return str(_image().get("folder", ""))
+
+
 def packages() -> dict[str, str]:
     """The versions of the packages that scripts query, by pip's names."""
     return dict(_image().get("versions", {}))

@@ -36,6 +36,15 @@ case "$name:${1:-}" in
         exec python3 -m venv "$folder" ;;
 esac
 record exec "$@"
+# The package nginx brings its folders and a configuration that includes theirs; only in a machine of its own.
+case "$name: $* " in
+    apt:*" install "*" nginx"* | apt-get:*" install "*" nginx"* | yum:*" install "*" nginx"* | dnf:*" install "*" nginx"*)
+        if [ ! -e @KIT@/offline ] && mkdir -p /etc/nginx/conf.d /etc/nginx/sites-available /etc/nginx/sites-enabled \
+            && [ ! -e /etc/nginx/nginx.conf ]; then
+            echo "events { }
+http { include /etc/nginx/conf.d/*.conf; include /etc/nginx/sites-enabled/*; }" >/etc/nginx/nginx.conf
+        fi ;;
+esac 2>/dev/null
 case "${1:-}" in
     --version | -V) echo "$name 24.0" ;;
     show)

@@ -21,7 +21,7 @@ case "$name:${1:-}" in
             esac
         done
         exit 0 ;;
-    nginx:-t | nginx:-s)
+    nginx:-t | nginx:-T | nginx:-s | haproxy:-c | caddy:validate | caddy:reload | caddy:stop)
         record exec "$@"
         exit 0 ;;
 esac
@@ -38,4 +38,28 @@ case "$name:${1:-}" in
         record exec "$@"
         exit 0 ;;
 esac
+# Fronts that go into the background by themselves: the script goes on when they serve.
+daemonizes() {
+    case "$name: $* " in
+        nginx:*"daemon off"*) return 1 ;;
+        nginx:*)
+            config=/etc/nginx/nginx.conf
+            previous=
+            for argument; do
+                if [ "$previous" = -c ]; then config=$argument; fi
+                previous=$argument
+            done
+            ! grep -Eqs '^[^#]*daemon[[:space:]]+off' "$config" ;;
+        haproxy:*" -D "* | haproxy:*" -W -D"* | caddy:" start "*) return 0 ;;
+        *) return 1 ;;
+    esac
+}
+if daemonizes "$@"; then
+    @KIT@/py/bin/python3 -I -S -B -X utf8 @KIT@/lib/healthcheck/stages/plan/dry_run/stubs/server.py @KIT@ "$name" "$@" </dev/null &
+    tries=0
+    while [ $tries -lt 2000 ] && kill -0 $! && ! grep -aq "$!@BETWEEN@server@BETWEEN@" @KIT@/run/done; do
+        tries=$((tries + 1))
+    done 2>/dev/null
+    exit 0
+fi
 exec @KIT@/py/bin/python3 -I -S -B -X utf8 @KIT@/lib/healthcheck/stages/plan/dry_run/stubs/server.py @KIT@ "$name" "$@"

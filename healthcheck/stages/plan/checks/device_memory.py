@@ -1,0 +1,142 @@
+"""plan/device-memory: servers do not over-commit a device."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from healthcheck.core.check import Findings, check, fail
+from healthcheck.stages.plan.commands import command_text
+from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
+from healthcheck.stages.plan.script import trace
+from healthcheck.stages.plan.servers.served import STARTED
+from healthcheck.text.messages import joined, msg
+
+DEFAULT_SHARE = 0.9
+"""vLLM's default for gpu-memory-utilization before 0.23; 0.92 since (source: its argument parser)."""
+_ROUNDING = 1e-6
+_SHARE_OPTIONS = ("gpu-memory-utilization", "device-memory-utilization")
+_SIZE_OPTIONS = ("tensor-parallel-size", "pipeline-parallel-size", "prefill-context-parallel-size")
+_PLACED_OTHERWISE = (
+    "data-parallel-rank", "data-parallel-start-rank", "node-rank", "headless", "kv-cache-memory-bytes",
+    "enable-sleep-mode",
+)  # fmt: skip
+"""Options with which a server uses other devices, or less than its share."""
+_MAX_DEVICES = 64
+_QUOTED_WORDS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """A server, and the share of a device's memory that it reserves."""
+
+    server: ServerCommand
+    share: float
+
+
+@check(
+    "plan/device-memory",
+    "Servers do not over-commit the memory of a device",
+    why="vLLM reserves its share of a device's memory at the start: the later server finds too little.",
+    requires=STARTED,
+)
+def device_memory(plan: LaunchPlan) -> Findings:
+    """Several vLLM servers on one device fail if their --gpu-memory-utilization (0.9 or more by default) is above
+    1 together.
+
+    A server uses the first devices of ASCEND_RT_VISIBLE_DEVICES, as many as its parallel sizes multiply to. Servers
+    with different devices do not share memory.
+
+    Repair: give each server its own devices, or lower --gpu-memory-utilization.
+
+    Example:
+    ```sh
+    vllm serve "$MODEL_PATH" --port {port} &
+    vllm serve "$MODEL_PATH" --port 8001 &
+    wait
+    ```
+
+    Use instead:
+
+    ```sh
+    vllm serve "$MODEL_PATH" --port {port} --gpu-memory-utilization 0.45 &
+    vllm serve "$MODEL_PATH" --port 8001 --gpu-memory-utilization 0.45 &
+    wait
+    ```
+    """
+    for device, requests in _requests(plan).items():
+        total = sum(request.share for request in requests)
+        if len(requests) > 1 and total > 1 + _ROUNDING:
+            listed = joined(" and ", (_described(request) for request in requests))
+            seen = msg(
+                "{count} servers on device {device} request {total:g} of its memory: {listed}; the later one ends "
+                "with “Free memory on device … is less than desired GPU memory utilization”",
+                len(requests),
+                device,
+                total,
+                listed,
+            )
+            yield fail(
+                expected=msg("servers that do not over-commit a device: at most 1 of its memory together"),
+                seen=seen,
+                fix=msg(
+                    "pass --gpu-memory-utilization {share:g} to each of them; or start only one, or give each its "
+                    "own devices: ASCEND_RT_VISIBLE_DEVICES=0 for the first, 1 for the second",
+                    _equal_share(len(requests)),
+                ),
+                where=requests[-1].server.where,
+            )
+            return
+
+
+def _requests(plan: LaunchPlan) -> dict[str, list[_Request]]:
+    """The known requests for memory, by device."""
+    found: dict[str, list[_Request]] = {}
+    for server in plan.servers:
+        share = _share(server)
+        if share is not None:
+            for device in _devices(plan, server):
+                found.setdefault(device, []).append(_Request(server=server, share=share))
+    return found
+
+
+def _described(request: _Request) -> str:
+    return msg("{share:g} by {command} …", request.share, command_text(request.server.argv[:_QUOTED_WORDS]))
+
+
+def _equal_share(servers: int) -> float:
+    """The share of each server that leaves a tenth of the device free, in steps of 0.05."""
+    return math.floor(DEFAULT_SHARE / servers * 20) / 20 or 0.01
+
+
+def _share(server: ServerCommand) -> float | None:
+    """The share of the server in the memory of each of its devices; None if unknown or if the server ended."""
+    ray = server.option("distributed-executor-backend") == "ray"
+    ranked = any(name.startswith("VLLM_DP_") for name in server.env)
+    otherwise = ray or ranked or any(server.option(name) is not None for name in _PLACED_OTHERWISE)
+    if server.engine != "vllm" or not server.foreground or server.unread_config or otherwise:
+        return None
+    given = next((text for name in _SHARE_OPTIONS if (text := server.option(name)) is not None), None)
+    try:
+        share = DEFAULT_SHARE if given is None else float(given)
+    except ValueError:
+        return None
+    return share if math.isfinite(share) and 0 < share <= 1 else None
+
+
+def _devices(plan: LaunchPlan, server: ServerCommand) -> tuple[str, ...]:
+    """The devices of the server, by default the first ones; empty if unknown.
+
+    A list that the script derives from the devices of this machine is different at the service.
+    """
+    sizes = [server.option(name) or "1" for name in _SIZE_OPTIONS]
+    sizes.append(server.option("data-parallel-size-local") or server.option("data-parallel-size") or "1")
+    if not all(size.isascii() and size.isdigit() and len(size) < 4 for size in sizes):
+        return ()
+    count = math.prod(map(int, sizes))
+    visible = server.env.get("ASCEND_RT_VISIBLE_DEVICES")
+    if visible is None:
+        return tuple(map(str, range(min(count, _MAX_DEVICES))))
+    named = [device.strip() for device in visible.split(",")]
+    known = all(device.isdigit() for device in named) and not trace.asked_for_devices(plan)
+    return tuple(named[:count]) if known else ()
