@@ -1,6 +1,7 @@
-"""Catalogues of the options that vLLM releases accept on the command line.
+"""Catalogues of the options and environment variables that vLLM releases accept.
 
-scripts/make_flag_catalogue.py generates the file of a release, `data/vllm-<version>.json`, from its own parser.
+scripts/make_flag_catalogue.py generates the file of a release, `data/vllm-<version>.json`, from its own parser
+and its envs.py.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from healthcheck.ascend import stacks
+from healthcheck.ascend.variables import Variable
 from healthcheck.system import json_text
 from healthcheck.system.files import DATA
 
@@ -103,10 +105,14 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
-    """The options of one vLLM release; `known` has names that it looks up after parsing."""
+    """The options of one vLLM release; `known` has names that it looks up after parsing.
+
+    `variables` are the environment variables of its envs.py.
+    """
 
     vllm: str
     known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    variables: Mapping[str, Variable] = field(default_factory=dict)
     options: tuple[Option, ...]
 
     def find(self, flag: str) -> Option | None:
@@ -152,6 +158,17 @@ def around(version: str) -> tuple[str, ...]:
 def nearest(version: str) -> Catalogue:
     """The catalogue of a vLLM version, else of the newest catalogued release before it, else of the oldest."""
     return catalogue(around(version)[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Retired:
+    last_read_by: Mapping[str, str]
+
+
+@functools.cache
+def retired_variables() -> Mapping[str, str]:
+    """The variables that only older releases read, with the newest of those releases."""
+    return json_text.load_as((DATA / "retired-variables.json").read_bytes(), _Retired).last_read_by
 
 
 @functools.cache
