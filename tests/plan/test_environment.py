@@ -41,6 +41,8 @@ def result(root: Path, weights: Path, setting: str, stack: str | None) -> CheckR
         ("VLLM_ASCEND_ENABLE_MLAPO=on", "0.18.0", Level.WARN, "vllm-ascend 0.18.0 ends with"),
         ("VLLM_ASCEND_KVPOOL_RANGE_DEBUG=2", "0.30.0rc2", Level.WARN, "vllm-ascend 0.30.0rc2"),
         ("VLLM_HTTP_TIMEOUT_KEEP_ALIVE=5s", "0.21.0rc1", Level.FAIL, "vLLM 0.18.0 reads it"),
+        ("VLLM_RPC_TIMEOUT=5s", "0.21.0rc1", Level.WARN, "vLLM 0.21.0 itself is not catalogued"),
+        ("VLLM_HTTP_TIMEOUT_KEEP_ALIVE=5s", "0.11.0", Level.WARN, "vLLM 0.11.0 itself is not"),
     ],
 )
 def test_the_chosen_release_decides(

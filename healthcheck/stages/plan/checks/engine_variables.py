@@ -41,7 +41,7 @@ MAX_SHOWN = 120
 @check(
     "plan/engine-variables",
     "vLLM can read every environment variable",
-    why="vLLM reads all of its variables while it starts, and a value that it cannot read ends it.",
+    why="vLLM reads all of its variables while it starts, and exits if it cannot read a value.",
     requires=STARTED,
     by_row=True,
 )
@@ -52,7 +52,8 @@ def engine_variables(plan: LaunchPlan) -> Findings:
     names, such as VERBOSE and LOCAL_RANK.
 
     A value that the release cannot read fails. Without --stack, it is a warning if a release of
-    another row starts with it, as for plan/flags. Warnings:
+    another row starts with it. A release without a catalogue is judged by those before and after
+    it; an older one only warns. Warnings:
 
     - a value that vllm-ascend cannot read: it reads its variables only when it needs them.
     - a VLLM_ variable that no release knows, with a name close to a known one. vLLM only logs
@@ -105,32 +106,38 @@ def _variable(release: Catalogue, name: str) -> Variable | None:
 
 def _refused(plan: LaunchPlan, name: str, variable: Variable, chosen: Catalogue) -> Finding:
     value = served(plan).env[name]
-    takers = _takers(name, value) if plan.stack in {"", stacks.DEFAULT} else []
+    doubt = _doubt(plan, name, value)
     seen = msg(
         "{variable}={value}: vLLM {release} reads it while it starts, and ends with ValueError",
         name,
         value[:MAX_SHOWN],
         chosen.vllm,
     )
-    if takers:
-        doubt = msg("which release the service has is not documented")
-        named = stacks.spans(takers, versions())
-        seen += msg("; vLLM {releases} does not, and {doubt}", named, doubt)
-    say = warn if takers else fail
+    say = warn if doubt else fail
     return say(
         expected=_expected(name, variable),
-        seen=seen,
+        seen=seen + doubt,
         fix=_repair(name, value, variable),
         where=line_of(plan, f"{name}=", name),
-        evidence={"vllm": chosen.vllm, "taken_by": [*takers]},
+        evidence={"vllm": chosen.vllm},
     )
 
 
-def _takers(name: str, value: str) -> list[str]:
-    """The catalogued releases of the version matrix that start with the value."""
-    possible = {version for each in stacks.rows() for version in each.vllm}
-    known = (each for each in versions() if each in possible)
-    return [each for each in known if _reads(catalogue(each), name, value)]
+def _doubt(plan: LaunchPlan, name: str, value: str) -> str:
+    """Why the service's release may start with a value that the judging release refuses."""
+    if plan.stack in {"", stacks.DEFAULT}:
+        possible = {version for each in stacks.rows() for version in each.vllm}
+        known = (each for each in versions() if each in possible)
+        takers = [each for each in known if _reads(catalogue(each), name, value)]
+        unknown = msg("which release the service has is not documented")
+        named = stacks.spans(takers, versions())
+        return msg("; vLLM {releases} does not, and {doubt}", named, unknown) if takers else ""
+    vllm = stacks.row(plan.stack).vllm[0]
+    beside = around(vllm)
+    between = len(beside) > 1 and not any(_reads(catalogue(each), name, value) for each in beside)
+    if vllm in beside or between:
+        return ""
+    return msg("; vLLM {release} itself is not catalogued", vllm)
 
 
 def _reads(release: Catalogue, name: str, value: str) -> bool:
@@ -197,7 +204,7 @@ def _unknown(plan: LaunchPlan, server: ServerCommand, name: str, chosen: Catalog
     if near:
         seen += msg("; did you mean {variable}?", near)
     if strict:
-        seen += msg(" With --{option}, vLLM ends because of it", _STRICT)
+        seen += msg("; with --{option}, vLLM ends because of it", _STRICT)
         return fail(expected=expected, seen=seen, fix=fix, where=where)
     if not near:
         return note(seen, where=where)
