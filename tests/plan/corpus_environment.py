@@ -26,6 +26,8 @@ WRONG_ENVIRONMENT: tuple[Case, ...] = (
          fix="write VLLM_WORKER_MULTIPROC_METHOD=spawn"),
     case("timeout-empty", _setting("VLLM_ENGINE_READY_TIMEOUT_S="), {READ: "fail"},
          fix="remove VLLM_ENGINE_READY_TIMEOUT_S"),
+    case("timeout-in-minutes", _setting("VLLM_ENGINE_READY_TIMEOUT_S=10m"), {READ: "fail"},
+         fix="remove VLLM_ENGINE_READY_TIMEOUT_S"),
     case("timeout-with-a-fraction", _setting("VLLM_IMAGE_FETCH_TIMEOUT=2.5"), {READ: "fail"},
          fix="write VLLM_IMAGE_FETCH_TIMEOUT=2"),
     case("level-of-no-logger", _setting("VLLM_LOGGING_LEVEL=WARNINGS"), {READ: "fail"},

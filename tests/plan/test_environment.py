@@ -16,7 +16,7 @@ from healthcheck.sandbox import box
 from healthcheck.sandbox.job import Limits, Mode
 from healthcheck.stages.plan import facts
 from healthcheck.stages.plan.checks import CHECKS
-from healthcheck.stages.plan.vllm_cli.catalogue import catalogue, retired_variables, versions
+from healthcheck.stages.plan.vllm_cli.catalogue import retired_variables, variables, versions
 from healthcheck.stages.repo.facts import read_submission
 from tests.plan.conftest import judged, write
 from tests.plan.corpus import bash, case, sh
@@ -73,8 +73,8 @@ def test_what_the_script_finds_on_this_machine_is_not_of_another(tmp_path: Path,
 
 
 def test_every_catalogue_has_variables_and_none_of_them_is_retired() -> None:
-    known = {name for version in versions() for name in catalogue(version).variables}
-    keep_alive = [catalogue(each).variables["VLLM_HTTP_TIMEOUT_KEEP_ALIVE"] for each in versions()]
+    known = {name for version in versions() for name in variables(version)}
+    keep_alive = [variables(each)["VLLM_HTTP_TIMEOUT_KEEP_ALIVE"] for each in versions()]
     assert [each.accepts("5") for each in keep_alive] == [True] * len(versions())
     assert [each.accepts("5s") for each in keep_alive] == [False] * len(versions())
     assert retired_variables().keys().isdisjoint(known)

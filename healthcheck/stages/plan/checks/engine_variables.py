@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from healthcheck.ascend import stacks
 from healthcheck.ascend.variables import NUMBERS, TextKind, Variable
@@ -14,10 +14,9 @@ from healthcheck.stages.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stages.plan.servers.options import UNRESOLVED
 from healthcheck.stages.plan.servers.served import STARTED, line_of, served
 from healthcheck.stages.plan.vllm_cli.catalogue import (
-    Catalogue,
     around,
-    catalogue,
     retired_variables,
+    variables,
     versions,
 )
 from healthcheck.text.messages import msg
@@ -34,7 +33,8 @@ _STRICT = "fail-on-environ-validation"
 """The option that makes unknown variables an error. Source: validate_environ."""
 _NEAR = 0.85
 _SWITCHES = {"true": "1", "yes": "1", "on": "1", "false": "0", "no": "0", "off": "0"}
-_NUMBER = re.compile(r"\s*([+-]?\d{1,18}(?:\.\d{1,18})?)")
+_NUMBER = re.compile(r"([+-]?\d{1,18}(?:\.\d{1,18})?)\s*(?:s|secs?|seconds?)?", re.IGNORECASE)
+"""A number with a unit that can be omitted: vLLM's times are in seconds."""
 MAX_SHOWN = 120
 
 
@@ -79,9 +79,7 @@ def engine_variables(plan: LaunchPlan) -> Findings:
     if server is None or server.engine != "vllm":
         raise NotApplicable(msg("the server is not vLLM"))
     row = stacks.row(plan.stack or stacks.DEFAULT)
-    vllm = row.vllm[0]
-    beside = around(vllm)
-    chosen = catalogue(beside[0])
+    chosen = around(row.vllm[0])[0]
     given = {name: value for name, value in sorted(server.env.items()) if UNRESOLVED not in value}
     for name, value in given.items():
         variable, of_ascend = _variable(chosen, name), row.accepts.get(name)
@@ -100,18 +98,18 @@ def _is_of_ascend(name: str, row: stacks.Row) -> bool:
     return name.startswith(_OF_ASCEND) or name in row.variables
 
 
-def _variable(release: Catalogue, name: str) -> Variable | None:
-    return _LEVELS if name == _LEVEL else release.variables.get(name)
+def _variable(release: str, name: str) -> Variable | None:
+    return _LEVELS if name == _LEVEL else variables(release).get(name)
 
 
-def _refused(plan: LaunchPlan, name: str, variable: Variable, chosen: Catalogue) -> Finding:
+def _refused(plan: LaunchPlan, name: str, variable: Variable, chosen: str) -> Finding:
     value = served(plan).env[name]
     doubt = _doubt(plan, name, value)
     seen = msg(
         "{variable}={value}: vLLM {release} reads it while it starts, and ends with ValueError",
         name,
         value[:MAX_SHOWN],
-        chosen.vllm,
+        chosen,
     )
     say = warn if doubt else fail
     return say(
@@ -119,7 +117,7 @@ def _refused(plan: LaunchPlan, name: str, variable: Variable, chosen: Catalogue)
         seen=seen + doubt,
         fix=_repair(name, value, variable),
         where=line_of(plan, f"{name}=", name),
-        evidence={"vllm": chosen.vllm},
+        evidence={"vllm": chosen},
     )
 
 
@@ -128,19 +126,19 @@ def _doubt(plan: LaunchPlan, name: str, value: str) -> str:
     if plan.stack in {"", stacks.DEFAULT}:
         possible = {version for each in stacks.rows() for version in each.vllm}
         known = (each for each in versions() if each in possible)
-        takers = [each for each in known if _reads(catalogue(each), name, value)]
+        takers = [each for each in known if _reads(each, name, value)]
         unknown = msg("which release the service has is not documented")
         named = stacks.spans(takers, versions())
         return msg("; vLLM {releases} does not, and {doubt}", named, unknown) if takers else ""
     vllm = stacks.row(plan.stack).vllm[0]
     beside = around(vllm)
-    between = len(beside) > 1 and not any(_reads(catalogue(each), name, value) for each in beside)
+    between = len(beside) > 1 and not any(_reads(each, name, value) for each in beside)
     if vllm in beside or between:
         return ""
     return msg("; vLLM {release} itself is not catalogued", vllm)
 
 
-def _reads(release: Catalogue, name: str, value: str) -> bool:
+def _reads(release: str, name: str, value: str) -> bool:
     """Whether a release starts with the value: it accepts it, or does not know the variable."""
     variable = _variable(release, name)
     return variable is None or variable.accepts(value)
@@ -178,7 +176,7 @@ def _repair(name: str, value: str, variable: Variable) -> str:
 
 def _corrected(value: str, variable: Variable) -> str:
     """The accepted value that was probably meant; "" if none suggests itself."""
-    number = _NUMBER.match(value)
+    number = _NUMBER.fullmatch(value)
     candidates = [_SWITCHES.get(value.lower(), "")]
     if number and NUMBERS & set(variable.takes):
         candidates += [number[1], number[1].partition(".")[0]]
@@ -188,31 +186,35 @@ def _corrected(value: str, variable: Variable) -> str:
     return next((each for each in candidates if each and variable.accepts(each)), "")
 
 
-def _unknown(plan: LaunchPlan, server: ServerCommand, name: str, chosen: Catalogue) -> Finding:
+def _unknown(plan: LaunchPlan, server: ServerCommand, name: str, chosen: str) -> Finding:
     """A VLLM_ variable that the release does not know."""
     where, strict = line_of(plan, f"{name}=", name), server.option(_STRICT) is not None
-    seen = msg("{variable}, which vLLM {release} does not read", name, chosen.vllm)
-    readers = [version for version in versions() if name in catalogue(version).variables]
+    seen = msg("{variable}, which vLLM {release} does not read", name, chosen)
+    readers = [version for version in versions() if name in variables(version)]
     older = retired_variables().get(name, "")
     if readers:
         seen += msg("; vLLM {releases} does", stacks.spans(readers, versions()))
     elif older:
         seen += msg("; vLLM {release} did", older)
-    near = "" if readers or older else next(_near(name, chosen), "")
-    expected = msg("variables that vLLM {release} reads", chosen.vllm)
+    near = "" if readers or older else _nearest(name, chosen)
+    expected = msg("variables that vLLM {release} reads", chosen)
     fix = msg("write {variable}", near) if near else msg("remove {variable}", name)
     if near:
         seen += msg("; did you mean {variable}?", near)
     if strict:
         seen += msg("; with --{option}, vLLM ends because of it", _STRICT)
-        return fail(expected=expected, seen=seen, fix=fix, where=where)
+        say = warn if readers and plan.stack in {"", stacks.DEFAULT} else fail
+        return say(expected=expected, seen=seen, fix=fix, where=where)
     if not near:
         return note(seen, where=where)
     return warn(expected=expected, seen=seen, fix=fix, where=where)
 
 
-def _near(name: str, chosen: Catalogue) -> Iterator[str]:
-    """The known name that an unknown one may be a misspelling of; the prefix does not count."""
-    known = [each.removeprefix(_OWN) for each in chosen.variables if each.startswith(_OWN)]
-    for near in difflib.get_close_matches(name.removeprefix(_OWN), known, n=1, cutoff=_NEAR):
-        yield _OWN + near
+def _nearest(name: str, chosen: str) -> str:
+    """The known name that an unknown one may be a misspelling of, "" if none is close.
+
+    The prefix does not count.
+    """
+    known = [each.removeprefix(_OWN) for each in variables(chosen) if each.startswith(_OWN)]
+    near = difflib.get_close_matches(name.removeprefix(_OWN), known, n=1, cutoff=_NEAR)
+    return f"{_OWN}{near[0]}" if near else ""

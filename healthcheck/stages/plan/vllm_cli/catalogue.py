@@ -105,14 +105,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
-    """The options of one vLLM release; `known` has names that it looks up after parsing.
-
-    `variables` are the environment variables of its envs.py.
-    """
+    """The options of one vLLM release; `known` has names that it looks up after parsing."""
 
     vllm: str
     known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    variables: Mapping[str, Variable] = field(default_factory=dict)
     options: tuple[Option, ...]
 
     def find(self, flag: str) -> Option | None:
@@ -145,7 +141,7 @@ def versions() -> tuple[str, ...]:
 @functools.cache
 def catalogue(version: str) -> Catalogue:
     """The catalogue of a release in `versions()`."""
-    return json_text.load_as((DATA / f"{PREFIX}{version}{SUFFIX}").read_bytes(), Catalogue)
+    return json_text.load_as(_file(version), Catalogue)
 
 
 def around(version: str) -> tuple[str, ...]:
@@ -158,6 +154,21 @@ def around(version: str) -> tuple[str, ...]:
 def nearest(version: str) -> Catalogue:
     """The catalogue of a vLLM version, else of the newest catalogued release before it, else of the oldest."""
     return catalogue(around(version)[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Environment:
+    variables: Mapping[str, Variable]
+
+
+@functools.cache
+def variables(version: str) -> Mapping[str, Variable]:
+    """The environment variables of a release in `versions()`, those of its envs.py."""
+    return json_text.load_as(_file(version), _Environment).variables
+
+
+def _file(version: str) -> bytes:
+    return (DATA / f"{PREFIX}{version}{SUFFIX}").read_bytes()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
