@@ -20,7 +20,7 @@ MAX_PARTS = 1024
     "plan/layer-partition",
     "The pipeline partition fits the model",
     why="vLLM ends with a ValueError if the partition does not have as many layers as the model.",
-    requires=("weights/present",),
+    requires=("weights/present", "weights/config"),
 )
 def plan_layer_partition(facts: WeightsFacts) -> Findings:
     """VLLM_PP_LAYER_PARTITION has the number of layers of each pipeline stage, separated by commas.
