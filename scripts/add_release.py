@@ -6,9 +6,10 @@
     .venv/bin/python scripts/add_release.py vllm==0.33.0
 
 A plain version is one of vllm-ascend: it adds the row, the schemes, the keys of --additional-config, the support
-matrix, the known issues, and the requirements, options and architectures of its vLLM. --new adds each release of
-the package index that has no row. pip downloads the packages and unpacks them; nothing is built, and no setup.py
-runs. Only vLLM's own parser is imported, by a Python that has its dependencies (--engine-python).
+matrix, the known issues, and the requirements, options, environment variables and architectures of its vLLM.
+--new adds each release of the package index that has no row. pip downloads the packages and unpacks them; nothing
+is built, and no setup.py runs. Only vllm-ascend's envs.py is executed, and vLLM's own parser and envs.py are
+imported, by a Python that has their dependencies (--engine-python).
 
 The template and the changelog follow, unless --data names another folder.
 

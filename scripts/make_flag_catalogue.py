@@ -1,4 +1,4 @@
-"""Writes what a vLLM release's `serve` command accepts, as the data that plan/flags reads.
+"""Writes the options and variables that a vLLM release accepts, for plan/flags and plan/engine-variables.
 
     PYTHON scripts/make_flag_catalogue.py healthcheck/data/
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import importlib
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -20,6 +19,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import make_field_catalogue as fields
+import make_variable_catalogue as variables
 
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
 os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
@@ -51,11 +51,11 @@ def main() -> None:
         "made_on": date.today().isoformat(),  # noqa: DTZ011 - a day is enough
         "known": dict(_known()),
     }
-    lines = ",\n".join(f"  {json.dumps(option)}" for option in options)
-    text = json.dumps(head, indent=1).removesuffix("\n}") + f',\n "options": [\n{lines}\n ]\n}}\n'
+    found = variables.variables(importlib.import_module("vllm.envs").environment_variables)
+    text = variables.text({**head, "variables": found, "options": options})
     path = folder / f"vllm-{version}.json"
     path.write_text(text, encoding="utf-8")
-    print(f"{path}: {len(options)} options, {len(ranges)} ranges, {sorted(head['known'])}")  # type: ignore[call-overload]
+    print(f"{path}: {len(options)} options, {len(found)} variables, {len(ranges)} ranges, {sorted(head['known'])}")  # type: ignore[call-overload]
 
 
 def _parser() -> argparse.ArgumentParser:

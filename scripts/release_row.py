@@ -1,11 +1,16 @@
 # ruff: noqa: INP001 - scripts are no package
-"""Reads the files of an unpacked release: a row of the version matrix, and the requirements of vLLM."""
+"""Reads the files of an unpacked release: a row of the version matrix, and the requirements of vLLM.
+
+Only envs.py of vllm-ascend is executed, in a process of its own.
+"""
 
 from __future__ import annotations
 
 import ast
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from email.message import Message
 from pathlib import Path
@@ -28,6 +33,7 @@ _CANN = (
 )
 _VLLM = re.compile(r"^ARG VLLM_TAG=v?([\w.]+)", re.MULTILINE)
 OWN_VARIABLE = re.compile(r"VLLM_ASCEND_[A-Z0-9_]+")
+ASKER = Path(__file__).with_name("make_variable_catalogue.py")
 _COMMIT = re.compile(r"commit_id = 'g([0-9a-f]+)'")
 Row = dict[str, object]
 
@@ -82,6 +88,7 @@ def read_row(tree: Path, metadata: Message, table: Mapping[str, Row] | None) -> 
             name: requires[name] for name in sorted(requires) if name not in {*COLUMNS, *BUILD_TOOLS}
         },
         "variables": variables(tree / "vllm_ascend"),
+        "accepts": accepted_values(tree / "vllm_ascend" / "envs.py"),
         "documented": None if table is None else version in table,
         "commit": commit[1] if commit else None,
     }  # fmt: skip
@@ -124,6 +131,15 @@ def variables(package: Path) -> list[str]:
     trees = (ast.parse(path.read_bytes()) for path in package.rglob("*.py"))
     named = (node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant))
     return sorted(declared | {word for word in named if isinstance(word, str) and OWN_VARIABLE.fullmatch(word)})
+
+
+def accepted_values(envs: Path) -> dict[str, object]:
+    """What the variables of an envs.py accept that refuse anything, by the answers of its own functions."""
+    if not envs.is_file():
+        return {}
+    done = subprocess.run([sys.executable, "-I", ASKER, envs], capture_output=True, text=True, check=True)
+    answers: dict[str, object] = json.loads(done.stdout)
+    return {name: entry for name, entry in answers.items() if entry}
 
 
 def _assigned(path: Path, name: str) -> Iterator[ast.expr]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -18,6 +18,7 @@ from packaging.version import InvalidVersion, Version
 
 from healthcheck import contract
 from healthcheck.ascend import schemes
+from healthcheck.ascend.variables import Variable
 from healthcheck.errors import UsageError
 from healthcheck.system import json_text
 from healthcheck.system.files import DATA
@@ -35,6 +36,7 @@ class Row:
         cann: None if neither the published table nor the release itself states it.
         requires: the release's own requirements of other packages, by normalised name.
         variables: the environment variables that it reads (envs.py, and its own VLLM_ASCEND_…).
+        accepts: the variables of its envs.py that refuse some values; empty if it was not asked.
         documented: False if the release itself is the only source, since the published table lacks it.
         commit: its commit, or the beginning of its hash; None if the release does not state it.
         released: the day of its release, by the release notes; None if they do not have it.
@@ -54,6 +56,7 @@ class Row:
     commit: str | None
     released: str | None = None
     restricted_to: tuple[str, ...] = ()
+    accepts: Mapping[str, Variable] = field(default_factory=dict)
 
     @property
     def final(self) -> bool:

@@ -26,6 +26,7 @@ from tests.plan.conftest import Verdict, write
 from tests.plan.corpus import Case, in_its_folder
 from tests.plan.corpus_asking import RIGHT_ASKING, WRONG_ASKING
 from tests.plan.corpus_causes import RIGHT_CAUSES, WRONG_CAUSES
+from tests.plan.corpus_environment import RIGHT_ENVIRONMENT, WRONG_ENVIRONMENT
 from tests.plan.corpus_folders import RIGHT_FOLDERS, WRONG_FOLDERS
 from tests.plan.corpus_fronts import RIGHT_FRONTS, WRONG_FRONTS
 from tests.plan.corpus_launchers import RIGHT_LAUNCHERS, WRONG_LAUNCHERS
@@ -51,6 +52,7 @@ _RIGHT = (
     RIGHT_ASKING,
     RIGHT_CAUSES,
     RIGHT_FRONTS,
+    RIGHT_ENVIRONMENT,
     RIGHT_LAUNCHERS,
     RIGHT_PROCESSOR,
     RIGHT_PUBLISHED,
@@ -68,6 +70,7 @@ OTHERS = (
     WRONG_CAUSES,
     WRONG_FOLDERS,
     WRONG_FRONTS,
+    WRONG_ENVIRONMENT,
     WRONG_LAUNCHERS,
     WRONG_PROCESSOR,
     WRONG_PUBLISHED,

@@ -24,7 +24,27 @@ FROM somewhere/cann:${CANN_VERSION}-910b
 ARG VLLM_TAG=v9.1.0
 RUN python3 -m pip install 'modelscope<1.38' 'ray>=2.47.1,<=2.48.0'
 """
-ENVS = """env_variables: dict = {"VLLM_ASCEND_ONE": lambda: 1, "HCCL_SO_PATH": lambda: 2}"""
+ENVS = """\
+import os
+
+env_variables: dict = {
+    "VLLM_ASCEND_ONE": lambda: int(os.getenv("VLLM_ASCEND_ONE", "1")),
+    "HCCL_SO_PATH": lambda: 2,
+}
+"""
+VLLM_ENVS = """\
+import os
+
+
+def chosen():
+    value = os.getenv("VLLM_WARP", "fast")
+    if value not in ("fast", "slow"):
+        raise ValueError(value)
+    return value
+
+
+environment_variables = {"VLLM_WARP": chosen, "VLLM_WARP_PATH": lambda: os.getenv("VLLM_WARP_PATH")}
+"""
 SCHEMES = """\
 from .registry import register_scheme
 
@@ -58,6 +78,7 @@ VLLM = {
     "vllm/entrypoints/openai/__init__.py": "",
     "vllm/entrypoints/openai/cli_args.py": PARSER,
     "vllm/config.py": "",
+    "vllm/envs.py": VLLM_ENVS,
     "vllm/model_executor/models/registry.py": '_TEXT_GENERATION_MODELS = {"WarpForCausalLM": ("warp", "Warp")}',
     "vllm/transformers_utils/config.py": "",
 }

@@ -85,13 +85,15 @@ def test_a_release_becomes_a_row_and_its_vllm_is_catalogued(made: Path) -> None:
         "vllm_ascend": "9.1.0rc1", "vllm": ["9.1.0"], "python": ">=3.10", "cann": "9.9.0",
         "torch": "2.90.0", "torch_npu": "2.90.0", "triton_ascend": "3.9.0",
         "requires": {"compressed-tensors": ">=0.11.0", "ray": ">=2.47.1,<=2.48.0", "transformers": "==6.1.0"},
-        "variables": ["HCCL_SO_PATH", "VLLM_ASCEND_ONE"], "documented": False, "commit": "0123abcd9",
+        "variables": ["HCCL_SO_PATH", "VLLM_ASCEND_ONE"],
+        "accepts": {"VLLM_ASCEND_ONE": {"takes": ["bit", "int", "negative"]}}, "documented": False, "commit": "0123abcd9",
         "released": None, "restricted_to": [],
     }  # fmt: skip
     assert now["rows"][1:] == json.loads((DATA / "stacks.json").read_bytes())["rows"]
     assert next(iter(now["vllm_requires"].items())) == ("9.1.0", {"numba": "==0.65.0"})
-    options = json.loads((data / "vllm-9.1.0.json").read_bytes())["options"]
-    assert ["--enable-warp"] in [option["flags"] for option in options]
+    catalogue = json.loads((data / "vllm-9.1.0.json").read_bytes())
+    assert ["--enable-warp"] in [option["flags"] for option in catalogue["options"]]
+    assert catalogue["variables"] == {"VLLM_WARP": {"choices": ["fast", "slow"]}, "VLLM_WARP_PATH": {}}
     last = json.loads((data / "architectures.json").read_bytes())["releases"][-1]
     assert (last["vllm"], last["transformers"], last["model_types"]) == ("9.1.0", "6.1.0", ["warp"])
     schemes = json.loads((data / "schemes.json").read_bytes())["releases"][0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 
 from healthcheck.core.ledger import Ledger
@@ -109,13 +110,14 @@ def plan(
     root: str = "/repo",
     model: str = "",
     devices: str = "",
+    environment: Mapping[str, str] | None = None,
     **options: str,
 ) -> LaunchPlan:
     """A launch plan as the plan stage records it, with these options of the server, which serves `model`."""
     named = {name.replace("_", "-"): value for name, value in options.items()}
     server = ServerCommand(
         engine=engine, api=Api.OPENAI_CHAT, argv=(), command="vllm serve", cwd=root,
-        env={"ASCEND_RT_VISIBLE_DEVICES": devices}, foreground=True,
+        env={"ASCEND_RT_VISIBLE_DEVICES": devices, **(environment or {})}, foreground=True,
         model=model or model_path, port=8000, port_source=PortSource(kind=Origin.DEFAULT, text="default"), host="0.0.0.0", where="deploy.sh:2", options=named,
     )  # fmt: skip
     run = ShellRun(

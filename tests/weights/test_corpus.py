@@ -339,6 +339,13 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
     "experts in parallel on a dense model": (
         model, {"plan": plan(enable_expert_parallel="")}, {"plan/options-suit-weights": FAIL},
     ),
+    "a pipeline partition of another model": (
+        model, {"plan": plan(environment={"VLLM_PP_LAYER_PARTITION": "32,29"}, pipeline_parallel_size="2")},
+        {"plan/layer-partition": FAIL},
+    ),
+    "its own pipeline partition": (
+        model, {"plan": plan(environment={"VLLM_PP_LAYER_PARTITION": "20,16"}, pipeline_parallel_size="2")}, SOUND,
+    ),
     "greedy by generation_config.json": (
         lambda f: text(model(f), "generation_config.json", '{"top_k": 1}'), {}, {"weights/sampling-defaults": WARN},
     ),

@@ -18,7 +18,7 @@ from tests.weights.folders import CHATML, QWEN3, header, judge, plan
 pytestmark = pytest.mark.process
 
 PAGES = pages("weights")
-FILES, HEADER, SCRIPT = "files", "header of ", "deploy.sh"
+FILES, HEADER, SCRIPT, SETTING = "files", "header of ", "deploy.sh", "export "
 USUAL = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 CHIPS = {"plan/options-suit-chip": "310P3-Duo"}
 """The chips that examples are about where it is not a usual one."""
@@ -62,8 +62,15 @@ def folder(root: Path, shown: dict[str, str]) -> Path:
 
 def options(script: str) -> dict[str, str]:
     """The options of the `vllm serve` that a page shows."""
-    words = shlex.split(script.replace("exec vllm serve", ""))
+    lines = [line for line in script.splitlines() if not line.startswith(SETTING)]
+    words = shlex.split("\n".join(lines).replace("exec vllm serve", ""))
     return dict(parse(words, vllm_grammar()).options)
+
+
+def environment(script: str) -> dict[str, str]:
+    """The variables that the script of a page exports."""
+    settings = (line.removeprefix(SETTING) for line in script.splitlines() if line.startswith(SETTING))
+    return {name: value for name, _, value in (setting.partition("=") for setting in settings)}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id)
@@ -75,7 +82,8 @@ def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(page: catalo
         ("wrong", shown.wrong, {Outcome.FAIL, Outcome.WARN}),
         ("right", shown.right, {Outcome.PASS, *nothing_left}),
     ):
-        launch = plan(**options(files.get(SCRIPT, "")))
+        script = files.get(SCRIPT, "")
+        launch = plan(environment=environment(script), **options(script))
         npu = CHIPS.get(page.id)
         result = judge(folder(tmp_path / name, files), page.id, task=task, plan=launch, npu=npu)[page.id]
         assert result.outcome in outcomes, (name, result)

@@ -13,12 +13,14 @@ from healthcheck.stages.plan.checks.ascend_environment import ascend_environment
 from healthcheck.stages.plan.checks.chat_api import chat_api
 from healthcheck.stages.plan.checks.device_memory import device_memory
 from healthcheck.stages.plan.checks.engine_installed import engine_installed
+from healthcheck.stages.plan.checks.engine_variables import engine_variables
 from healthcheck.stages.plan.checks.flags import flags
 from healthcheck.stages.plan.checks.foreground import foreground
 from healthcheck.stages.plan.checks.front import front
 from healthcheck.stages.plan.checks.host import host
 from healthcheck.stages.plan.checks.keeps_packages import keeps_packages
 from healthcheck.stages.plan.checks.model_path import model_path
+from healthcheck.stages.plan.checks.network_interfaces import network_interfaces
 from healthcheck.stages.plan.checks.no_api_key import no_api_key
 from healthcheck.stages.plan.checks.no_arguments import no_arguments
 from healthcheck.stages.plan.checks.no_downloads import no_downloads
@@ -87,7 +89,9 @@ _CHECKS: tuple[Check[LaunchPlan], ...] = (
     one_port_each,
     device_memory,
     flags,
+    engine_variables,
     one_machine,
+    network_interfaces,
 )
 _OF_THE_ENGINE = {
     no_missing_files, no_missing_modules, no_downloads, no_image_paths, ascend_environment, chat_api, model_path,

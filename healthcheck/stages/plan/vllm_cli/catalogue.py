@@ -1,6 +1,7 @@
-"""Catalogues of the options that vLLM releases accept on the command line.
+"""Catalogues of the options and environment variables that vLLM releases accept.
 
-scripts/make_flag_catalogue.py generates the file of a release, `data/vllm-<version>.json`, from its own parser.
+scripts/make_flag_catalogue.py generates the file of a release, `data/vllm-<version>.json`, from its own parser
+and its envs.py.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from healthcheck.ascend import stacks
+from healthcheck.ascend.variables import Variable
 from healthcheck.system import json_text
 from healthcheck.system.files import DATA
 
@@ -147,7 +149,7 @@ def versions() -> tuple[str, ...]:
 @functools.cache
 def catalogue(version: str) -> Catalogue:
     """The catalogue of a release in `versions()`."""
-    return json_text.load_as((DATA / f"{PREFIX}{version}{SUFFIX}").read_bytes(), Catalogue)
+    return json_text.load_as(_file(version), Catalogue)
 
 
 def around(version: str) -> tuple[str, ...]:
@@ -160,6 +162,32 @@ def around(version: str) -> tuple[str, ...]:
 def nearest(version: str) -> Catalogue:
     """The catalogue of a vLLM version, else of the newest catalogued release before it, else of the oldest."""
     return catalogue(around(version)[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Environment:
+    variables: Mapping[str, Variable]
+
+
+@functools.cache
+def variables(version: str) -> Mapping[str, Variable]:
+    """The environment variables of a release in `versions()`, those of its envs.py."""
+    return json_text.load_as(_file(version), _Environment).variables
+
+
+def _file(version: str) -> bytes:
+    return (DATA / f"{PREFIX}{version}{SUFFIX}").read_bytes()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Retired:
+    last_read_by: Mapping[str, str]
+
+
+@functools.cache
+def retired_variables() -> Mapping[str, str]:
+    """The variables that only older releases read, with the newest of those releases."""
+    return json_text.load_as((DATA / "retired-variables.json").read_bytes(), _Retired).last_read_by
 
 
 @functools.cache

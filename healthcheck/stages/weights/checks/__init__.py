@@ -9,6 +9,7 @@ from healthcheck.stages.weights.checks.matches_config import matches_config
 from healthcheck.stages.weights.checks.pickle import pickle
 from healthcheck.stages.weights.checks.plan_additional_config import plan_additional_config
 from healthcheck.stages.weights.checks.plan_fits_hardware import plan_fits_hardware
+from healthcheck.stages.weights.checks.plan_layer_partition import plan_layer_partition
 from healthcheck.stages.weights.checks.plan_options_suit_chip import plan_options_suit_chip
 from healthcheck.stages.weights.checks.plan_options_suit_weights import plan_options_suit_weights
 from healthcheck.stages.weights.checks.plan_parsers_fit import plan_parsers_fit
@@ -30,6 +31,7 @@ AHEAD: tuple[Check[WeightsFacts], ...] = (
     config,
     quantization_scheme,
     plan_fits_hardware,
+    plan_layer_partition,
     plan_options_suit_chip,
     plan_additional_config,
     plan_supported_model,
@@ -51,6 +53,7 @@ CHECKS: tuple[Check[WeightsFacts], ...] = (
     remote_code,
     quantization_scheme,
     plan_fits_hardware,
+    plan_layer_partition,
     plan_options_suit_chip,
     plan_options_suit_weights,
     plan_parsers_fit,

@@ -1,0 +1,91 @@
+"""plan/layer-partition: VLLM_PP_LAYER_PARTITION divides the layers of this model."""
+
+from __future__ import annotations
+
+from healthcheck.core.check import At, Findings, NotApplicable
+from healthcheck.stages.plan.servers.options import UNRESOLVED
+from healthcheck.stages.plan.servers.served import line_of
+from healthcheck.stages.weights.documents import positive
+from healthcheck.stages.weights.facts import WeightsFacts, check
+from healthcheck.text.messages import msg
+
+VARIABLE = "VLLM_PP_LAYER_PARTITION"
+"""Source: get_pp_indices of vllm/distributed/utils.py."""
+_SIZE = "pipeline-parallel-size"
+MAX_SHOWN = 120
+MAX_PARTS = 1024
+
+
+@check(
+    "plan/layer-partition",
+    "The pipeline partition fits the model",
+    why="vLLM ends with a ValueError if the partition does not have as many layers as the model.",
+    requires=("weights/present", "weights/config"),
+)
+def plan_layer_partition(facts: WeightsFacts) -> Findings:
+    """VLLM_PP_LAYER_PARTITION has the number of layers of each pipeline stage, separated by commas.
+    vLLM compares it with the model while it starts, even without pipeline parallelism:
+
+    - as many numbers as --pipeline-parallel-size, which is 1 by default.
+    - their sum is num_hidden_layers of config.json.
+
+    A script that is copied from another model's recipe has that model's partition.
+
+    Example:
+    ```json config.json
+    {"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "num_hidden_layers": 28}
+    ```
+
+    ```sh deploy.sh
+    export VLLM_PP_LAYER_PARTITION=32,29
+    exec vllm serve "$MODEL_PATH" --port {port} --pipeline-parallel-size 2
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    export VLLM_PP_LAYER_PARTITION=14,14
+    exec vllm serve "$MODEL_PATH" --port {port} --pipeline-parallel-size 2
+    ```
+    """
+    plan, server = facts.plan, facts.server
+    value = server.env.get(VARIABLE) if server else None
+    if plan is None or facts.engine != "vllm" or value is None or UNRESOLVED in value:
+        raise NotApplicable(msg("no {variable} is set for a server of vLLM", VARIABLE))
+    place = At(line_of(plan, f"{VARIABLE}=", VARIABLE))
+    size = facts.option(_SIZE) or "1"
+    stages = int(size) if size.isdecimal() and len(size) < 6 else None
+    layers = positive(facts.weights.text_config, "num_hidden_layers")
+    seen = msg("{variable}={value}", VARIABLE, value[:MAX_SHOWN])
+    fix = _repair(stages, layers)
+    parts = _parts(value)
+    if parts is None:
+        expected = msg("{variable} as whole numbers, separated by commas", VARIABLE)
+        yield place.fail(expected=expected, seen=seen, fix=fix)
+    elif stages is not None and len(parts) != stages:
+        wanted = (stages, VARIABLE)
+        expected = msg("{count} numbers in {variable}, one for each pipeline stage", *wanted)
+        seen += msg(", which has {count} numbers", len(parts))
+        yield place.fail(expected=expected, seen=seen, fix=fix)
+    elif layers is not None and sum(parts) != layers:
+        expected = msg("{layers} layers in {variable}, as in config.json", layers, VARIABLE)
+        seen += msg(", which has {sum} layers", sum(parts))
+        yield place.fail(expected=expected, seen=seen, fix=fix)
+
+
+def _parts(value: str) -> tuple[int, ...] | None:
+    """The numbers of a partition; None if vLLM cannot read it."""
+    words = value.split(",")
+    try:
+        return tuple(map(int, words)) if len(words) <= MAX_PARTS else None
+    except ValueError:
+        return None
+
+
+def _repair(stages: int | None, layers: int | None) -> str:
+    """An even partition, or the removal of the variable if there is one stage."""
+    if stages is None or layers is None or not 1 < stages <= min(layers, MAX_PARTS):
+        return msg("remove {variable}: vLLM then divides the layers evenly", VARIABLE)
+    each, left = divmod(layers, stages)
+    even = ",".join(str(each + (at < left)) for at in range(stages))
+    return msg("write {variable}={value}", VARIABLE, even)
