@@ -15,6 +15,7 @@ from healthcheck.text.messages import msg
 TORCH_S = 300.0
 """For the import of torch_npu and the first operator of every device, compiled on a cold cache."""
 HCCL_S = 240.0
+PAIRS_S = 420.0
 BEFORE_SOAK_S = 400.0
 """For imports, the expected product on the CPU, and the first product on every device."""
 PRODUCT_SIZE = 8192
@@ -39,6 +40,22 @@ def minutes(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerF
     except KeyboardInterrupt:
         facts = replace(facts, stopped="interrupted")
     return facts
+
+
+def pairs(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFacts:
+    """Try each pair of devices, if HCCL works over all of them and these are more than one pair.
+
+    Ctrl-C keeps the results of the earlier trials.
+    """
+    world = working(facts)
+    if world < 3 or facts.hccl is None or len(facts.hccl.right) < world:
+        return facts
+    progress.update(msg("an all-reduce over each pair of {world} devices", world))
+    try:
+        output = machine.python(children.PAIRS, str(world), sourced=facts.cann.scripts, timeout_s=PAIRS_S)
+    except KeyboardInterrupt:
+        return replace(facts, stopped="interrupted")
+    return replace(facts, pairs=probes.pairs(output, world))
 
 
 def soak(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFacts:
