@@ -55,6 +55,8 @@ LABELS: Mapping[str, str] = {
     "python": "Python",
     "ready_s": msg("seconds until it was ready"),
     "reference": msg("compared with"),
+    "recorded_machine": msg("the recorded machine"),
+    "recording": msg("recording"),
     "repository": msg("adapter repository"),
     "request": msg("in each request"),
     "request_seed": msg("seed of the requests"),

@@ -44,6 +44,7 @@ class Wanted:
         stack: the vllm-ascend release whose row is compared with, "" for the nearest.
         soak_s: how long all devices compute at the deepest level.
         earlier: the record of an earlier run.
+        replay: whether a recording answers instead of a machine, so that no device can be tried.
     """
 
     npus: int | None = None
@@ -52,6 +53,7 @@ class Wanted:
     depth: Depth = Depth.MINUTES
     soak_s: float = 1200.0
     earlier: Snapshot | None = None
+    replay: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
