@@ -12,6 +12,7 @@ from healthcheck.ascend.hardware import Family, find
 from healthcheck.core.progress import Progress
 from healthcheck.extensions.runner import ecc, links, npu_smi_queries, trials
 from healthcheck.extensions.runner.asked import Depth
+from healthcheck.extensions.runner.host_memory import host_memory
 from healthcheck.extensions.runner.links import Links
 from healthcheck.extensions.runner.processors import neighbours, processors
 from healthcheck.extensions.runner.records import MOUNTS, Host, RunnerFacts, Smi, Wanted
@@ -143,6 +144,7 @@ def _host(machine: WholeMachine, *, measured: bool, progress: Progress) -> Host:
         accelerators=_accelerators(machine),
         gpus=tuple(entry.path for entry in (*machine.paths("/dev/nvidia[0-9]*"), *machine.paths("/dev/kfd"))),
         processors=processors(machine),
+        memory=host_memory(machine),
     )
 
 

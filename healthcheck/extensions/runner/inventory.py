@@ -41,6 +41,8 @@ def _named(facts: RunnerFacts) -> dict[str, str]:
         "Python": facts.software.python,
         "devices": f"{len(chips)} × {chips[0].name}" if chips else "",
         "device memory in MB": ", ".join(sorted({str(chip.total_mib) for chip in chips})),
+        "host memory in bytes": _text(facts.host.memory.total_bytes),
+        "memory limit in bytes": _text(facts.host.memory.limit_bytes),
         "processors": _text(len(facts.host.processors.allowed) or None),
         "shared memory in bytes": _text(facts.host.shm.total_bytes if facts.host.shm else None),
     }

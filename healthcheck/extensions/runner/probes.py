@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from healthcheck.extensions.runner.trial_records import (
     Device,
     Hccl,
+    Operators,
     Pair,
     Pairs,
     Product,
@@ -112,6 +113,18 @@ def hccl(output: Output, world: int) -> Hccl:
         right=tuple(sorted(rank for rank, right in ranks.items() if right)),
         wrong=tuple(sorted(rank for rank, right in ranks.items() if not right)),
         errors=named(said, "error", TrialError),
+    )
+
+
+def operators(output: Output) -> Operators:
+    """The result of `children/operators_probe.py`."""
+    steps = parse(output)
+    found = named(steps, "operators", _Place)
+    return Operators(
+        output=output,
+        module=found[0].module if found else "",
+        count=found[0].count if found else None,
+        errors=named(steps, "error", TrialError),
     )
 
 

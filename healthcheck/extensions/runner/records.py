@@ -12,11 +12,12 @@ from healthcheck.core.check import fail, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.ecc import Ecc
+from healthcheck.extensions.runner.host_memory import HostMemory
 from healthcheck.extensions.runner.links import Links
 from healthcheck.extensions.runner.npu_smi_queries import Fields, Mapped
 from healthcheck.extensions.runner.processors import Neighbours, Processors
 from healthcheck.extensions.runner.snapshot import Snapshot
-from healthcheck.extensions.runner.trial_records import Hccl, Pairs, Soak, Torch
+from healthcheck.extensions.runner.trial_records import Hccl, Operators, Pairs, Soak, Torch
 from healthcheck.extensions.runner.whole_machine import ReadSpeed, Space
 from healthcheck.machine.installed import Cann, Driver, Software
 from healthcheck.machine.interface import Entry, Output
@@ -120,6 +121,7 @@ class Host:
     accelerators: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
     processors: Processors
+    memory: HostMemory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +152,7 @@ class RunnerFacts:
     neighbours: tuple[Neighbours, ...] = ()
     torch: Torch = field(default_factory=Torch)
     hccl: Hccl | None = None
+    operators: Operators | None = None
     pairs: Pairs | None = None
     soak: Soak | None = None
     ecc_after: tuple[Ecc, ...] = ()

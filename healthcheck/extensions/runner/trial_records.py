@@ -98,6 +98,19 @@ class Hccl(Trial):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Operators(Trial):
+    """The import of vllm-ascend's own operators.
+
+    Attributes:
+        module: the module that was imported, "" if none was.
+        count: number of registered operators, None if unknown.
+    """
+
+    module: str = ""
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
     """An all-reduce over two devices, as each of them reported it.
 

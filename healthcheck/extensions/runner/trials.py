@@ -32,16 +32,21 @@ def minutes(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerF
     if facts.software.packages.get("torch_npu"):
         progress.update(msg("a matrix product on every device"))
         output = tried(children.TORCH, timeout_s=TORCH_S)
-        if _is_unrecorded(output):
+        if _is_unrecorded(facts, output):
             return replace(facts, stopped=NOT_TRIED)
         facts = replace(facts, torch=probes.torch(output))
     facts = replace(facts, reached=Depth.MINUTES)
     world = working(facts)
     try:
+        if facts.torch.imported and facts.software.packages.get("vllm_ascend"):
+            progress.update(msg("the operators of vllm-ascend"))
+            output = tried(children.OPERATORS, timeout_s=TORCH_S)
+            if not _is_unrecorded(facts, output):
+                facts = replace(facts, operators=probes.operators(output))
         if world > 1:
             progress.update(msg("an all-reduce over {world} devices", world))
             output = tried(children.HCCL, str(world), timeout_s=HCCL_S)
-            if _is_unrecorded(output):
+            if _is_unrecorded(facts, output):
                 return replace(facts, stopped=NOT_TRIED)
             facts = replace(facts, hccl=probes.hccl(output, world))
     except KeyboardInterrupt:
@@ -62,7 +67,7 @@ def pairs(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFac
         output = machine.python(children.PAIRS, str(world), sourced=facts.cann.scripts, timeout_s=PAIRS_S)
     except KeyboardInterrupt:
         return replace(facts, stopped="interrupted")
-    if _is_unrecorded(output):
+    if _is_unrecorded(facts, output):
         return replace(facts, stopped=NOT_TRIED)
     return replace(facts, pairs=probes.pairs(output, world))
 
@@ -78,7 +83,7 @@ def soak(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFact
             output = machine.python(children.SOAK, *words, sourced=facts.cann.scripts, timeout_s=limit_s)
         except Interrupted as cut:
             output, facts = cut.output, replace(facts, stopped="interrupted")
-        if _is_unrecorded(output):
+        if _is_unrecorded(facts, output):
             return replace(facts, stopped=NOT_TRIED)
         facts = replace(facts, soak=probes.soak(output, asked_s=asked_s, count=world))
     if facts.stopped:
@@ -87,9 +92,9 @@ def soak(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFact
     return replace(facts, reached=Depth.SOAK)
 
 
-def _is_unrecorded(output: Output) -> bool:
+def _is_unrecorded(facts: RunnerFacts, output: Output) -> bool:
     """Whether this is a replay of a recording without this trial; the run then stops as if interrupted."""
-    return output.trouble == NOT_RECORDED
+    return facts.wanted.replay and output.trouble == NOT_RECORDED
 
 
 def working(facts: RunnerFacts) -> int:

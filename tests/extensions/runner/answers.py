@@ -97,6 +97,8 @@ def complete(name: str = "healthy-910b3-x8") -> Machine:
     commands |= {f"hccn_tool -i {npu} -net_health -g": said("net health status: Success") for npu in range(8)}
     commands["npu-smi info -t topo"] = topology()
     commands["uname -m"] = said("aarch64")
+    operators = step("operators", module="vllm_ascend.vllm_ascend_C", count=41)
+    children["operators_probe"] = said(operators, step("end"))
     children["pairs_probe 8"] = pairs()
     children[SOAK] = soak()
     files |= {

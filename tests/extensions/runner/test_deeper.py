@@ -86,6 +86,19 @@ CASES = [
     (at("commands|hccn_tool -i 0 -link -g", {"trouble": "no such program"}), "links", SKIP, "not installed"),
     (at("commands|hccn_tool -i 0 -link -g", {"trouble": "no end within 20 s"}), "links", SKIP, "hccn_tool: no end within 20 s"),
     (both(links("[ERROR] permission denied"), without_net_health), "links", SKIP, "permission denied"),
+    # memory of the host
+    (at("files|/sys/fs/cgroup/user.slice/memory.max", ["34359738368"]), "host-memory", WARN, "32.0 GiB, the limit of the control group"),
+    (at("files|/sys/fs/cgroup/memory/memory.limit_in_bytes", ["34359738368"]), "host-memory", WARN, "32.0 GiB"),
+    (at("files|/sys/fs/cgroup/memory/memory.limit_in_bytes", ["9223372036854771712"]), "host-memory", PASS, "2016 GiB"),
+    (at("files|/proc/meminfo", ["MemTotal:       33554432 kB"]), "host-memory", WARN, "32.0 GiB in the machine"),
+    (at("files|/proc/meminfo", ["MemTotal: many"]), "host-memory", SKIP, "does not say how much"),
+    # packages
+    (replaced("children|versions|stdout", '"numpy"', '"triton": "3.2.0", "numpy"'), "stray-triton", WARN, "pip uninstall -y triton; pip install --force-reinstall --no-deps triton-ascend==3.2.0"),
+    (replaced("children|versions|stdout", '"triton_ascend"', '"triton"'), "stray-triton", WARN, "triton 3.2.0 → pip uninstall -y triton"),
+    (both(replaced("children|versions|stdout", '"triton_ascend"', '"other"'), replaced("children|versions|stdout", '"vllm_ascend"', '"others"')), "stray-triton", SKIP, "neither"),
+    (at("children|operators_probe", said(step("error", at="import vllm_ascend.vllm_ascend_C", during="import", text="ImportError: undefined symbol: _ZN3c10"))), "custom-ops", WARN, "undefined symbol"),
+    (at("children|operators_probe", {"trouble": "no end within 300 s"}), "custom-ops", WARN, "no end within 300 s"),
+    (replaced("children|versions|stdout", '"vllm_ascend"', '"others"'), "custom-ops", SKIP, "vllm-ascend is not installed"),
     # processors
     (at("files|/proc/self/status", ["Cpus_allowed_list:\t0-63"]), "affinity", WARN, "none for NPU0, NPU1, NPU2, NPU3"),
     (at("files|/proc/self/status", ["Cpus_allowed_list:\t0,48,96,144"]), "affinity", WARN, "4 processors for 8 devices"),
@@ -177,6 +190,7 @@ class Interrupted(RecordedMachine):
     [
         (children.TORCH, {"npu-smi", "ecc"}, {"torch-npu", "compute", "hccl", "hccl-pairs", "soak"}),
         (children.PAIRS, {"npu-smi", "torch-npu", "compute", "hccl"}, {"hccl-pairs", "soak"}),
+        (children.OPERATORS, {"npu-smi", "torch-npu", "compute"}, {"custom-ops", "hccl", "soak"}),
         (children.SOAK, {"compute", "hccl", "hccl-pairs"}, {"soak"}),
     ],
 )

@@ -16,7 +16,7 @@ from healthcheck.core.records import Outcome
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.snapshot import Snapshot
 from healthcheck.verify import catalogue
-from tests.extensions.runner.answers import SOAK, complete, said, soak
+from tests.extensions.runner.answers import SOAK, complete, said, soak, step
 from tests.extensions.runner.replaying import edit, plain, results
 from tests.machine.tables import Row, info
 from tests.support.page_examples import example, pages
@@ -163,6 +163,24 @@ def counted(machine: Machine, text: str) -> None:
     machine["commands"]["npu-smi info -t ecc -i 0"] = said(*text.splitlines()[1:])
 
 
+def triton(machine: Machine, text: str) -> None:
+    if re.search(r"(?m)^triton ", text):
+        edit(machine, "children|versions|stdout", '"numpy"', '"triton": "3.2.0", "numpy"')
+
+
+def operators(machine: Machine, text: str) -> None:
+    last = text.splitlines()[-1]
+    if "Error" in last:
+        error = step("error", at="import vllm_ascend.vllm_ascend_C", during="import", text=last)
+        machine["children"]["operators_probe"] = said(error)
+
+
+def first_file(machine: Machine, text: str) -> None:
+    """`cat FILE` and its content; the group of the process is that of the file."""
+    path, content = re.findall(r"^\$ cat (\S+)\n(.*)$", text.strip())[0]
+    machine["files"][path] = [content]
+
+
 def port(machine: Machine, text: str) -> None:
     command, answer = text.splitlines()
     machine["commands"][command.removeprefix("$ ")] = said(answer)
@@ -206,6 +224,9 @@ SHOWN: dict[str, tuple[str, Callable[[Machine, str], None]]] = {
     "runner/visible-devices": (HOST, variables),
     "runner/container": (CONTAINER, mounts),
     "runner/ecc": (COMPLETE, counted),
+    "runner/stray-triton": (COMPLETE, triton),
+    "runner/custom-ops": (COMPLETE, operators),
+    "runner/host-memory": (COMPLETE, first_file),
     "runner/links": (COMPLETE, port),
     "runner/affinity": (COMPLETE, near),
     "runner/soak": (COMPLETE, soaked),

@@ -35,6 +35,23 @@ def told(tmp_path, monkeypatch):
     return tell
 
 
+def operators():
+    return probes.operators(RealMachine().python(children.OPERATORS, timeout_s=60))
+
+
+def test_operators_that_can_be_imported(told):
+    found = operators()
+    assert (found.module, found.count, found.errors) == ("vllm_ascend.vllm_ascend_C", 2, ())
+
+
+def test_operators_that_cannot(told):
+    told(operators_error="libascendcl.so: cannot open shared object file")
+    found = operators()
+    assert not found.module
+    assert "libascendcl.so" in found.errors[0].text
+    assert found.errors[0].at == "import vllm_ascend.vllm_ascend_C"
+
+
 def pairs(world):
     return probes.pairs(RealMachine().python(children.PAIRS, str(world), timeout_s=90), world)
 

@@ -125,6 +125,11 @@ def barrier():
 def destroy_process_group():
     pass
 """
+OPERATORS = """
+import torch
+if "operators_error" in torch.TOLD:
+    raise ImportError(torch.TOLD["operators_error"])
+"""
 
 
 def write(folder: Path) -> Path:
@@ -136,6 +141,7 @@ def write(folder: Path) -> Path:
     (folder / "torch_npu" / "__init__.py").write_text(TORCH_NPU, encoding="utf-8")
     (folder / "vllm_ascend").mkdir()
     (folder / "vllm_ascend" / "__init__.py").write_text("", encoding="utf-8")
+    (folder / "vllm_ascend" / "vllm_ascend_C.py").write_text(OPERATORS, encoding="utf-8")
     for name, version in (("torch", "2.9.0"), ("torch_npu", "2.9.0.post1"), ("vllm_ascend", "0.18.0")):
         info = folder / f"{name}-{version}.dist-info"
         info.mkdir()
