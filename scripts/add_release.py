@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - scripts are no package
-"""Add releases to the version matrix and the catalogues of healthcheck/data, from their packages alone.
+"""Add releases to the version matrix and the catalogues, from their packages alone.
 
     .venv/bin/python scripts/add_release.py 0.30.0rc2 0.29.0rc1
     .venv/bin/python scripts/add_release.py --new
@@ -53,6 +53,7 @@ from healthcheck.system import files
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "healthcheck" / "data"
+NOTES = Path(__file__).with_name("data") / "release-notes.json"
 ASCEND, VLLM = "vllm-ascend", "vllm"
 FLAGS = Path(__file__).with_name("make_flag_catalogue.py")
 ENGINE_PYTHON = ROOT / ".venv-vllm" / "bin" / "python"
@@ -81,14 +82,14 @@ def main() -> int:
         schemes=json.loads((wanted.data / "schemes.json").read_bytes())["releases"],
         config=json.loads((wanted.data / "additional-config.json").read_bytes()),
         support=json.loads((wanted.data / "support-matrix.json").read_bytes()),
-        notes=json.loads((wanted.data / "release-notes.json").read_bytes())["releases"],
+        notes=json.loads(wanted.notes.read_bytes())["releases"],
     )
     try:
         _add(wanted, books)
     except ReleaseError as error:
         print(f"add_release: {error}; nothing was written", file=sys.stderr)
         return 1
-    _write(wanted.data, books)
+    _write(wanted.data, wanted.notes, books)
     if wanted.data.samefile(DATA):
         books.said += release_template.bring_up_to_date(books.matrix)
         books.said += release_changelog.add(books.added)
@@ -106,6 +107,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--engine-python", type=Path, default=ENGINE_PYTHON, metavar="PYTHON",
                         help="a Python with what vLLM imports (default: that of .venv-vllm)")  # fmt: skip
     parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="default: healthcheck/data")
+    parser.add_argument(
+        "--notes", type=Path, default=NOTES, metavar="FILE", help="default: scripts/data/release-notes.json"
+    )
     return parser.parse_args()
 
 
@@ -270,19 +274,19 @@ def _add_architectures(tree: Path, version: str, transformers: str, books: Books
     books.said += release_summary.of_architectures(version, books.releases)
 
 
-def _write(data: Path, books: Books) -> None:
+def _write(data: Path, known_issues: Path, books: Books) -> None:
     texts = {
-        **books.flags,
-        "architectures.json": architectures.text(books.releases),
-        "schemes.json": schemes.text((), books.schemes),
-        "additional-config.json": config.text(books.config),
-        "support-matrix.json": notes.matrix_text(books.support),
-        "release-notes.json": notes.notes_text(books.notes),
-        "stacks.json": release_row.matrix_text(books.matrix),
+        **{data / name: text for name, text in books.flags.items()},
+        data / "architectures.json": architectures.text(books.releases),
+        data / "schemes.json": schemes.text((), books.schemes),
+        data / "additional-config.json": config.text(books.config),
+        data / "support-matrix.json": notes.matrix_text(books.support),
+        known_issues: notes.notes_text(books.notes),
+        data / "stacks.json": release_row.matrix_text(books.matrix),
     }
-    for name, text in texts.items():
-        if not (data / name).exists() or (data / name).read_text("utf-8") != text:
-            files.write_atomically(data / name, text.encode())
+    for path, text in texts.items():
+        if not path.exists() or path.read_text("utf-8") != text:
+            files.write_atomically(path, text.encode())
 
 
 if __name__ == "__main__":

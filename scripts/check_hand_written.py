@@ -31,6 +31,7 @@ from healthcheck.system import files, yaml_text
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "healthcheck" / "data"
 NOTED = Path(__file__).with_name("hand-written.json")
+RECIPES = Path(__file__).parent / "data" / "recipes.json"
 TUTORIALS = "docs/source/tutorials/models"
 _SENTENCE = re.compile(r"“([^”]{12,})”")
 _SOURCE_FILE = re.compile(r"(vllm_ascend/[\w/]+\.py)")
@@ -73,7 +74,7 @@ def _failures(_: str, tree: Path) -> Iterator[str]:
 
 def _recipes(version: str, tree: Path) -> Iterator[str]:
     """Tutorials without a recipe, and recipes with keys that the release refuses."""
-    recipes = json.loads((DATA / "recipes.json").read_bytes())["recipes"]
+    recipes = json.loads((RECIPES).read_bytes())["recipes"]
     keys = make_config_catalogue.row(version, tree)
     top: set[str] = set(keys["groups"].get("", ()))  # type: ignore[attr-defined]
     refused = dict[str, None]()
@@ -91,7 +92,7 @@ def _recipes(version: str, tree: Path) -> Iterator[str]:
 
 def _mixtures(_: str, tree: Path) -> Iterator[str]:
     """Architectures in the planner's tables that no tutorial's recipe bears out."""
-    data = json.loads((DATA / "recipes.json").read_bytes())
+    data = json.loads((RECIPES).read_bytes())
     of_model = {name: model["config"]["architectures"][0] for name, model in data["models"].items()}
     options: dict[str, set[str]] = {}
     for recipe in data["recipes"]:

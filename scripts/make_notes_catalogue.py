@@ -1,9 +1,10 @@
 # ruff: noqa: INP001 - a folder of programs, no package
-"""Reads vllm-ascend's release notes and support matrix, for release-notes.json and support-matrix.json.
+"""Reads vllm-ascend's release notes and support matrix.
 
+scripts/add_release.py writes them to scripts/data/release-notes.json and healthcheck/data/support-matrix.json.
 Both are documents in the sdist of a release. The notes of the newest release contain those of the older ones: their
 dates, the models that a candidate restricts itself to, and the known issues that name an option, a variable or a
-model. Nothing is imported. scripts/add_release.py writes the files of healthcheck/data.
+model. Nothing is imported.
 """
 
 from __future__ import annotations

@@ -15,6 +15,8 @@ JsonValue = Union[None, bool, int, float, str, "list[JsonValue]", "dict[str, Jso
 SCHEMA = 1
 SIMULATOR = "npu-adapter-simulator"
 """The `server` header of a simulated endpoint; a report on one begins with that fact."""
+RECORDING = "recording"
+"""The provenance of a report on a recorded machine; such a report begins with that fact."""
 NOT_BUILT = msg("not built")
 """The provenance "engine_config" if no launch had vLLM check its arguments."""
 UNJUDGED = "unjudged"

@@ -12,6 +12,7 @@ from functools import reduce
 from healthcheck.contract import Rule
 from healthcheck.core.records import (
     NOT_BUILT,
+    RECORDING,
     SIMULATOR,
     UNJUDGED,
     CheckResult,
@@ -190,9 +191,16 @@ def headline(report: Report) -> str:
 
 
 def labelled_headline(report: Report) -> tuple[str, str]:
-    """The headline in two parts: the label of a simulated endpoint ("" otherwise), and the rest."""
-    simulated = report.provenance.get("server") == SIMULATOR
-    label = msg("SIMULATED endpoint, no model was measured: ") if simulated else ""
+    """The headline in two parts: the label of what is not the real thing, and the rest.
+
+    The label is that of a simulated endpoint or of a replayed machine, "" otherwise.
+    """
+    label: str = ""
+    if report.provenance.get("server") == SIMULATOR:
+        label = msg("SIMULATED endpoint, no model was measured: ")
+    elif recorded := report.provenance.get(RECORDING):
+        file = recorded.get("file") if isinstance(recorded, dict) else recorded
+        label = msg("REPLAY of {recording}, not of this machine: ", plain(str(file))[:MOST_TASK])
     weaker = report.provenance.get("sandbox") in {"confined", "unconfined"}
     mode = msg("; the dry run was {mode}", _mode(report)) if weaker else ""
     strict = msg("; warnings count as failures (--strict)") if report.provenance.get("strict") else ""
@@ -286,6 +294,8 @@ def _when_ready(report: Report) -> str:
         return msg("before you submit, verify the repository with its weights through every stage")
     warned = sum(result.outcome is Outcome.WARN and not is_summary(result) for result in report.results)
     last = msg("use this machine") if machine else msg("submit")
+    if report.provenance.get(RECORDING):
+        last = msg("run npu-adapter runner on that machine before you use it")
     read = plural("read the warning", "read the {n} warnings", warned, warned)
     return msg("{read}, then {last}", read, last) if warned else last
 

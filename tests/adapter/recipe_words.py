@@ -42,9 +42,9 @@ ENGLISH = Words(
     top="""\
 # The plan beside vllm-ascend's recipes
 
-<!-- Written by `python -m tests.adapter.recipe_page` from healthcheck/data/recipes.json and the adapter. -->
+<!-- Written by `python -m tests.adapter.recipe_page` from scripts/data/recipes.json and the adapter. -->
 
-vllm-ascend documents how it launches its models. `healthcheck/data/recipes.json` records {recipes} of these launches,
+vllm-ascend documents how it launches its models. `scripts/data/recipes.json` records {recipes} of these launches,
 for {models} models, from the tutorials in the released packages of {releases}:
 those on one machine that serve chat completions, of weights whose shape is published. `tests/adapter/test_recipes.py`
 plans each model on the machine of its recipe. It fails where the plan would not start by what is known of vllm-ascend,
@@ -162,9 +162,9 @@ CHINESE = Words(
     top="""\
 # 启动计划与 vllm-ascend 的启动示例对照
 
-<!-- Written by `python -m tests.adapter.recipe_page` from healthcheck/data/recipes.json and the adapter. -->
+<!-- Written by `python -m tests.adapter.recipe_page` from scripts/data/recipes.json and the adapter. -->
 
-vllm-ascend 的文档给出了各个模型的启动示例。`healthcheck/data/recipes.json` 记录了其中的 {recipes} 个，涉及 {models} 个模型，取自 {releases} 发布包里的教程：都是单机启动，提供 chat completions 接口，权重的结构参数已公开。`tests/adapter/test_recipes.py` 按启动示例所用的机器，为每个模型生成启动计划。如果按 vllm-ascend 已知的行为，该计划无法启动，或者计划与启动示例不同却没有理由，测试就会失败。
+vllm-ascend 的文档给出了各个模型的启动示例。`scripts/data/recipes.json` 记录了其中的 {recipes} 个，涉及 {models} 个模型，取自 {releases} 发布包里的教程：都是单机启动，提供 chat completions 接口，权重的结构参数已公开。`tests/adapter/test_recipes.py` 按启动示例所用的机器，为每个模型生成启动计划。如果按 vllm-ascend 已知的行为，该计划无法启动，或者计划与启动示例不同却没有理由，测试就会失败。
 
 这里只对照文字：一边是启动示例中记录的参数，一边是启动计划的参数。**没有启动任何服务器，也没有用到 NPU**。量化权重的大小是近似值。
 """,

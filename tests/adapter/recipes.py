@@ -1,4 +1,4 @@
-"""vllm-ascend's documented launches (healthcheck/data/recipes.json), each beside the adapter's own plan."""
+"""vllm-ascend's documented launches (scripts/data/recipes.json), each beside the adapter's own plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adapter.device import Machine, described_machine
 from adapter.plan import Plan, make_plan
 from adapter.weights import Weights, read_weights
 
-FILE = Path(__file__).parents[2] / "healthcheck" / "data" / "recipes.json"
+FILE = Path(__file__).parents[2] / "scripts" / "data" / "recipes.json"
 DATA: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
 DEFAULTS: dict[str, Any] = {"tensor-parallel-size": 1, "data-parallel-size": 1, "enable-expert-parallel": False}
 

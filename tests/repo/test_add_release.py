@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 FILES = (
     "stacks.json", "architectures.json", "schemes.json", "additional-config.json", "support-matrix.json",
-    "release-notes.json", "vllm-0.33.0.json",
+    "vllm-0.33.0.json",
 )  # fmt: skip
 SCRIPT = ROOT / "scripts" / "add_release.py"
 DATA = ROOT / "healthcheck" / "data"
@@ -39,6 +39,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     wheel(index, "transformers", "6.1.0", releases.TRANSFORMERS)
     for name in FILES:
         shutil.copy(DATA / name, before)
+    shutil.copy(ROOT / "scripts" / "data" / "release-notes.json", before)
     shutil.copytree(before, folder / "after")
     done = added(folder / "after", index, "9.1.0rc1")
     assert done.returncode == 0, done.stderr
@@ -66,7 +67,8 @@ def added(data: Path, index: Path | None, *words: str, **variables: str) -> subp
     environment = {**os.environ, "PIP_CONFIG_FILE": os.devnull, **variables}
     if index:
         environment |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index)}
-    command = [sys.executable, SCRIPT, "--data", data, "--engine-python", sys.executable, *words]
+    folders = ["--data", data, "--notes", data / "release-notes.json"]
+    command = [sys.executable, SCRIPT, *folders, "--engine-python", sys.executable, *words]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 

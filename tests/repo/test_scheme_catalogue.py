@@ -12,11 +12,11 @@ import pytest
 from adapter.precision import RUNS_ON_ASCEND
 from healthcheck.ascend import hardware, schemes, stacks
 from healthcheck.ascend.hardware import Family
-from healthcheck.ascend.schemes import CATALOGUE
 from healthcheck.stages.weights.experts import has_experts
 from tests.support.rows import rows
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
+RECIPES = SCRIPTS / "data" / "recipes.json"
 PLATFORM = """
 class NPUPlatform:
     supported_quantization: list[str] = [ASCEND_METHOD, "compressed-tensors"]
@@ -164,7 +164,7 @@ def test_schemes_of_real_releases(release: str, scheme: str, chips: set[Family])
 
 
 def test_each_documented_launch_has_its_scheme_on_its_chip() -> None:
-    recipes = json.loads((CATALOGUE.parent / "recipes.json").read_bytes())
+    recipes = json.loads(RECIPES.read_bytes())
     missing = []
     for recipe in recipes["recipes"]:
         model = recipes["models"][recipe["model"]]

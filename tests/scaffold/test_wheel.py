@@ -71,3 +71,25 @@ def test_new_from_an_installed_wheel(installed, tmp_path):
     workflows = {".github/workflows/adapter.yml", ".gitcode/workflows/adapter.yml"}
     files = {".copier-answers.yml", ".gitattributes", ".gitignore", "Dockerfile", "README.md", "deploy.sh"}
     assert {name for name in names if not name.startswith(".git/")} == files | workflows | {"requirements.txt"}
+
+
+def test_numerics_ignores_an_environment_beside_the_installed_kit(installed, tmp_path):
+    """`.venv-transformers` is a folder of a developer's clone; site-packages may contain anything."""
+    (packages,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
+    planted = packages / ".venv-transformers" / "bin" / "python"
+    planted.parent.mkdir(parents=True)
+    planted.write_text(f"#!/bin/sh\ntouch {tmp_path}/planted-ran\n")
+    planted.chmod(0o755)
+    (packages / ".venv-transformers" / "ready").touch()
+    weights = tmp_path / "weights"
+    weights.mkdir()
+    (weights / "config.json").write_text("{}")
+    (weights / "model.safetensors").write_bytes(b"")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [installed, "numerics", "http://127.0.0.1:9", "--reference", weights],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "name one with --reference-python" in done.stderr
+    assert not (tmp_path / "planted-ran").exists()

@@ -32,7 +32,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="compare token for token with the run in this folder, or with the weights in it, by transformers",
     )  # fmt: skip
     parser.add_argument("--reference-python", default="", metavar="PYTHON",
-                        help="a Python with torch and transformers, for weights")  # fmt: skip
+                        help="a Python with torch and transformers, for weights (default: this one)")  # fmt: skip
     parser.add_argument("--trust-remote-code", action="store_true",
                         help="let code that comes with the weights of --reference run")  # fmt: skip
     parser.add_argument("--pairs", type=whole(1), default=_DEFAULT.pairs, metavar="N",

@@ -34,7 +34,6 @@ MOST_CONTEXTS = 60
 ROUNDED = 3
 """Every third context is also computed in bfloat16, which shows the effect of rounding alone on these weights."""
 DEADLINE_S = 3 * 3600.0
-_FOLDER = Path(__file__).resolve().parents[3] / ".venv-transformers"
 _INSIDE = Path(__file__).parent / "inside" / "read_weights.py"
 _ANSWER_BYTES = 256 << 20
 _TAIL_LINES = 40
@@ -73,16 +72,13 @@ def are_weights(folder: Path) -> bool:
 
 
 def find_python(named: str) -> str:
-    """The named Python, else that of `make .venv-transformers/ready` in a clone, else this one.
+    """The named Python, else this one.
 
     Raises:
-        UsageError: the named Python does not exist, or none has torch and transformers.
+        UsageError: the named Python does not exist, or none is named and this one lacks torch or transformers.
     """
     if named:
         return str(programs.python_at(named, OPTION))
-    made = _FOLDER / "bin" / "python"
-    if (_FOLDER / "ready").exists() and os.access(made, os.X_OK):
-        return str(made)
     if all(find_spec(name) for name in NEEDS):
         return sys.executable
     needs = (joined(" and ", NEEDS), OPTION)

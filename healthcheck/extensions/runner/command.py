@@ -34,6 +34,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
                         help="write report.html, report.json, summary.md")  # fmt: skip
     output.extensions_argument(parser)
     output.arguments(parser)
+    recorded = parser.add_argument_group("recordings")
+    recorded.add_argument("--save", type=new_place, metavar="FILE",
+                          help="also record the machine, for an issue: without secrets, names of hosts and "
+                          "users, addresses and serial numbers")  # fmt: skip
+    recorded.add_argument("--replay", type=place, metavar="FILE",
+                          help="judge a machine that --save recorded, instead of this one")  # fmt: skip
 
 
 def _run(options: argparse.Namespace) -> int:

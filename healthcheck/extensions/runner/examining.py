@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from healthcheck import contract
 from healthcheck.ascend import stacks
 from healthcheck.cli import output
+from healthcheck.cli.outlets import tell
 from healthcheck.core.extensions import NONE, Extra
 from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import JsonValue, Report, Stage, verdict_of
+from healthcheck.core.records import RECORDING, JsonValue, Report, Stage, verdict_of
 from healthcheck.errors import UsageError
 from healthcheck.extensions.runner import snapshot
 from healthcheck.extensions.runner.asked import SOAK_MINUTES, Depth
@@ -19,27 +22,79 @@ from healthcheck.extensions.runner.checks import CHECKS
 from healthcheck.extensions.runner.facts import gather
 from healthcheck.extensions.runner.inventory import inventory, soak
 from healthcheck.extensions.runner.real import RealWholeMachine
+from healthcheck.extensions.runner.recorder import Recorder
+from healthcheck.extensions.runner.recording import RecordedMachine, Recording, load
 from healthcheck.extensions.runner.records import RunnerFacts, Wanted
 from healthcheck.extensions.runner.whole_machine import WholeMachine
 from healthcheck.system import json_text
-from healthcheck.text.messages import msg
+from healthcheck.text.messages import joined, msg
 from healthcheck.verify import provenance
 
 MAX_NPUS = 1024
+_OF_THIS_MACHINE = ("system", "cores", "memory_gib", "npu_devices", "machine")
+"""The keys of provenance that describe the machine of the kit, which a replay does not judge."""
 MAX_SOAK_MINUTES = 7 * 24 * 60
 
 
 def run(options: argparse.Namespace) -> int:
     """Examine the machine, judge and print; returns 0 if ready, 1 if not ready, 3 if inconclusive."""
+    if options.replay:
+        return _replay(options)
     wanted = _wanted(options)
-    output.refuse_unwritable(options.json, options.junit, out=options.out)
+    output.refuse_unwritable(options.json, options.junit, options.save, out=options.out)
     output.end_with_a_report()
+    machine = RealWholeMachine()
+    recorder = Recorder(machine, wanted) if options.save else None
+    report = _watched(options, recorder or machine, wanted)
+    status = output.publish(options, report, options.out).status
+    if recorder:
+        _save(recorder, options.save, report)
+    return status
+
+
+def _watched(options: argparse.Namespace, machine: WholeMachine, wanted: Wanted) -> Report:
+    """Judge a machine, and show the progress."""
     progress = output.progress(options)
     try:
-        report = judge(RealWholeMachine(), wanted, progress, output.extension_checks(options))
+        return judge(machine, wanted, progress, output.extension_checks(options))
     finally:
         progress.close()
+
+
+def _save(recorder: Recorder, file: Path, report: Report) -> None:
+    """Write the recording, unless the machine did not even answer the first level: nothing could be judged."""
+    if report.metrics:
+        recorder.save(file)
+        said = msg("Recorded in {file}. Read it before you pass it on, then attach it to the issue.", file)
+    else:
+        said = msg("Interrupted before the machine had answered: {file} was not written.", file)
+    tell(said)
+
+
+def _replay(options: argparse.Namespace) -> int:
+    """Judge a recording by the expectations and at the level of the recorded run, unless others are given."""
+    if options.save or options.soak:
+        given = "--save" if options.save else "--soak"
+        raise UsageError("{option} needs a machine, and --replay judges a recording: write one of them", given)
+    recording = load(options.replay)
+    asked = recording.asked
+    options.level = options.level or asked.level.value
+    options.stack = options.stack or asked.stack
+    if options.npus is None and not options.allow_none:
+        options.npus, options.allow_none = asked.npus, asked.allow_none
+    wanted = replace(_wanted(options), replay=True, soak_s=asked.soak_s or 60.0 * SOAK_MINUTES)
+    output.refuse_unwritable(options.json, options.junit, out=options.out)
+    output.end_with_a_report()
+    report = _watched(options, RecordedMachine(recording), wanted)
+    report = replace(report, provenance=_replayed(report.provenance, recording, options.replay.name))
     return output.publish(options, report, options.out).status
+
+
+def _replayed(provenance: Mapping[str, JsonValue], recording: Recording, name: str) -> dict[str, JsonValue]:
+    """The provenance with the source of the recording, and without the machine that the kit runs on."""
+    kept = {key: value for key, value in provenance.items() if key not in _OF_THIS_MACHINE}
+    source: dict[str, JsonValue] = {"file": name, "at": recording.at, "kit": recording.kit}
+    return {**kept, RECORDING: source, "recorded_machine": provenance.get("machine")}
 
 
 def judge(machine: WholeMachine, wanted: Wanted, progress: Progress, extra: Extra = NONE) -> Report:
@@ -71,8 +126,9 @@ def judge(machine: WholeMachine, wanted: Wanted, progress: Progress, extra: Extr
 
 def _asked(wanted: Wanted, facts: RunnerFacts | None) -> str:
     level = msg(", level 1") if wanted.depth is Depth.SECONDS else ""
+    replay = msg(", replay of a recording") if wanted.replay else ""
     without = msg(", without NPUs") if facts and not facts.present else ""
-    return msg("{value}{level}{value2}", Stage.RUNNER.value, level, without)
+    return joined("", (Stage.RUNNER.value, replay, level, without))
 
 
 def _metrics(facts: RunnerFacts, at: str) -> dict[str, JsonValue]:

@@ -8,16 +8,20 @@ from dataclasses import replace
 
 from healthcheck import contract
 from healthcheck.ascend import stacks
+from healthcheck.ascend.hardware import Family, find
 from healthcheck.core.progress import Progress
-from healthcheck.extensions.runner import ecc, npu_smi_queries, trials
+from healthcheck.extensions.runner import ecc, links, npu_smi_queries, trials
 from healthcheck.extensions.runner.asked import Depth
+from healthcheck.extensions.runner.host_memory import host_memory
+from healthcheck.extensions.runner.links import Links
+from healthcheck.extensions.runner.processors import neighbours, processors
 from healthcheck.extensions.runner.records import MOUNTS, Host, RunnerFacts, Smi, Wanted
 from healthcheck.extensions.runner.whole_machine import WholeMachine
 from healthcheck.machine import installed, npu_smi
 from healthcheck.machine.devices import smi_info
 from healthcheck.machine.installed import Cann, Software
-from healthcheck.machine.interface import Machine
-from healthcheck.machine.npu_smi import Holder, SmiError, Table
+from healthcheck.machine.interface import Entry, Machine
+from healthcheck.machine.npu_smi import Holder, SmiError, Table, whole
 from healthcheck.text.messages import msg
 
 MAX_BOARDS = 16
@@ -41,6 +45,8 @@ def gather(machine: WholeMachine, wanted: Wanted, progress: Progress) -> RunnerF
         if wanted.depth >= Depth.MINUTES:
             facts = trials.minutes(machine, facts, progress)
         if wanted.depth >= Depth.SOAK and not facts.stopped:
+            facts = trials.pairs(machine, facts, progress)
+        if wanted.depth >= Depth.SOAK and not facts.stopped:
             facts = trials.soak(machine, facts, progress)
     except KeyboardInterrupt:
         return replace(facts, stopped="interrupted")
@@ -57,7 +63,7 @@ def _seconds(machine: WholeMachine, wanted: Wanted, progress: Progress) -> Runne
     progress.update("versions")
     software = installed.software(machine)
     host = _host(machine, measured=bool(nodes or smi.chips), progress=progress)
-    progress.update(msg("error counters"))
+    progress.update(msg("error counters, links, processors"))
     return RunnerFacts(
         wanted=wanted,
         nodes=nodes,
@@ -69,7 +75,17 @@ def _seconds(machine: WholeMachine, wanted: Wanted, progress: Progress) -> Runne
         host=host,
         row=asked or stacks.nearest(versions(software, cann)),
         ecc=ecc.counters(machine, smi.command, smi.cards),
+        links=_links(machine, smi, nodes),
+        neighbours=neighbours(machine.run(smi.command, "info", "-t", "topo").stdout) if smi.chips else (),
     )
+
+
+def _links(machine: Machine, smi: Smi, nodes: tuple[Entry, ...]) -> Links:
+    """The network ports of the devices; a 310P has none."""
+    if any(npu.family is Family.P310 for chip in smi.chips[:1] for npu in find(chip.kind)):
+        return Links(trouble=msg("NPUs of this kind have no network port of their own"))
+    numbers = (whole(node.path.removeprefix("/dev/davinci")) for node in nodes)
+    return links.query(machine, tuple(number for number in numbers if number is not None))
 
 
 def versions(software: Software, cann: Cann) -> Mapping[str, str]:
@@ -127,6 +143,8 @@ def _host(machine: WholeMachine, *, measured: bool, progress: Progress) -> Host:
         variables=variables,
         accelerators=_accelerators(machine),
         gpus=tuple(entry.path for entry in (*machine.paths("/dev/nvidia[0-9]*"), *machine.paths("/dev/kfd"))),
+        processors=processors(machine),
+        memory=host_memory(machine),
     )
 
 

@@ -41,12 +41,19 @@ def _named(facts: RunnerFacts) -> dict[str, str]:
         "Python": facts.software.python,
         "devices": f"{len(chips)} × {chips[0].name}" if chips else "",
         "device memory in MB": ", ".join(sorted({str(chip.total_mib) for chip in chips})),
+        "host memory in bytes": _text(facts.host.memory.total_bytes),
+        "memory limit in bytes": _text(facts.host.memory.limit_bytes),
+        "processors": _text(len(facts.host.processors.allowed) or None),
         "shared memory in bytes": _text(facts.host.shm.total_bytes if facts.host.shm else None),
     }
     for name, version in facts.software.packages.items():
         found[f"package {name}"] = version
     for npu, board in facts.smi.boards.items():
         found[f"firmware of NPU {npu}"] = board.whole.get("Firmware Version", "")
+    for device in facts.neighbours:
+        found[f"links of {device.name}"] = " ".join(device.links)
+    for port in facts.links.ports:
+        found[f"link of device {port.device}"] = port.link
     return {name: value for name, value in found.items() if value}
 
 

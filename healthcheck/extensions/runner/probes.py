@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 from healthcheck.extensions.runner.trial_records import (
     Device,
     Hccl,
+    Operators,
+    Pair,
+    Pairs,
     Product,
     Reading,
     Soak,
@@ -51,6 +54,16 @@ class _Place:
 class _Sum:
     rank: int
     right: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SideOfPair:
+    rank: int
+    left: int
+    right: int
+    same: bool
+    bytes: int
+    seconds: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +113,42 @@ def hccl(output: Output, world: int) -> Hccl:
         right=tuple(sorted(rank for rank, right in ranks.items() if right)),
         wrong=tuple(sorted(rank for rank, right in ranks.items() if not right)),
         errors=named(said, "error", TrialError),
+    )
+
+
+def operators(output: Output) -> Operators:
+    """The result of `children/operators_probe.py`."""
+    steps = parse(output)
+    found = named(steps, "operators", _Place)
+    return Operators(
+        output=output,
+        module=found[0].module if found else "",
+        count=found[0].count if found else None,
+        errors=named(steps, "error", TrialError),
+    )
+
+
+def pairs(output: Output, world: int) -> Pairs:
+    """The result of `children/pairs_probe.py`; both devices of a pair report it."""
+    steps = parse(output)
+    sides: dict[tuple[int, int], list[_SideOfPair]] = {}
+    for side in named(steps, "pair", _SideOfPair)[:MAX_WINDOWS]:
+        sides.setdefault((side.left, side.right), []).append(side)
+    return Pairs(
+        output=output,
+        world=world,
+        each=tuple(_pair(devices, both) for devices, both in sides.items()),
+        errors=named(steps, "error", TrialError),
+    )
+
+
+def _pair(devices: tuple[int, int], sides: list[_SideOfPair]) -> Pair:
+    return Pair(
+        devices=devices,
+        right=tuple(side.rank for side in sides if side.same),
+        wrong=tuple(side.rank for side in sides if not side.same),
+        bytes=sides[-1].bytes,
+        seconds=max(side.seconds for side in sides),
     )
 
 

@@ -12,9 +12,12 @@ from healthcheck.core.check import fail, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.ecc import Ecc
+from healthcheck.extensions.runner.host_memory import HostMemory
+from healthcheck.extensions.runner.links import Links
 from healthcheck.extensions.runner.npu_smi_queries import Fields, Mapped
+from healthcheck.extensions.runner.processors import Neighbours, Processors
 from healthcheck.extensions.runner.snapshot import Snapshot
-from healthcheck.extensions.runner.trial_records import Hccl, Soak, Torch
+from healthcheck.extensions.runner.trial_records import Hccl, Operators, Pairs, Soak, Torch
 from healthcheck.extensions.runner.whole_machine import ReadSpeed, Space
 from healthcheck.machine.installed import Cann, Driver, Software
 from healthcheck.machine.interface import Entry, Output
@@ -42,6 +45,7 @@ class Wanted:
         stack: the vllm-ascend release whose row is compared with, "" for the nearest.
         soak_s: how long all devices compute at the deepest level.
         earlier: the record of an earlier run.
+        replay: whether a recording answers instead of a machine, so that no device can be tried.
     """
 
     npus: int | None = None
@@ -50,6 +54,7 @@ class Wanted:
     depth: Depth = Depth.MINUTES
     soak_s: float = 1200.0
     earlier: Snapshot | None = None
+    replay: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +120,8 @@ class Host:
     variables: Mapping[str, str]
     accelerators: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
+    processors: Processors
+    memory: HostMemory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +131,7 @@ class RunnerFacts:
     Attributes:
         reached: the completed level; below the wanted one only if `stopped` says why.
         nodes: /dev/davinciN; `control` the driver's other device nodes.
+        neighbours: the devices as `npu-smi info -t topo` lists them.
         row: the row of the version matrix to compare with, and whether `--stack` selected it.
         ecc_after: the counters after the soak.
     """
@@ -140,8 +148,12 @@ class RunnerFacts:
     host: Host
     row: Row
     ecc: tuple[Ecc, ...] = ()
+    links: Links
+    neighbours: tuple[Neighbours, ...] = ()
     torch: Torch = field(default_factory=Torch)
     hccl: Hccl | None = None
+    operators: Operators | None = None
+    pairs: Pairs | None = None
     soak: Soak | None = None
     ecc_after: tuple[Ecc, ...] = ()
 

@@ -98,6 +98,49 @@ class Hccl(Trial):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Operators(Trial):
+    """The import of vllm-ascend's own operators.
+
+    Attributes:
+        module: the module that was imported, "" if none was.
+        count: number of registered operators, None if unknown.
+    """
+
+    module: str = ""
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """An all-reduce over two devices, as each of them reported it.
+
+    Attributes:
+        right, wrong: the devices that got the sum, and those that got another.
+        seconds: the time of each repetition on the slower device.
+    """
+
+    devices: tuple[int, int]
+    right: tuple[int, ...]
+    wrong: tuple[int, ...]
+    bytes: int
+    seconds: tuple[float, ...]
+
+    @property
+    def bytes_per_s(self) -> float | None:
+        """The median over the repetitions, None without one."""
+        rates = [self.bytes / max(seconds, 1e-9) for seconds in self.seconds]
+        return statistics.median(rates) if rates else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairs(Trial):
+    """The pairs that were tried, of `world` devices."""
+
+    world: int
+    each: tuple[Pair, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """A device's products in a part of the soak, which ended `at_s` after its begin."""
 

@@ -22,6 +22,7 @@ RUN_FLAGS = msg(
     "-v /etc/ascend_install.info:/etc/ascend_install.info"
 )
 """Source: vllm-ascend's installation guide, at 182b75ea84ff."""
+NOT_TRIED = msg("this is a replay: no device is tried, and the recording does not have this trial")
 RUNTIME_LOG = msg("look the code up in the log of the runtime (~/ascend/log)")
 IMAGE = msg("use the image quay.io/ascend/vllm-ascend of that release")
 
@@ -42,6 +43,8 @@ def needs_depth(facts: RunnerFacts, depth: Depth) -> None:
     Raises:
         NotApplicable: the level was not reached.
     """
+    if facts.reached < depth and facts.wanted.replay:
+        raise NotApplicable(facts.stopped or NOT_TRIED)
     if facts.reached < depth:
         raise NotApplicable(facts.stopped or msg("this is tried at --level {value}", depth.value))
 

@@ -1,6 +1,6 @@
 """Adds to a recorded machine what the checks of the deeper levels ask for: hand-written answers in documented forms.
 
-None of them was recorded on an NPU. Counters have the form of public outputs; the lines of the
+None of them was recorded on an NPU. Counters, links and the topology have the form of public outputs; the lines of the
 programs in `children` have the form that tests/extensions/runner/test_trials.py gets from the programs themselves.
 """
 
@@ -13,6 +13,8 @@ from healthcheck.extensions.runner.trials import PRODUCT_SIZE
 from tests.extensions.runner.replaying import Machine, plain
 
 SOAK = f"soak_probe 1200 8 {PRODUCT_SIZE} npu-smi"
+NEAR = ("144-167", "144-167", "96-119", "96-119", "0-23", "0-23", "48-71", "48-71")
+"""The processors near each device."""
 COUNTERS = (
     "HBM Single Bit Error Count",
     "HBM Double Bit Error Count",
@@ -41,6 +43,34 @@ def counters(npu: int, **counts: int) -> dict[str, Any]:
     return said(*head, *rows, "        Chip ID                                  : 0")
 
 
+def topology() -> dict[str, Any]:
+    """`npu-smi info -t topo`."""
+    names = [f"NPU{npu}" for npu in range(8)]
+    rows = [
+        "  ".join([name, *("X" if name == other else "HCCS" for other in names), near])
+        for name, near in zip(names, NEAR, strict=True)
+    ]
+    return said("\t" + "  ".join(names) + "  CPU Affinity", *rows, "", "Legend:", "", "  X    = Self")
+
+
+def pair_steps(left: int, right: int, *, seconds: float = 0.001, wrong: int | None = None) -> list[str]:
+    """The report of both devices of a pair; `wrong` is the device that got another sum."""
+    times = [seconds, 1.1 * seconds, 0.9 * seconds]
+    return [
+        step("pair", rank=rank, left=left, right=right, same=rank != wrong, bytes=2**24, seconds=times)
+        for rank in (left, right)
+    ]
+
+
+def pairs(other: list[str] | None = None) -> dict[str, Any]:
+    """The pairs of eight devices; `other` takes the place of the report on devices 3 and 5."""
+    lines: list[str] = []
+    for left in range(8):
+        for right in range(left + 1, 8):
+            lines += other if other is not None and (left, right) == (3, 5) else pair_steps(left, right)
+    return said(*lines, step("end"))
+
+
 def soak(
     *, wrong: int = 0, slow: float = 1.0, late: float = 1.0, celsius: int = 62, part_s: float = 100.0
 ) -> dict[str, Any]:
@@ -63,9 +93,17 @@ def complete(name: str = "healthy-910b3-x8") -> Machine:
     machine = plain(name)
     commands, children, files, paths = (machine[part] for part in ("commands", "children", "files", "paths"))
     commands |= {f"npu-smi info -t ecc -i {npu}": counters(npu) for npu in range(8)}
+    commands |= {f"hccn_tool -i {npu} -link -g": said("link status: UP") for npu in range(8)}
+    commands |= {f"hccn_tool -i {npu} -net_health -g": said("net health status: Success") for npu in range(8)}
+    commands["npu-smi info -t topo"] = topology()
+    commands["uname -m"] = said("aarch64")
+    operators = step("operators", module="vllm_ascend.vllm_ascend_C", count=41)
+    children["operators_probe"] = said(operators, step("end"))
+    children["pairs_probe 8"] = pairs()
     children[SOAK] = soak()
     files |= {
         "/proc/meminfo": ["MemTotal:       2113929216 kB", "MemAvailable:   2013929216 kB"],
+        "/proc/self/status": ["Name:\tpython3", "Cpus_allowed_list:\t0-191"],
         "/proc/self/cgroup": ["0::/user.slice"],
         "/sys/fs/cgroup/user.slice/memory.max": ["max"],
     }

@@ -62,7 +62,7 @@ def test_only_json_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("option", ["--json", "--junit"])
+@pytest.mark.parametrize("option", ["--json", "--junit", "--save"])
 def test_a_requested_file_that_was_not_written_is_no_success(option: str, tmp_path: Path) -> None:
     done = ran("runner", "--allow-none", "--quiet", option, FULL, TMPDIR=str(tmp_path), cwd=tmp_path)
     assert done.returncode == 4, done.stderr
@@ -130,7 +130,9 @@ def test_a_runner_that_waits_for_a_driver_is_reported(number: signal.Signals, tm
     tool = tmp_path / "bin/npu-smi"
     tool.write_text(f"#!/bin/sh\n: > '{mark}'\nsleep {token} &\nsleep {token}\n")
     tool.chmod(0o755)
-    process = started("runner", "--json", str(tmp_path / "a.json"), path=str(tmp_path / "bin"))
+    process = started(
+        "runner", "--json", str(tmp_path / "a.json"), "--save", str(tmp_path / "s"), path=str(tmp_path / "bin")
+    )
     until(mark.exists, process)
     tools = [each.pid for each in psutil.Process(process.pid).children(recursive=True)]
     try:
@@ -138,6 +140,7 @@ def test_a_runner_that_waits_for_a_driver_is_reported(number: signal.Signals, tm
         report = json.loads((tmp_path / "a.json").read_text())
         assert report["headline"] == "inconclusive: interrupted"
         assert {check["outcome"] for check in report["checks"]} == {"skip"}
+        assert not (tmp_path / "s").exists()
         assert eventually(lambda: not any(alive(pid) for pid in tools))
     finally:
         for each in psutil.process_iter(["cmdline"]):

@@ -59,7 +59,7 @@ def test_the_exit_status_is_that_of_the_verdict(tmp_path, monkeypatch, change, s
 
 
 @pytest.mark.process
-def test_a_machine_with_an_npu(tmp_path):
+def test_a_machine_with_an_npu_is_recorded_and_replayed(tmp_path):
     """A npu-smi of ours and stubs for torch: the whole way, with real processes."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python3").symlink_to(sys.executable)
@@ -75,8 +75,12 @@ def test_a_machine_with_an_npu(tmp_path):
         "PYTHONPATH": f"{torch_stubs.write(tmp_path / 'site')}:{os.getcwd()}",
         "TORCH_STUBS": json.dumps({"count": 2, "meeting": str(tmp_path / "meeting")}),
     }
-    done = command("--npus", 2, "--json", "-", **environment)
+    done = command("--npus", 2, "--json", "-", "--save", tmp_path / "machine.json", **environment)
     outcomes = {check["id"]: check["outcome"] for check in json.loads(done.stdout)["checks"]}
+    assert "Read it before you pass it on" in " ".join(done.stderr.split())
+    again = command("--json", "-", "--replay", tmp_path / "machine.json")
+    assert {check["id"]: check["outcome"] for check in json.loads(again.stdout)["checks"]} == outcomes
+    assert str(tmp_path) not in json.loads(again.stdout)["headline"]
     computed = {
         f"runner/{name}": "pass" for name in ("npu-smi", "health", "torch-npu", "compute", "memory", "hccl")
     }

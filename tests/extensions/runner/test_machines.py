@@ -13,7 +13,7 @@ NPU_CHECKS = {
     "visible-devices", "container",
 }  # fmt: skip
 NOTHING = {}
-LATER = {"ecc", "soak", "baseline"}
+LATER = {"affinity", "custom-ops", "ecc", "hccl-pairs", "host-memory", "links", "stray-triton", "soak", "baseline"}
 """Checks that are younger than these recordings, which have no answers for most of them: see test_deeper.py."""
 # By machine: the verdict, what failed and what warned with words of its findings, and what was skipped.
 EXPECTED = {

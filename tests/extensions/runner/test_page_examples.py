@@ -16,12 +16,15 @@ from healthcheck.core.records import Outcome
 from healthcheck.extensions.runner.asked import Depth
 from healthcheck.extensions.runner.snapshot import Snapshot
 from healthcheck.verify import catalogue
-from tests.extensions.runner.answers import SOAK, complete, said, soak
+from tests.extensions.runner.answers import SOAK, complete, said, soak, step
 from tests.extensions.runner.replaying import edit, plain, results
 from tests.machine.tables import Row, info
 from tests.support.page_examples import example, pages
 
-NOT_RUN = {"runner/hccl": "its cause is on another machine"}
+NOT_RUN = {
+    "runner/hccl": "its cause is on another machine",
+    "runner/hccl-pairs": "its cause is on another machine",
+}
 PAGES = [page for page in pages("runner") if page.id not in NOT_RUN]
 HOST, CONTAINER, COMPLETE = "healthy-910b3-x8", "one-910b4-in-a-container", "answers of every level"
 Machine = dict[str, Any]
@@ -160,6 +163,35 @@ def counted(machine: Machine, text: str) -> None:
     machine["commands"]["npu-smi info -t ecc -i 0"] = said(*text.splitlines()[1:])
 
 
+def triton(machine: Machine, text: str) -> None:
+    if re.search(r"(?m)^triton ", text):
+        edit(machine, "children|versions|stdout", '"numpy"', '"triton": "3.2.0", "numpy"')
+
+
+def operators(machine: Machine, text: str) -> None:
+    last = text.splitlines()[-1]
+    if "Error" in last:
+        error = step("error", at="import vllm_ascend.vllm_ascend_C", during="import", text=last)
+        machine["children"]["operators_probe"] = said(error)
+
+
+def first_file(machine: Machine, text: str) -> None:
+    """`cat FILE` and its content; the group of the process is that of the file."""
+    path, content = re.findall(r"^\$ cat (\S+)\n(.*)$", text.strip())[0]
+    machine["files"][path] = [content]
+
+
+def port(machine: Machine, text: str) -> None:
+    command, answer = text.splitlines()
+    machine["commands"][command.removeprefix("$ ")] = said(answer)
+
+
+def near(machine: Machine, text: str) -> None:
+    _, row, _, status = text.splitlines()
+    machine["commands"]["npu-smi info -t topo"] = said("\tNPU0       NPU1       CPU Affinity", row)
+    machine["files"]["/proc/self/status"] = [status]
+
+
 def soaked(machine: Machine, text: str) -> None:
     """Without device 3 another eight are counted, all of them right."""
     if "--soak" in text:
@@ -192,6 +224,11 @@ SHOWN: dict[str, tuple[str, Callable[[Machine, str], None]]] = {
     "runner/visible-devices": (HOST, variables),
     "runner/container": (CONTAINER, mounts),
     "runner/ecc": (COMPLETE, counted),
+    "runner/stray-triton": (COMPLETE, triton),
+    "runner/custom-ops": (COMPLETE, operators),
+    "runner/host-memory": (COMPLETE, first_file),
+    "runner/links": (COMPLETE, port),
+    "runner/affinity": (COMPLETE, near),
     "runner/soak": (COMPLETE, soaked),
     "runner/baseline": (COMPLETE, before_and_now),
 }

@@ -6,10 +6,11 @@ import dataclasses
 
 import pytest
 
-from healthcheck.extensions.runner import npu_smi_queries
+from healthcheck.extensions.runner import links, npu_smi_queries
 from tests.recordings import as_read
 from tests.recordings.test_npu_smi import text
 from tests.support.rows import rows
+from tests.support.systems import AnsweringMachine
 
 
 @pytest.mark.parametrize("name", as_read.MAPPINGS)
@@ -37,3 +38,9 @@ def test_a_refused_query(name):
 def test_the_memory_of_processes(name):
     found = npu_smi_queries.process_memory(text(name), npu=0, chip=0)
     assert [dataclasses.astuple(holder) for holder in found] == as_read.PROCESS_MEMORY[name]
+
+
+def test_the_state_of_a_network_port():
+    answer = {"status": 0, "stdout": text("hccn_tool-link-g_DOWN.txt").splitlines()}
+    machine = AnsweringMachine(commands={"hccn_tool -i 0 -link -g": answer})
+    assert links.query(machine, (0,)).ports == (links.Port(device=0, link="DOWN"),)

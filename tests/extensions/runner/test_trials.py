@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 
@@ -32,6 +33,49 @@ def told(tmp_path, monkeypatch):
 
     tell()
     return tell
+
+
+def operators():
+    return probes.operators(RealMachine().python(children.OPERATORS, timeout_s=60))
+
+
+def test_operators_that_can_be_imported(told):
+    found = operators()
+    assert (found.module, found.count, found.errors) == ("vllm_ascend.vllm_ascend_C", 2, ())
+
+
+def test_operators_that_cannot(told):
+    told(operators_error="libascendcl.so: cannot open shared object file")
+    found = operators()
+    assert not found.module
+    assert "libascendcl.so" in found.errors[0].text
+    assert found.errors[0].at == "import vllm_ascend.vllm_ascend_C"
+
+
+def pairs(world):
+    return probes.pairs(RealMachine().python(children.PAIRS, str(world), timeout_s=90), world)
+
+
+@pytest.mark.parametrize("world", [3, 4])
+def test_every_pair_is_tried_once(told, world):
+    found = pairs(world)
+    expected = sorted(itertools.combinations(range(world), 2))
+    assert sorted(pair.devices for pair in found.each) == expected
+    assert all(sorted(pair.right) == list(pair.devices) and len(pair.seconds) == 3 for pair in found.each)
+    assert not found.errors
+
+
+def test_a_device_that_gets_another_sum_is_wrong_in_each_of_its_pairs(told):
+    told(wrong_rank=1)
+    found = pairs(3)
+    assert {pair.devices: pair.wrong for pair in found.each} == {(0, 1): (1,), (0, 2): (), (1, 2): (1,)}
+
+
+def test_a_pair_that_does_not_meet_is_named(told):
+    told(broken_pair=[1, 2])
+    found = pairs(3)
+    assert any("EI0006" in error.text and "1 and 2" in error.at for error in found.errors)
+    assert not found.output.trouble
 
 
 def soak(tool, *, seconds=2.5, count=2) -> Soak:

@@ -29,6 +29,8 @@ class Tensor:
     def sum(self):
         return sum(value for row in self.rows for value in row)
     def __ne__(self, other):
+        if isinstance(other, float):
+            return Tensor([[int(value != other) for value in self.rows]])
         return Tensor([[int(a != b) for a, b in zip(*rows)] for rows in zip(self.rows, other.rows)])
     def __matmul__(self, other):
         if self.place == TOLD.get("hangs_on"):
@@ -45,6 +47,9 @@ class Tensor:
 
 def tensor(rows):
     return Tensor(rows)
+
+def full(shape, value):
+    return Tensor([value] * min(shape[0], MOST))
 
 def randint(low, high, shape):
     return Tensor([[(3 * i + 5 * j) % (high - low) + low for j in range(min(shape[1], MOST))] for i in range(min(shape[0], MOST))])
@@ -63,6 +68,7 @@ def _count():
 npu = types.SimpleNamespace(
     device_count=_count,
     set_device=lambda index: None,
+    synchronize=lambda index: None,
     mem_get_info=lambda index: (60 * 2**30, 61 * 2**30),
     get_device_name=lambda index: "Ascend910B3",
     is_bf16_supported=lambda: TOLD.get("bfloat16", True),
@@ -79,7 +85,7 @@ if "import_exit" in torch.TOLD:
 DISTRIBUTED = """
 import os, time
 from torch import TOLD
-_group = {}
+_group, _meetings = {}, {}
 
 def init_process_group(backend, init_method, rank, world_size, timeout):
     assert backend == "hccl" and init_method.startswith("tcp://")
@@ -87,22 +93,42 @@ def init_process_group(backend, init_method, rank, world_size, timeout):
         raise RuntimeError("EI0006: getting socket times out")
     _group.update(rank=rank, world=world_size, port=init_method.rpartition(":")[2])
 
-def all_reduce(values):
+def new_group(ranks):
+    return tuple(ranks)
+
+def _meet(mine, group):
+    at = _meetings[group] = _meetings.get(group, 0) + 1
     def place(rank):
-        return os.path.join(TOLD["meeting"], f"{_group['port']}.{rank}")
-    mine = place(_group["rank"])
-    with open(mine + ".new", "w") as file:
-        file.write(str(values.rows[0]))
-    os.rename(mine + ".new", mine)
-    total = 1.0 if TOLD.get("wrong_rank") in (_group["rank"], "any") else 0.0
-    for rank in range(_group["world"]):
+        return os.path.join(TOLD["meeting"], f"{_group['port']}.{'-'.join(map(str, group))}.{at}.{rank}")
+    with open(place(_group["rank"]) + ".new", "w") as file:
+        file.write(str(mine))
+    os.rename(place(_group["rank"]) + ".new", place(_group["rank"]))
+    given = []
+    for rank in group:
         while not os.path.exists(place(rank)):
             time.sleep(0.01)
-        total += float(open(place(rank)).read())
+        given.append(float(open(place(rank)).read()))
+    return given
+
+def all_reduce(values, group=None):
+    members = group or tuple(range(_group["world"]))
+    if list(members) == TOLD.get("broken_pair"):
+        raise RuntimeError("EI0006: getting socket times out")
+    total = sum(_meet(values.rows[0], members))
+    if TOLD.get("wrong_rank") in (_group["rank"], "any"):
+        total += 1
     values.rows = [total] * len(values.rows)
+
+def barrier():
+    _meet(0, tuple(range(_group["world"])))
 
 def destroy_process_group():
     pass
+"""
+OPERATORS = """
+import torch
+if "operators_error" in torch.TOLD:
+    raise ImportError(torch.TOLD["operators_error"])
 """
 
 
@@ -115,6 +141,7 @@ def write(folder: Path) -> Path:
     (folder / "torch_npu" / "__init__.py").write_text(TORCH_NPU, encoding="utf-8")
     (folder / "vllm_ascend").mkdir()
     (folder / "vllm_ascend" / "__init__.py").write_text("", encoding="utf-8")
+    (folder / "vllm_ascend" / "vllm_ascend_C.py").write_text(OPERATORS, encoding="utf-8")
     for name, version in (("torch", "2.9.0"), ("torch_npu", "2.9.0.post1"), ("vllm_ascend", "0.18.0")):
         info = folder / f"{name}-{version}.dist-info"
         info.mkdir()

@@ -33,7 +33,7 @@ def soak(facts: RunnerFacts) -> Findings:
     compare each result with the CPU's. An element that differs fails, and so does an error or a device that
     stops. npu-smi is watched meanwhile. A device below 85 % of the median of all, or of its own speed in the
     first third, warns, and so do 85 °C and a memory error that npu-smi counted meanwhile. A soak of less than
-    ten seconds compares no speeds. `--out` draws speed and temperature over the time.
+    ten seconds compares no speeds.
 
     To repair: for wrong results exclude the device (ASCEND_RT_VISIBLE_DEVICES) and have it replaced; for a
     slower one look at the fans, the room and the power supply.

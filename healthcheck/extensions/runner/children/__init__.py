@@ -9,4 +9,6 @@ from pathlib import Path
 _HERE = Path(__file__).parent
 TORCH = _HERE / "torch_probe.py"
 HCCL = _HERE / "hccl_probe.py"
+PAIRS = _HERE / "pairs_probe.py"
+OPERATORS = _HERE / "operators_probe.py"
 SOAK = _HERE / "soak_probe.py"
