@@ -35,7 +35,7 @@ UNITS_IN_JSON_SINCE = "0.23.0"
 
 def refused(argv: tuple[str, ...], release: Catalogue) -> bool:
     parsed = parse(argv, release)
-    return bool(parsed.problems or tuple(judge(parsed, release)))
+    return bool(parsed.problems or tuple(judge(parsed, release, argv)))
 
 
 ASKED = [(tuple(argv), tuple(takers)) for argv, takers in json.loads(ANSWERS.read_bytes())["asked"]]
