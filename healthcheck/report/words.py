@@ -283,7 +283,11 @@ def next_step(report: Report) -> str:
         return msg("commit the repair: git commit -a")
     for result in grave or (each for each in report.results if not each.settled):
         return _placed_fix(result) or _first_line(detail(result))
-    return _when_ready(report) if report.verdict is Verdict.READY else msg("run it again")
+    if report.verdict is Verdict.READY:
+        return _when_ready(report)
+    if report.provenance.get(RECORDING):
+        return msg("record that machine again: npu-adapter runner --save machine.json")
+    return msg("run it again")
 
 
 def _when_ready(report: Report) -> str:

@@ -10,8 +10,9 @@ from typing import Any
 
 from healthcheck.machine.interface import Entry, Output
 from healthcheck.system import json_text
+from healthcheck.text.messages import msg
 
-NOT_RECORDED = "not in the recording"
+NOT_RECORDED = msg("not in the recording")
 MACHINES = Path(__file__).parents[1] / "machine" / "machines"
 
 

@@ -101,7 +101,7 @@ CASES = [
     (replaced("children|versions|stdout", '"vllm_ascend"', '"others"'), "custom-ops", SKIP, "vllm-ascend is not installed"),
     # processors
     (at("files|/proc/self/status", ["Cpus_allowed_list:\t0-63"]), "affinity", WARN, "none for NPU0, NPU1, NPU2, NPU3"),
-    (at("files|/proc/self/status", ["Cpus_allowed_list:\t0,48,96,144"]), "affinity", WARN, "4 processors for 8 devices"),
+    (at("files|/proc/self/status", ["Cpus_allowed_list:\t0,48,96,144"]), "affinity", WARN, "processors: 4; devices: 8"),
     (both(at("files|/proc/self/status", ["Cpus_allowed_list:\t0-63"]), at("commands|uname -m", said("x86_64"))), "affinity", PASS, "only binds workers on ARM"),
     (at("commands|npu-smi info -t topo", said("Error parameter of -t", status=1)), "affinity", PASS, "nothing was compared"),
     (at("files|/proc/self/status", ["Cpus_allowed_list:\t5-1"]), "affinity", SKIP, "does not list the processors"),

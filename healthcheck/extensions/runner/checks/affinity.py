@@ -51,7 +51,7 @@ def affinity(facts: RunnerFacts) -> Findings:
         raise NotApplicable(msg("/proc/self/status does not list the processors that this process may use"))
     devices = max(len(facts.in_use), 1)
     if len(allowed) < PROCESSORS_EACH * devices:
-        seen = msg("{processors} processors for {devices} devices", len(allowed), devices)
+        seen = msg("processors: {processors}; devices: {devices}", len(allowed), devices)
         expected = msg("{processors_each} processors per device", PROCESSORS_EACH)
         yield _unbound(facts, expected=expected, seen=seen, where="/proc/self/status")
     near = facts.used(facts.neighbours)

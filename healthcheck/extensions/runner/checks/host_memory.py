@@ -51,7 +51,7 @@ def host_memory(facts: RunnerFacts) -> Findings:
         yield note(msg("{most:.0f} GiB{limit}", most / GIB, limit))
         return
     figures = needed / GIB, devices, largest / GIB
-    expected = msg("{needed:.0f} GiB for {devices} devices of {largest:.0f} GiB (an estimate)", *figures)
+    expected = msg("{needed:.0f} GiB (an estimate; devices: {devices}, each with {largest:.0f} GiB)", *figures)
     if limited:
         seen = msg("{most:.1f} GiB, the limit of the control group", most / GIB)
         fix = msg("omit --memory in docker run, or give more; in Kubernetes, raise resources.limits.memory")

@@ -46,7 +46,7 @@ def links(facts: RunnerFacts) -> Findings:
     if up:
         yield from (_down(port, others=len(up)) for port in down)
     elif down:
-        yield note(msg("no port is up ({count} devices): a single machine does not need them", len(down)))
+        yield note(msg("no port is up (devices: {count}): a single machine does not need them", len(down)))
     for port in ports:
         if port.link in {UP, ""} and port.health not in {WELL, UNCONFIGURED, ""}:
             yield _unwell(port)
@@ -57,7 +57,7 @@ def links(facts: RunnerFacts) -> Findings:
 
 def _down(port: Port, *, others: int) -> Finding:
     return warn(
-        expected=msg("link {up}, like {count} other ports", UP, others),
+        expected=msg("link {up}, like the other ports ({count})", UP, others),
         seen=msg("device {device}: {link}", port.device, port.link),
         fix=msg("hccn_tool -i {device} -optical -g", port.device),
         where=f"hccn_tool -i {port.device} -link -g",

@@ -42,8 +42,10 @@ def stray_triton(facts: RunnerFacts) -> Findings:
         return
     fix = msg("pip uninstall -y triton")
     if own:
-        reinstall = "pip uninstall -y triton; pip install --force-reinstall --no-deps triton-ascend=={version}"
-        fix = msg(reinstall, own)
+        fix = msg(
+            "pip uninstall -y triton; pip install --force-reinstall --no-deps triton-ascend=={version}",
+            own,
+        )
     yield warn(
         expected=msg("no package triton next to {package}", "triton-ascend" if own else "vllm-ascend"),
         seen=f"triton {stray}",
