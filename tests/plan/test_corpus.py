@@ -26,6 +26,7 @@ from tests.plan.conftest import Verdict, write
 from tests.plan.corpus import Case
 from tests.plan.corpus_asking import RIGHT_ASKING, WRONG_ASKING
 from tests.plan.corpus_launchers import RIGHT_LAUNCHERS, WRONG_LAUNCHERS
+from tests.plan.corpus_programs import RIGHT_PROGRAMS, WRONG_PROGRAMS
 from tests.plan.corpus_published import RIGHT_PUBLISHED, WRONG_PUBLISHED
 from tests.plan.corpus_right import KEPT, WRITTEN
 from tests.plan.corpus_right_around import AROUND, ENGINES
@@ -45,6 +46,7 @@ RIGHT = (
     PYTHON,
     RIGHT_ASKING,
     RIGHT_LAUNCHERS,
+    RIGHT_PROGRAMS,
     RIGHT_PUBLISHED,
     RIGHT_VARIABLES,
     RIGHT_WAITING,
@@ -55,6 +57,7 @@ OTHERS = (
     WRONG,
     WRONG_ASKING,
     WRONG_LAUNCHERS,
+    WRONG_PROGRAMS,
     WRONG_PUBLISHED,
     WRONG_VARIABLES,
     WRONG_WAITING,

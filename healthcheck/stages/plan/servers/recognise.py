@@ -261,8 +261,16 @@ def _names(engine: Engine, line: CommandLine, options: Mapping[str, str], model:
 
 
 def _key(engine: Engine, options: Mapping[str, str], environment: Mapping[str, str]) -> str | None:
+    """The source of the key that the server demands.
+
+    vLLM drops empty keys, and reads its variable only without the option: `args.api_key or [envs.VLLM_API_KEY]` in
+    api_server.py of 0.18.0 to 0.28.0, and in serve/middleware/register.py of 0.29.0 to 0.33.0.
+    """
+    option = next((name for name in engine.key_options if name in options), None)
+    if option is not None:
+        return None if engine.name == "vllm" and not options[option].strip() else f"--{option}"
     variable = by_variable(engine.key_variables, environment)
-    return next((f"--{name}" for name in engine.key_options if name in options), variable and variable[0])
+    return variable[0] if variable else None
 
 
 def _api(engine: Engine, options: Mapping[str, str], routes: tuple[str, ...]) -> Api:
