@@ -81,6 +81,7 @@ class ServerCommand:
         config_problem: why the engine cannot read its --config file, "" if it can or has none.
         unread_config: its --config file, if too long or deep to be read whole; its options are unknown.
         limit_s: the time limit of the server (`timeout 600 vllm serve …`); None without a limit.
+        slept_s: how long the script and its programs meant to sleep before the server started.
         model: the weights to serve, as a resolved path or a name; None if unknown.
         port: None if unknown, or if `port_source` has no number.
         served_names: the served model names, including the engine's default; empty if unknown.
@@ -116,6 +117,7 @@ class ServerCommand:
     config_problem: str = ""
     unread_config: str = ""
     limit_s: float | None = None
+    slept_s: float = 0.0
     options: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -211,6 +211,7 @@ class DryRun:
                     foreground=stays and record.alive,
                     where=deploy_sh.where_is(self.text, record.argv),
                     limit_s=_limit_s(record.env.get(TIME_LIMIT, "")),
+                    slept_s=record.slept_s,
                 )
 
 
