@@ -11,6 +11,22 @@ RIGHT_PROGRAMS: tuple[Case, ...] = (
     case("key-empty", sh(f'{SERVE} --api-key "${{API_KEY:-}}"')),
     case("key-empty-variable", sh(f'export VLLM_API_KEY=""\n{SERVE}')),
     case("key-empty-option-wins", sh(f'export VLLM_API_KEY=token\n{SERVE} --api-key ""')),
+    *(
+        case(f"installs-{name}", sh(f"set -e\n{line}\n{SERVE}"), files={"reqs.txt": "# nothing yet\n", "setup.cfg": ""})
+        for name, line in (
+            ("an-empty-list", "pip install -q -r reqs.txt"),
+            ("by-short-options", "pip install -qUr reqs.txt"),
+            ("the-project", "pip install -qe ."),
+            ("with-limits", "pip install --no-cache-dir -c reqs.txt --timeout 5 six"),
+            ("by-an-abbreviation", "pip install --requiremen=reqs.txt"),
+            ("behind-dashes", "python3 -m pip --quiet install -- six"),
+            ("by-a-global-option", "pip --proxy 127.0.0.1:9 --timeout 5 install six"),
+            ("only-if-named", 'PACKAGES=""\n[ -z "$PACKAGES" ] || pip install -q $PACKAGES'),
+            ("by-a-variable", "PIP_REQUIREMENT=reqs.txt pip install -q"),
+            ("asks-for-help", "pip install --help >/dev/null"),
+        )
+    ),
+    case("installs-nothing-and-goes-on", sh(f"pip install -q $PACKAGES\n{SERVE}")),
     case("sleeps-a-little", sh(f"sleep 10; sleep 4m\n{SERVE}")),
     case("sleeps-beside", sh(f"(sleep 3600; date) &\nsleep 600 && date &\n{SERVE}")),
     case("sleeps-afterwards", sh('vllm serve "$MODEL_PATH" --port 8000 &\nsleep 15m\nwait')),
@@ -19,6 +35,19 @@ RIGHT_PROGRAMS: tuple[Case, ...] = (
 LATE = {"plan/readiness-poll": "warn"}
 WRONG_PROGRAMS: tuple[Case, ...] = (
     case("key-of-several", sh(f'{SERVE} --api-key "" token'), {"plan/no-api-key": "fail"}, says="--api-key"),
+    case("ends-with-nothing-to-install", sh(f"set -e\npip install -q $PACKAGES\n{SERVE}"), NEVER,
+         says="at least one requirement", fix='[ -z "${PACKAGES:-}" ] || pip install -q $PACKAGES'),
+    *(
+        case(f"ends-with-nothing-{name}", bash(f"set -e\n{line}\n{SERVE}"), NEVER, says="at least one requirement")
+        for name, line in (
+            ("but-options", "python3 -m pip install --no-cache-dir --timeout 5 $EXTRA"),
+            ("but-limits", 'EXTRA=(); pip install -c limits.txt "${EXTRA[@]}"'),
+            ("to-upgrade", "pip3 install -U ${WHEELS:-}"),
+            ("to-download", "pip download -d wheels $PACKAGES"),
+            ("to-remove", "pip uninstall -y $OLD"),
+        )
+    ),
+    case("ends-with-an-empty-requirement", sh(f'set -e\npip install "$PACKAGE"\n{SERVE}'), NEVER, says="Invalid requirement: ''"),
     case("sleeps-first", sh(f"sleep 10m\n{SERVE}"), LATE, says="600 s", fix="line 2: sleep 10m"),
     case("sleeps-a-variable", bash(f'WAIT="${{WAIT:-300}}"\nsleep "$WAIT"\n{SERVE}'), LATE, says="deploy.sh:3"),
     case("sleeps-in-a-loop", sh(f"for i in 1 2 3 4 5 6; do sleep 60; done\n{SERVE}"), LATE, says="360 s"),

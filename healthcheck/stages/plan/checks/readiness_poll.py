@@ -74,7 +74,7 @@ def _sleeps_first(plan: LaunchPlan) -> Findings:
     if longest:
         line = deploy_sh.line_at(plan.script, longest.line)
         fix = msg("remove the sleep in line {number}: {line}", longest.line, line)
-    yield warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(longest and longest.line))
+    yield warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(longest.line if longest else None))
 
 
 def _is_after(line: int, place: str) -> bool:

@@ -63,6 +63,9 @@ _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b.*$")
 _CARRIAGE_RETURN = re.compile(r"(?P<file>[\w./-]+\.\w+): (?:line \d+: )?\$?'?[^\s:']*(?:\r|\\r'): ")
 """How dash and bash report an unknown word that ends in a carriage return."""
+_NO_REQUIREMENT = re.compile(r"ERROR: You must give at least one requirement to ")
+_ONLY_VARIABLE = re.compile(r"^(?:\w+=\S* )?[\w ./-]*\bpip[\d.]* [\w\s./-]*\$\{?(?P<name>[A-Za-z_]\w*)\}?$")
+"""A line that is a single pip command and ends in an unquoted variable."""
 _LIBRARY = re.compile(r"/stubs/(?:permissive|modules|engines|patches)\.py$")
 _COMMAND_WORD = re.compile(r"[a-z][a-z_-]*")
 _INVALID_CHOICE = re.compile(r"^vllm: error: argument subparser: invalid choice: ", re.MULTILINE)
@@ -266,6 +269,21 @@ def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     return Ending(fix=msg("{step}, so that the script reaches: {launch}", step, contract.LAUNCH), where=where)
 
 
+def _nothing_to_install(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """A pip command without a requirement, mostly because a variable is empty."""
+    words = last_lines(plan.run)
+    if not plan.run.exit_status or not any(map(_NO_REQUIREMENT.match, words)):
+        return None
+    number = trace.stop(plan).line
+    line = deploy_sh.line_at(plan.script, number)
+    variable = _ONLY_VARIABLE.search(line)
+    fix: str = msg("name a package in that command, or remove it")
+    if variable:
+        guarded = f'[ -z "${{{variable["name"]}:-}}" ] || {line}'
+        fix = msg("write in line {number}: {guarded}", number, guarded)
+    return Ending(fix, deploy_sh.place(number))
+
+
 _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...] = (
     _sandbox,
     _guessed,
@@ -278,6 +296,7 @@ _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...
     _missing,
     _traceback,
     _image_file,
+    _nothing_to_install,
     _overwritten,
     _model_path,
     _other_devices,

@@ -18,9 +18,15 @@ SITE = os.path.realpath(f"{sys.argv[1] if len(sys.argv) > 1 else ''}/packages")
 """The folder where stubbed packages claim to be installed."""
 _ARCHIVES = (".whl", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
 _NAMES_A_PLACE = {
-    **dict.fromkeys(("-r", "--requirement", "-c", "--constraint"), "requirements"),
-    **dict.fromkeys(("-e", "--editable"), "project"), **dict.fromkeys(("-f", "--find-links"), "folder"),
-}  # fmt: skip
+    "": "requirement",
+    "--requirement": "requirements",
+    "--constraint": "requirements",
+    "--editable": "project",
+    "--find-links": "folder",
+}
+_NEED_SOMETHING = ("install", "download", "wheel", "uninstall")
+_GIVEN_BY_VARIABLES = ("PIP_REQUIREMENT", "PIP_EDITABLE")
+"""Variables from which pip reads requirements, besides its arguments."""
 _TABLE = re.compile(
     r"^\s*\[(?:project\.scripts|tool\.poetry\.scripts)\]\s*$(.*?)(?=^\s*\[|\Z)", re.MULTILINE | re.DOTALL
 )
@@ -38,8 +44,9 @@ sys.exit({function}())
 
 def run(arguments: list[str]) -> int:
     """Print pip's output and return its exit status; installs the programs of the submission's projects."""
-    words = [word for word in arguments if not word.startswith("-")]
+    words = [value for name, value in pip_words.parsed(arguments) if not name]
     command = words[0] if words else ""
+    after = arguments[arguments.index(command) + 1 :] if words else []
     if {"--version", "-V"} & set(arguments[:1]):
         print("pip 24.0")
     elif command == "show":
@@ -47,13 +54,13 @@ def run(arguments: list[str]) -> int:
     elif command in {"list", "freeze"}:
         for name, version in sorted(image.packages().items()):
             print(f"{name}=={version}" if command == "freeze" else f"{name:<20} {version}")
-    elif command in {"install", "download", "wheel"}:
-        for message in _problems(arguments[arguments.index(command) + 1 :]):
+    elif command in _NEED_SOMETHING:
+        for message in _problems(command, after):
             print(message, file=sys.stderr)
             if not message.startswith("WARNING"):
                 return 1
         if command == "install":
-            _add_programs([word for word in arguments if not word.startswith("-")])
+            _add_programs(list(pip_words.operands(after)))
     return 0
 
 
@@ -66,21 +73,17 @@ def _shown(name: str) -> str:
     )
 
 
-def _problems(arguments: list[str]) -> Iterator[str]:
-    waiting = list(arguments)
-    while waiting:
-        word = waiting.pop(0)
-        option, equals, value = word.partition("=") if word.startswith("--") else (word[:2], word[2:], word[2:])
-        if not word.startswith("-"):
-            yield from _missing("requirement", word)
-        elif option in _NAMES_A_PLACE:
-            place = value if equals else waiting.pop(0) if waiting else ""
-            yield from _missing(_NAMES_A_PLACE[option], place)
-        elif word in pip_words.WITH_VALUE and waiting:
-            waiting.pop(0)
+def _problems(command: str, arguments: list[str]) -> Iterator[str]:
+    if pip_words.gives_nothing(arguments) and not any(map(os.environ.get, _GIVEN_BY_VARIABLES)):
+        yield f'ERROR: You must give at least one requirement to {command} (see "pip help {command}")'
+    for name, value in pip_words.parsed(arguments) if command != "uninstall" else ():
+        if name in _NAMES_A_PLACE:
+            yield from _missing(_NAMES_A_PLACE[name], value)
 
 
 def _missing(kind: str, word: str) -> Iterator[str]:
+    if kind == "requirement" and not word.strip():
+        yield f"ERROR: Invalid requirement: '{word}'"
     place = word.partition("[")[0] if kind in {"project", "requirement"} else word
     if not place or "://" in place or " @ " in place or os.path.exists(os.path.expanduser(place)):
         return
