@@ -27,6 +27,7 @@ RIGHT_PROGRAMS: tuple[Case, ...] = (
         )
     ),
     case("installs-nothing-and-goes-on", sh(f"pip install -q $PACKAGES\n{SERVE}")),
+    case("returns-nowhere", sh(f". ./env.sh\n{SERVE}"), files={"env.sh": "UNUSED=1\r\n"}),
     case("sleeps-a-little", sh(f"sleep 10; sleep 4m\n{SERVE}")),
     case("sleeps-beside", sh(f"(sleep 3600; date) &\nsleep 600 && date &\n{SERVE}")),
     case("sleeps-afterwards", sh('vllm serve "$MODEL_PATH" --port 8000 &\nsleep 15m\nwait')),
@@ -55,5 +56,33 @@ WRONG_PROGRAMS: tuple[Case, ...] = (
         import os, time
         time.sleep(400)
         os.execvp("vllm", ["vllm", "serve", os.environ["MODEL_PATH"], "--host", "0.0.0.0", "--port", "8000"])
+        """}),
+    *(
+        case(f"returns-in-{name}", sh(f"{reads}\n{serve}"), {"plan/no-carriage-returns": outcome}, files={file: text},
+             says=f"{option}", fix=f"sed -i 's/\\r$//' {file}")
+        for name, outcome, reads, file, text, option, serve in (
+            ("a-host", "fail", ". ./env.sh", "env.sh", "HOST=0.0.0.0\r\n", "--host",
+             'exec vllm serve "$MODEL_PATH" --host "$HOST" --port 8000'),
+            ("a-port", "warn", ". conf/env.sh", "conf/env.sh", "export PORT=8000\r\n", "--port",
+             'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port "$PORT"'),
+            ("a-file-of-settings", "warn", "set -a; . ./prod.env; set +a", "prod.env", "HOST=0.0.0.0\r\nLENGTH=4096\r\n",
+             "--max-model-len", f'{SERVE} --max-model-len "$LENGTH"'),
+            ("a-list-of-options", "fail", 'while read -r line; do set -- "$@" "$line"; done < options.txt', "options.txt",
+             "--dtype=bfloat16\r\n", "--dtype", f'{SERVE} "$@"'),
+            ("a-name", "warn", "NAME=$(cat name.txt)", "name.txt", "model\r\n", "--served-model-name",
+             f'{SERVE} --served-model-name "$MODEL_PATH" "$NAME"'),
+            ("the-name", "fail", "NAME=$(cat name.txt)", "name.txt", "/srv/weights/Tiny-Chat\r\n", "--served-model-name",
+             f'{SERVE} --served-model-name "$NAME"'),
+            ("a-variable", "warn", "set -a; . ./env.sh; set +a", "env.sh", "HF_HUB_OFFLINE=1\r\n", "HF_HUB_OFFLINE", SERVE),
+        )
+    ),
+    case("returns-in-python", sh(". ./env.sh\npython3 app.py"), {"plan/no-carriage-returns": "fail", "plan/served-name": "warn", "plan/model-path": "warn"},
+         says="host 0.0.0.0", files={"env.sh": "export HOST=0.0.0.0\r\n", "app.py": """
+        import os, uvicorn
+        from fastapi import FastAPI
+        app = FastAPI()
+        @app.post("/v1/chat/completions")
+        def chat(): ...
+        uvicorn.run(app, host=os.environ["HOST"], port=8000)
         """}),
 )  # fmt: skip

@@ -81,6 +81,8 @@ class ServerCommand:
         config_problem: why the engine cannot read its --config file, "" if it can or has none.
         unread_config: its --config file, if too long or deep to be read whole; its options are unknown.
         limit_s: the time limit of the server (`timeout 600 vllm serve …`); None without a limit.
+        carriage_returns: arguments that end in a carriage return, each as the option ("" for none) and the value
+            without it. All other attributes have the arguments without these carriage returns.
         slept_s: how long the script and its programs meant to sleep before the server started.
         model: the weights to serve, as a resolved path or a name; None if unknown.
         port: None if unknown, or if `port_source` has no number.
@@ -118,6 +120,7 @@ class ServerCommand:
     unread_config: str = ""
     limit_s: float | None = None
     slept_s: float = 0.0
+    carriage_returns: tuple[tuple[str, str], ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -214,6 +217,8 @@ class LaunchPlan:
         observed: observations of `run`.
         required: the packages, URLs and folders in requirements.txt.
         unshipped: files of the author's working copy that are not committed.
+        line_ends: small committed files whose lines end in CR LF and contain an argument or variable of the server
+            that ends in a carriage return; all small files with such lines if none contains it.
         stack: the chosen row of the version matrix; "" for the default.
     """
 
@@ -232,6 +237,7 @@ class LaunchPlan:
     settings: str = ""
     observed: Observations = field(default_factory=Observations)
     unshipped: tuple[str, ...] = ()
+    line_ends: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     stack: str = ""
     given_path: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from pathlib import PurePosixPath
@@ -100,6 +101,15 @@ def no_tls(server: ServerCommand) -> str:
     if server.engine == "mindie":
         return msg('set "httpsEnabled" to false in ServerConfig of MindIE\'s config.json')
     return msg("remove --ssl-certfile and --ssl-keyfile")
+
+
+def line_ends(*files: str) -> str:
+    """How to end the lines of committed files in LF, now and after the next checkout."""
+    names = shlex.join(files)
+    patterns = [shlex.quote(f"{posixpath.normpath(file)} text eol=lf") for file in files]
+    kept = " && ".join(f"echo {pattern} >> .gitattributes" for pattern in patterns)
+    committed = f"git add {names} .gitattributes && git commit -m 'End lines in LF'"
+    return f"sed -i 's/\\r$//' {names} && {kept} && {committed}"
 
 
 def own_model_path(number: int) -> str:

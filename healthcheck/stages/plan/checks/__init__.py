@@ -18,6 +18,7 @@ from healthcheck.stages.plan.checks.keeps_packages import keeps_packages
 from healthcheck.stages.plan.checks.model_path import model_path
 from healthcheck.stages.plan.checks.no_api_key import no_api_key
 from healthcheck.stages.plan.checks.no_arguments import no_arguments
+from healthcheck.stages.plan.checks.no_carriage_returns import no_carriage_returns
 from healthcheck.stages.plan.checks.no_downloads import no_downloads
 from healthcheck.stages.plan.checks.no_image_paths import no_image_paths
 from healthcheck.stages.plan.checks.no_missing_files import no_missing_files
@@ -56,6 +57,7 @@ _CHECKS: tuple[Check[LaunchPlan], ...] = (
     keeps_packages,
     ascend_environment,
     chat_api,
+    no_carriage_returns,
     model_path,
     port,
     host,

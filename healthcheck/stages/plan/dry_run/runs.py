@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -45,6 +46,8 @@ _TOO_EARLY = re.compile(r"^tail: cannot open ", re.MULTILINE)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LINE = 2000
 """Limit on the characters of a line; a shell's message about a longer word begins with the word."""
+_MOST_FILES, _LARGEST_TEXT_BYTES = 2000, 256 * 1024
+"""In how many files, and up to which size, a value with a carriage return is looked up."""
 _SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
 _SH = "/bin/sh"
 _SHELLS = {"bash", "dash", "zsh", "ksh", "mksh", "ash"}
@@ -102,9 +105,24 @@ class DryRun:
             observed=_observed(first),
             required=tuple(entry.name or entry.target for entry in entries(submission)),
             unshipped=(*submission.untracked, *submission.ignored),
+            line_ends=self._line_ends(submission, first.run.servers),
             stack=submission.stack,
             given_path=str(self.weights),
         )
+
+    def _line_ends(self, submission: Submission, servers: tuple[ServerCommand, ...]) -> tuple[str, ...]:
+        """The files for `LaunchPlan.line_ends`; none unless an argument of a server ends in a carriage return."""
+        values = {f"{value}\r".encode() for server in servers for _, value in server.carriage_returns}
+        values |= {value.encode() for server in servers for value in server.env.values() if value.endswith("\r")}
+        texts: dict[str, bytes] = {}
+        for path in submission.paths[:_MOST_FILES] if values else ():
+            place = self.tree / path
+            with contextlib.suppress(UsageError):
+                text = b"" if place.is_symlink() else read_bounded(place, _LARGEST_TEXT_BYTES)
+                if b"\r\n" in text and b"\0" not in text:
+                    texts[path] = text
+        having = tuple(path for path, text in texts.items() if any(value in text for value in values))
+        return having or tuple(texts)
 
     def _settings(self) -> str:
         path = self.tree / SETTINGS

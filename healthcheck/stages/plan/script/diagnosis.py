@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ from healthcheck.sandbox.job import KIT, EndedBy
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.image import IMAGE_PACKAGES
 from healthcheck.stages.plan.records import LaunchPlan
-from healthcheck.stages.plan.repairs import is_of_the_image, own_model_path, remedy
+from healthcheck.stages.plan.repairs import is_of_the_image, line_ends, own_model_path, remedy
 from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.script.permissions import is_refused, limits_of_the_sandbox, refused, refused_weights
 from healthcheck.stages.plan.script.refusals import NAMESPACES
@@ -126,10 +125,7 @@ def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if number is None and helper is None:
         return None
     file = contract.ENTRY_POINT if number else helper["file"] if helper else ""
-    name, kept = shlex.quote(file), shlex.quote(f"{file} text eol=lf")
-    committed = f"git add {name} .gitattributes && git commit -m 'End lines in LF'"
-    fix = f"sed -i 's/\\r$//' {name} && echo {kept} >> .gitattributes && {committed}"
-    return Ending(fix, deploy_sh.place(number))
+    return Ending(line_ends(file), deploy_sh.place(number))
 
 
 def _limit(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
