@@ -27,7 +27,6 @@ RIGHT_LAUNCHERS: tuple[Case, ...] = (
     ),
     case("nohup-tail", bash('nohup vllm serve "$MODEL_PATH" --port 8000 > v.log 2>&1 &\ntail -f v.log')),
     case("wrapped", bash('exec taskset -c 0-1 stdbuf -oL vllm serve "$MODEL_PATH" --port 8000 --host ::')),
-    case("frees-the-port", bash('lsof -ti:8000 | xargs -r kill -9\nvllm serve "$MODEL_PATH" --port 8000')),
     case("log-by-process", bash('exec > >(tee -a "run_$(date +%s).log") 2>&1\nvllm serve "$MODEL_PATH"')),
     case(
         "parses-options",

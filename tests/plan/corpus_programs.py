@@ -27,6 +27,18 @@ RIGHT_PROGRAMS: tuple[Case, ...] = (
         )
     ),
     case("installs-nothing-and-goes-on", sh(f"pip install -q $PACKAGES\n{SERVE}")),
+    *(
+        case(f"kills-{name}", bash(f"{line}\n{SERVE}"))
+        for name, line in (
+            ("its-own", "sleep 9 &\nHELPER=$!\nkill -9 $HELPER 2>/dev/null || true"),
+            ("its-children-at-the-end", "trap 'pkill -P $$' EXIT"),
+            ("in-a-function-of-a-trap", "cleanup() { pkill -9 -f vllm; kill $(pgrep -f vllm); }\ntrap cleanup TERM"),
+            ("when-asked-to-stop", 'case "${1:-start}" in stop) kill $(lsof -ti:8000); exit 0 ;; esac'),
+            ("nothing", "kill -0 $(pgrep -f vllm) 2>/dev/null && echo busy"),
+            ("its-children", "pkill -P $$ sleep || true"),
+        )
+    ),
+    case("kills-a-job-afterwards", bash('vllm serve "$MODEL_PATH" --port 8000 &\nPID=$!\nwait $PID\npkill -9 -f vllm')),
     case("returns-nowhere", sh(f". ./env.sh\n{SERVE}"), files={"env.sh": "UNUSED=1\r\n"}),
     case("sleeps-a-little", sh(f"sleep 10; sleep 4m\n{SERVE}")),
     case("sleeps-beside", sh(f"(sleep 3600; date) &\nsleep 600 && date &\n{SERVE}")),
@@ -85,4 +97,30 @@ WRONG_PROGRAMS: tuple[Case, ...] = (
         def chat(): ...
         uvicorn.run(app, host=os.environ["HOST"], port=8000)
         """}),
+    *(
+        case(f"kills-{name}", bash(f"{line}\n{SERVE}"), {"plan/kills-only-its-own": "warn"}, says="deploy.sh:2", fix="line 2: ")
+        for name, line in (
+            ("every-python", "pkill -9 python || true"),
+            ("by-name", "killall -q python3"),
+            ("the-port", "fuser -k 8000/tcp >/dev/null 2>&1"),
+            ("what-listens", "lsof -ti:8000 | xargs -r kill -9"),
+            ("what-listens-by-words", "kill -9 $(lsof -t -i:8000) 2>/dev/null || true"),
+            ("what-ps-shows", "ps -ef | grep vllm | grep -v grep | awk '{print $2}' | xargs -r kill -9"),
+            ("in-backticks", "kill -9 `ps aux | grep '[v]llm' | awk '{print $2}'` || true"),
+            ("if-there-is-one", 'if pid=$(lsof -t -i:8000); then kill -9 "$pid"; fi'),
+            ("in-a-loop", "for pid in $(pgrep -f vllm); do kill -9 $pid; done"),
+            ("in-a-pipe", "netstat -nltp | awk '{print $7}' | while read -r pid; do kill -9 $pid; done"),
+        )
+    ),
+    case("kills-in-a-function", bash(f"free() {{\n  kill -9 $(lsof -ti:$1)\n}}\nfree 8000\n{SERVE}"),
+         {"plan/kills-only-its-own": "warn"}, says="deploy.sh:3"),
+    case("kills-in-python", sh("python3 run.py"), {"plan/kills-only-its-own": "warn"}, says="pkill -9 -f vllm", files={"run.py": """
+        import os, subprocess
+        subprocess.run(["pkill", "-9", "-f", "vllm"])
+        os.execvp("vllm", ["vllm", "serve", os.environ["MODEL_PATH"], "--host", "0.0.0.0", "--port", "8000"])
+        """}),
+    case("frees-the-port", bash('lsof -ti:8000 | xargs -r kill -9\nvllm serve "$MODEL_PATH" --port 8000'),
+         {"plan/kills-only-its-own": "warn"}),
+    case("clears-the-port", sh('kill -9 $(lsof -t -i:8000) 2>/dev/null\npkill -f vllm\nvllm serve "$MODEL_PATH"'),
+         {"plan/kills-only-its-own": "warn"}),
 )  # fmt: skip

@@ -23,6 +23,7 @@ class RecordedCommand:
         cwd: the working directory in the sandbox.
         where: the line ("deploy.sh:7"), "" if not found.
         alive: the command still ran when the dry run ended.
+        serves: the command is a server.
         texts: configuration and requirements files among the arguments, by their names there.
     """
 
@@ -31,6 +32,7 @@ class RecordedCommand:
     cwd: str
     where: str = ""
     alive: bool = False
+    serves: bool = False
     texts: Mapping[str, str] = field(default_factory=dict)
 
 

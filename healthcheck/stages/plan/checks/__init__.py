@@ -15,6 +15,7 @@ from healthcheck.stages.plan.checks.flags import flags
 from healthcheck.stages.plan.checks.foreground import foreground
 from healthcheck.stages.plan.checks.host import host
 from healthcheck.stages.plan.checks.keeps_packages import keeps_packages
+from healthcheck.stages.plan.checks.kills_only_its_own import kills_only_its_own
 from healthcheck.stages.plan.checks.model_path import model_path
 from healthcheck.stages.plan.checks.no_api_key import no_api_key
 from healthcheck.stages.plan.checks.no_arguments import no_arguments
@@ -55,6 +56,7 @@ _CHECKS: tuple[Check[LaunchPlan], ...] = (
     no_downloads,
     no_image_paths,
     keeps_packages,
+    kills_only_its_own,
     ascend_environment,
     chat_api,
     no_carriage_returns,

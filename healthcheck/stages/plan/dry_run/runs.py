@@ -202,6 +202,7 @@ class DryRun:
                 cwd=record.cwd,
                 where=deploy_sh.where_is(self.text, record.argv),
                 alive=record.alive,
+                serves=record.kind is RecordKind.SERVER,
                 texts=record.texts,
             )
             for record in recording.records
