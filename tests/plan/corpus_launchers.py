@@ -42,7 +42,10 @@ RIGHT_LAUNCHERS: tuple[Case, ...] = (
     ),
     case(
         "filled-template",
-        bash("envsubst < serve.tpl > /tmp/serve.yaml\nexec vllm serve --config /tmp/serve.yaml"),
+        bash(
+            "command -v envsubst || apt-get install -y gettext-base\n"
+            "envsubst < serve.tpl > /tmp/serve.yaml\nexec vllm serve --config /tmp/serve.yaml"
+        ),
         files={"serve.tpl": 'model: "${MODEL_PATH}"\nport: 8000\n'},
     ),
     case(

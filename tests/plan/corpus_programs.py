@@ -38,6 +38,32 @@ RIGHT_PROGRAMS: tuple[Case, ...] = (
             ("its-children", "pkill -P $$ sleep || true"),
         )
     ),
+    *(
+        case(f"has-{name}", bash(f"set -e\n{line}\n{SERVE}"))
+        for name, line in (
+            ("base-programs", "ps aux | grep -c python | awk '{print $1}' | sort | xargs echo; free -g; nproc; getconf PAGE_SIZE"),
+            ("numactl", "numactl --cpunodebind=0 --membind=0 npu-smi info"),
+            ("cores", "taskset -pc 0-3 $$; taskset -c 0-190 true; ionice -c2 -n0 true"),
+            ("downloads", "git --version; command -v wget curl; curl -s localhost:8000/health || true"),
+            ("an-editor", "vim --version > /dev/null"),
+            ("python-commands", "hf --help; modelscope --help; ray --version"),
+        )
+    ),
+    *(
+        case(f"program-{name}", bash(f"{line} || exit 3\n{SERVE}"), files=files)
+        for name, line, files in (
+            ("of-pip", "pip install yq\ncommand -v yq", {}),
+            ("of-its-own-name", "pip install some-launcher\ncommand -v some-launcher", {}),
+            ("of-requirements", "command -v supervisord", {"requirements.txt": "supervisor==4.2.5\n"}),
+            ("of-a-list", "pip install -r more.txt\ncommand -v supervisorctl", {"more.txt": "supervisor\n"}),
+            ("of-uv", "pip install uv\nuv pip install supervisor\ncommand -v supervisord", {}),
+            ("of-npm", "apt-get install -y npm\nnpm install -g pm2\ncommand -v pm2", {}),
+            ("of-apt", "apt-get update && apt-get install -y --no-install-recommends tmux=3.2a-4 jq\ncommand -v tmux", {}),
+            ("of-yum", "yum install -y screen\ncommand -v screen", {}),
+            ("that-is-not-there", "! { command -v nginx || which supervisord || type tmux; }", {}),
+            ("that-is-looked-for", "! command -v sglang", {}),
+        )
+    ),
     case("kills-a-job-afterwards", bash('vllm serve "$MODEL_PATH" --port 8000 &\nPID=$!\nwait $PID\npkill -9 -f vllm')),
     case("returns-nowhere", sh(f". ./env.sh\n{SERVE}"), files={"env.sh": "UNUSED=1\r\n"}),
     case("sleeps-a-little", sh(f"sleep 10; sleep 4m\n{SERVE}")),
@@ -123,4 +149,33 @@ WRONG_PROGRAMS: tuple[Case, ...] = (
          {"plan/kills-only-its-own": "warn"}),
     case("clears-the-port", sh('kill -9 $(lsof -t -i:8000) 2>/dev/null\npkill -f vllm\nvllm serve "$MODEL_PATH"'),
          {"plan/kills-only-its-own": "warn"}),
+    *(
+        case(f"lacks-{program}", bash(f"set -e\n{line}\n{SERVE}"), {**NEVER, "plan/no-missing-programs": "fail", "plan/self-contained": "fail"},
+             says=f"{program}: ", fix=fix)
+        for program, line, fix in (
+            ("envsubst", "envsubst < /dev/null", "apt-get install -y gettext-base"),
+            ("bc", 'PORT=$(echo "7000 + 1000" | bc)', "apt-get install -y bc"),
+            ("nginx", "nginx -t", "apt-get install -y nginx"),
+            ("tmux", "tmux new-session -d true", "do without tmux"),
+            ("supervisord", "supervisord -n", "install -y supervisor"),
+            ("screen", "screen -dm true", "do without screen"),
+            ("rsync", "rsync -a . /tmp/copy", ""),
+        )
+    ),
+    case("lacks-envsubst-and-goes-on", bash(f"envsubst < serve.tpl > /tmp/serve.conf\n{SERVE}"),
+         {"plan/no-missing-programs": "warn", "plan/self-contained": "warn"}, says="envsubst is not there", files={"serve.tpl": "x"}),
+    case("supervisor-of-pip", bash("set -e\npip install supervisor\nexec supervisord -n -c supervisord.conf"),
+         {"plan/starts-server": "unsettled"}, says="what supervisord does", files={"supervisord.conf": "[supervisord]\n"}),
+    case("placeholder-before-the-server", bash(f"set -e\npip install yq\nPORT=$(yq .port serve.yaml)\n{SERVE}"),
+         {"plan/starts-server": "unsettled"}, says="what yq does", files={"serve.yaml": "port: 8000\n"}),
+    case("program-of-an-unknown-package", bash(f"set -e\npip install our-tools\nprepare-weights\n{SERVE}"),
+         {"plan/starts-server": "unsettled", "plan/no-missing-programs": "unsettled", "plan/self-contained": "unsettled"}, says="our_tools"),
+    case("program-of-uncertain-presence", bash(f"set -e\ncolumn -t names.txt\n{SERVE}"),
+         {"plan/starts-server": "unsettled"}, says="what column does", files={"names.txt": "a b\n"}),
+    case("nginx-installed-if-missing", bash("""
+        command -v nginx || apt-get install -y nginx
+        cp nginx.conf /tmp/nginx.conf
+        vllm serve "$MODEL_PATH" --port 8001 &
+        exec nginx -c /tmp/nginx.conf -g 'daemon off;'
+        """), {"plan/chat-api": "warn"}, files={"nginx.conf": "server { listen 8000; }\n"}),
 )  # fmt: skip

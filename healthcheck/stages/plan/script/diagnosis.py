@@ -11,7 +11,8 @@ from healthcheck.sandbox.job import KIT, EndedBy
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.image import IMAGE_PACKAGES
 from healthcheck.stages.plan.records import LaunchPlan
-from healthcheck.stages.plan.repairs import is_of_the_image, line_ends, own_model_path, remedy
+from healthcheck.stages.plan.repairs import is_of_the_image, line_ends, may_be_installed, own_model_path, remedy
+from healthcheck.stages.plan.requested import placeholders
 from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.script.permissions import is_refused, limits_of_the_sandbox, refused, refused_weights
 from healthcheck.stages.plan.script.refusals import NAMESPACES
@@ -111,7 +112,10 @@ def _reads_program(plan: LaunchPlan) -> bool:
 
 
 def _guessed(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
-    """A Python program that used the placeholder of a library in a decision."""
+    """A placeholder of a program, or a Python program that used the placeholder of a library in a decision."""
+    ran = placeholders(plan)
+    if ran:
+        return Ending(open_because=msg("it depends on what {programs} does, which is unknown here", ", ".join(ran)))
     names = next((each.argv[2:] for each in reversed(plan.commands) if each.program == calls.GUESSED), None)
     if names is None or any(each.kind in {Need.MODULE, Need.COMMAND, Need.ARGUMENT} for each in said):
         return None
@@ -182,7 +186,7 @@ def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
         fix=remedy(plan, last)[1],
         where=last.where,
         told=not of_the_script and last not in limits_of_the_sandbox(plan, said),
-        open_because=_EMPTY_FOLDER if is_of_the_image(plan, last) else "",
+        open_because=_EMPTY_FOLDER if is_of_the_image(plan, last) else may_be_installed(plan, last),
     )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tempfile
+import zipfile
+import zlib
 from collections.abc import Iterator
 
 if __name__ == "__main__":
     sys.path.insert(0, f"{sys.argv[1]}/lib")
 
-from healthcheck.stages.plan.dry_run.stubs import earlier_steps, image, note
+from healthcheck.stages.plan.dry_run.stubs import earlier_steps, image, installed, note, programs
 from healthcheck.stages.repo import pip_words
 
 SITE = os.path.realpath(f"{sys.argv[1] if len(sys.argv) > 1 else ''}/packages")
@@ -31,6 +32,8 @@ _TABLE = re.compile(
     r"^\s*\[(?:project\.scripts|tool\.poetry\.scripts)\]\s*$(.*?)(?=^\s*\[|\Z)", re.MULTILINE | re.DOTALL
 )
 _LIST = re.compile(r"console_scripts[\"']?\s*[=:](.*?)(?:\]|^\s*$|\Z)", re.MULTILINE | re.DOTALL)
+_SCRIPTS = re.compile(r"^\[console_scripts\]\s*$(.*?)(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
+_ENTRY_POINTS = ".dist-info/entry_points.txt"
 _ENTRY = re.compile(
     r"[\"']?\b([A-Za-z0-9][\w.-]{0,99})[\"']?\s{0,20}=\s{0,20}[\"']?([\w.]{1,200})\s{0,20}:\s{0,20}([\w.]{1,200})"
 )
@@ -61,6 +64,8 @@ def run(arguments: list[str]) -> int:
                 return 1
         if command == "install":
             _add_programs(list(pip_words.operands(after)))
+            for package in earlier_steps.packages(os.getcwd(), after):
+                installed.add(programs.of_package(package, programs.OF_PYTHON))
     return 0
 
 
@@ -105,8 +110,10 @@ def _missing(kind: str, word: str) -> Iterator[str]:
 
 def _add_programs(words: list[str]) -> None:
     """Write the programs of projects in `pip install` to the first writable folder of the search path."""
-    folder = next(filter(_is_writable, os.environ.get("PATH", "").split(":")), None)
+    folder = next(filter(installed.is_writable, os.environ.get("PATH", "").split(":")), None)
     for word in words if folder else ():
+        if word.endswith(".whl"):
+            installed.add(_of_wheel(word))
         for name, module, function in _of_project(word.partition("[")[0]):
             place = f"{folder}/{name}"
             if not os.path.lexists(place):
@@ -116,13 +123,17 @@ def _add_programs(words: list[str]) -> None:
                 os.chmod(place, 0o755)  # noqa: S103 - a program
 
 
-def _is_writable(folder: str) -> bool:
-    """Tries it: what confines the script says nothing of itself to `access`."""
+def _of_wheel(place: str) -> list[str]:
+    """The names of a wheel's programs. What they do is unknown, as the wheel is not installed."""
     try:
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
+        with zipfile.ZipFile(place) as wheel:
+            listed = next((each for each in wheel.infolist() if each.filename.endswith(_ENTRY_POINTS)), None)
+            if listed is None or listed.file_size > _FILE_BYTES:
+                return []
+            text = wheel.read(listed).decode("utf-8", "replace")
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error):
+        return []
+    return [name for part in _SCRIPTS.findall(text) for name, _, _ in _ENTRY.findall(part)]
 
 
 def _of_project(place: str) -> Iterator[tuple[str, str, str]]:
