@@ -161,7 +161,7 @@ def _wanted(job: Job) -> list[tuple[str, tuple[str, ...]]]:
     wanted = [(script, tuple(name for name in names if name not in lacking)) for script, names in STUBS.items()]
     for script, names in WHERE_MISSING.items():
         wanted.append((script, tuple(name for name in names if not _is_here(name))))
-    missing = (name for name in REAL_PROGRAMS if not _is_here(name))
+    missing = (name for name in REAL_PROGRAMS if not (_is_here(name) or _HIDDEN.match(name)))
     wanted.append((programs.PLACEHOLDER, tuple(sorted(PLACEHOLDERS.union(missing) - lacking))))
     wanted += [(programs.stub_of(name), (name,)) for name in job.shown.get("required_programs", ())]
     wanted += () if job.answers else ONLY_LOADING.items()
