@@ -29,7 +29,7 @@ class Guest:
         install: writes the stubs to a folder, which the script sees as `job.kit`, and links them into others.
         furnish: adds the files of the image to the root of the machine that the script sees.
         renamed: a pattern for the beginnings of paths that lead to these files where the script has no root.
-        is_absent: whether a program of this machine is hidden from an isolated script.
+        is_absent: whether a program of this machine is hidden from the script.
         scripts: the folder of the stubs in Python, below `job.kit`; "" for none.
         roles: the stubs, by name, that may do more than record a command.
         owned, owned_alone: trees and single folders of the image that root may change there.
@@ -42,7 +42,7 @@ class Guest:
 
     install: Callable[[Job, str, tuple[str, ...]], None]
     furnish: Callable[[Job, str], None]
-    is_absent: Callable[[str], bool]
+    is_absent: Callable[[Job, str], bool]
     renamed: bytes = rb"(?!)"
     scripts: str = ""
     roles: Mapping[str, Role] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Guest:
 BARE = Guest(
     install=lambda *_: None,
     furnish=lambda *_: None,
-    is_absent=lambda _: False,
+    is_absent=lambda *_: False,
     reads=lambda _: (),
     modules=lambda *_: {},
     served=lambda _, job: Served(ports=frozenset(), names=(job.model_path,), strict=False),

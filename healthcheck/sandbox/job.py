@@ -174,6 +174,7 @@ class Record:
         texts: the text of small configuration files among the arguments.
         modules: dotted names on a server's command line whose Python module exists, with its folder.
         cut: the `texts` of which only the beginning was read.
+        slept_s: how long all programs together had meant to sleep until then.
     """
 
     kind: RecordKind
@@ -186,6 +187,7 @@ class Record:
     texts: Mapping[str, str] = field(default_factory=dict)
     cut: tuple[str, ...] = ()
     modules: Mapping[str, str] = field(default_factory=dict)
+    slept_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

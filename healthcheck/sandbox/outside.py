@@ -36,6 +36,8 @@ _RENAMED = rb"(?:/tmp|/var/tmp|/var/log|/root)(?![\w.-])"
 _KIT_ITSELF = Path(__file__).resolve().parents[1]
 _MOST_NAMES = 100_000
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_PROGRAMS = "programs"
+"""The folder of links to this machine's programs, below the stubs'."""
 _OF_USERS = ("/opt", "/usr/local")
 """Folders of the system in which users may have files of their own."""
 _READ = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sys")
@@ -65,11 +67,23 @@ def build(job: Job, guest: Guest, copy: safely.Copy) -> None:
     copy.tree(job.weights, job.weights_inside)
     os.makedirs(f"{job.kit}/bin", exist_ok=True)
     guest.install(job, job.kit, (f"{job.kit}/bin",))
+    _link_programs(job, guest)
     guest.furnish(job, job.machine)
     if job.stranger >= 0:
         safely.make_world_readable(job.weights_inside)
         for folder in job.script_folders:
             safely.chown_tree(folder, job.stranger)
+
+
+def _link_programs(job: Job, guest: Guest) -> None:
+    """Link the programs of this machine that the image has, for the search path; others are hidden from it."""
+    shown = f"{job.kit}/{_PROGRAMS}"
+    os.makedirs(shown)
+    for folder in STANDARD_PATH.split(":"):
+        names = os.listdir(folder) if os.path.isdir(folder) and not folder.startswith("/usr/local/") else []
+        for name in names:
+            if not guest.is_absent(job, name) and not os.path.lexists(f"{shown}/{name}"):
+                os.symlink(os.path.realpath(f"{folder}/{name}"), f"{shown}/{name}")
 
 
 def _rename(job: Job, guest: Guest) -> None:
@@ -140,7 +154,7 @@ def starts_programs(folder: str) -> bool:
 def environment(job: Job) -> dict[str, str]:
     """The search path, home and temporary folder of these sandboxes."""
     return {
-        "PATH": f"{job.kit}/bin:{job.machine}/usr/local/bin:{STANDARD_PATH}",
+        "PATH": f"{job.kit}/bin:{job.machine}/usr/local/bin:{job.kit}/{_PROGRAMS}",
         "HOME": f"{job.machine}/root",
         "TMPDIR": f"{job.machine}/tmp",  # noqa: S108 - its own
         "PYTHONPATH": f"{job.kit}/hook",

@@ -120,6 +120,7 @@ class Recorder:
             modules=self._guest.modules(argv, environment, cwd, texts.values(), self.found)
             if kind is RecordKind.SERVER
             else {},
+            slept_s=self.notes.slept_s,
         )
 
     def _note_asked(self, unknown_model: str) -> None:

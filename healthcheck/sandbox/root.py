@@ -14,6 +14,7 @@ from healthcheck.sandbox.protocol import HOST_NAME
 from healthcheck.text.messages import msg
 
 _SHOWN = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_PROGRAM_FOLDERS = {"/usr/bin", "/usr/sbin", "/bin", "/sbin"}
 _ETC = (
     "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "nsswitch.conf", "os-release",
     "mime.types", "protocols", "services", "terminfo", "inputrc",
@@ -51,7 +52,7 @@ def build(job: Job, guest: Guest, new_root: str, copy: safely.Copy) -> None:
     kernel.mount("tmpfs", new_root, "tmpfs", kernel.MS_NOSUID, data)
     for folder in ("tmp", "var/tmp", "root", "run", "proc", "dev", "etc", "srv", "opt", "home", "mnt", "var/log"):
         os.makedirs(f"{new_root}/{folder}")
-    _system(new_root, guest)
+    _system(job, new_root, guest)
     _etc(new_root)
     if os.path.isdir(_PROCESSORS):
         os.makedirs(new_root + _PROCESSORS)
@@ -99,20 +100,20 @@ def show_processes(new_root: str) -> None:
     kernel.mount("proc", f"{new_root}/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_RDONLY)
 
 
-def _system(new_root: str, guest: Guest) -> None:
+def _system(job: Job, new_root: str, guest: Guest) -> None:
     for name in _SHOWN:
         if os.path.islink(name):
             os.symlink(os.readlink(name), new_root + name)
         elif name == "/usr":
-            _usr(new_root, guest)
+            _usr(job, new_root, guest)
         elif os.path.isdir(name):
-            _folder(name, new_root, guest)
+            _folder(job, name, new_root, guest)
 
 
-def _usr(new_root: str, guest: Guest) -> None:
+def _usr(job: Job, new_root: str, guest: Guest) -> None:
     for entry in sorted(os.listdir("/usr")):
         if entry != "local":
-            _folder(f"/usr/{entry}", new_root, guest)
+            _folder(job, f"/usr/{entry}", new_root, guest)
     for entry in ("bin", "sbin", "lib", "share", "include", "etc"):
         os.makedirs(f"{new_root}/usr/local/{entry}")
     for entry in ("lib", "lib64"):
@@ -121,8 +122,11 @@ def _usr(new_root: str, guest: Guest) -> None:
             kernel.bind_read_only(f"/usr/local/{entry}", f"{new_root}/usr/local/{entry}")
 
 
-def _folder(path: str, new_root: str, guest: Guest) -> None:
-    """Show a system folder. A folder of programs becomes links, so that single programs can be left out."""
+def _folder(job: Job, path: str, new_root: str, guest: Guest) -> None:
+    """Show a system folder. A folder of programs becomes links, so that single programs can be left out.
+
+    A program that is itself a link, as awk is to mawk or gawk, is linked to what it leads to: that may be left out.
+    """
     if os.path.islink(path):
         os.symlink(os.readlink(path), new_root + path)
         return
@@ -136,8 +140,10 @@ def _folder(path: str, new_root: str, guest: Guest) -> None:
     os.makedirs(new_root + behind)
     kernel.bind_read_only(path, new_root + behind)
     for name in os.listdir(path):
-        if not guest.is_absent(name):
-            os.symlink(f"{behind}/{name}", f"{new_root}{path}/{name}")
+        if not guest.is_absent(job, name):
+            real = os.path.realpath(f"{path}/{name}")
+            place = f"{HOST}{real}" if os.path.dirname(real) in _PROGRAM_FOLDERS else f"{behind}/{name}"
+            os.symlink(place, f"{new_root}{path}/{name}")
 
 
 def _etc(new_root: str) -> None:

@@ -27,7 +27,6 @@ RIGHT_LAUNCHERS: tuple[Case, ...] = (
     ),
     case("nohup-tail", bash('nohup vllm serve "$MODEL_PATH" --port 8000 > v.log 2>&1 &\ntail -f v.log')),
     case("wrapped", bash('exec taskset -c 0-1 stdbuf -oL vllm serve "$MODEL_PATH" --port 8000 --host ::')),
-    case("frees-the-port", bash('lsof -ti:8000 | xargs -r kill -9\nvllm serve "$MODEL_PATH" --port 8000')),
     case("log-by-process", bash('exec > >(tee -a "run_$(date +%s).log") 2>&1\nvllm serve "$MODEL_PATH"')),
     case(
         "parses-options",
@@ -43,7 +42,10 @@ RIGHT_LAUNCHERS: tuple[Case, ...] = (
     ),
     case(
         "filled-template",
-        bash("envsubst < serve.tpl > /tmp/serve.yaml\nexec vllm serve --config /tmp/serve.yaml"),
+        bash(
+            "command -v envsubst || apt-get install -y gettext-base\n"
+            "envsubst < serve.tpl > /tmp/serve.yaml\nexec vllm serve --config /tmp/serve.yaml"
+        ),
         files={"serve.tpl": 'model: "${MODEL_PATH}"\nport: 8000\n'},
     ),
     case(

@@ -104,7 +104,6 @@ AROUND: tuple[Case, ...] = (
     case("empty-environment", sh('exec env -i MODEL_PATH="$MODEL_PATH" vllm serve "$MODEL_PATH"')),
     case("make", sh("make serve"), files={"Makefile": 'serve:\n\tvllm serve "$$MODEL_PATH" --port 8000\n'}),
     case("getopts", sh('P=8000\nwhile getopts p: o; do P=$OPTARG; done\nvllm serve "$MODEL_PATH" --port $P')),
-    case("clears-the-port", sh('kill -9 $(lsof -t -i:8000) 2>/dev/null\npkill -f vllm\nvllm serve "$MODEL_PATH"')),
     case("json-with-a-port", sh('vllm serve "$MODEL_PATH" --additional-config \'{"port": 9999}\' --port 8000')),
     case(
         "data-parallel",

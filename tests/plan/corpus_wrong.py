@@ -269,7 +269,7 @@ START: tuple[Case, ...] = (
             """
         },
     ),
-    case("carriage-returns", '#!/bin/sh\r\nvllm serve "$MODEL_PATH"\r\n', {"plan/model-path": "fail"}, says="\\r"),
+    case("carriage-returns", '#!/bin/sh\r\nvllm serve "$MODEL_PATH"\r\n', {"plan/no-carriage-returns": "fail"}, says="\\r"),
     case("echo-only", sh('echo vllm serve "$MODEL_PATH" --port 8000'), NEVER),
     case("commented", sh('# vllm serve "$MODEL_PATH" --port 8000\nexit 0'), NEVER),
     case("install-only", sh("pip install -r requirements.txt"), NEVER, files={"requirements.txt": "einops\n"}),

@@ -30,6 +30,7 @@ from tests.plan.corpus_environment import RIGHT_ENVIRONMENT, WRONG_ENVIRONMENT
 from tests.plan.corpus_folders import RIGHT_FOLDERS, WRONG_FOLDERS
 from tests.plan.corpus_fronts import RIGHT_FRONTS, WRONG_FRONTS
 from tests.plan.corpus_launchers import RIGHT_LAUNCHERS, WRONG_LAUNCHERS
+from tests.plan.corpus_programs import RIGHT_PROGRAMS, WRONG_PROGRAMS
 from tests.plan.corpus_published import RIGHT_PUBLISHED, WRONG_PUBLISHED
 from tests.plan.corpus_right import KEPT, WRITTEN
 from tests.plan.corpus_right_around import AROUND, ENGINES
@@ -55,6 +56,7 @@ _RIGHT = (
     RIGHT_ENVIRONMENT,
     RIGHT_LAUNCHERS,
     RIGHT_PROCESSOR,
+    RIGHT_PROGRAMS,
     RIGHT_PUBLISHED,
     RIGHT_SEVERAL,
     RIGHT_SUPERVISED,
@@ -73,6 +75,7 @@ OTHERS = (
     WRONG_ENVIRONMENT,
     WRONG_LAUNCHERS,
     WRONG_PROCESSOR,
+    WRONG_PROGRAMS,
     WRONG_PUBLISHED,
     WRONG_SEVERAL,
     WRONG_SUPERVISED,

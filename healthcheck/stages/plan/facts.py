@@ -12,10 +12,13 @@ from healthcheck.errors import UsageError
 from healthcheck.sandbox import box
 from healthcheck.sandbox.box import Box
 from healthcheck.sandbox.job import Limits
+from healthcheck.stages.plan import image
 from healthcheck.stages.plan.dry_run.runs import DryRun
+from healthcheck.stages.plan.dry_run.stubs import programs
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.repo import packages
 from healthcheck.stages.repo.facts import Submission, export
+from healthcheck.stages.repo.installs import entries
 
 _TABLES = {
     Family.A3: "dies", Family.P310: "no-hbm", Family.B310: "no-hbm", Family.I310: "no-hbm", Family.A5: "wide",
@@ -55,21 +58,26 @@ def gather(
     sandbox = sandbox or box.chosen(consent=consent)
     with export(submission) as tree:
         text = (submission.deploy_sh or b"").decode("utf-8", "replace")
-        shown = _shown(submission.stack, devices or named_devices("", 1))
+        shown = _shown(submission, text, devices or named_devices("", 1))
         run = DryRun(tree=tree, weights=weights, text=text, limits=limits or Limits(), box=sandbox, shown=shown)
         return run.plan(submission)
 
 
-def _shown(stack: str, devices: Devices) -> Mapping[str, object]:
-    """The row of the version matrix ("" for the default) and the devices that the stubs show, as JSON.
+def _shown(submission: Submission, script: str, devices: Devices) -> Mapping[str, object]:
+    """The row of the version matrix, the programs and the devices that the stubs show, as JSON.
 
     `versions` are by package; `python_versions` by module, where `__version__` differs from the package's;
-    `cuda_only` are packages that need CUDA, with their modules; `port` is the port of a server without a known one.
+    `cuda_only` are packages that need CUDA, with their modules; `port` is the port of a server without a known one;
+    `lacks` are programs that do not exist before the script installs them, `required_programs` those of packages in
+    requirements.txt.
     Of the devices, `per_card` is their number on a card, `name` the one that npu-smi prints, `soc` and
     `usable_bytes` those of torch_npu, `table` the layout of npu-smi.
     """
-    row, kind = stacks.row(stack or stacks.DEFAULT), devices.kind
+    row, kind = stacks.row(submission.stack or stacks.DEFAULT), devices.kind
+    required = {name for entry in entries(submission) if entry.name for name in _programs_of(entry.name)}
     return {
+        "lacks": sorted(image.lacking(script, row.cann or "") - required),
+        "required_programs": sorted(required),
         "versions": stacks.installed(row),
         "python_versions": {"vllm": row.vllm[0]},
         "cuda_only": packages.cuda_only(),
@@ -85,3 +93,7 @@ def _shown(stack: str, devices: Devices) -> Mapping[str, object]:
             "table": _TABLES.get(kind.family, "hbm"),
         },
     }
+
+
+def _programs_of(package: str) -> tuple[str, ...]:
+    return programs.of_package(package, programs.OF_PYTHON)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+
+from healthcheck.system.files import DATA
 
 STUBS_FOLDER = Path(__file__).resolve().parent / "dry_run" / "stubs"
 IMAGE_SOURCES = "/vllm-workspace/"
@@ -24,3 +27,45 @@ VARIABLES = dict(line.split("=", 1) for line in (STUBS_FOLDER / "environment.txt
 """What the image sets, as CANN's images do, on which vllm-ascend's are built. Source: their Dockerfiles."""
 STUBBED = frozenset(name for names in STUBS.values() for name in names)
 """The programs that stubs replace as long as the script keeps the search path."""
+
+
+def _groups() -> tuple[frozenset[str], ...]:
+    text = (DATA / "image-programs.txt").read_text("ascii")
+    parts = re.split(r"^(?! ).*$", text, flags=re.MULTILINE)
+    return tuple(frozenset(part.split()) for part in parts if part.strip())
+
+
+_BASE, _ADDED, _OF_PYTHON, _UNCERTAIN = _groups()
+REAL_PROGRAMS = _BASE | _ADDED
+"""Programs of the image that a dry run takes from this machine, if it has them and no stub replaces them."""
+PLACEHOLDERS = (_OF_PYTHON | _UNCERTAIN) - STUBBED
+"""Programs that the image has, or may have, and for which the dry run only has placeholders."""
+INSTALLED_ONLY = frozenset({
+    "nginx", "haproxy", "caddy", "npm", "envsubst", "unbuffer", "supervisord", "supervisorctl", "tmux", "screen",
+})  # fmt: skip
+"""Programs with a stub that do not exist until the script or requirements.txt installs their package.
+
+Other servers that the image lacks exist, and plan/engine-installed judges them, as the service's image is unknown.
+"""
+_JQ_SINCE_CANN = (8, 3)
+"""CANN's images have jq since 8.3.rc2. Source: their Dockerfiles."""
+
+
+def lacking(script: str, cann: str) -> frozenset[str]:
+    """The programs with a stub or on this machine that the script does not find before it installs them.
+
+    Of the servers that the image lacks, these are the ones that the script looks for (`command -v sglang`): it is
+    meant to take the branch that installs them.
+    """
+    others = STUBBED - REAL_PROGRAMS - _OF_PYTHON
+    looked_for = {name for name in others if looks_for(script, name)}
+    version = tuple(map(int, re.findall(r"\d+", cann)[:2]))
+    return INSTALLED_ONLY | looked_for | ({"jq"} if version and version < _JQ_SINCE_CANN else frozenset())
+
+
+def looks_for(script: str, program: str) -> bool:
+    """Whether a shell script asks if there is a program."""
+    return (
+        re.search(rf"\b(?:command -[vV]|which|type|hash)\s+(?:-\w+\s+)?{re.escape(program)}(?![\w.-])", script)
+        is not None
+    )

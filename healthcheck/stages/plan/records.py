@@ -23,6 +23,7 @@ class RecordedCommand:
         cwd: the working directory in the sandbox.
         where: the line ("deploy.sh:7"), "" if not found.
         alive: the command still ran when the dry run ended.
+        serves: the command is a server.
         texts: configuration and requirements files among the arguments, by their names there.
     """
 
@@ -31,6 +32,7 @@ class RecordedCommand:
     cwd: str
     where: str = ""
     alive: bool = False
+    serves: bool = False
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -131,6 +133,9 @@ class ServerCommand:
         config_problem: why the engine cannot read its --config file, "" if it can or has none.
         unread_config: its --config file, if too long or deep to be read whole; its options are unknown.
         limit_s: the time limit of the server (`timeout 600 vllm serve …`); None without a limit.
+        carriage_returns: arguments that end in a carriage return, each as the option ("" for none) and the value
+            without it. All other attributes have the arguments without these carriage returns.
+        slept_s: how long the script and its programs meant to sleep before the server started.
         model: the weights to serve, as a resolved path or a name; None if unknown.
         port: None if unknown, or if `port_source` has no number.
         served_names: the served model names, including the engine's default; empty if unknown.
@@ -168,6 +173,8 @@ class ServerCommand:
     unread_config: str = ""
     limit_s: float | None = None
     front: Front | None = None
+    slept_s: float = 0.0
+    carriage_returns: tuple[tuple[str, str], ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -289,6 +296,8 @@ class LaunchPlan:
         unshipped: files of the author's working copy that are not committed; `unshipped_files` are those of
             settings, read.
         weight_files: the names at the top of the weights folder.
+        line_ends: small committed files whose lines end in CR LF and contain an argument or variable of the server
+            that ends in a carriage return; all small files with such lines if none contains it.
         stack: the chosen row of the version matrix; "" for the default.
     """
 
@@ -310,6 +319,7 @@ class LaunchPlan:
     unshipped: tuple[str, ...] = ()
     unshipped_files: tuple[UnshippedFile, ...] = ()
     weight_files: frozenset[str] = frozenset()
+    line_ends: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     stack: str = ""
     given_path: str = ""

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from healthcheck import contract
-from healthcheck.stages.plan import calls
-from healthcheck.stages.plan.image import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES, STUBBED
+from healthcheck.stages.plan import calls, requested
+from healthcheck.stages.plan.dry_run.stubs import programs
+from healthcheck.stages.plan.image import (
+    IMAGE_FOLDERS,
+    IMAGE_PACKAGES,
+    IMAGE_SOURCES,
+    INSTALLED_ONLY,
+    STUBBED,
+    looks_for,
+)
 from healthcheck.stages.plan.records import LaunchPlan, Origin, ServerCommand
 from healthcheck.stages.plan.script import causes, deploy_sh
 from healthcheck.stages.plan.script.arguments import Arguments, Edits, without_assignment
@@ -35,7 +44,7 @@ _OUTSIDE = {
     msg("another user"): ("su",),
     "conda": ("conda", "mamba", "micromamba"),
     "bash": ("source",),
-    msg("a system manager"): ("systemctl", "service", "supervisord"),
+    msg("a system manager"): ("systemctl", "service"),
     msg("a terminal"): ("screen", "tmux"),
     msg("an NVIDIA GPU"): ("nvidia-smi",),
     msg("another machine"): ("ssh", "rsync"),
@@ -43,6 +52,7 @@ _OUTSIDE = {
     msg("an activated environment"): ("activate",),
 }
 _FOREIGN = {program: what for what, programs in _OUTSIDE.items() for program in programs}
+_LISTED = 4
 _USERS = {"sudo", "su"}
 _AROUND = {"a container engine", "a terminal", "a cluster"}
 """What launch scripts wrap the server's command in."""
@@ -178,6 +188,15 @@ def no_tls(server: ServerCommand) -> str:
     return msg("remove --ssl-certfile and --ssl-keyfile")
 
 
+def line_ends(*files: str) -> str:
+    """How to end the lines of committed files in LF, now and after the next checkout."""
+    names = shlex.join(files)
+    patterns = [shlex.quote(f"{posixpath.normpath(file)} text eol=lf") for file in files]
+    kept = " && ".join(f"echo {pattern} >> .gitattributes" for pattern in patterns)
+    committed = f"git add {names} .gitattributes && git commit -m 'End lines in LF'"
+    return f"sed -i 's/\\r$//' {names} && {kept} && {committed}"
+
+
 def own_model_path(number: int) -> str:
     """How to repair a line of deploy.sh that changes MODEL_PATH."""
     return msg("take line {number} out: it puts another value into the MODEL_PATH that the service sets", number)
@@ -310,6 +329,20 @@ def is_of_the_image(plan: LaunchPlan, said: Complaint) -> bool:
     return is_in_the_image(str(PurePosixPath(folder, said.name)))
 
 
+def may_be_installed(plan: LaunchPlan, said: Complaint) -> str:
+    """Why it is unknown whether an installed package has a missing program; "" if it is not there for certain."""
+    ordinary = said.kind is Need.COMMAND and re.fullmatch(r"[A-Za-z][\w.+-]*", said.name) is not None
+    if not ordinary or is_foreign(said.name) or said.name in BASH_ONLY or said.name in STUBBED:
+        return ""
+    if programs.package_with(said.name, programs.OF_SYSTEM):
+        return ""
+    unknown = requested.packages_of_unknown_programs(plan)
+    if not unknown:
+        return ""
+    shown = ", ".join(unknown[:_LISTED])
+    return msg("whether an installed package ({packages}) has the program {name} is unknown", shown, said.name)
+
+
 def is_in_the_image(place: str) -> bool:
     """Whether the official vllm-ascend image may have a file at an absolute path."""
     return place.startswith((IMAGE_SOURCES, IMAGE_PACKAGES)) or place in IMAGE_FOLDERS
@@ -344,17 +377,27 @@ def _command(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
     what: str = msg("the program {name}", name)
     if re.match(rf"{re.escape(name)}\s+=", line):
         return what, msg("take the blanks around = out: “{line}” runs a program {name}", line, name)
-    if name in STUBBED:
+    if name in STUBBED - INSTALLED_ONLY and not looks_for(plan.script, name):
         return what, msg("keep the search path that finds {name}: add to $PATH, never replace it", name)
     what = _FOREIGN.get(base) or what
     told = (name, hint(base, STUBBED))
     fix = msg("do without {name}: the service's image has Python, CANN and torch-npu{hint}", *told)
     if base in _USERS:
         fix = msg("remove {name}: the service runs deploy.sh as one user, in its own image", name)
+    elif what not in _AROUND and (command := _installation(base)):
+        fix = msg("install it in deploy.sh: {command}", command)
     elif what in _AROUND:
         end = contract.LAUNCH
         fix = msg("do without {name}: deploy.sh runs in the service's image; end it with: {launch}", name, end)
     return what, fix
+
+
+def _installation(program: str) -> str:
+    """The command that installs a program whose package is known; "" for others."""
+    if package := programs.package_with(program, programs.OF_SYSTEM):
+        return f"apt-get update && apt-get install -y {package}"
+    package = programs.package_with(program, programs.OF_PYTHON)
+    return f"pip install {package}" if package else ""
 
 
 def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:

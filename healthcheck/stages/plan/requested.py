@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
+from healthcheck.stages.plan import calls
+from healthcheck.stages.plan.dry_run.stubs import programs
+from healthcheck.stages.plan.dry_run.stubs.installed import requested as requested_packages
 from healthcheck.stages.plan.image import STUBS_FOLDER
 from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand
 from healthcheck.stages.plan.script import deploy_sh
@@ -52,6 +56,24 @@ def needs_packages(plan: LaunchPlan, command: RecordedCommand) -> bool:
     """Whether the command installs system packages, and its failure ends deploy.sh."""
     asks = command.program in _SYSTEM and bool({"install", "update"} & set(command.argv))
     return asks and deploy_sh.stops_at_errors(plan.script, command.where)
+
+
+def placeholders(plan: LaunchPlan) -> tuple[str, ...]:
+    """The programs that the script ran before its server, and of which the dry run only had a placeholder."""
+    before = itertools.takewhile(lambda each: not each.serves, plan.commands)
+    ran = (each.argv[2] for each in before if each.argv[:2] == (calls.GUESSED, calls.PROGRAM))
+    return tuple(dict.fromkeys(ran))
+
+
+def packages_of_unknown_programs(plan: LaunchPlan) -> tuple[str, ...]:
+    """The packages that the script or requirements.txt installs, and whose programs are unknown."""
+    python = (name for name in sorted(packages(plan)) if name not in libraries())
+    unknown = [name for name in python if not programs.is_known(name, programs.OF_PYTHON)]
+    for command in plan.commands:
+        if command.program in _SYSTEM:
+            words = requested_packages(list(command.argv[1:]))
+            unknown += [name for name in words if not programs.is_known(name, programs.OF_SYSTEM)]
+    return tuple(dict.fromkeys(unknown))
 
 
 def is_install(command: RecordedCommand) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from healthcheck.core.check import Findings, fail, warn
+from healthcheck.core.check import Findings, fail, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.sandbox.job import EndedBy
 from healthcheck.stages.plan.records import LaunchPlan
@@ -16,6 +16,7 @@ from healthcheck.stages.plan.repairs import (
     is_environment,
     is_foreign,
     is_of_the_image,
+    may_be_installed,
     remedy,
 )
 from healthcheck.stages.plan.script import deploy_sh, trace
@@ -81,7 +82,9 @@ def _missing(plan: LaunchPlan, said: Complaint, found: Remedy) -> Iterator[Findi
             return
         seen, fix = said.text, msg("commit {name}, or remove its use", said.name)
     elif not (is_of_the_image(plan, said) or (serves and _is_foreign_step(plan, said))):
-        if said.kind is Need.COMMAND and (said.name in BASH_ONLY or serves):
+        if not serves and (unknown := may_be_installed(plan, said)):
+            say, seen = unsettled, msg("{seen}; {unknown}", seen, unknown)
+        elif said.kind is Need.COMMAND and (said.name in BASH_ONLY or serves):
             seen = msg("{name} is not there: {text}", said.name, said.text)
         else:
             say = fail

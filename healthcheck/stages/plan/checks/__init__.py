@@ -19,10 +19,12 @@ from healthcheck.stages.plan.checks.foreground import foreground
 from healthcheck.stages.plan.checks.front import front
 from healthcheck.stages.plan.checks.host import host
 from healthcheck.stages.plan.checks.keeps_packages import keeps_packages
+from healthcheck.stages.plan.checks.kills_only_its_own import kills_only_its_own
 from healthcheck.stages.plan.checks.model_path import model_path
 from healthcheck.stages.plan.checks.network_interfaces import network_interfaces
 from healthcheck.stages.plan.checks.no_api_key import no_api_key
 from healthcheck.stages.plan.checks.no_arguments import no_arguments
+from healthcheck.stages.plan.checks.no_carriage_returns import no_carriage_returns
 from healthcheck.stages.plan.checks.no_downloads import no_downloads
 from healthcheck.stages.plan.checks.no_image_paths import no_image_paths
 from healthcheck.stages.plan.checks.no_missing_files import no_missing_files
@@ -76,9 +78,11 @@ _CHECKS: tuple[Check[LaunchPlan], ...] = (
     no_image_paths,
     any_processor,
     keeps_packages,
+    kills_only_its_own,
     ascend_environment,
     front,
     chat_api,
+    no_carriage_returns,
     model_path,
     port,
     host,

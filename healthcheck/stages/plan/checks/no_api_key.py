@@ -22,7 +22,8 @@ def no_api_key(plan: LaunchPlan) -> Findings:
     """The service sends no Authorization header that a submission could choose.
 
     A server that is started with `--api-key`, or with VLLM_API_KEY in its environment, answers every request
-    with status 401. Repair: remove the option, or `unset VLLM_API_KEY` before the server starts.
+    with status 401. Repair: remove the option, or `unset VLLM_API_KEY` before the server starts. An empty key is no
+    key for vLLM.
 
     Example:
     ```sh

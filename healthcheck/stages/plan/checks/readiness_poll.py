@@ -11,6 +11,9 @@ from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.servers.served import STARTED, served
 from healthcheck.text.messages import msg
 
+LONG_SLEEP_S = 300
+"""A sleep this long before the server starts looks like a mistake; that is an inference."""
+
 
 @check(
     "plan/readiness-poll",
@@ -24,7 +27,8 @@ def readiness_poll(plan: LaunchPlan) -> Findings:
     enough: how long {limit} take to load is unknown. Ten minutes, as vLLM waits for its own engine
     (VLLM_ENGINE_READY_TIMEOUT_S), are taken for enough; that is an inference.
 
-    A script that polls a port where nothing listens, and then ends, fails, however long it waits.
+    A script that polls a port where nothing listens, and then ends, fails, however long it waits. Five minutes or
+    more of `sleep` before the server starts use up the time that the service waits, which is unknown.
 
     Example:
     ```sh
@@ -43,6 +47,39 @@ def readiness_poll(plan: LaunchPlan) -> Findings:
     yield from _other_ports(plan)
     yield from _other_models(plan)
     yield from _gives_up(plan)
+    yield from _sleeps_first(plan)
+
+
+def _sleeps_first(plan: LaunchPlan) -> Findings:
+    """Long sleeps before the server starts.
+
+    Those in the background, and those on lines after a server in the background, do not delay it. The dry run may
+    record them before the server.
+    """
+    server = served(plan)
+    before: list[deploy_sh.Sleep] = []
+    others: list[deploy_sh.Sleep] = []
+    for each in deploy_sh.sleeps(plan.script):
+        harmless = each.beside or _is_after(each.line, server.where)
+        (others if harmless else before).append(each)
+    if any(each.seconds is None for each in others):
+        return
+    seconds = server.slept_s - sum(each.seconds or 0.0 for each in others)
+    if seconds < LONG_SLEEP_S:
+        return
+    longest = max(before, key=lambda each: each.seconds or 0.0, default=None)
+    expected = msg("the server starts at once: how long the service waits for it is not documented")
+    seen = msg("deploy.sh sleeps {seconds:g} s before it starts the server", seconds)
+    fix: str = msg("remove what sleeps before the server starts")
+    if longest:
+        line = deploy_sh.line_at(plan.script, longest.line)
+        fix = msg("remove the sleep in line {number}: {line}", longest.line, line)
+    yield warn(expected=expected, seen=seen, fix=fix, where=deploy_sh.place(longest.line if longest else None))
+
+
+def _is_after(line: int, place: str) -> bool:
+    number = place.rpartition(":")[2]
+    return number.isdigit() and line > int(number)
 
 
 def _other_ports(plan: LaunchPlan) -> Findings:

@@ -8,6 +8,7 @@ from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, note, unsettled, warn
 from healthcheck.core.records import Finding
 from healthcheck.sandbox.job import EndedBy, Mode
+from healthcheck.stages.plan import requested
 from healthcheck.stages.plan.records import LaunchPlan, Observations, ShellRun
 from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.script.diagnosis import LIMITS, WITHOUT_NAMESPACES, ending
@@ -61,10 +62,23 @@ def starts_server(plan: LaunchPlan) -> Findings:
         fix = msg("end deploy.sh with the server's command")
         yield fail(expected=_EXPECTED, seen=seen, fix=fix, where=first.where)
     yield from refused_kill(plan)
+    yield from _unknown_programs(plan)
     yield from map(note, _remarks(plan.observed))
     for run in plan.others if plan.run.ended_by not in LIMITS else ():
         if not run.servers or run.ended_by in LIMITS:
             yield _disagreement(plan, run)
+
+
+def _unknown_programs(plan: LaunchPlan) -> Iterator[Finding]:
+    """Programs that ran before the server, and whose output and effect the dry run does not know."""
+    ran = requested.placeholders(plan)
+    if ran:
+        names = ", ".join(ran)
+        seen = msg(
+            "what {programs} does before the server starts is unknown here: the dry run has no such program", names
+        )
+        where = deploy_sh.place_of(plan.script, ran)
+        yield unsettled(expected=_EXPECTED, seen=seen, fix=SETTLED_LATER, where=where)
 
 
 def _remarks(observed: Observations) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import os
@@ -53,6 +54,8 @@ _TOO_EARLY = re.compile(r"^tail: cannot open ", re.MULTILINE)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LINE = 2000
 """Limit on the characters of a line; a shell's message about a longer word begins with the word."""
+_MOST_FILES, _LARGEST_TEXT_BYTES = 2000, 256 * 1024
+"""In how many files, and up to which size, a value with a carriage return is looked up."""
 _SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
 _SH = "/bin/sh"
 OTHER_FOLDER = "/var/tmp"  # noqa: S108 - in the sandbox
@@ -118,10 +121,25 @@ class DryRun:
             unshipped=(*submission.untracked, *submission.ignored),
             unshipped_files=tuple(_unshipped(submission)),
             weight_files=_names(self.weights),
+            line_ends=self._line_ends(submission, first.run.servers),
             stack=submission.stack,
             given_path=str(self.weights),
             form=read_format(self.weights),
         )
+
+    def _line_ends(self, submission: Submission, servers: tuple[ServerCommand, ...]) -> tuple[str, ...]:
+        """The files for `LaunchPlan.line_ends`; none unless an argument of a server ends in a carriage return."""
+        values = {f"{value}\r".encode() for server in servers for _, value in server.carriage_returns}
+        values |= {value.encode() for server in servers for value in server.env.values() if value.endswith("\r")}
+        texts: dict[str, bytes] = {}
+        for path in submission.paths[:_MOST_FILES] if values else ():
+            place = self.tree / path
+            with contextlib.suppress(UsageError):
+                text = b"" if place.is_symlink() else read_bounded(place, _LARGEST_TEXT_BYTES)
+                if b"\r\n" in text and b"\0" not in text:
+                    texts[path] = text
+        having = tuple(path for path, text in texts.items() if any(value in text for value in values))
+        return having or tuple(texts)
 
     def _settings(self) -> str:
         path = self.tree / SETTINGS
@@ -218,6 +236,7 @@ class DryRun:
                 cwd=record.cwd,
                 where=deploy_sh.where_is(self.text, record.argv),
                 alive=record.alive,
+                serves=record.kind is RecordKind.SERVER,
                 texts=record.texts,
             )
             for record in recording.records
@@ -245,6 +264,7 @@ class DryRun:
                     foreground=stays and record.alive,
                     where=deploy_sh.where_is(self.text, record.argv),
                     limit_s=_limit_s(record.env.get(TIME_LIMIT, "")),
+                    slept_s=record.slept_s,
                 )
 
 

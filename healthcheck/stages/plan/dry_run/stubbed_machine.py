@@ -9,10 +9,20 @@ import re
 import shutil
 from pathlib import Path
 
-from healthcheck.sandbox.job import HOST, KIT, Job
+from healthcheck.sandbox.job import HOST, KIT, STANDARD_PATH, Job
 from healthcheck.sandbox.protocol import ADDRESS, BETWEEN, LOADING, OFFLINE, TIME_LIMIT, TIMER
+from healthcheck.stages.plan.dry_run.stubs import programs
 from healthcheck.stages.plan.dry_run.stubs.image import IMAGE, UNKNOWN_VERSION
-from healthcheck.stages.plan.image import IMAGE_FOLDERS, IMAGE_PACKAGES, STUBBED, STUBS, STUBS_FOLDER, VARIABLES
+from healthcheck.stages.plan.image import (
+    IMAGE_FOLDERS,
+    IMAGE_PACKAGES,
+    PLACEHOLDERS,
+    REAL_PROGRAMS,
+    STUBBED,
+    STUBS,
+    STUBS_FOLDER,
+    VARIABLES,
+)
 
 SCRIPTS = "lib/healthcheck/stages/plan/dry_run/stubs"
 """The folder of the stub scripts in the sandbox, below the kit's."""
@@ -31,7 +41,7 @@ if __name__ == "__main__":
 """The program vllm as pip writes it: scripts read the interpreter from its first line, and add lines to it."""
 
 WHERE_MISSING = {
-    "wrapper.sh": ("numactl", "stdbuf", "taskset", "ionice", "chrt", "setsid", "nohup", "unbuffer"),
+    "wrapper.sh": ("stdbuf", "setsid", "nohup"),
     "nothing.sh": ("ps", "lscpu", "free", "top", "sync"),
 }
 ONLY_PLAIN = (("server.sh", ("vllm",)), ("nothing.sh", ("ps", "pidof")), ("df.sh", ("df",)))
@@ -39,7 +49,7 @@ ONLY_PLAIN = (("server.sh", ("vllm",)), ("nothing.sh", ("ps", "pidof")), ("df.sh
 ONLY_OWNER = (("chmod.sh", ("chmod",)),)
 """Replaces what may change modes of files outside: the sandbox refuses the call to a user who has some."""
 ONLY_LOADING = {"date.sh": ("date",)}
-_ABSENT = re.compile(
+_HIDDEN = re.compile(
     r"(python|pip|pypy|pydoc|idle|2to3|conda|mamba|micromamba|docker|podman|nerdctl|kubectl|nvidia-|nvcc|cuda|rocm"
     r"|rocminfo|systemctl|systemd|service$|journalctl|supervis|screen$|tmux$|byobu|sudo|su$|doas|pkexec|runuser"
     r"|ssh|scp|sftp|rsync|aws$|gcloud|az$|gpg|unshare|nsenter|mount$|umount$|mknod|setpriv|strace|gdb"
@@ -53,9 +63,13 @@ RENAMED = (
 """What `furnish` adds, as scripts name it."""
 
 
-def is_absent(name: str) -> bool:
-    """Whether a clean image of the service lacks the program, or a stub replaces it."""
-    return bool(_ABSENT.match(name)) or name in STUBBED
+def is_absent(job: Job, name: str) -> bool:
+    """Whether the image lacks a program of this machine, or a stub replaces it."""
+    return name not in REAL_PROGRAMS or name in STUBBED or name in _lacking(job) or bool(_HIDDEN.match(name))
+
+
+def _lacking(job: Job) -> frozenset[str]:
+    return frozenset(job.shown.get("lacks", ()))
 
 
 def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
@@ -81,8 +95,8 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
         "@SCRIPT@": job.script, "@USER@": job.environment.get("USER", "root"), "@TIME_LIMIT@": TIME_LIMIT,
         "@VLLM@": job.shown.get("versions", {}).get("vllm", UNKNOWN_VERSION),
     }  # fmt: skip
-    programs = {each.name: each.read_text("ascii") for each in STUBS_FOLDER.glob("*.sh")} | {"vllm.py": _VLLM}
-    for program, text in programs.items():
+    scripts = {each.name: each.read_text("ascii") for each in STUBS_FOLDER.glob("*.sh")} | {"vllm.py": _VLLM}
+    for program, text in scripts.items():
         body = functools.reduce(lambda body, word: body.replace(*word), words.items(), text)
         Path(f"{kit}/{program}").write_text(body, encoding="ascii")
         os.chmod(f"{kit}/{program}", 0o755)  # noqa: S103 - the program is another user
@@ -142,15 +156,25 @@ def _compile() -> None:
 
 
 def _wanted(job: Job) -> list[tuple[str, tuple[str, ...]]]:
-    wanted = list(STUBS.items())
+    """The stub scripts, with the names of the programs that exist before the script installs any."""
+    lacking = _lacking(job)
+    wanted = [(script, tuple(name for name in names if name not in lacking)) for script, names in STUBS.items()]
     for script, names in WHERE_MISSING.items():
-        wanted.append((script, tuple(name for name in names if not shutil.which(name))))
+        wanted.append((script, tuple(name for name in names if not _is_here(name))))
+    missing = (name for name in REAL_PROGRAMS if not (_is_here(name) or _HIDDEN.match(name)))
+    wanted.append((programs.PLACEHOLDER, tuple(sorted(PLACEHOLDERS.union(missing) - lacking))))
+    wanted += [(programs.stub_of(name), (name,)) for name in job.shown.get("required_programs", ())]
     wanted += () if job.answers else ONLY_LOADING.items()
     if not job.isolated or job.environment.get("USER", "root") != "root":
         wanted.append(("whoami.sh", ("id", "whoami")))
     if job.isolated:
         return wanted
     return [*ONLY_PLAIN, *(ONLY_OWNER if job.stranger < 0 else ()), *wanted]
+
+
+def _is_here(name: str) -> bool:
+    """Whether the system folders of this machine have a program."""
+    return shutil.which(name, path=STANDARD_PATH) is not None
 
 
 def _ascend(folder: str, kit: str) -> None:

@@ -6,6 +6,7 @@ import bisect
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from healthcheck import contract
@@ -218,6 +219,49 @@ def is_repeated(text: str, place: str) -> bool:
     at = (node for node in script.of("command") if str(script.line(node.start)) == line)
     loops = (around for node in at for around in node.around() if around.kind == "do_group")
     return any(loop.parent is not None and loop.parent.kind == "while_statement" for loop in loops)
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """A `sleep` in deploy.sh: its line, and its length; None if a variable has it.
+
+    Attributes:
+        beside: it is in the background, where it delays nothing.
+    """
+
+    line: int
+    seconds: float | None
+    beside: bool
+
+
+def sleeps(text: str) -> tuple[Sleep, ...]:
+    """Each `sleep` of deploy.sh, in the order of the text."""
+    script = shell.read(text)
+    return tuple(
+        Sleep(
+            line=script.line(command.start),
+            seconds=_duration_s([word.value for word in command.words[1:]]),
+            beside=_in_background(command.node),
+        )
+        for command in script.runs("sleep")
+    )
+
+
+def _duration_s(words: Sequence[str]) -> float | None:
+    """The sum of the durations, as coreutils' sleep adds them up."""
+    amounts = [re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smhd]?)", word) for word in words]
+    if not all(amounts):
+        return None
+    units = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+    return sum(float(amount[1]) * units[amount[2]] for amount in amounts if amount)
+
+
+def _in_background(node: Node) -> bool:
+    for each in (node, *node.around()):
+        after = [one.kind for one in each.parent.children if one.start >= each.end] if each.parent else []
+        if after[:1] == ["&"]:
+            return True
+    return False
 
 
 def argument_line(text: str) -> int | None:

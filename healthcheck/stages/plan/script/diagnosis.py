@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,7 +11,8 @@ from healthcheck.sandbox.job import KIT, EndedBy
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.image import IMAGE_PACKAGES
 from healthcheck.stages.plan.records import LaunchPlan
-from healthcheck.stages.plan.repairs import is_of_the_image, own_model_path, remedy
+from healthcheck.stages.plan.repairs import is_of_the_image, line_ends, may_be_installed, own_model_path, remedy
+from healthcheck.stages.plan.requested import placeholders
 from healthcheck.stages.plan.script import deploy_sh, trace
 from healthcheck.stages.plan.script.permissions import is_refused, limits_of_the_sandbox, refused, refused_weights
 from healthcheck.stages.plan.script.refusals import NAMESPACES
@@ -63,6 +63,9 @@ _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b.*$")
 _CARRIAGE_RETURN = re.compile(r"(?P<file>[\w./-]+\.\w+): (?:line \d+: )?\$?'?[^\s:']*(?:\r|\\r'): ")
 """How dash and bash report an unknown word that ends in a carriage return."""
+_NO_REQUIREMENT = re.compile(r"ERROR: You must give at least one requirement to ")
+_ONLY_VARIABLE = re.compile(r"^(?:\w+=\S* )?[\w ./-]*\bpip[\d.]* [\w\s./-]*\$\{?(?P<name>[A-Za-z_]\w*)\}?$")
+"""A line that is a single pip command and ends in an unquoted variable."""
 _LIBRARY = re.compile(r"/stubs/(?:permissive|modules|engines|patches)\.py$")
 _COMMAND_WORD = re.compile(r"[a-z][a-z_-]*")
 _INVALID_CHOICE = re.compile(r"^vllm: error: argument subparser: invalid choice: ", re.MULTILINE)
@@ -111,7 +114,10 @@ def _reads_program(plan: LaunchPlan) -> bool:
 
 
 def _guessed(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
-    """A Python program that used the placeholder of a library in a decision."""
+    """A placeholder of a program, or a Python program that used the placeholder of a library in a decision."""
+    ran = placeholders(plan)
+    if ran:
+        return Ending(open_because=msg("it depends on what {programs} does, which is unknown here", ", ".join(ran)))
     names = next((each.argv[2:] for each in reversed(plan.commands) if each.program == calls.GUESSED), None)
     if names is None or any(each.kind in {Need.MODULE, Need.COMMAND, Need.ARGUMENT} for each in said):
         return None
@@ -125,10 +131,7 @@ def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if number is None and helper is None:
         return None
     file = contract.ENTRY_POINT if number else helper["file"] if helper else ""
-    name, kept = shlex.quote(file), shlex.quote(f"{file} text eol=lf")
-    committed = f"git add {name} .gitattributes && git commit -m 'End lines in LF'"
-    fix = f"sed -i 's/\\r$//' {name} && echo {kept} >> .gitattributes && {committed}"
-    return Ending(fix, deploy_sh.place(number))
+    return Ending(line_ends(file), deploy_sh.place(number))
 
 
 def _limit(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -187,7 +190,7 @@ def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
         fix=found.fix,
         where=found.where,
         told=not of_the_script and last not in limits_of_the_sandbox(plan, said),
-        open_because=_EMPTY_FOLDER if is_of_the_image(plan, last) else "",
+        open_because=_EMPTY_FOLDER if is_of_the_image(plan, last) else may_be_installed(plan, last),
     )
 
 
@@ -270,6 +273,21 @@ def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     return Ending(fix=msg("{step}, so that the script reaches: {launch}", step, contract.LAUNCH), where=where)
 
 
+def _nothing_to_install(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """A pip command without a requirement, mostly because a variable is empty."""
+    words = last_lines(plan.run)
+    if not plan.run.exit_status or not any(map(_NO_REQUIREMENT.match, words)):
+        return None
+    number = trace.stop(plan).line
+    line = deploy_sh.line_at(plan.script, number)
+    variable = _ONLY_VARIABLE.search(line)
+    fix: str = msg("name a package in that command, or remove it")
+    if variable:
+        guarded = f'[ -z "${{{variable["name"]}:-}}" ] || {line}'
+        fix = msg("write in line {number}: {guarded}", number, guarded)
+    return Ending(fix, deploy_sh.place(number))
+
+
 _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...] = (
     _sandbox,
     _guessed,
@@ -282,6 +300,7 @@ _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...
     _missing,
     _traceback,
     _image_file,
+    _nothing_to_install,
     _overwritten,
     _model_path,
     _other_devices,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from healthcheck.stages.plan.image import STUBBED
+from healthcheck.stages.plan.image import INSTALLED_ONLY, STUBBED
 from healthcheck.stages.plan.records import LaunchPlan
 from healthcheck.stages.plan.repairs import is_of_the_image
 from healthcheck.stages.plan.script.stderr import Complaint, Need, last_lines
@@ -75,4 +75,4 @@ def _is_limit(plan: LaunchPlan, said: Complaint) -> bool:
     of_the_image = said.name.startswith(("/usr/bin/", "/usr/local/bin/", "/usr/local/Ascend/", "/bin/"))
     of_the_image |= is_of_the_image(plan, said)
     refused = said.kind is Need.PERMISSION or f"cannot create {said.name}" in said.text
-    return of_the_image or said.name in STUBBED or (refused and not _is_shipped(plan, said.name))
+    return of_the_image or said.name in STUBBED - INSTALLED_ONLY or (refused and not _is_shipped(plan, said.name))

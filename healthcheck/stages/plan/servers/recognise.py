@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from healthcheck import contract
@@ -65,7 +65,8 @@ def _as_front(server: ServerCommand, record: Record) -> ServerCommand:
 def _by_options(record: Record, engine: Engine, argv: tuple[str, ...], loaded: Sequence[str]) -> ServerCommand:
     """The server that its command line, its --config file and its environment describe."""
     routes = tuple(word.removeprefix("#route ") for word in argv if word.startswith("#route "))
-    argv = tuple(word for word in argv if not word.startswith("#route "))
+    written = tuple(word for word in argv if not word.startswith("#route "))
+    argv = tuple(word.rstrip("\r") for word in written)
     line = parse(argv, grammar_of(engine))
     config = _config(engine, line, record)
     from_file = {name: value for name, value in config.values.items() if opposite(name) not in line.options}
@@ -92,8 +93,19 @@ def _by_options(record: Record, engine: Engine, argv: tuple[str, ...], loaded: S
         hub_names=tuple(named_files.on_the_hub(line, options, record)),
         config_problem=config.problem,
         unread_config=config.unread,
+        carriage_returns=tuple(_carriage_returns(parse(written, grammar_of(engine)))),
         options=options,
     )
+
+
+def _carriage_returns(line: CommandLine) -> Iterator[tuple[str, str]]:
+    """The arguments that end in a carriage return, as in `ServerCommand`."""
+    words = [("", value) for value in line.positional]
+    words += [("", f"--{name}") for name in line.lists]
+    words += [(f"--{name}", value) for name, values in line.lists.items() for value in values]
+    for option, word in words:
+        if word.endswith("\r"):
+            yield option, word.rstrip("\r")
 
 
 def _app(record: Record, engine: Engine, loaded: Sequence[str]) -> ServerCommand:
@@ -101,7 +113,8 @@ def _app(record: Record, engine: Engine, loaded: Sequence[str]) -> ServerCommand
     call = json_text.load(record.argv[1]) if len(record.argv) > 1 else {}
     found = call if isinstance(call, dict) else {}
     routes, given = found.get("routes"), found.get("options")
-    options = {str(k).replace("_", "-"): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
+    written = {str(k).replace("_", "-"): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
+    options = {name: value.rstrip("\r") for name, value in written.items()}
     text = options.get("port")
     by_call = PortSource(kind=Origin.OPTION, text=f"port={text}")
     port, source = _number(text, by_call) if text else (engine.port, _default(engine))
@@ -118,6 +131,7 @@ def _app(record: Record, engine: Engine, loaded: Sequence[str]) -> ServerCommand
         port=port,
         port_source=source,
         host=options.get("host") or engine.host,
+        carriage_returns=tuple((name, options[name]) for name, value in written.items() if value.endswith("\r")),
         options=options,
     )
 
@@ -288,8 +302,16 @@ def _names(engine: Engine, line: CommandLine, options: Mapping[str, str], model:
 
 
 def _key(engine: Engine, options: Mapping[str, str], environment: Mapping[str, str]) -> str | None:
+    """The source of the key that the server demands.
+
+    vLLM drops empty keys, and reads its variable only without the option: `args.api_key or [envs.VLLM_API_KEY]` in
+    api_server.py of 0.18.0 to 0.28.0, and in serve/middleware/register.py of 0.29.0 to 0.33.0.
+    """
+    option = next((name for name in engine.key_options if name in options), None)
+    if option is not None:
+        return None if engine.name == "vllm" and not options[option].strip() else f"--{option}"
     variable = by_variable(engine.key_variables, environment)
-    return next((f"--{name}" for name in engine.key_options if name in options), variable and variable[0])
+    return variable[0] if variable else None
 
 
 def _api(engine: Engine, options: Mapping[str, str], routes: tuple[str, ...]) -> Api:

@@ -44,11 +44,20 @@ def importable_names() -> frozenset[str]:
     )
 
 
+def packages(folder: str, words: list[str]) -> frozenset[str]:
+    """The packages that `pip install` with these arguments installs, by name or from requirements files."""
+    return pip_words.packages(_requirements(folder, words))
+
+
+def _requirements(folder: str, words: list[str]) -> Iterator[str]:
+    for place in pip_words.lists(words):
+        yield from _listed(os.path.join(folder, place))
+    yield from pip_words.operands(words)
+
+
 def _of_installations() -> Iterator[str]:
     for folder, words in installations():
-        for place in pip_words.lists(words):
-            yield from _listed(os.path.join(folder, place))
-        yield from pip_words.operands(words)
+        yield from _requirements(folder, words)
 
 
 def _listed(path: str, above: tuple[str, ...] = ()) -> Iterator[str]:

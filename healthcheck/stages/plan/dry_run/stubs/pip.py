@@ -5,26 +5,35 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tempfile
+import zipfile
+import zlib
 from collections.abc import Iterator
 
 if __name__ == "__main__":
     sys.path.insert(0, f"{sys.argv[1]}/lib")
 
-from healthcheck.stages.plan.dry_run.stubs import earlier_steps, image, note
+from healthcheck.stages.plan.dry_run.stubs import earlier_steps, image, installed, note, programs
 from healthcheck.stages.repo import pip_words
 
 SITE = os.path.realpath(f"{sys.argv[1] if len(sys.argv) > 1 else ''}/packages")
 """The folder where stubbed packages claim to be installed."""
 _ARCHIVES = (".whl", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
 _NAMES_A_PLACE = {
-    **dict.fromkeys(("-r", "--requirement", "-c", "--constraint"), "requirements"),
-    **dict.fromkeys(("-e", "--editable"), "project"), **dict.fromkeys(("-f", "--find-links"), "folder"),
-}  # fmt: skip
+    "": "requirement",
+    "--requirement": "requirements",
+    "--constraint": "requirements",
+    "--editable": "project",
+    "--find-links": "folder",
+}
+_NEED_SOMETHING = ("install", "download", "wheel", "uninstall")
+_GIVEN_BY_VARIABLES = ("PIP_REQUIREMENT", "PIP_EDITABLE")
+"""Variables from which pip reads requirements, besides its arguments."""
 _TABLE = re.compile(
     r"^\s*\[(?:project\.scripts|tool\.poetry\.scripts)\]\s*$(.*?)(?=^\s*\[|\Z)", re.MULTILINE | re.DOTALL
 )
 _LIST = re.compile(r"console_scripts[\"']?\s*[=:](.*?)(?:\]|^\s*$|\Z)", re.MULTILINE | re.DOTALL)
+_SCRIPTS = re.compile(r"^\[console_scripts\]\s*$(.*?)(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
+_ENTRY_POINTS = ".dist-info/entry_points.txt"
 _ENTRY = re.compile(
     r"[\"']?\b([A-Za-z0-9][\w.-]{0,99})[\"']?\s{0,20}=\s{0,20}[\"']?([\w.]{1,200})\s{0,20}:\s{0,20}([\w.]{1,200})"
 )
@@ -38,8 +47,9 @@ sys.exit({function}())
 
 def run(arguments: list[str]) -> int:
     """Print pip's output and return its exit status; installs the programs of the submission's projects."""
-    words = [word for word in arguments if not word.startswith("-")]
+    words = [value for name, value in pip_words.parsed(arguments) if not name]
     command = words[0] if words else ""
+    after = arguments[arguments.index(command) + 1 :] if words else []
     if {"--version", "-V"} & set(arguments[:1]):
         print("pip 24.0")
     elif command == "show":
@@ -47,13 +57,15 @@ def run(arguments: list[str]) -> int:
     elif command in {"list", "freeze"}:
         for name, version in sorted(image.packages().items()):
             print(f"{name}=={version}" if command == "freeze" else f"{name:<20} {version}")
-    elif command in {"install", "download", "wheel"}:
-        for message in _problems(arguments[arguments.index(command) + 1 :]):
+    elif command in _NEED_SOMETHING:
+        for message in _problems(command, after):
             print(message, file=sys.stderr)
             if not message.startswith("WARNING"):
                 return 1
         if command == "install":
-            _add_programs([word for word in arguments if not word.startswith("-")])
+            _add_programs(list(pip_words.operands(after)))
+            for package in earlier_steps.packages(os.getcwd(), after):
+                installed.add(programs.of_package(package, programs.OF_PYTHON))
     return 0
 
 
@@ -66,21 +78,17 @@ def _shown(name: str) -> str:
     )
 
 
-def _problems(arguments: list[str]) -> Iterator[str]:
-    waiting = list(arguments)
-    while waiting:
-        word = waiting.pop(0)
-        option, equals, value = word.partition("=") if word.startswith("--") else (word[:2], word[2:], word[2:])
-        if not word.startswith("-"):
-            yield from _missing("requirement", word)
-        elif option in _NAMES_A_PLACE:
-            place = value if equals else waiting.pop(0) if waiting else ""
-            yield from _missing(_NAMES_A_PLACE[option], place)
-        elif word in pip_words.WITH_VALUE and waiting:
-            waiting.pop(0)
+def _problems(command: str, arguments: list[str]) -> Iterator[str]:
+    if pip_words.gives_nothing(arguments) and not any(map(os.environ.get, _GIVEN_BY_VARIABLES)):
+        yield f'ERROR: You must give at least one requirement to {command} (see "pip help {command}")'
+    for name, value in pip_words.parsed(arguments) if command != "uninstall" else ():
+        if name in _NAMES_A_PLACE:
+            yield from _missing(_NAMES_A_PLACE[name], value)
 
 
 def _missing(kind: str, word: str) -> Iterator[str]:
+    if kind == "requirement" and not word.strip():
+        yield f"ERROR: Invalid requirement: '{word}'"
     place = word.partition("[")[0] if kind in {"project", "requirement"} else word
     if not place or "://" in place or " @ " in place or os.path.exists(os.path.expanduser(place)):
         return
@@ -102,8 +110,10 @@ def _missing(kind: str, word: str) -> Iterator[str]:
 
 def _add_programs(words: list[str]) -> None:
     """Write the programs of projects in `pip install` to the first writable folder of the search path."""
-    folder = next(filter(_is_writable, os.environ.get("PATH", "").split(":")), None)
+    folder = next(filter(installed.is_writable, os.environ.get("PATH", "").split(":")), None)
     for word in words if folder else ():
+        if word.endswith(".whl"):
+            installed.add(_of_wheel(word))
         for name, module, function in _of_project(word.partition("[")[0]):
             place = f"{folder}/{name}"
             if not os.path.lexists(place):
@@ -113,13 +123,17 @@ def _add_programs(words: list[str]) -> None:
                 os.chmod(place, 0o755)  # noqa: S103 - a program
 
 
-def _is_writable(folder: str) -> bool:
-    """Tries it: what confines the script says nothing of itself to `access`."""
+def _of_wheel(place: str) -> list[str]:
+    """The names of a wheel's programs. What they do is unknown, as the wheel is not installed."""
     try:
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
+        with zipfile.ZipFile(place) as wheel:
+            listed = next((each for each in wheel.infolist() if each.filename.endswith(_ENTRY_POINTS)), None)
+            if listed is None or listed.file_size > _FILE_BYTES:
+                return []
+            text = wheel.read(listed).decode("utf-8", "replace")
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error):
+        return []
+    return [name for part in _SCRIPTS.findall(text) for name, _, _ in _ENTRY.findall(part)]
 
 
 def _of_project(place: str) -> Iterator[tuple[str, str, str]]:

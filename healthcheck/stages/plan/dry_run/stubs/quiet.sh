@@ -45,6 +45,10 @@ case "$name: $* " in
 http { include /etc/nginx/conf.d/*.conf; include /etc/nginx/sites-enabled/*; }" >/etc/nginx/nginx.conf
         fi ;;
 esac 2>/dev/null
+case "$name: $* " in
+    apt-get:*\ install\ * | apt:*\ install\ * | yum:*install\ * | dnf:*install\ * | apk:*\ add\ * | npm:*\ i* | pipx:*\ install\ * | uv:*\ install\ *)
+        @KIT@/py/bin/python3 -I -S -B -X utf8 @KIT@/lib/healthcheck/stages/plan/dry_run/stubs/installed.py @KIT@ "$name" "$@" </dev/null ;;
+esac
 case "${1:-}" in
     --version | -V) echo "$name 24.0" ;;
     show)
