@@ -21,7 +21,7 @@ THINKS = re.compile("think>")
 _AUTO = "--enable-auto-tool-choice"
 _MAX_BYTES = 4 * 1024**2
 _TYPO = 0.8
-"""The least similarity of a misspelt name; "qwen" is no misspelt "qwen3_xml"."""
+"""The least similarity of a name with a typing error; "qwen" is not like "qwen3_xml"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
