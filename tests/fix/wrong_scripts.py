@@ -98,14 +98,14 @@ LAUNCHES = (
             f"{SH}{SERVE} \\\n  --port 8000\n"),
     _script("served-name-last", f"{SH}{SERVE} \\\n  --port 8000 \\\n  --served-model-name x\n",
             f"{SH}{SERVE} \\\n  --port 8000\n"),
-    _script("served-name-before-a-pipe", f"{SH}vllm serve \"$MODEL_PATH\" --port 8000 \\\n  --served-model-name x 2>&1 | tee log\n",
-            f"{SH}vllm serve \"$MODEL_PATH\" --port 8000 \\\n  2>&1 | tee log\n"),
+    _script("served-name-before-a-pipe", f'{SH}vllm serve "$MODEL_PATH" --port 8000 \\\n  --served-model-name x 2>&1 | tee log\n',
+            f'{SH}vllm serve "$MODEL_PATH" --port 8000 \\\n  2>&1 | tee log\n'),
     _script("api-key", f"{SH}{SERVE} --api-key some-words --port 8000\n", f"{SH}{SERVE} --port 8000\n"),
     _script("api-key-in-the-environment", f"{SH}export VLLM_API_KEY=some-words\n{SERVE} --port 8000\n",
             f"{SH}{SERVE} --port 8000\n"),
     _script("gpu-devices", f"{SH}export CUDA_VISIBLE_DEVICES=0,1\n{SERVE} --port 8000\n", f"{SH}{SERVE} --port 8000\n"),
-    _script("gpu-devices-before-the-command", f"{SH}CUDA_VISIBLE_DEVICES=0 vllm serve \"$MODEL_PATH\" --port 8000\n",
-            f"{SH}vllm serve \"$MODEL_PATH\" --port 8000\n"),
+    _script("gpu-devices-before-the-command", f'{SH}CUDA_VISIBLE_DEVICES=0 vllm serve "$MODEL_PATH" --port 8000\n',
+            f'{SH}vllm serve "$MODEL_PATH" --port 8000\n'),
     _script("no-plugins", f"{SH}export VLLM_PLUGINS=\n{SERVE} --port 8000\n", f"{SH}{SERVE} --port 8000\n"),
     _script("left-in-the-background", f'{SH}vllm serve "$MODEL_PATH" --port 8000 &\nsleep 1\n',
             f'{SH}vllm serve "$MODEL_PATH" --port 8000 &\nsleep 1\nwait\n'),
@@ -131,14 +131,14 @@ TEXTS = (
     _script("late-first-line", f"\n{SH}{SERVE} --port 8000\n", f"{SH}{SERVE} --port 8000\n"),
     _script("bash-without-the-line", f"{BASH}set -euo pipefail\nsource ./env.sh 2>/dev/null || true\n{SERVE} --port 8000\n",
             f"{BASH}{IN_BASH}set -euo pipefail\nsource ./env.sh 2>/dev/null || true\n{SERVE} --port 8000\n"),
-    _script("bash-under-sh", f"{SH}MORE=(--port 8000)\n{SERVE} \"${{MORE[@]}}\"\n",
-            f"{BASH}{IN_BASH}MORE=(--port 8000)\n{SERVE} \"${{MORE[@]}}\"\n"),
+    _script("bash-under-sh", f'{SH}MORE=(--port 8000)\n{SERVE} "${{MORE[@]}}"\n',
+            f'{BASH}{IN_BASH}MORE=(--port 8000)\n{SERVE} "${{MORE[@]}}"\n'),
     Wrong("not-executable", {"deploy.sh": f"{SH}{SERVE} --port 8000\n"}, {"deploy.sh": f"{SH}{SERVE} --port 8000\n"},
           executable=False),
     _script("all-at-once",
             f"{BASH}set -eo pipefail\nexport CUDA_VISIBLE_DEVICES=0\n"
-            'vllm serve $MODEL_PATH \\\n  --host localhost \\\n  --port 8080 \\\n  --served-model-name mine \\\n'
-            '  --load-format dummy \\\n  --disable-log-requests &\nsleep 2\n',
+            "vllm serve $MODEL_PATH \\\n  --host localhost \\\n  --port 8080 \\\n  --served-model-name mine \\\n"
+            "  --load-format dummy \\\n  --disable-log-requests &\nsleep 2\n",
             f"{BASH}{IN_BASH}set -eo pipefail\n"
             'vllm serve "$MODEL_PATH" \\\n  --host 0.0.0.0 \\\n  --port 8000 &\nsleep 2\nwait\n'),
 )  # fmt: skip
