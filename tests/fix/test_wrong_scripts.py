@@ -18,7 +18,7 @@ WEIGHTS = Path(__file__).parents[2] / "examples" / "simulated_engine" / "weights
 @pytest.mark.parametrize("wrong", every(6, WRONG), ids=lambda wrong: wrong.name)
 def test_a_wrong_submission_is_repaired_and_then_clean(tmp_path: Path, wrong: Wrong):
     root = _written(tmp_path / "r", wrong)
-    assert "repaired for" in _verified(root, "--fix").stdout
+    _verified(root, "--fix")
     assert {name: (root / name).read_text(encoding="utf-8") for name in wrong.after} == wrong.after
     git(root, "commit", "-qam", "repaired")
     again = _verified(root, "--fix")

@@ -99,7 +99,7 @@ LAUNCHES = (
     _script("served-name-last", f"{SH}{SERVE} \\\n  --port 8000 \\\n  --served-model-name x\n",
             f"{SH}{SERVE} \\\n  --port 8000\n"),
     _script("served-name-before-a-pipe", f'{SH}vllm serve "$MODEL_PATH" --port 8000 \\\n  --served-model-name x 2>&1 | tee log\n',
-            f'{SH}vllm serve "$MODEL_PATH" --port 8000 \\\n  2>&1 | tee log\n'),
+            f'{SH}vllm serve "$MODEL_PATH" --port 8000 2>&1 | tee log\n'),
     _script("api-key", f"{SH}{SERVE} --api-key some-words --port 8000\n", f"{SH}{SERVE} --port 8000\n"),
     _script("api-key-in-the-environment", f"{SH}export VLLM_API_KEY=some-words\n{SERVE} --port 8000\n",
             f"{SH}{SERVE} --port 8000\n"),

@@ -209,7 +209,7 @@ class Arguments:
         alone = not before.strip()
         if alone and (after.strip() == "\\" or (not after.strip() and not found.row.command)):
             return self._replaced(first, min(last + 1, len(self.text)), "")
-        if alone and not after.strip() and found.at:
+        if alone and found.at and words[-1] == found.row.words[-1]:
             return self._replaced(found.row.words[found.at - 1].end, end, "")
         if before[-1:].isspace() and not alone:
             return self._replaced(start - len(before) + len(before.rstrip()), end, "")
