@@ -160,7 +160,7 @@ FOREIGN: tuple[Case, ...] = (
     case("engine-llama-built", sh('git clone https://example.org/llama.cpp\nllama-server --model "$MODEL_PATH/model.gguf" '
                                   '--alias "$MODEL_PATH" --host 0.0.0.0 --port 8000'), WARNED, says="git clone"),
     case("engine-of-another-kind", sh("xinference-local --host 0.0.0.0 --port 8000"),
-         {**WARNED, "plan/chat-api": "warn", "plan/model-path": "warn"}, says="xinference-local is started and nothing installs it",
+         {**WARNED, "plan/chat-api": "unsettled", "plan/model-path": "warn"}, says="xinference-local is started and nothing installs it",
          fix="name xinference in requirements.txt"),
     case("engine-llama-folder", sh('llama-server --model "$MODEL_PATH" --alias "$MODEL_PATH" --host 0.0.0.0 --port 8000'),
          {**WARNED, "plan/model-path": "fail"}, says="the folder of the weights"),

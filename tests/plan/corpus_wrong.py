@@ -245,7 +245,7 @@ START: tuple[Case, ...] = (
     case(
         "front",
         sh('vllm serve "$MODEL_PATH" --port 8001 &\nexec python3 front.py'),
-        {"plan/chat-api": "warn"},
+        {"plan/chat-api": "unsettled"},
         files={
             "front.py": """
             import httpx, uvicorn
@@ -365,7 +365,7 @@ REFUSES: tuple[Case, ...] = (
     case("host-of-this-machine", sh('vllm serve "$MODEL_PATH" --host $(hostname)'), {"plan/host": "warn"}),
     case("removes-vllm", sh(f"pip uninstall -y vllm\n{SERVE}"), {"plan/self-contained": "fail"}, says="is removed"),
     case("a-page-until-it-is-loaded", bash(f"{SERVE} --port 8000 &\npython3 page.py &\nwait -n"),
-         {"plan/one-port-each": "unsettled", "plan/chat-api": "warn"},
+         {"plan/one-port-each": "unsettled", "plan/chat-api": "unsettled"},
          files={"page.py": 'from http.server import *\nHTTPServer(("0.0.0.0", 8000), BaseHTTPRequestHandler).serve_forever()\n'},
          says="vllm serve", fix="start one of them"),
     case("system-packages", sh(f"set -e\napt-get install -y numactl\n{SERVE}"), {"plan/self-contained": "warn"}),

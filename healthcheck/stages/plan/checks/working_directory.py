@@ -83,7 +83,7 @@ def _seen(plan: LaunchPlan, run: ShellRun, files: tuple[str, ...]) -> str:
             listed += ", …"
         return msg("from another working directory it does not find {files}", listed)
     if not run.servers:
-        return msg("from another working directory it starts no server: {last}", joined(" / ", last_lines(run)))
+        return msg("from another working directory it starts no server: {last}", " / ".join(last_lines(run)))
     here, there = _by_port(plan.servers), _by_port(run.servers)
     if here.keys() != there.keys():
         return msg("from another working directory it starts other servers: {commands}", _commands(run.servers))

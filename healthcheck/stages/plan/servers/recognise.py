@@ -52,13 +52,15 @@ def _as_front(server: ServerCommand, record: Record) -> ServerCommand:
     if program == "nginx":
         reading = nginx.read(server.argv, record.cwd, record.texts)
         if reading.listener is None:
-            return replace(server, front=reading.front)
+            text = msg("{name} reads it from its own configuration", program)
+            unknown = PortSource(kind=Origin.UNKNOWN, text=text)
+            return replace(server, front=reading.front, port=None, port_source=unknown)
         listener = reading.listener
         source = PortSource(kind=Origin.FILE, text=f"listen {listener.port}", where=listener.place)
         return replace(server, front=reading.front, host=listener.host, port=listener.port, port_source=source)
     if server.engine == "proxy":
-        unknown = msg("the kit does not read the configuration of {program}", program)
-        return replace(server, front=Front(kind=program, unknown=unknown))
+        reason = msg("the kit does not read the configuration of {program}", program)
+        return replace(server, front=Front(kind=program, unknown=reason))
     return server
 
 

@@ -79,7 +79,9 @@ def _read_file(named: str | None, prefix: str | None, cwd: str, texts: Mapping[s
     try:
         whole = parse(path, files)
     except NginxError as error:
-        return Reading(listener=None, front=Front(kind="nginx", unknown=msg("{reason}", str(error))))
+        return Reading(
+            listener=None, front=Front(kind="nginx", unknown=msg("of its configuration: {error}", error))
+        )
     return _route(whole)
 
 

@@ -8,8 +8,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from healthcheck.errors import KitError
+from healthcheck.text.messages import msg
+
 MAX_DEPTH = 12
 MAX_DIRECTIVES = 5000
+_QUOTED = 80
 _TOKEN = re.compile(
     r"""(?P<space>\s+|\#[^\n]*)|(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<sign>[;{}])"""
     r"""|(?P<word>(?:\$\{\w*\}|[^\s;{}"'])(?:\$\{\w*\}|[^\s;{}])*)"""
@@ -20,7 +24,7 @@ _HARMLESS = re.compile(
 """Files that route nothing, and the patterns of the usual folders, whose files are recorded if there are any."""
 
 
-class NginxError(Exception):
+class NginxError(KitError):
     """The configuration cannot be read; the text says why."""
 
 
@@ -68,17 +72,18 @@ class _Reader:
 
     def file(self, path: str, depth: int) -> tuple[Directive, ...]:
         if depth > MAX_DEPTH:
-            raise NginxError(f"more than {MAX_DEPTH} files include each other")
+            raise NginxError(msg("more than {limit} files include each other", MAX_DEPTH))
         tokens = list(_tokens(self._texts[path]))
         block, rest = self._block(tokens, 0, path, depth)
         if rest != len(tokens):
-            raise NginxError(f'unexpected "}}" in {posixpath.basename(path)}:{tokens[rest].line}')
+            place = f"{posixpath.basename(path)}:{tokens[rest].line}"
+            raise NginxError(msg("unexpected {sign} in {place}", tokens[rest].text, place))
         return block
 
     def _block(self, tokens: Sequence[_Token], at: int, path: str, depth: int) -> tuple[tuple[Directive, ...], int]:
         """The directives up to the end of the block, and the position of its end."""
         if depth > MAX_DEPTH:
-            raise NginxError(f"more than {MAX_DEPTH} blocks inside each other")
+            raise NginxError(msg("more than {limit} blocks are inside each other", MAX_DEPTH))
         found: list[Directive] = []
         words: list[str] = []
         line = 0
@@ -93,15 +98,15 @@ class _Reader:
             if token.text == "}":
                 break
             if not words:
-                raise NginxError(f'unexpected "{token.text}" in {place}')
+                raise NginxError(msg("unexpected {sign} in {place}", token.text, place))
             self._count += 1
             if self._count > MAX_DIRECTIVES:
-                raise NginxError(f"more than {MAX_DIRECTIVES} directives")
+                raise NginxError(msg("it has more than {limit} directives", MAX_DIRECTIVES))
             inside: tuple[Directive, ...] = ()
             if token.text == "{":
                 inside, at = self._block(tokens, at + 1, path, depth + 1)
                 if at == len(tokens):
-                    raise NginxError(f'no "}}" for the block of {place}')
+                    raise NginxError(msg("no {sign} ends the block of {place}", "}", place))
             at += 1
             if words[0] == "include" and len(words) > 1:
                 found += self._included(words[1], path, depth)
@@ -109,14 +114,15 @@ class _Reader:
                 found.append(Directive(name=words[0], words=tuple(words[1:]), block=inside, place=place))
             words = []
         if words:
-            raise NginxError(f'no ";" after “{" ".join(words)[:80]}” in {posixpath.basename(path)}:{line}')
+            place = f"{posixpath.basename(path)}:{line}"
+            raise NginxError(msg("no {sign} ends “{words}” in {place}", ";", " ".join(words)[:_QUOTED], place))
         return tuple(found), at
 
     def _included(self, pattern: str, path: str, depth: int) -> Iterator[Directive]:
         wanted = posixpath.join(posixpath.dirname(path), pattern)
         files = sorted(each for each in self._texts if fnmatch.fnmatchcase(each, wanted))
         if not files and not _HARMLESS.search(pattern):
-            raise NginxError(f"the included file {pattern} was not recorded")
+            raise NginxError(msg("the included file {name} was not recorded", pattern))
         for file in files:
             yield from self.file(file, depth + 1)
 
@@ -126,7 +132,7 @@ def _tokens(text: str) -> Iterator[_Token]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise NginxError(f"a quote without an end in line {line}")
+            raise NginxError(msg("a quote in line {line} has no end", line))
         if match["space"] is None:
             plain = match["quoted"][1:-1] if match["quoted"] else match[0]
             yield _Token(text=plain, line=line, is_sign=match["sign"] is not None)
