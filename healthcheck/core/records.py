@@ -17,6 +17,8 @@ SIMULATOR = "npu-adapter-simulator"
 """The `server` header of a simulated endpoint; a report on one begins with that fact."""
 NOT_BUILT = msg("not built")
 """The provenance "engine_config" if no launch had vLLM check its arguments."""
+UNWEIGHED = msg("the weights were not checked: pass --weights DIR")
+"""Why a run ended early that was to check everything, and was given no weights."""
 UNJUDGED = "unjudged"
 """The evidence of a note about an accuracy (a share) that nothing was compared with."""
 SOFT_SCORES = "samples with a soft score"

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -105,10 +106,11 @@ class _Screen:
         return self.translation.say(text)
 
 
-def show(report: Report, translation: Translation = ENGLISH) -> None:
+def show(report: Report, translation: Translation = ENGLISH, *, page: Path | None = None) -> None:
     """Print the essential results in the last lines of a screen, on standard output.
 
-    Passed checks are counted, one line per stage; then come warnings, failures and the verdict.
+    Passed checks are counted, one line per stage; then come warnings, failures and the verdict. `page` is the
+    page of this report, None if there is none.
     """
     screen = _Screen(Console(highlight=False, width=_width()), translation)
     stages = tuple(dict.fromkeys(result.stage for result in report.results))
@@ -122,7 +124,8 @@ def show(report: Report, translation: Translation = ENGLISH) -> None:
         _result(screen, alike[0], others=len(alike) - 1)
     _metrics(screen, report, most=max(MOST_LINES - len(stages), 3))
     skipped = any(words.tone(result) == "skip" for result in report.results)
-    _verdict(screen, report, msg("; why skipped: --verbose, or the report") if skipped else "")
+    where = msg("; why skipped: --verbose, or the report") if page else msg("; why skipped: --verbose")
+    _verdict(screen, report, where if skipped else "")
 
 
 def show_everything(report: Report, translation: Translation = ENGLISH) -> None:
@@ -133,7 +136,7 @@ def show_everything(report: Report, translation: Translation = ENGLISH) -> None:
         if results:
             screen.console.print(Text(f"\n{stage.value}", style="bold"))
         for alike in _with_one_reason(results):
-            _result(screen, alike[0], others=len(alike) - 1)
+            _result(screen, alike[0], others=len(alike) - 1, most=len(alike[0].findings))
             if words.is_wrong(alike[0]):
                 why = screen.translation.labelled(msg("why"), screen.say(alike[0].why))
                 _print_below(screen, Text(why, style="dim"))
@@ -183,7 +186,7 @@ def _width() -> int | None:
     return None if sys.stdout.isatty() else shutil.get_terminal_size((120, 0)).columns
 
 
-def _result(screen: _Screen, result: CheckResult, others: int) -> None:
+def _result(screen: _Screen, result: CheckResult, others: int, most: int = MOST_FINDINGS) -> None:
     left = 5 + max(len(result.id), 28)
     title = screen.say(msg("and {others} more", others) if others else result.title)
     hung = f"\n{'':<{left}}".join(wrapped(title, max(screen.console.width - left, 12)))
@@ -191,10 +194,10 @@ def _result(screen: _Screen, result: CheckResult, others: int) -> None:
     if result.because:
         _print_below(screen, Text(words.plain(screen.say(result.because)), style="dim"))
     found = words.findings(result)
-    for finding in found[:MOST_FINDINGS]:
+    for finding in found[:most]:
         _print_below(screen, _finding(screen, result, finding))
-    if len(found) > MOST_FINDINGS:
-        more = msg("and {found} more; all of them are in the JSON report", len(found) - MOST_FINDINGS)
+    if len(found) > most:
+        more = msg("and {count} more: --verbose", len(found) - most)
         _print(screen, f"      {screen.say(more)}")
     if words.is_wrong(result) and found:
         explained = screen.translation.labelled(msg("more"), msg("npu-adapter explain {id}", result.id))

@@ -25,7 +25,7 @@ from healthcheck.stages.service.facts import Service, gather_port
 from healthcheck.stages.service.watch import Patience
 from healthcheck.text.messages import msg
 from healthcheck.verify import provenance
-from healthcheck.verify.run import Measurement, Run
+from healthcheck.verify.run import DEPLOY_LOG, Measurement, Run
 
 
 def launch(run: Run, submission: Submission, weights: Path, task: Task) -> None:
@@ -82,7 +82,7 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
     service = Service(
         copy,
         weights,
-        log=asked.out / "logs" / "deploy.log",
+        log=asked.out / DEPLOY_LOG,
         progress=run.progress,
         patience=Patience() if asked.deadline_s is None else Patience(deadline_s=asked.deadline_s),
         environment=asked.environment,
@@ -100,7 +100,7 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
                 _skip_talk(run, msg("service/starts gave no answer"))
             run.resume(Stage.SERVICE)
     except KeyboardInterrupt:
-        run.stopped = "interrupted"
+        run.stopped = msg("interrupted")
         run.ledger.skip(run.checks(Stage.SERVICE, service_checks.START_CHECKS), run.stopped)
         _skip_talk(run, run.stopped)
     run.ledger.judge(service_checks.END_CHECKS, service.ended)
@@ -108,14 +108,12 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
 
 def _interview(run: Run, url: str, task: Task) -> Interview:
     asked = run.request
-    if asked.url:
-        _reach(asked.url)
     weights = str(asked.weights) if asked.weights else None
     return interview(url, model=asked.model or None, weights=weights, task=task, progress=run.progress)
 
 
-def _reach(url: str) -> None:
-    """Connect once: a refused connection is inconclusive, not a failure of the server.
+def reach(url: str) -> None:
+    """Connect once, before a run: without a server there is nothing to report on.
 
     Raises:
         Blocked: no connection can be made.
@@ -141,7 +139,7 @@ def _probe(run: Run, url: str, task: Task) -> None:
         run.measured = probed
         run.metrics |= stored_metrics(probed)
         run.provenance["probe"] = parameters(probed)["probe"]
-        run.stopped = "interrupted" if probed.ended_by is EndedBy.INTERRUPT else ""
+        run.stopped = msg("interrupted") if probed.ended_by is EndedBy.INTERRUPT else ""
 
 
 def _measure(run: Run, url: str, measurement: Measurement) -> None:
