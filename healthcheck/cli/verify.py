@@ -7,12 +7,14 @@ import contextlib
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from healthcheck import contract
 from healthcheck.ascend import hardware
-from healthcheck.cli import earlier, output, sampling
+from healthcheck.cli import output, sampling
 from healthcheck.cli.options.verify import MEASUREMENTS, STAGES
 from healthcheck.cli.places import new_report
 from healthcheck.contract import Service, judging_for
@@ -82,7 +84,7 @@ def _verify(options: argparse.Namespace, request: Request) -> int:
     launches = STAGES.index(request.until.value) >= STAGES.index(Stage.SERVICE.value)
     out = request.out if options.out or launches else None
     output.refuse_unwritable(options.json, options.junit, out=out)
-    before = earlier.refuse_others(request) if out else None
+    clear = _clearing(request) if out else None
     if request.until is Stage.PROBE:
         _refuse_problems(request.probe)
     if request.url:
@@ -94,14 +96,26 @@ def _verify(options: argparse.Namespace, request: Request) -> int:
         if options.fix:
             with contextlib.redirect_stdout(sys.stderr if options.json == output.STDOUT else sys.stdout):
                 request = _repaired(request, progress)
-        if before:
-            earlier.remove(request.out, before)
+        if clear:
+            clear()
         verification = Verification(request, progress)
         report = strict(verification.run()) if options.strict else verification.run()
     published = output.publish(options, report, out, verification.measured)
     if published.page and options.json != output.STDOUT:
         print(translation_of_the_process().labelled(msg("Report"), str(published.page)))
     return published.status
+
+
+def _clearing(request: Request) -> Callable[[], None] | None:
+    """What removes the report of an earlier run of this request from its folder; None if there is no such report.
+
+    Raises:
+        UsageError: the folder holds a report on something else.
+    """
+    from healthcheck.cli import earlier  # noqa: PLC0415 - it imports what writes reports, which takes longer
+
+    found = earlier.refuse_others(request)
+    return partial(earlier.remove, request.out, found) if found else None
 
 
 def _refuse_problems(settings: ProbeSettings) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from healthcheck.core.records import (
     Verdict,
 )
 from healthcheck.report import words
+from healthcheck.report.heart import BEAT_S, Heart
 from healthcheck.text.language import ENGLISH, Translation, wrapped
 from healthcheck.text.messages import message, msg
 from healthcheck.text.redact import without_secrets
@@ -47,52 +49,87 @@ MOST_FINDINGS = 8
 MOST_LINES = 9
 """For stages and figures together, so that a good run fits 15 lines."""
 LOG_EVERY_S = 8.0
+"""In a log, at most one line of progress in this time."""
 
 
 class TerminalProgress:
-    """Progress on standard error: one live line on a terminal; in a log, an occasional line during long steps."""
+    """Progress on standard error: one live line on a terminal, whose clock ticks; in a log, an occasional line."""
 
-    def __init__(self, translation: Translation = ENGLISH) -> None:
+    def __init__(self, translation: Translation = ENGLISH, *, beat_s: float = BEAT_S) -> None:
         self._say = translation.say
         self._console = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+        self._line = _ClockedLine(time.monotonic())
         self._live: Status | None = None
-        self._began = time.monotonic()
-        self._said = self._began
+        self._heart = Heart(beat_s, self._beat)
+        self._printing = threading.Lock()
+        self._said = self._line.began
         self._unsaid = Text()
 
     def stage(self, stage: Stage, title: str) -> None:
-        self.close()
-        self._unsaid = Text.assemble((f"{stage.value:<9}", "bold"), f" {self._plain(title)}")
+        self._end_live()
+        heading = Text.assemble((f"{stage.value:<9}", "bold"), f" {self._plain(title)}")
+        self._line.show(heading)
         if self._console.is_terminal:
-            self._live = self._console.status(self._unsaid)
+            self._live = self._console.status(self._line)
             self._live.start()
+            return
+        with self._printing:
+            self._unsaid = heading
+        self._heart.start()
 
     def update(self, text: str, *, done: int = 0, total: int = 0) -> None:
-        share = f" {100 * done // total:3d} %" if total else ""
-        line = f"{time.monotonic() - self._began:6.0f} s{share}  {self._plain(text)}"
-        if self._live:
-            self._live.update(Text(line[: self._console.width - 4]))
-        elif time.monotonic() - self._said >= LOG_EVERY_S:
-            self._said = time.monotonic()
-            if self._unsaid:
-                self._console.print(self._unsaid)
-                self._unsaid = Text()
-            self._console.print(Text(line))
+        share = f"{100 * done // total:3d} %  " if total else ""
+        line = f"{share}{self._plain(text)}"
+        self._line.show(Text(line[: self._console.width - 15] if self._live else line))
+        if not self._live and time.monotonic() - self._said >= LOG_EVERY_S:
+            self._beat()
 
     def note(self, text: str) -> None:
-        self._console.print(Text(self._plain(text)))
+        with self._printing:
+            self._console.print(Text(self._plain(text)))
 
     def result(self, result: CheckResult) -> None:
         self.update(msg("{id}: {said}", result.id, words.BY_TONE[result.outcome.value]))
 
     def close(self) -> None:
         """Remove the live line from the terminal."""
+        self._end_live()
+        self._heart.stop()
+
+    def _end_live(self) -> None:
         if self._live:
             self._live.stop()
             self._live = None
 
+    def _beat(self) -> None:
+        """Print the line, the first time with the heading of its stage."""
+        with self._printing:
+            self._said = time.monotonic()
+            if self._unsaid:
+                self._console.print(self._unsaid)
+            if self._line.text is not self._unsaid:
+                self._console.print(self._line.at_this_moment())
+            self._unsaid = Text()
+
     def _plain(self, text: str) -> str:
         return words.plain(self._say(without_secrets(text)))
+
+
+class _ClockedLine:
+    """A line that begins with the seconds since a moment, as of each time that it is drawn."""
+
+    def __init__(self, began: float) -> None:
+        self.began = began
+        self.text = Text()
+
+    def show(self, text: Text) -> None:
+        self.text = text
+
+    def at_this_moment(self) -> Text:
+        return Text.assemble(f"{time.monotonic() - self.began:6.0f} s  ", self.text)
+
+    def __rich__(self) -> Text:
+        return self.at_this_moment()
 
 
 @dataclass(frozen=True)

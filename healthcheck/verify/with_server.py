@@ -8,12 +8,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from healthcheck.contract import Task
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
 from healthcheck.core.records import Outcome, Stage
 from healthcheck.errors import Blocked, reason_of
 from healthcheck.machine.real import RealMachine
 from healthcheck.machine.versions import versions
 from healthcheck.stages.endpoint import checks as endpoint_checks
 from healthcheck.stages.endpoint.facts import Interview, interview
+from healthcheck.stages.endpoint.interrupted import settled
+from healthcheck.stages.endpoint.records import Notes
 from healthcheck.stages.probe import checks as probe_checks
 from healthcheck.stages.probe.facts import measure, stored_metrics
 from healthcheck.stages.probe.facts import provenance as parameters
@@ -48,16 +52,41 @@ def talk(run: Run, url: str, task: Task) -> None:
         return
     if run.wants(Stage.ENDPOINT):
         run.begin(Stage.ENDPOINT)
-        seen = run.ledger.judge(
-            run.checks(Stage.ENDPOINT, endpoint_checks.CHECKS), lambda: _interview(run, url, task)
-        )
-        run.provenance["server"] = seen.models.headers.get("server", "") if seen else ""
+        _judge_endpoint(run, url, task)
     for measurement in run.request.measurements:
         _measure(run, url, measurement)
     if run.wants(Stage.PROBE):
         _probe(run, url, task)
     if run.request.client and not run.stopped:
         run.request.client(run, url)
+
+
+def _judge_endpoint(run: Run, url: str, task: Task) -> None:
+    """Interview the server and judge the answers.
+
+    Raises:
+        KeyboardInterrupt: after the checks that the answers so far settle were judged.
+    """
+    checks = run.checks(Stage.ENDPOINT, endpoint_checks.CHECKS)
+    notes = Notes()
+    seen: Interview | None = None
+    try:
+        seen = run.ledger.judge(checks, lambda: _interview(run, url, task, notes))
+    except KeyboardInterrupt:
+        seen = notes.facts
+        if seen is not None:
+            _keep_settled(run, seen, notes)
+        _skip_talk(run, msg("interrupted"))
+        raise
+    finally:
+        run.provenance["server"] = seen.models.headers.get("server", "") if seen else ""
+
+
+def _keep_settled(run: Run, facts: Interview, notes: Notes) -> None:
+    """Judge the facts of an interrupted interview, and keep the results that its rest could not have changed."""
+    so_far = Ledger(Silent(), waived=run.request.waived)
+    so_far.judge(endpoint_checks.CHECKS, lambda: facts)
+    run.ledger.add(settled(so_far.results, notes))
 
 
 def _failed(run: Run) -> str:
@@ -106,10 +135,10 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
     run.ledger.judge(service_checks.END_CHECKS, service.ended)
 
 
-def _interview(run: Run, url: str, task: Task) -> Interview:
+def _interview(run: Run, url: str, task: Task, notes: Notes) -> Interview:
     asked = run.request
     weights = str(asked.weights) if asked.weights else None
-    return interview(url, model=asked.model or None, weights=weights, task=task, progress=run.progress)
+    return interview(url, model=asked.model or None, weights=weights, task=task, progress=run.progress, notes=notes)
 
 
 def reach(url: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -141,3 +143,19 @@ def test_the_report_is_named_only_where_there_is_one(adapter: Path, tmp_path: Pa
     words = ("verify", str(adapter), "--until", "repo")
     assert "; why skipped: --verbose\n" in ran(*words).stdout
     assert "; why skipped: --verbose, or the report\n" in ran(*words, "--out", str(tmp_path / "o")).stdout
+
+
+def test_the_page_is_there_before_the_verdict_is_printed(adapter: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report" / "report.html"
+
+    class Watched(io.StringIO):
+        there: bool | None = None
+
+        def write(self, text: str) -> int:
+            if "Verdict" in text and self.there is None:
+                self.there = page.is_file()
+            return super().write(text)
+
+    with contextlib.redirect_stdout(Watched()) as printed:
+        assert main(["verify", str(adapter), "--until", "repo", "--quiet", "--out", str(page.parent)]) == 0
+    assert printed.there is True
