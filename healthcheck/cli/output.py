@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from healthcheck.stages.probe.records import ProbeRun
 
 STDOUT = Path("-")
+SCREEN = 40
+"""Lines that fit a screen."""
 
 
 def arguments(group: argparse._ActionsContainer) -> None:
@@ -158,6 +160,20 @@ def _exists(path: Path) -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def verbose_argument(group: argparse._ActionsContainer) -> None:
+    """Declare `--verbose` for commands that print at most a screen without it."""
+    group.add_argument("--verbose", action="store_true", help="print everything, not only the first screen")
+
+
+def first_screen(lines: Iterable[str], options: argparse.Namespace) -> Iterator[str]:
+    """The lines that fit a screen and the number of the others; with `--verbose`, all of them."""
+    every = list(lines)
+    most = len(every) if options.verbose or len(every) <= SCREEN else SCREEN - 1
+    yield from every[:most]
+    if len(every) > most:
+        yield msg("… and {count} more lines: --verbose", len(every) - most)
 
 
 def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) -> None:

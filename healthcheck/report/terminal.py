@@ -32,7 +32,7 @@ from healthcheck.core.records import (
 from healthcheck.report import words
 from healthcheck.report.heart import BEAT_S, Heart
 from healthcheck.text.language import ENGLISH, Translation, wrapped
-from healthcheck.text.messages import message, msg
+from healthcheck.text.messages import message, msg, plural
 from healthcheck.text.redact import without_secrets
 
 MARKS = {
@@ -46,6 +46,8 @@ MARKS = {
 """By the tone of a result."""
 COLOURS = {Verdict.READY: "green", Verdict.NOT_READY: "red", Verdict.INCONCLUSIVE: "yellow"}
 MOST_FINDINGS = 8
+MOST_OF_STAGE = {Stage.FEATURES: 1}
+"""Findings of a check in stages where they are much alike: each quotes the answer to another request."""
 MOST_LINES = 9
 """For stages and figures together, so that a good run fits 15 lines."""
 LOG_EVERY_S = 8.0
@@ -158,7 +160,8 @@ def show(report: Report, translation: Translation = ENGLISH, *, page: Path | Non
             if result.outcome in {Outcome.PASS, Outcome.SKIP} and result.findings and result.settled:
                 _result(screen, result, others=0)
     for alike in _with_one_reason(sorted(filter(words.is_wrong, report.results), key=words.gravity)):
-        _result(screen, alike[0], others=len(alike) - 1)
+        most = MOST_OF_STAGE.get(alike[0].stage, MOST_FINDINGS)
+        _result(screen, alike[0], others=len(alike) - 1, most=most)
     _metrics(screen, report, most=max(MOST_LINES - len(stages), 3))
     skipped = any(words.tone(result) == "skip" for result in report.results)
     where = msg("; why skipped: --verbose, or the report") if page else msg("; why skipped: --verbose")
@@ -233,12 +236,14 @@ def _result(screen: _Screen, result: CheckResult, others: int, most: int = MOST_
     found = words.findings(result)
     for finding in found[:most]:
         _print_below(screen, _finding(screen, result, finding))
-    if len(found) > most:
-        more = msg("and {count} more: --verbose", len(found) - most)
-        _print(screen, f"      {screen.say(more)}")
+    hidden = max(len(found) - most, 0)
+    unshown = plural("{n} more finding: --verbose", "{n} more findings: --verbose", hidden, hidden)
     if words.is_wrong(result) and found:
-        explained = screen.translation.labelled(msg("more"), msg("npu-adapter explain {id}", result.id))
-        _print(screen, "      ", (explained, "dim"))
+        page = msg("npu-adapter explain {id}", result.id)
+        explained = screen.translation.labelled(msg("more"), screen.say(page))
+        _print(screen, "      ", (f"{explained}; {screen.say(unshown)}" if hidden else explained, "dim"))
+    elif hidden:
+        _print(screen, f"      {screen.say(unshown)}")
 
 
 def _finding(screen: _Screen, result: CheckResult, finding: Finding) -> Table:
