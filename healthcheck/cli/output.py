@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from healthcheck.stages.probe.records import ProbeRun
 
 STDOUT = Path("-")
+SCREEN = 40
+"""Lines that fit a screen."""
 
 
 def arguments(group: argparse._ActionsContainer) -> None:
@@ -160,6 +162,20 @@ def _exists(path: Path) -> bool:
     return True
 
 
+def verbose_argument(group: argparse._ActionsContainer) -> None:
+    """Declare `--verbose` for commands that print at most a screen without it."""
+    group.add_argument("--verbose", action="store_true", help="print everything, not only the first screen")
+
+
+def first_screen(lines: Iterable[str], options: argparse.Namespace) -> Iterator[str]:
+    """The lines that fit a screen and the number of the others; with `--verbose`, all of them."""
+    every = list(lines)
+    most = len(every) if options.verbose or len(every) <= SCREEN else SCREEN - 1
+    yield from every[:most]
+    if len(every) > most:
+        yield msg("… and {count} more lines: --verbose", len(every) - most)
+
+
 def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) -> None:
     """Print a result that is not a report, and write it as JSON if requested; with `-`, print only the JSON.
 
@@ -194,38 +210,49 @@ def _to_stdout(text: bytes) -> None:
 def publish(
     options: argparse.Namespace, report: Report, out: Path | None = None, run: ProbeRun | None = None
 ) -> Published:
-    """Show the report, then write it to the files of the options, to the folder `out`, and to GitHub Actions.
+    """Write the report to the files of the options and to the folder `out`, then show it.
 
-    A file that cannot be written is kept elsewhere, with a message: a full disk does not lose a run of hours.
+    The verdict is printed last: an interruption while the page is written leaves no verdict without a page. A file
+    that cannot be written is kept elsewhere, with a message: a full disk does not lose a run of hours.
     """
-    from healthcheck.report import folder, github, junit, lines, machine, terminal  # noqa: PLC0415
+    from healthcheck.report import folder, github, junit, machine  # noqa: PLC0415
     from healthcheck.text.redact import redacted, redactor  # noqa: PLC0415 - see progress()
 
     report = redacted(report, redactor(os.environ))
     text = machine.render(report)
     translation = translation_of_the_process()
-    to_stdout = options.json == STDOUT
-    if to_stdout:
-        _to_stdout(text)
-    elif options.quiet:
-        print("\n".join(lines.brief(report, translation)))
-    elif options.verbose:
-        terminal.show_everything(report, translation)
-    else:
-        terminal.show(report, translation)
-    if report.stopped and all(result.outcome is Outcome.SKIP for result in report.results):
-        tell(msg("{stopped} before a check was judged: no answer that this command got is kept", report.stopped))
     kept = []
-    if options.json and not to_stdout:
+    if options.json and options.json != STDOUT:
         kept.append(_keep(options.json, lambda path: folder.save(path, text)))
     if options.junit:
         kept.append(_keep(options.junit, lambda path: folder.save(path, junit.render(report, translation))))
     written = out if out and _keep(out, lambda path: folder.write(path, report, run, translation)) else None
     kept.append(written == out)
+    page = written / folder.PAGE if written else None
+    if options.json == STDOUT:
+        _to_stdout(text)
+    else:
+        _show(options, report, page)
+    if report.stopped and all(result.outcome is Outcome.SKIP for result in report.results):
+        tell(msg("{stopped} before a check was judged: no answer that this command got is kept", report.stopped))
     if os.environ.get("GITHUB_ACTIONS") == "true":
         github.publish(report, translation)
+    github.add_summary(github.ATOMGIT_SUMMARY, report, translation)
     status = exit_status(report) if all(kept) else ExitStatus.KIT_FAILED
-    return Published(status=status, folder=written, page=written / folder.PAGE if written else None)
+    return Published(status=status, folder=written, page=page)
+
+
+def _show(options: argparse.Namespace, report: Report, page: Path | None) -> None:
+    """Print the report as loudly as the options ask."""
+    from healthcheck.report import lines, terminal  # noqa: PLC0415 - see progress()
+
+    translation = translation_of_the_process()
+    if options.quiet:
+        print("\n".join(lines.brief(report, translation)))
+    elif options.verbose:
+        terminal.show_everything(report, translation)
+    else:
+        terminal.show(report, translation, page=page)
 
 
 def _keep(path: Path, write: Callable[[Path], None]) -> bool:

@@ -7,7 +7,9 @@ import contextlib
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from healthcheck import contract
@@ -18,11 +20,10 @@ from healthcheck.cli.places import new_report
 from healthcheck.contract import Service, judging_for
 from healthcheck.core.extensions import Extra, part
 from healthcheck.core.progress import Progress
-from healthcheck.core.records import Stage, strict
+from healthcheck.core.records import UNWEIGHED, Stage, strict
 from healthcheck.errors import UsageError
 from healthcheck.sandbox.job import CONSENT_VARIABLE
 from healthcheck.stages.probe.records import ProbeSettings
-from healthcheck.stages.probe.run.layout import refuse_used
 from healthcheck.stages.probe.settings import settings_of
 from healthcheck.stages.repo.settings import Settings, read_settings
 from healthcheck.system import files
@@ -31,12 +32,13 @@ from healthcheck.text.language import translation_of_the_process
 from healthcheck.text.messages import joined, msg
 from healthcheck.text.redact import without_secrets
 from healthcheck.verify import service
-from healthcheck.verify.run import Request
+from healthcheck.verify.run import STAND_IN, Request
 from healthcheck.verify.verification import Verification
 
 FIX_ROUNDS = 8
 """A repair may uncover a finding, and edits that overlap are made one round after the other."""
 _BEFORE_A_LAUNCH = {Stage.REPO, Stage.PLAN, Stage.WEIGHTS}
+_WITH_A_SERVER = {Stage.ENDPOINT, Stage.PROBE}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -54,51 +56,66 @@ def _service(options: argparse.Namespace) -> Service:
 
 
 def _judged(options: argparse.Namespace) -> int:
-    if not options.staged or options.weights or _stand_in(options):
-        return _run(options)
-    with tempfile.TemporaryDirectory(prefix=files.prefix()) as empty:
-        options.weights = Path(empty)
-        return _run(options)
-
-
-def _run(options: argparse.Namespace) -> int:
-    _last_stage(options)
     _refuse_places(options)
     request = requested(options)
-    if not request.ahead:
+    if request.url or options.weights:
         return _verify(options, request)
     with tempfile.TemporaryDirectory(prefix=files.prefix()) as scratch:
-        from healthcheck.stages.weights import ahead  # noqa: PLC0415 - usually the weights are here
-
-        folder = Path(scratch) / "weights"
+        folder = Path(scratch) / STAND_IN
         folder.mkdir()
-        if options.weights_config:
-            ahead.gather(options.weights_config.expanduser(), folder)
-        else:
-            ahead.download(options.model_id, folder)
+        if request.ahead:
+            _gather_ahead(options, folder)
         return _verify(options, replace(request, weights=folder))
+
+
+def _gather_ahead(options: argparse.Namespace, folder: Path) -> None:
+    """Put what is known of weights that are not here into the folder."""
+    from healthcheck.stages.weights import ahead  # noqa: PLC0415 - usually the weights are here
+
+    if options.weights_config:
+        ahead.gather(options.weights_config.expanduser(), folder)
+    else:
+        ahead.download(options.model_id, folder)
 
 
 def _verify(options: argparse.Namespace, request: Request) -> int:
     if request.weights and not request.url and not request.weights.is_dir():
         raise UsageError("--weights {weights} is not a directory: pass the folder of the weights", options.weights)
-    launches = STAGES.index(options.until) >= STAGES.index(Stage.SERVICE.value)
+    launches = STAGES.index(request.until.value) >= STAGES.index(Stage.SERVICE.value)
     out = request.out if options.out or launches else None
     output.refuse_unwritable(options.json, options.junit, out=out)
+    clear = _clearing(request) if out else None
     if request.until is Stage.PROBE:
-        refuse_used(request.out)
         _refuse_problems(request.probe)
+    if request.url:
+        from healthcheck.verify import with_server  # noqa: PLC0415 - the HTTP clients take longer than the static stages
+
+        with_server.reach(request.url)
     output.end_with_a_report()
     with contextlib.closing(output.progress(options)) as progress:
         if options.fix:
             with contextlib.redirect_stdout(sys.stderr if options.json == output.STDOUT else sys.stdout):
                 request = _repaired(request, progress)
+        if clear:
+            clear()
         verification = Verification(request, progress)
         report = strict(verification.run()) if options.strict else verification.run()
     published = output.publish(options, report, out, verification.measured)
     if published.page and options.json != output.STDOUT:
         print(translation_of_the_process().labelled(msg("Report"), str(published.page)))
     return published.status
+
+
+def _clearing(request: Request) -> Callable[[], None] | None:
+    """What removes the report of an earlier run of this request from its folder; None if there is no such report.
+
+    Raises:
+        UsageError: the folder holds a report on something else.
+    """
+    from healthcheck.cli import earlier  # noqa: PLC0415 - it imports what writes reports, which takes longer
+
+    found = earlier.refuse_others(request)
+    return partial(earlier.remove, request.out, found) if found else None
 
 
 def _refuse_problems(settings: ProbeSettings) -> None:
@@ -115,7 +132,7 @@ def _refuse_places(options: argparse.Namespace) -> None:
         raise UsageError(
             "--url looks at a running server and at no repository: leave {repo} away, or --url", options.repo
         )
-    if options.staged and (options.url or options.fix or Stage(options.until) not in _BEFORE_A_LAUNCH):
+    if options.staged and (options.url or options.fix or _last_stage(options) not in _BEFORE_A_LAUNCH):
         raise UsageError(
             msg("--staged is about a repository before a launch: --until repo, plan or weights, no --fix")
         )
@@ -129,8 +146,9 @@ def _repaired(request: Request, progress: Progress) -> Request:
     from healthcheck.verify.repairing import Repairing  # noqa: PLC0415
 
     if request.url or request.weights is None:
-        raise UsageError(msg("--fix repairs a repository: give one, and --weights DIR"))
-    say, seen = translation_of_the_process().say, set[tuple[fix.Change, ...]]()
+        raise UsageError(msg("--fix repairs a repository, and --url checks a running server: use one of them"))
+    say = translation_of_the_process().say
+    seen: set[tuple[fix.Change, ...]] = set()
     for _ in range(FIX_ROUNDS):
         verification = Repairing(replace(request, until=Stage.PLAN), progress)
         proposal = verification.proposal(request.weights)
@@ -163,18 +181,12 @@ def requested(options: argparse.Namespace) -> Request:
     asked = sampling.asked(options)
     stands_in = _stand_in(options)
     extra = output.extension_checks(options, None if options.url else options.repo or Path())
-    _last_stage(options)
+    until = _last_stage(options)
     sampling.refuse_what_the_service_lacks(asked)
-    if options.weights is None and not options.url and not stands_in and Stage(options.until) is not Stage.REPO:
-        enough = msg(" (what deploy.sh reads there is enough for --until plan, such as config.json)")
-        raise UsageError(
-            "--weights DIR is needed: the folder of the weights, which becomes MODEL_PATH{enough}; "
-            "without it, --until repo",
-            enough if Stage(options.until) is Stage.PLAN else "",
-        )
-    if options.url and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:
+    _refuse_without_weights(options)
+    if options.url and until not in _WITH_A_SERVER:
         raise UsageError(msg("--url looks at a running server only: --until is endpoint or probe"))
-    judged = not options.url and STAGES.index(options.until) >= STAGES.index(Stage.WEIGHTS.value)
+    judged = not options.url and STAGES.index(until.value) >= STAGES.index(Stage.WEIGHTS.value)
     if options.task and not judged and options.task not in contract.TASKS:
         told = (repr(options.task), ", ".join(contract.TASKS), hint(options.task, contract.TASKS))
         raise UsageError(
@@ -183,9 +195,9 @@ def requested(options: argparse.Namespace) -> Request:
     if options.npu:
         _one_family(options.npu)
     measured = [name for name in MEASUREMENTS if getattr(options, name)]
-    if measured and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:
+    if measured and until not in _WITH_A_SERVER:
         raise UsageError("--{name} asks a running server: --until is endpoint or probe", measured[0])
-    if options.client and Stage(options.until) is not Stage.PROBE:
+    if options.client and until is not Stage.PROBE:
         raise UsageError(msg("--client asks the probe's problems: --until is probe"))
     limit = contract.MAX_WEIGHT_BYTES if options.weight_limit is None else int(options.weight_limit * 10**9)
     return Request(
@@ -197,7 +209,9 @@ def requested(options: argparse.Namespace) -> Request:
         task=options.task,
         ahead=stands_in,
         stack=options.stack,
-        until=Stage(options.until),
+        until=until,
+        stands_in=_lacks_weights(options),
+        ends_early=UNWEIGHED if _lacks_weights(options) and not options.until else "",
         staged=options.staged,
         waived=_waived(options.skip, settings, extra),
         extra=extra,
@@ -245,9 +259,35 @@ def _stand_in(options: argparse.Namespace) -> str:
     return str(options.weights_config or options.model_id)
 
 
-def _last_stage(options: argparse.Namespace) -> None:
-    """The default of --until: every stage, or every stage that needs no weights if they are not here."""
-    options.until = options.until or (Stage.WEIGHTS.value if _stand_in(options) else STAGES[-1])
+def _last_stage(options: argparse.Namespace) -> Stage:
+    """The stage of --until; by default the last one, or the last that can run without the weights."""
+    if options.until:
+        return Stage(options.until)
+    if _stand_in(options):
+        return Stage.WEIGHTS
+    return Stage.PLAN if _lacks_weights(options) and not options.staged else Stage.PROBE
+
+
+def _lacks_weights(options: argparse.Namespace) -> bool:
+    """Whether a repository is to be verified, and nothing is known of its weights."""
+    return not (options.weights or options.url or _stand_in(options))
+
+
+def _refuse_without_weights(options: argparse.Namespace) -> None:
+    """Refuse stages and measurements that need the weights if there are none.
+
+    Raises:
+        UsageError: some were asked for.
+    """
+    if not _lacks_weights(options):
+        return
+    late = _last_stage(options) not in {Stage.REPO, Stage.PLAN}
+    asked = [f"--until {options.until}"] if late else []
+    asked += [f"--{name}" for name in (*MEASUREMENTS, "client") if getattr(options, name)]
+    if asked:
+        raise UsageError(
+            "{option} needs the weights: pass --weights DIR, the folder that becomes MODEL_PATH", asked[0]
+        )
 
 
 def _settings(options: argparse.Namespace) -> Settings:

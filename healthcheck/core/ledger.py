@@ -118,6 +118,10 @@ class Ledger:
         for check in (check for check in checks if check.id not in self._results):
             self._record(check.result(Outcome.SKIP, because=self._obstacle(check) or because))
 
+    def leave_open(self, check: Check[Facts], because: str) -> None:
+        """Record that a check could not be judged for this reason, which makes the verdict inconclusive."""
+        self._record(replace(check.result(Outcome.SKIP, because=because), settled=False))
+
     def add(self, results: Iterable[CheckResult]) -> None:
         """Take results of checks that another ledger judged."""
         for result in results:

@@ -19,6 +19,8 @@ RECORDING = "recording"
 """The provenance of a report on a recorded machine; such a report begins with that fact."""
 NOT_BUILT = msg("not built")
 """The provenance "engine_config" if no launch had vLLM check its arguments."""
+UNWEIGHED = msg("the weights were not checked: pass --weights DIR")
+"""Why a run ended early that was to check everything, and was given no weights."""
 UNJUDGED = "unjudged"
 """The evidence of a note about an accuracy (a share) that nothing was compared with."""
 SOFT_SCORES = "samples with a soft score"

@@ -213,12 +213,14 @@ def _verified(config: pytest.Config) -> dict[str, CheckResult]:
     from healthcheck.core.records import Stage, strict  # noqa: PLC0415
     from healthcheck.stages.repo.settings import read_settings  # noqa: PLC0415
     from healthcheck.verify import service  # noqa: PLC0415
-    from healthcheck.verify.run import Request  # noqa: PLC0415
+    from healthcheck.verify.run import STAND_IN, Request  # noqa: PLC0415
     from healthcheck.verify.verification import Verification  # noqa: PLC0415
 
     root = _folder(config, "--npu-adapter") or Path()
     settings = read_settings(root)
     with TemporaryDirectory() as folder, _judging_for_its_service(root):
+        weights, instead = _folder(config, "--npu-adapter-weights"), Path(folder, STAND_IN)
+        instead.mkdir()
         known = service.completed(settings)
         request = Request(
             root=root,
@@ -229,7 +231,8 @@ def _verified(config: pytest.Config) -> dict[str, CheckResult]:
             waived={check: f"{settings.file}: {reason}" for check, reason in settings.skip.items()},
             extra=config.stash[EXTRA],
             settings=settings.file,
-            weights=_folder(config, "--npu-adapter-weights") or Path(folder),
+            weights=weights or instead,
+            stands_in=weights is None,
             out=Path(folder, "report"),
             until=Stage(_until(config)),
         )

@@ -15,14 +15,20 @@ JSON, PAGE, SUMMARY = "report.json", "report.html", "summary.md"
 
 
 def write(folder: Path, report: Report, run: ProbeRun | None = None, translation: Translation = ENGLISH) -> None:
-    """Write report.json, report.html and summary.md; `run` is the measurement that belongs to the report.
+    """Write report.html, summary.md and report.json; `run` is the measurement that belongs to the report.
+
+    The last is report.json, so that where it is the others are as well.
 
     Raises:
         KitFailure: the folder cannot be written to.
     """
-    save(folder / JSON, machine.render(report))
-    save(folder / SUMMARY, summary.render(report, translation).encode())
-    save(folder / PAGE, page.render(report, run, translation))
+    files = {
+        PAGE: page.render(report, run, translation),
+        SUMMARY: summary.render(report, translation).encode(),
+        JSON: machine.render(report),
+    }
+    for name, data in files.items():
+        save(folder / name, data)
 
 
 def save(path: Path, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""GitHub Actions: findings as annotations of their files, the summary on the job's page.
+"""GitHub Actions and AtomGit Action: the summary on the job's page; on GitHub, findings as annotations of files.
 
 An annotation is a command on a line of the log, so untrusted text is escaped: a line end in it would begin another
 command. GitHub reads both output streams; standard error is free if standard output is a report.
@@ -19,6 +19,8 @@ from healthcheck.text.language import ENGLISH, Translation
 from healthcheck.text.messages import msg
 
 COMMANDS = {Level.FAIL: "error", Level.UNSETTLED: "error", Level.WARN: "warning"}
+ATOMGIT_SUMMARY = "ATOMGIT_STEP_SUMMARY"
+"""Names the file of a job's summary on AtomGit (GitCode), whose documentation knows no annotations."""
 MOST_CHARACTERS = 2000
 _PLACE = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+)")
 
@@ -32,14 +34,23 @@ def publish(report: Report, translation: Translation = ENGLISH) -> None:
     write = getattr(sys.stderr, "write_command", lambda line: print(line, file=sys.stderr))
     for line in commands(report, translation):
         write(line)
-    path = os.environ.get("GITHUB_STEP_SUMMARY")
-    if path:
-        try:
-            with Path(path).open("a", encoding="utf-8") as file:
-                file.write(summary.render(report, translation))
-        except OSError as error:
-            told = (path, reason_of(error))
-            raise KitFailure("cannot write GITHUB_STEP_SUMMARY, {path}: {reason}", *told) from error
+    add_summary("GITHUB_STEP_SUMMARY", report, translation)
+
+
+def add_summary(variable: str, report: Report, translation: Translation = ENGLISH) -> None:
+    """Add the summary to the file that a variable names; nothing if the variable is empty.
+
+    Raises:
+        KitFailure: that file cannot be written.
+    """
+    path = os.environ.get(variable)
+    if not path:
+        return
+    try:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(summary.render(report, translation))
+    except OSError as error:
+        raise KitFailure("cannot write {variable}, {path}: {reason}", variable, path, reason_of(error)) from error
 
 
 def commands(report: Report, translation: Translation = ENGLISH) -> Iterator[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 
 from healthcheck.core.progress import Silent
 from healthcheck.core.records import CheckResult, Level, Report, Stage
 from healthcheck.report import words
+from healthcheck.report.heart import BEAT_S, Heart
 from healthcheck.text.language import ENGLISH, Translation
 from healthcheck.text.messages import msg
 from healthcheck.text.redact import without_secrets
@@ -17,12 +19,15 @@ from healthcheck.text.redact import without_secrets
 class LineProgress(Silent):
     """Prints every step and every result as a separate line on standard error."""
 
-    def __init__(self, translation: Translation = ENGLISH) -> None:
+    def __init__(self, translation: Translation = ENGLISH, *, beat_s: float = BEAT_S) -> None:
         self._phrases = translation
         self._began = time.monotonic()
         self._last = ""
+        self._heart = Heart(beat_s, self._print)
+        self._printing = threading.Lock()
 
     def stage(self, stage: Stage, title: str) -> None:
+        self._heart.start()
         self._say(msg("{value}: {title}", stage.value, title))
 
     def update(self, text: str, *, done: int = 0, total: int = 0) -> None:
@@ -40,8 +45,15 @@ class LineProgress(Silent):
     def _say(self, text: str) -> None:
         if text != self._last:
             self._last = text
-            shown = words.plain(self._phrases.say(without_secrets(text)))
+            self._print()
+
+    def _print(self) -> None:
+        with self._printing:
+            shown = words.plain(self._phrases.say(without_secrets(self._last)))
             print(f"{time.monotonic() - self._began:8.1f} s  {shown}", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        self._heart.stop()
 
 
 _LABELS = {Level.WARN: msg("warning"), Level.UNSETTLED: msg("unsettled")}

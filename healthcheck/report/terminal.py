@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -28,8 +30,9 @@ from healthcheck.core.records import (
     Verdict,
 )
 from healthcheck.report import words
+from healthcheck.report.heart import BEAT_S, Heart
 from healthcheck.text.language import ENGLISH, Translation, wrapped
-from healthcheck.text.messages import message, msg
+from healthcheck.text.messages import message, msg, plural
 from healthcheck.text.redact import without_secrets
 
 MARKS = {
@@ -43,55 +46,92 @@ MARKS = {
 """By the tone of a result."""
 COLOURS = {Verdict.READY: "green", Verdict.NOT_READY: "red", Verdict.INCONCLUSIVE: "yellow"}
 MOST_FINDINGS = 8
+MOST_OF_STAGE = {Stage.FEATURES: 1}
+"""Findings of a check in stages where they are much alike: each quotes the answer to another request."""
 MOST_LINES = 9
 """For stages and figures together, so that a good run fits 15 lines."""
 LOG_EVERY_S = 8.0
+"""In a log, at most one line of progress in this time."""
 
 
 class TerminalProgress:
-    """Progress on standard error: one live line on a terminal; in a log, an occasional line during long steps."""
+    """Progress on standard error: one live line on a terminal, whose clock ticks; in a log, an occasional line."""
 
-    def __init__(self, translation: Translation = ENGLISH) -> None:
+    def __init__(self, translation: Translation = ENGLISH, *, beat_s: float = BEAT_S) -> None:
         self._say = translation.say
         self._console = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+        self._line = _ClockedLine(time.monotonic())
         self._live: Status | None = None
-        self._began = time.monotonic()
-        self._said = self._began
+        self._heart = Heart(beat_s, self._beat)
+        self._printing = threading.Lock()
+        self._said = self._line.began
         self._unsaid = Text()
 
     def stage(self, stage: Stage, title: str) -> None:
-        self.close()
-        self._unsaid = Text.assemble((f"{stage.value:<9}", "bold"), f" {self._plain(title)}")
+        self._end_live()
+        heading = Text.assemble((f"{stage.value:<9}", "bold"), f" {self._plain(title)}")
+        self._line.show(heading)
         if self._console.is_terminal:
-            self._live = self._console.status(self._unsaid)
+            self._live = self._console.status(self._line)
             self._live.start()
+            return
+        with self._printing:
+            self._unsaid = heading
+        self._heart.start()
 
     def update(self, text: str, *, done: int = 0, total: int = 0) -> None:
-        share = f" {100 * done // total:3d} %" if total else ""
-        line = f"{time.monotonic() - self._began:6.0f} s{share}  {self._plain(text)}"
-        if self._live:
-            self._live.update(Text(line[: self._console.width - 4]))
-        elif time.monotonic() - self._said >= LOG_EVERY_S:
-            self._said = time.monotonic()
-            if self._unsaid:
-                self._console.print(self._unsaid)
-                self._unsaid = Text()
-            self._console.print(Text(line))
+        share = f"{100 * done // total:3d} %  " if total else ""
+        line = f"{share}{self._plain(text)}"
+        self._line.show(Text(line[: self._console.width - 15] if self._live else line))
+        if not self._live and time.monotonic() - self._said >= LOG_EVERY_S:
+            self._beat()
 
     def note(self, text: str) -> None:
-        self._console.print(Text(self._plain(text)))
+        with self._printing:
+            self._console.print(Text(self._plain(text)))
 
     def result(self, result: CheckResult) -> None:
         self.update(msg("{id}: {said}", result.id, words.BY_TONE[result.outcome.value]))
 
     def close(self) -> None:
         """Remove the live line from the terminal."""
+        self._end_live()
+        self._heart.stop()
+
+    def _end_live(self) -> None:
         if self._live:
             self._live.stop()
             self._live = None
 
+    def _beat(self) -> None:
+        """Print the line, the first time with the heading of its stage."""
+        with self._printing:
+            self._said = time.monotonic()
+            if self._unsaid:
+                self._console.print(self._unsaid)
+            if self._line.text is not self._unsaid:
+                self._console.print(self._line.at_this_moment())
+            self._unsaid = Text()
+
     def _plain(self, text: str) -> str:
         return words.plain(self._say(without_secrets(text)))
+
+
+class _ClockedLine:
+    """A line that begins with the seconds since a moment, as of each time that it is drawn."""
+
+    def __init__(self, began: float) -> None:
+        self.began = began
+        self.text = Text()
+
+    def show(self, text: Text) -> None:
+        self.text = text
+
+    def at_this_moment(self) -> Text:
+        return Text.assemble(f"{time.monotonic() - self.began:6.0f} s  ", self.text)
+
+    def __rich__(self) -> Text:
+        return self.at_this_moment()
 
 
 @dataclass(frozen=True)
@@ -105,10 +145,11 @@ class _Screen:
         return self.translation.say(text)
 
 
-def show(report: Report, translation: Translation = ENGLISH) -> None:
+def show(report: Report, translation: Translation = ENGLISH, *, page: Path | None = None) -> None:
     """Print the essential results in the last lines of a screen, on standard output.
 
-    Passed checks are counted, one line per stage; then come warnings, failures and the verdict.
+    Passed checks are counted, one line per stage; then come warnings, failures and the verdict. `page` is the
+    page of this report, None if there is none.
     """
     screen = _Screen(Console(highlight=False, width=_width()), translation)
     stages = tuple(dict.fromkeys(result.stage for result in report.results))
@@ -119,10 +160,12 @@ def show(report: Report, translation: Translation = ENGLISH) -> None:
             if result.outcome in {Outcome.PASS, Outcome.SKIP} and result.findings and result.settled:
                 _result(screen, result, others=0)
     for alike in _with_one_reason(sorted(filter(words.is_wrong, report.results), key=words.gravity)):
-        _result(screen, alike[0], others=len(alike) - 1)
+        most = MOST_OF_STAGE.get(alike[0].stage, MOST_FINDINGS)
+        _result(screen, alike[0], others=len(alike) - 1, most=most)
     _metrics(screen, report, most=max(MOST_LINES - len(stages), 3))
     skipped = any(words.tone(result) == "skip" for result in report.results)
-    _verdict(screen, report, msg("; why skipped: --verbose, or the report") if skipped else "")
+    where = msg("; why skipped: --verbose, or the report") if page else msg("; why skipped: --verbose")
+    _verdict(screen, report, where if skipped else "")
 
 
 def show_everything(report: Report, translation: Translation = ENGLISH) -> None:
@@ -133,7 +176,7 @@ def show_everything(report: Report, translation: Translation = ENGLISH) -> None:
         if results:
             screen.console.print(Text(f"\n{stage.value}", style="bold"))
         for alike in _with_one_reason(results):
-            _result(screen, alike[0], others=len(alike) - 1)
+            _result(screen, alike[0], others=len(alike) - 1, most=len(alike[0].findings))
             if words.is_wrong(alike[0]):
                 why = screen.translation.labelled(msg("why"), screen.say(alike[0].why))
                 _print_below(screen, Text(why, style="dim"))
@@ -183,7 +226,7 @@ def _width() -> int | None:
     return None if sys.stdout.isatty() else shutil.get_terminal_size((120, 0)).columns
 
 
-def _result(screen: _Screen, result: CheckResult, others: int) -> None:
+def _result(screen: _Screen, result: CheckResult, others: int, most: int = MOST_FINDINGS) -> None:
     left = 5 + max(len(result.id), 28)
     title = screen.say(msg("and {others} more", others) if others else result.title)
     hung = f"\n{'':<{left}}".join(wrapped(title, max(screen.console.width - left, 12)))
@@ -191,14 +234,16 @@ def _result(screen: _Screen, result: CheckResult, others: int) -> None:
     if result.because:
         _print_below(screen, Text(words.plain(screen.say(result.because)), style="dim"))
     found = words.findings(result)
-    for finding in found[:MOST_FINDINGS]:
+    for finding in found[:most]:
         _print_below(screen, _finding(screen, result, finding))
-    if len(found) > MOST_FINDINGS:
-        more = msg("and {found} more; all of them are in the JSON report", len(found) - MOST_FINDINGS)
-        _print(screen, f"      {screen.say(more)}")
+    hidden = max(len(found) - most, 0)
+    unshown = plural("{n} more finding: --verbose", "{n} more findings: --verbose", hidden, hidden)
     if words.is_wrong(result) and found:
-        explained = screen.translation.labelled(msg("more"), msg("npu-adapter explain {id}", result.id))
-        _print(screen, "      ", (explained, "dim"))
+        page = msg("npu-adapter explain {id}", result.id)
+        explained = screen.translation.labelled(msg("more"), screen.say(page))
+        _print(screen, "      ", (f"{explained}; {screen.say(unshown)}" if hidden else explained, "dim"))
+    elif hidden:
+        _print(screen, f"      {screen.say(unshown)}")
 
 
 def _finding(screen: _Screen, result: CheckResult, finding: Finding) -> Table:

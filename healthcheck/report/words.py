@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ from healthcheck.core.records import (
     RECORDING,
     SIMULATOR,
     UNJUDGED,
+    UNWEIGHED,
     CheckResult,
     Finding,
     Level,
@@ -137,6 +139,14 @@ def named_warnings(report: Report) -> str:
     return plural("; {n} warning: {listed}", "; {n} warnings: {listed}", *told) if warned else ""
 
 
+def _named_unsettled(report: Report) -> str:
+    """The unsettled checks, as a suffix of a headline that names failures only; "" if there are none."""
+    unsettled = [result.id for result in report.results if tone(result) == "open" and not is_summary(result)]
+    if not unsettled:
+        return ""
+    return msg("; {count} unsettled: {listed}", len(unsettled), _listed(unsettled))
+
+
 def is_wrong(result: CheckResult) -> bool:
     """Whether a person has to read a result: neither a pass nor a skip, nor a summary of other results."""
     grave = result.outcome in {Outcome.FAIL, Outcome.ERROR, Outcome.WARN} or not result.settled
@@ -228,7 +238,7 @@ def _headline(report: Report) -> str:
         once = _headline(replace(report, verdict=verdict, uncommitted=""))
         return msg("not ready: {uncommitted}; once the repair is committed: {once}", report.uncommitted, once)
     if report.verdict is Verdict.NOT_READY:
-        said = msg("not ready: {listed} failed", _listed(failed))
+        said = msg("not ready: {listed} failed", _listed(failed)) + _named_unsettled(report)
         return joined("; ", (said, report.uncommitted)) if report.uncommitted else said
     return _inconclusive(report) if report.verdict is Verdict.INCONCLUSIVE else _ready(report)
 
@@ -281,6 +291,8 @@ def next_step(report: Report) -> str:
     grave = [each for wanted in (Outcome.FAIL, Outcome.ERROR) for each in report.results if each.outcome is wanted]
     if report.uncommitted and not grave:
         return msg("commit the repair: git commit -a")
+    if not grave and report.stopped == UNWEIGHED:
+        return _with_weights(report)
     for result in grave or (each for each in report.results if not each.settled):
         return _placed_fix(result) or _first_line(detail(result))
     if report.verdict is Verdict.READY:
@@ -288,6 +300,12 @@ def next_step(report: Report) -> str:
     if report.provenance.get(RECORDING):
         return msg("record that machine again: npu-adapter runner --save machine.json")
     return msg("run it again")
+
+
+def _with_weights(report: Report) -> str:
+    """How to verify what a run without weights left out."""
+    repository = shlex.quote(plain(str(report.provenance.get("repository") or ".")))
+    return msg("npu-adapter verify {repository} --weights DIR", repository)
 
 
 def _when_ready(report: Report) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from healthcheck import contract
 from healthcheck.ascend import stacks
@@ -16,12 +17,9 @@ from healthcheck.core.ledger import Ledger
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import STAGES, JsonValue, Report, Stage, verdict_of
 from healthcheck.stages.probe.records import ProbeRun, ProbeSettings
-from healthcheck.text.messages import msg
-from healthcheck.text.redact import redacted, redactor
+from healthcheck.text.messages import mapped, msg
+from healthcheck.text.redact import Redact, redacted, redactor
 from healthcheck.verify import provenance
-
-if TYPE_CHECKING:
-    pass
 
 Facts = TypeVar("Facts")
 TITLES = {
@@ -34,6 +32,12 @@ TITLES = {
     Stage.FEATURES: msg("asking for tools, formats and parameters"),
     Stage.PROBE: msg("a short accuracy measurement"),
 }
+DEPLOY_LOG = "logs/deploy.log"
+"""The output of deploy.sh, in the report folder."""
+STAND_IN = "weights"
+"""The name of the folder that takes the place of weights that are not here."""
+_STAND_IN_PATH = re.compile(rf"(?:/[\w.@+-]+){{1,12}}/weights/{STAND_IN}(?![\w.-])")
+"""MODEL_PATH of a dry run with such a folder: below /srv, or below a temporary folder without namespaces."""
 TASKS = {task.value: task for task in contract.Task}
 
 
@@ -59,7 +63,11 @@ class Request:
     """What to verify, and how far.
 
     Attributes:
-        weights: the folder that becomes MODEL_PATH; None with `url`, or if only the repo stage runs.
+        weights: the folder that becomes MODEL_PATH; None with `url`.
+        stands_in: `weights` is an empty folder in place of weights that were not given; only the stages repo
+            and plan can run.
+        ends_early: why the run ends with `until` although everything was to be verified; the verdict is
+            then inconclusive. "" if it does not.
         ahead: a file or a model's name for weights that are not here; `weights` then has their configuration only.
             "" if the weights are here.
         url: a running server: only the endpoint and the probe are verified.
@@ -91,6 +99,8 @@ class Request:
     staged: bool = False
     until: Stage = Stage.PROBE
     ahead: str = ""
+    stands_in: bool = False
+    ends_early: str = ""
     waived: Mapping[str, str] = field(default_factory=dict)
     extra: Extra = field(default_factory=Extra)
     settings: str = ""
@@ -112,7 +122,7 @@ class Run:
     def __init__(self, request: Request, progress: Progress) -> None:
         self.request = request
         self.progress = progress
-        self._redact = redactor({**os.environ, **request.environment})
+        self._redact = _readable(request)
         self.ledger = Ledger(
             progress, waived=request.waived, redact=self._redact, doubt=stacks.choose(request.stack).doubt
         )
@@ -120,6 +130,8 @@ class Run:
         self.provenance: dict[str, JsonValue] = provenance.kit() | request.extra.provenance
         if request.settings:
             self.provenance["settings"] = request.settings
+        if request.url:
+            self.provenance["url"] = request.url
         self.parameters = 0
         self.stopped = ""
         self.uncommitted = ""
@@ -163,3 +175,11 @@ class Run:
             stopped=self.stopped,
             uncommitted=self.uncommitted,
         )
+
+
+def _readable(request: Request) -> Redact:
+    """Removes secrets from what a run quotes, and writes $MODEL_PATH for the path of a folder that stands in."""
+    hide = redactor({**os.environ, **request.environment})
+    if not (request.stands_in or request.ahead):
+        return hide
+    return lambda text: mapped(hide(text), lambda part: _STAND_IN_PATH.sub("$MODEL_PATH", part))

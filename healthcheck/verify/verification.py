@@ -49,16 +49,21 @@ class Verification:
 
                 with_server.talk(self._run, asked.url, TASKS.get(asked.task, contract.Task.TEXT_GENERATION))
         except KeyboardInterrupt:
-            self._run.stopped = self._run.stopped or "interrupted"
+            self._run.stopped = self._run.stopped or msg("interrupted")
+        self._run.stopped = self._run.stopped or asked.ends_early
         return self._run.report()
 
     def _submission(self, weights: Path) -> None:
         """Verify a repository and its weights, stage by stage."""
         submission, plan = self._dry_run(weights)
-        if not self._run.wants(Stage.WEIGHTS):
+        because = self._request.ends_early
+        if not (because or self._run.wants(Stage.WEIGHTS)):
             return
         from healthcheck.verify import weighing  # noqa: PLC0415 - the dry run begins sooner without it
 
+        if because:
+            weighing.leave_open(self._run, because)
+            return
         task = weighing.weigh(self._run, submission, weights, plan)
         if self._run.wants(Stage.SERVICE):
             from healthcheck.verify import with_server  # noqa: PLC0415 - see run()

@@ -31,6 +31,11 @@ def weigh(run: Run, submission: Submission, folder: Path, plan: LaunchPlan | Non
     return TASKS.get(code, Task.TEXT_GENERATION)
 
 
+def leave_open(run: Run, because: str) -> None:
+    """Record that nothing is known of the weights: the first of their checks has no answer."""
+    run.ledger.leave_open(CHECKS[0], because)
+
+
 def _facts(run: Run, submission: Submission, folder: Path, plan: LaunchPlan | None) -> WeightsFacts:
     asked = run.request
     weights = survey(folder, below=plan.served_below if plan else "")

@@ -8,12 +8,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from healthcheck.contract import Task
+from healthcheck.core.ledger import Ledger
+from healthcheck.core.progress import Silent
 from healthcheck.core.records import Outcome, Stage
 from healthcheck.errors import Blocked, reason_of
 from healthcheck.machine.real import RealMachine
 from healthcheck.machine.versions import versions
 from healthcheck.stages.endpoint import checks as endpoint_checks
 from healthcheck.stages.endpoint.facts import Interview, interview
+from healthcheck.stages.endpoint.interrupted import settled
+from healthcheck.stages.endpoint.records import Notes
 from healthcheck.stages.probe import checks as probe_checks
 from healthcheck.stages.probe.facts import measure, stored_metrics
 from healthcheck.stages.probe.facts import provenance as parameters
@@ -25,7 +29,7 @@ from healthcheck.stages.service.facts import Service, gather_port
 from healthcheck.stages.service.watch import Patience
 from healthcheck.text.messages import msg
 from healthcheck.verify import provenance
-from healthcheck.verify.run import Measurement, Run
+from healthcheck.verify.run import DEPLOY_LOG, Measurement, Run
 
 
 def launch(run: Run, submission: Submission, weights: Path, task: Task) -> None:
@@ -48,16 +52,41 @@ def talk(run: Run, url: str, task: Task) -> None:
         return
     if run.wants(Stage.ENDPOINT):
         run.begin(Stage.ENDPOINT)
-        seen = run.ledger.judge(
-            run.checks(Stage.ENDPOINT, endpoint_checks.CHECKS), lambda: _interview(run, url, task)
-        )
-        run.provenance["server"] = seen.models.headers.get("server", "") if seen else ""
+        _judge_endpoint(run, url, task)
     for measurement in run.request.measurements:
         _measure(run, url, measurement)
     if run.wants(Stage.PROBE):
         _probe(run, url, task)
     if run.request.client and not run.stopped:
         run.request.client(run, url)
+
+
+def _judge_endpoint(run: Run, url: str, task: Task) -> None:
+    """Interview the server and judge the answers.
+
+    Raises:
+        KeyboardInterrupt: after the checks that the answers so far settle were judged.
+    """
+    checks = run.checks(Stage.ENDPOINT, endpoint_checks.CHECKS)
+    notes = Notes()
+    seen: Interview | None = None
+    try:
+        seen = run.ledger.judge(checks, lambda: _interview(run, url, task, notes))
+    except KeyboardInterrupt:
+        seen = notes.facts
+        if seen is not None:
+            _keep_settled(run, seen, notes)
+        _skip_talk(run, msg("interrupted"))
+        raise
+    finally:
+        run.provenance["server"] = seen.models.headers.get("server", "") if seen else ""
+
+
+def _keep_settled(run: Run, facts: Interview, notes: Notes) -> None:
+    """Judge the facts of an interrupted interview, and keep the results that its rest could not have changed."""
+    so_far = Ledger(Silent(), waived=run.request.waived)
+    so_far.judge(endpoint_checks.CHECKS, lambda: facts)
+    run.ledger.add(settled(so_far.results, notes))
 
 
 def _failed(run: Run) -> str:
@@ -82,7 +111,7 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
     service = Service(
         copy,
         weights,
-        log=asked.out / "logs" / "deploy.log",
+        log=asked.out / DEPLOY_LOG,
         progress=run.progress,
         patience=Patience() if asked.deadline_s is None else Patience(deadline_s=asked.deadline_s),
         environment=asked.environment,
@@ -100,22 +129,20 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
                 _skip_talk(run, msg("service/starts gave no answer"))
             run.resume(Stage.SERVICE)
     except KeyboardInterrupt:
-        run.stopped = "interrupted"
+        run.stopped = msg("interrupted")
         run.ledger.skip(run.checks(Stage.SERVICE, service_checks.START_CHECKS), run.stopped)
         _skip_talk(run, run.stopped)
     run.ledger.judge(service_checks.END_CHECKS, service.ended)
 
 
-def _interview(run: Run, url: str, task: Task) -> Interview:
+def _interview(run: Run, url: str, task: Task, notes: Notes) -> Interview:
     asked = run.request
-    if asked.url:
-        _reach(asked.url)
     weights = str(asked.weights) if asked.weights else None
-    return interview(url, model=asked.model or None, weights=weights, task=task, progress=run.progress)
+    return interview(url, model=asked.model or None, weights=weights, task=task, progress=run.progress, notes=notes)
 
 
-def _reach(url: str) -> None:
-    """Connect once: a refused connection is inconclusive, not a failure of the server.
+def reach(url: str) -> None:
+    """Connect once, before a run: without a server there is nothing to report on.
 
     Raises:
         Blocked: no connection can be made.
@@ -141,7 +168,7 @@ def _probe(run: Run, url: str, task: Task) -> None:
         run.measured = probed
         run.metrics |= stored_metrics(probed)
         run.provenance["probe"] = parameters(probed)["probe"]
-        run.stopped = "interrupted" if probed.ended_by is EndedBy.INTERRUPT else ""
+        run.stopped = msg("interrupted") if probed.ended_by is EndedBy.INTERRUPT else ""
 
 
 def _measure(run: Run, url: str, measurement: Measurement) -> None:

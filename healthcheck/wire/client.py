@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -67,8 +68,8 @@ class Exchange(Reply):
 class Client:
     """Client of one server. It follows no redirect, and uses no proxy for this host."""
 
-    def __init__(self, base_url: str, limits: Limits | None = None) -> None:
-        """`base_url` is the server's root.
+    def __init__(self, base_url: str, limits: Limits | None = None, *, stop: threading.Event | None = None) -> None:
+        """`base_url` is the server's root; setting `stop` ends every exchange.
 
         Raises:
             ValueError: it is not a URL of a server.
@@ -76,6 +77,7 @@ class Client:
         server_of(base_url)
         self._base = base_url.rstrip("/")
         self._limits = limits or Limits()
+        self._stop = stop or threading.Event()
 
     def models(self) -> Exchange:
         """GET /v1/models."""
@@ -107,11 +109,14 @@ class Client:
         *,
         leave_after: int = 0,
     ) -> Exchange:
+        if self._stop.is_set():
+            return Exchange(error=msg("interrupted"), sent=sent)
         streamed, limits = bool(sent and sent.get("stream")), self._limits
         guard = Guard(
             first_event_s=limits.first_event_s if streamed else limits.total_s,
             between_events_s=limits.between_events_s,
             total_s=limits.total_s,
+            stop=self._stop,
         )
         reading = _Reading(limits, guard, streamed=streamed, leave_after=leave_after)
         response, error = None, ""

@@ -20,11 +20,17 @@ _STALL_S = 0.5
 
 
 class Guard:
-    """Watches one exchange; a context manager. `reason` names the deadline that passed, "" if none did."""
+    """Watches one exchange; a context manager. `reason` names the deadline that passed, "" if none did.
 
-    def __init__(self, *, first_event_s: float, between_events_s: float, total_s: float) -> None:
+    Setting `stop` ends the exchange at once.
+    """
+
+    def __init__(
+        self, *, first_event_s: float, between_events_s: float, total_s: float, stop: threading.Event
+    ) -> None:
         began = time.monotonic()
         self.reason = ""
+        self._stop = stop
         self._between_events_s = between_events_s
         self._end = (began + total_s, msg("not finished after {total_s:g} s", total_s))
         self._next = (began + first_event_s, msg("no event within {first_event_s:g} s", first_event_s))
@@ -62,8 +68,8 @@ class Guard:
             while not self._over:
                 deadline, reason = min(self._end, self._next)
                 now = time.monotonic()
-                if now >= deadline:
-                    self.reason = reason
+                if self._stop.is_set() or now >= deadline:
+                    self.reason = msg("interrupted") if self._stop.is_set() else reason
                     self._shut()
                     return
                 wake = min(deadline, now + _TICK_S)

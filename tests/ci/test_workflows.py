@@ -277,9 +277,15 @@ def test_the_first_push_is_green_with_a_wheel_in_the_repository(tmp_path):
     clone = pushed(made, tmp_path)
     job = load((clone / GITCODE).read_bytes())["jobs"]["cpu"]
     fresh_python(tmp_path)
+    home = str(tmp_path / "home")
+    files = {name: str(tmp_path / name) for name in ("ATOMGIT_ENV", "ATOMGIT_OUTPUT", "ATOMGIT_STEP_SUMMARY")}
+    kept: dict[str, str] = {}
     for script in scripts(job):
-        done = run(script, cwd=clone, scratch=tmp_path, HOME=str(tmp_path / "home"), **job["env"])
+        done = run(script, cwd=clone, scratch=tmp_path, HOME=home, **files, **job["env"], **kept)
         assert done.returncode == 0, done.stdout + done.stderr
+        pairs = (line.split("=", 1) for line in (tmp_path / "ATOMGIT_ENV").read_text("utf-8").splitlines())
+        kept = dict(pairs)
+    assert kept == {"KIT": f"{home}/kit/bin"}
 
 
 def _author() -> dict[str, str]:

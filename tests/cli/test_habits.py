@@ -126,11 +126,7 @@ def test_a_fault_that_is_like_no_other_is_told_where_they_are_listed(capsys: pyt
     [
         (["verify", str(ROOT), "--url", "http://127.0.0.1:9"], "at no repository"),
         (["verify", "nosuchrepo"], "there is no folder nosuchrepo"),
-        (
-            ["verify", str(ROOT)],
-            "--weights DIR is needed: the folder of the weights, which becomes MODEL_PATH; without",
-        ),
-        (["verify", str(ROOT), "--until", "plan"], "what deploy.sh reads there is enough for --until plan"),
+        (["verify", str(ROOT), "--until", "weights"], "--until weights needs the weights: pass --weights DIR"),
         (["verify", str(ROOT), "--weights", "nosuchweights"], "--weights nosuchweights is not a directory"),
     ],
 )

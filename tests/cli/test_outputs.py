@@ -18,7 +18,7 @@ import pytest
 from healthcheck.cli import main, output
 from healthcheck.cli.verify import STAGES
 from healthcheck.core.records import Report, Verdict
-from healthcheck.stages.endpoint.checks import CHECKS
+from healthcheck.stages.probe.checks import CHECKS
 from tests.cli.test_habits import LONG, ROOT, WEIGHTS, verify
 from tests.support.commands import ran
 
@@ -225,7 +225,7 @@ def test_a_report_folder_of_another_run_is_refused_before_the_launch(
     (tmp_path / "out" / "configs").mkdir(parents=True)
     (tmp_path / "out" / "configs" / "probe.json").touch()
     assert main(whole(adapter, "--out", str(tmp_path / "out"), "--quiet")) == 2
-    assert "holds a run already" in capsys.readouterr().err
+    assert "holds the samples of a probe and no report" in capsys.readouterr().err
 
 
 @pytest.mark.process
@@ -238,11 +238,11 @@ def test_the_stages_that_were_asked_for_are_named(stage: str, adapter: Path) -> 
 
 @pytest.mark.process
 def test_one_cause_of_many_checks_is_said_once(tmp_path: Path) -> None:
-    words = ("verify", "--url", "http://127.0.0.1:9", "--until", "endpoint")
+    words = ("probe", "http://127.0.0.1:9")
     loud = ran(*words, "--out", str(tmp_path / "loud")).stdout
     quiet = ran(*words, "--quiet", "--out", str(tmp_path / "quiet")).stdout
     assert loud.count("no server answers at http://127.0.0.1:9") == 2  # with the check, and as the next step
-    assert re.search(rf"endpoint/no-auth +and {len(CHECKS) - 1} more$", loud, re.MULTILINE)
+    assert re.search(rf"probe/completes +and {len(CHECKS) - 1} more$", loud, re.MULTILINE)
     assert quiet.count("no server answers") == 1
-    assert "endpoint/no-auth and " in quiet
-    assert len(json.loads((tmp_path / "loud" / "report.json").read_text())["checks"]) > 20
+    assert "probe/completes and " in quiet
+    assert len(json.loads((tmp_path / "loud" / "report.json").read_text())["checks"]) == len(CHECKS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from healthcheck.cli import main
 from healthcheck.errors import UsageError
 from healthcheck.stages.repo.facts import export, read_submission
+from healthcheck.system import yaml_text
 from tests.support.repositories import GOOD_SCRIPT, git, repository
 from tests.support.template import ROOT
 
@@ -105,3 +107,23 @@ def test_pre_commit_runs_the_hooks(tmp_path: Path) -> None:
     staged = tried()
     assert staged.returncode == 1, staged.stdout + staged.stderr
     assert "plan/port" in staged.stdout
+
+
+@pytest.mark.parametrize(
+    ("path", "runs"),
+    [
+        ("deploy.sh", True),
+        ("requirements.txt", True),
+        ("adapter/plan.py", True),
+        ("config/vllm.env", True),
+        ("template.jinja", True),
+        ("Dockerfile", True),
+        ("README.md", False),
+        ("docs/load.png", False),
+    ],
+)
+def test_documents_and_pictures_alone_start_no_hook(path: str, runs: bool) -> None:
+    hooks = yaml_text.load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    for hook in hooks:
+        assert bool(re.search(hook["files"], path)) == runs
+        assert "always_run" not in hook

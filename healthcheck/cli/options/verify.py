@@ -46,8 +46,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "huggingface_hub or modelscope downloads",
     )  # fmt: skip
     parser.add_argument("--task", default="", metavar="CODE", help=" | ".join(contract.TASKS))
-    parser.add_argument("--until", choices=STAGES, metavar="STAGE",
-                        help=msg("the last stage to run: {stages} (default: all)", ", ".join(STAGES)))  # fmt: skip
+    last = msg("the last stage to run: {stages} (default: all; without weights, plan)", ", ".join(STAGES))
+    parser.add_argument("--until", choices=STAGES, metavar="STAGE", help=last)
     parser.add_argument(
         "--skip", action="append", default=[], metavar="ID", help="skip a check; the report says so"
     )
@@ -61,13 +61,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--staged", action="store_true", help="judge what is staged (git add) in place of the commit, as a hook "
-        "does; without --weights an empty folder stands in",
+        "does; --until repo, plan or weights",
     )  # fmt: skip
     parser.add_argument(
         "--stack", default="", metavar="ROW", help="vllm-ascend release to judge by, such as 0.23.0"
     )
     parser.add_argument(
-        "--out", type=new_place, metavar="DIR", help="the report folder (default: a new one in report/)"
+        "--out",
+        type=new_place,
+        metavar="DIR",
+        help="the report folder (default: a new one in report/); overwrites an earlier report on this repository",
     )
     output.arguments(parser)
     running = parser.add_argument_group("a server that already runs")

@@ -42,6 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--margin", type=margin_of, default=MARGIN, metavar="POINTS", help=margin)
     output.json_argument(parser, msg("everything"))
+    output.verbose_argument(parser)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -23,7 +23,7 @@ _STATUS = {
 }
 _COLUMNS = 80
 _SMALL = 0.05
-_FLIPS_SHOWN = 10
+_FLIPS_SHOWN = 3
 _ANSWER_CHARS = 300
 _STORED_CHARS = 4000
 
@@ -32,7 +32,9 @@ def run(options: argparse.Namespace) -> int:
     """Compare and print; returns 0 if no worse than the margin, 1 if worse, 3 if undecided."""
     output.refuse_unwritable(options.json)
     result = compare_runs(load(options.first), load(options.second), margin=options.margin)
-    output.show(lines_of(result), options.json, lambda: as_json(result))
+    most = len(result.flips) if options.verbose else _FLIPS_SHOWN
+    lines = output.first_screen(lines_of(result, most), options)
+    output.show(lines, options.json, lambda: as_json(result))
     return _STATUS[result.comparisons[0].shift]
 
 
@@ -51,7 +53,7 @@ def as_json(result: TwoRuns) -> dict[str, object]:
     }
 
 
-def lines_of(result: TwoRuns) -> Iterator[str]:
+def lines_of(result: TwoRuns, most_flips: int) -> Iterator[str]:
     whole = result.comparisons[0]
     yield from output.paragraph(_verdict(whole), _COLUMNS, "  ")
     yield ""
@@ -72,10 +74,11 @@ def lines_of(result: TwoRuns) -> Iterator[str]:
     won = len(result.flips) - lost
     yield ""
     yield msg("problems lost: {lost}, won: {won} (mostly right in one run, mostly wrong in the other)", lost, won)
-    for flip in result.flips[:_FLIPS_SHOWN]:
+    for flip in result.flips[:most_flips]:
         yield from _flip(flip)
-    if len(result.flips) > _FLIPS_SHOWN:
-        yield msg("… and {flips} more (--json has them all)", len(result.flips) - _FLIPS_SHOWN)
+    if len(result.flips) > most_flips:
+        yield ""
+        yield msg("… and {count} more problems: --verbose", len(result.flips) - most_flips)
 
 
 def _verdict(whole: Comparison) -> str:

@@ -11,7 +11,7 @@ from healthcheck import __version__
 from healthcheck.core.records import Stage, Verdict
 from healthcheck.extensions.fleet import findings
 from healthcheck.extensions.fleet.launch import LOG, REPORT
-from healthcheck.extensions.fleet.records import Attempt, Ending, Fleet, Job, StageFacts
+from healthcheck.extensions.fleet.records import Attempt, Ending, Fleet, Job, StageFacts, Tone
 from healthcheck.report import folder as report_folder
 from healthcheck.report import page as report_page
 from healthcheck.report.words import BY_TONE, duration, plain
@@ -19,7 +19,6 @@ from healthcheck.text.language import ENGLISH, Translation
 from healthcheck.text.messages import joined, msg, plural
 from healthcheck.text.redact import without_secrets
 
-STAGES = tuple(stage for stage in Stage if stage is not Stage.RUNNER)
 VERDICTS = {
     Verdict.READY: msg("ready"), Verdict.NOT_READY: msg("not ready"), Verdict.INCONCLUSIVE: msg("inconclusive")
 }  # fmt: skip
@@ -45,7 +44,7 @@ def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
             verdict=worst,
             stopped=fleet.stopped,
             lines=lines,
-            stages=[stage.value for stage in STAGES],
+            stages=[stage.value for stage in stages_that_ran(fleet)],
             marks=report_page.MARKS,
             tones=report_page.TONES,
             words=BY_TONE,
@@ -64,6 +63,13 @@ def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
         )
     )
     return text.encode()
+
+
+def stages_that_ran(fleet: Fleet) -> tuple[Stage, ...]:
+    """The stages of which some job has a check that was not skipped, in their order."""
+    reports = (last.report for job in fleet.jobs if (last := fleet.last(job)))
+    ran = {facts.stage for report in reports if report for facts in report.stages if facts.tone is not Tone.SKIP}
+    return tuple(stage for stage in Stage if stage in ran)
 
 
 _ORDER = ("not-ready", "inconclusive", "open", "ready")
@@ -106,7 +112,7 @@ def _line(fleet: Fleet, job: Job) -> dict[str, object]:
         "subject": without_secrets(f"{job.source.shown} {commit[:12]}".strip()),
         "verdict": last.verdict.value if last else "open",
         "words": verdict_words(last),
-        "cells": tuple(map(by_stage.get, STAGES)),
+        "cells": tuple(map(by_stage.get, stages_that_ran(fleet))),
         "link": f"{place}/{REPORT}/{report_file}" if report else f"{place}/{LOG}" if place else "",
         "log": f"{place}/{LOG}" if place else "",
         "time": duration(last.seconds) if last and last.seconds else "",

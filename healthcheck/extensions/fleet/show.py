@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from healthcheck.core.records import Verdict
+from healthcheck.core.records import Stage, Verdict
 from healthcheck.extensions.fleet import page
 from healthcheck.extensions.fleet.machines import Running
 from healthcheck.extensions.fleet.records import Attempt, Fleet, Job
@@ -89,17 +89,28 @@ class Show:
 def table(fleet: Fleet, translation: Translation = ENGLISH) -> list[str]:
     """The lines of the closing table, a row per job, and the count of the verdicts."""
     headline = translation.say(page.headline(fleet))
-    return [*aligned(list(_rows(fleet, translation.say))), "", f"{headline[:1].upper()}{headline[1:]}"]
+    stages = page.stages_that_ran(fleet)
+    return [
+        *aligned(list(_rows(fleet, stages, translation.say))),
+        "",
+        f"{headline[:1].upper()}{headline[1:]}",
+    ]
 
 
-def _rows(fleet: Fleet, say: Translate) -> Iterator[tuple[str, ...]]:
-    stages = (stage.value for stage in page.STAGES)
-    yield (say(msg("job")), say(msg("verdict")), *stages, say(msg("time")), say(msg("why")))
+def _rows(fleet: Fleet, stages: tuple[Stage, ...], say: Translate) -> Iterator[tuple[str, ...]]:
+    names = (stage.value for stage in stages)
+    yield (say(msg("job")), say(msg("verdict")), *names, say(msg("time")), say(msg("why")))
     for job in fleet.jobs:
         last = fleet.last(job)
         tones = {facts.stage: facts.tone.value for facts in last.report.stages} if last and last.report else {}
-        why = say(page.said(last)).replace("\n", " ")
-        marks = (TONES.get(tones.get(stage, ""), "·") for stage in page.STAGES)
+        marks = (TONES.get(tones.get(stage, ""), "·") for stage in stages)
         took = say(duration(last.seconds)) if last else ""
-        why = why if len(why) <= LONGEST_LINE else f"{why[: LONGEST_LINE - 1]}…"
-        yield (job.name, say(page.verdict_words(last)), *marks, took, why)
+        yield (job.name, say(page.verdict_words(last)), *marks, took, _why(last, say))
+
+
+def _why(last: Attempt | None, say: Translate) -> str:
+    """Why a job is not ready, on one line; the column of the verdict says all of a ready one."""
+    if last and last.verdict is Verdict.READY:
+        return ""
+    why = say(page.said(last)).replace("\n", " ")
+    return why if len(why) <= LONGEST_LINE else f"{why[: LONGEST_LINE - 1]}…"

@@ -14,12 +14,13 @@ from healthcheck.errors import UsageError
 from healthcheck.extensions.lab.combining import Combine, combined
 from healthcheck.stages.probe.data_sets.rows import rows_of
 from healthcheck.stages.probe.records import Grid, ProbeRun
+from healthcheck.stages.probe.run.layout import SCORES
 from healthcheck.system import json_text
 from healthcheck.system.files import read_bounded, read_text, write_atomically
 from healthcheck.system.json_text import JsonError
 from healthcheck.text.messages import msg
 
-STORED = "results/scores.json"
+STORED = SCORES
 SCORED = " (score)"
 """The suffix of figures that use the user's scores."""
 MAX_FILE_BYTES = 2**28

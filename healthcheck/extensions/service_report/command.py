@@ -24,6 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     report = msg("the zip file of the service, or the folder it was unpacked to; or a report.json of npu-adapter")
     parser.add_argument("report", type=place, metavar="REPORT", help=report)
     output.json_argument(parser, msg("everything"))
+    output.verbose_argument(parser)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
         return _show_own(options.report, options)
     readings = readings_of(options.report)
     lines = (line for reading in readings for line in (*lines_of(reading), ""))
-    output.show(lines, options.json, lambda: as_json(readings))
+    output.show(output.first_screen(lines, options), options.json, lambda: as_json(readings))
     recomputed = any(reading.truth or reading.regraded for reading in readings)
     return ExitStatus.READY if recomputed else ExitStatus.INCONCLUSIVE
 
@@ -63,7 +63,11 @@ def _show_own(path: Path, options: argparse.Namespace) -> int:
     if options.json:
         raise UsageError("{path} is JSON already: leave --json away", path)
     report = document.load(path)
-    terminal.show(report, translation_of_the_process())
+    translation = translation_of_the_process()
+    if options.verbose:
+        terminal.show_everything(report, translation)
+    else:
+        terminal.show(report, translation)
     return exit_status(report)
 
 

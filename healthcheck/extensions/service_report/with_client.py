@@ -66,8 +66,11 @@ def in_a_run(options: argparse.Namespace) -> Callable[[Run, str], None]:
     """What `verify` has AISBench do after its probe, with the same problems.
 
     Raises:
-        UsageError: there is no AISBench.
+        UsageError: there is no AISBench, or the report folder has a report of it already, which would be mixed with
+            the new one.
     """
+    if options.out and (options.out / client.REPORTS).exists():
+        raise UsageError("{folder} is there already: name another --out", options.out / client.REPORTS)
     found = client.find(options.aisbench_python, options.client_deadline)
 
     def measure(run: Run, url: str) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 from healthcheck.core.progress import Progress
 from healthcheck.core.records import JsonValue
@@ -26,6 +28,7 @@ class Asker:
     Attributes:
         left_out: fields of the evaluation client's body that the server refuses.
         cold: the temperature at which answers should be deterministic.
+        stop: ends all requests once it is set.
     """
 
     base_url: str
@@ -34,10 +37,11 @@ class Asker:
     name: str = ""
     left_out: tuple[str, ...] = ()
     cold: float = 0.0
+    stop: threading.Event = field(default_factory=threading.Event)
 
     @property
     def client(self) -> Client:
-        return Client(self.base_url, self.limits)
+        return Client(self.base_url, self.limits, stop=self.stop)
 
     def within(self, total_s: float) -> Asker:
         """A copy with less time for each exchange."""
@@ -47,8 +51,10 @@ class Asker:
         """A copy with other limits."""
         return replace(self, limits=limits)
 
-    def say(self, text: str, done: int = 0) -> None:
-        self.progress.update(msg("endpoint: {text}", text), done=done, total=_STEPS)
+    def say_step(self, step: str, done: int = 0) -> None:
+        """Report a step, and how long it may wait for an answer."""
+        text = msg("endpoint, up to {limit_s:.0f} s an answer: {step}", self.limits.total_s, step)
+        self.progress.update(text, done=done, total=_STEPS)
 
     def body(
         self, messages: Sequence[Message], *, max_tokens: int, temperature: float | None, **fields: JsonValue
@@ -74,8 +80,17 @@ class Asker:
         body.pop(STREAM_OPTIONS, None)
         return self.client.chat(body)
 
+    @contextmanager
+    def workers(self, most: int) -> Iterator[ThreadPoolExecutor]:
+        """Threads for concurrent requests; an exception in the block, such as Ctrl-C, ends these requests first."""
+        with ThreadPoolExecutor(max_workers=most) as pool:
+            try:
+                yield pool
+            except BaseException:
+                self.stop.set()
+                raise
 
-def together(asks: Sequence[Ask], *, at_once: int) -> tuple[Exchange, ...]:
-    """The results of all calls, in order; at most `at_once` run concurrently."""
-    with ThreadPoolExecutor(max_workers=at_once) as pool:
-        return tuple(pool.map(lambda ask: ask(), asks))
+    def together(self, asks: Sequence[Ask], *, at_once: int) -> tuple[Exchange, ...]:
+        """The results of all calls, in order; at most `at_once` run concurrently."""
+        with self.workers(at_once) as pool:
+            return tuple(pool.map(lambda ask: ask(), asks))

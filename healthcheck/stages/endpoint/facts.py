@@ -17,7 +17,7 @@ from healthcheck.core.progress import Progress, Silent
 from healthcheck.stages.endpoint import waits
 from healthcheck.stages.endpoint.answers import answer, answered, context_tokens, plain_answer, texts
 from healthcheck.stages.endpoint.arrivals import Streaming, streaming
-from healthcheck.stages.endpoint.asking import SHORT_TOKENS, Ask, Asker, together
+from healthcheck.stages.endpoint.asking import SHORT_TOKENS, Ask, Asker
 from healthcheck.stages.endpoint.crowd import (
     LINE_AFTER_DISCONNECTS,
     LINE_AFTER_MALFORMED,
@@ -35,6 +35,7 @@ from healthcheck.stages.endpoint.records import (
     STREAM_OPTIONS,
     Crowd,
     Interview,
+    Notes,
     Opening,
     Pairs,
     Turn,
@@ -83,6 +84,7 @@ def interview(
     task: Task = Task.TEXT_GENERATION,
     limits: Limits = waits.FIRST,
     progress: Progress | None = None,
+    notes: Notes | None = None,
 ) -> Interview:
     """Interview a running server.
 
@@ -94,12 +96,28 @@ def interview(
         task: decides whether pictures are sent.
         limits: the bounds of the first answers; the limits of later ones depend on how long those took.
         progress: where to report the progress.
+        notes: where to keep the facts so far, for a caller that is interrupted.
+
+    Raises:
+        KeyboardInterrupt: after all requests were ended.
     """
     began = time.monotonic()
+    notes = notes or Notes()
     asker = Asker(base_url=base_url, limits=limits, progress=progress or Silent())
-    asker.say(msg("the list of models (within {models_s} s)", _MODELS_S))
-    models = _models(asker.within(_MODELS_S).client)
+    try:
+        facts = _interview(asker, model, weights, task, notes)
+    except KeyboardInterrupt:
+        asker.stop.set()
+        raise
+    return replace(facts, seconds=time.monotonic() - began)
+
+
+def _interview(asker: Asker, model: str | None, weights: str | None, task: Task, notes: Notes) -> Interview:
+    brief = asker.within(_MODELS_S)
+    brief.say_step(msg("the list of models"))
+    models = _models(brief.client)
     if not models.status:
+        limits = asker.limits
         asker = asker.under(replace(limits, first_event_s=min(limits.first_event_s, waits.DEAF_S)))
     listed = [str(card["id"]) for card in model_cards(models.body)] if models.status == 200 else []
     asked = model or contract.service().requested(weights or "")
@@ -112,12 +130,13 @@ def interview(
         openings=_openings(asker, names),
     )
     opening = facts.opening
-    facts = replace(facts, name=opening.name)
+    facts = notes.keep(replace(facts, name=opening.name))
     read = opening.exchange.folded
     if answered(opening.exchange) and not read.faults and read.choices <= 1:
         asker = replace(asker, name=opening.name, left_out=opening.left_out)
-        facts = _together(*_alone(asker, facts))
-    return replace(facts, seconds=time.monotonic() - began)
+        asker, facts = _alone(asker, facts)
+        facts = _together(asker, notes.keep(facts), notes)
+    return facts
 
 
 def _models(client: Client) -> Exchange:
@@ -134,7 +153,9 @@ def _openings(asker: Asker, names: list[str]) -> tuple[Opening, ...]:
     tries = [(name, left_out) for name in names for left_out in ((), EXTRA_FIELDS, (*EXTRA_FIELDS, STREAM_OPTIONS))]
     openings: list[Opening] = []
     for name, left_out in tries:
-        asker.say(msg("a first answer (its first text within {first_event_s:.0f} s)", asker.limits.first_event_s))
+        asker.say_step(
+            msg("a first answer (its first text within {first_event_s:.0f} s)", asker.limits.first_event_s)
+        )
         asking = replace(asker, name=name, left_out=left_out)
         exchange = asking.stream(user(STORY), temperature=CLIENT_TEMPERATURE)
         openings.append(Opening(name=name, left_out=left_out, exchange=exchange))
@@ -145,7 +166,7 @@ def _openings(asker: Asker, names: list[str]) -> tuple[Opening, ...]:
 
 def _alone(asker: Asker, facts: Interview) -> tuple[Asker, Interview]:
     """One prompt at temperature 0, streamed and plain; its time sets later limits."""
-    asker.say(msg("the same answer again, streamed and plain"), 1)
+    asker.say_step(msg("the same answer again, streamed and plain"), 1)
     stream, plain = _pair(asker)
     if stream.status in _REFUSALS:
         asker = replace(asker, cold=CLIENT_TEMPERATURE)
@@ -164,7 +185,7 @@ def _alone(asker: Asker, facts: Interview) -> tuple[Asker, Interview]:
 
 def _pair(asker: Asker) -> tuple[Exchange, Exchange]:
     brief = asker.within(asker.limits.first_event_s)
-    stream, plain = together([lambda: asker.stream(user(STORY)), lambda: brief.plain(user(STORY))], at_once=2)
+    stream, plain = asker.together([lambda: asker.stream(user(STORY)), lambda: brief.plain(user(STORY))], at_once=2)
     return stream, plain
 
 
@@ -174,22 +195,23 @@ def _in_pairs(count: int, stream: Ask, plain: Ask) -> Pairs:
     return Pairs(streams=streams, plains=plains)
 
 
-def _together(asker: Asker, facts: Interview) -> Interview:
+def _together(asker: Asker, facts: Interview, notes: Notes) -> Interview:
     """All other requests. If a stream broke, none is sent: each could wait for minutes."""
     if any(exchange.error for exchange in facts.streams):
         return facts
     streams = contract.service().streams
-    most = (streams, asker.limits.first_event_s)
-    asker.say(msg("{streams_at_once} streams at once (first text within {first_event_s:.0f} s)", *most), 2)
+    asker.say_step(msg("{streams} streams at once", streams), 2)
     lines = tuple(line(index) for index in range(streams))
     first = copies(asker, lines)
     crowd = Crowd(lines=lines, rounds=(first, ()))
     if any(exchange.error for exchange in first):
         return replace(facts, crowd=crowd)
     rest = _plan(asker, facts, crowd)
-    facts = ask_the_rest(rest, replace(facts, crowd=crowd))
+    facts = ask_the_rest(rest, notes.keep(replace(facts, crowd=crowd)))
     if any(exchange.error for exchange in facts.crowd.rounds[1]):
         return facts
+    notes.keep(facts)
+    notes.has_short_answers = True
     facts = _in_turn(rest, facts)
     if common_length(facts) is not None:
         another = rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, temperature=1.0)
@@ -203,7 +225,7 @@ def _together(asker: Asker, facts: Interview) -> Interview:
 def _in_turn(rest: Rest, facts: Interview) -> Interview:
     """Short and long answers in turn, until it is clear whether text is held back."""
     while streaming(facts) is Streaming.UNCLEAR and len(facts.turns) < _MOST_TURNS:
-        rest.asker.say(msg("short and long answers in turn"), 3)
+        rest.asker.say_step(msg("short and long answers in turn"), 3)
         short = tuple(rest.asker.stream(user(STORY), ignore_eos=True) for _ in range(_SHORT_IN_TURN))
         long = rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, ignore_eos=True)
         facts = replace(facts, turns=(*facts.turns, Turn(short=short, long=long)))
@@ -244,7 +266,7 @@ def _recovery(rest: Rest, facts: Interview) -> Interview:
             for ask in (asker.stream, asker.plain)
         )
         facts = replace(facts, lone=_in_pairs(_LONE_PAIRS, stream, plain))
-    asker.say(msg("disconnects after the first chunk"), 4)
+    asker.say_step(msg("disconnects after the first chunk"), 4)
     facts = replace(facts, abandoned=_left(rest, facts))
     if facts.unanswered_abandoned:
         return facts
@@ -255,7 +277,7 @@ def _recovery(rest: Rest, facts: Interview) -> Interview:
     if not answered(after):
         return facts
     facts = replace(facts, crowd=crowd)
-    asker.say(msg("malformed requests"), 5)
+    asker.within(_MALFORMED_S).say_step(msg("malformed requests"), 5)
     malformed = _malformed(asker)
     last = asker.stream(copying(crowd.lines[LINE_AFTER_MALFORMED]))
     if answered(last):
@@ -271,12 +293,12 @@ def _left(rest: Rest, facts: Interview) -> tuple[Exchange, ...]:
     asker = rest.asker
     leaving = asker.body([user(STORY)], max_tokens=LEFT_TOKENS, temperature=1, ignore_eos=True)
     asks = [lambda: asker.client.abandon(leaving)] * SIDE_BY_SIDE
-    left = together(asks, at_once=rest.at_once)
+    left = asker.together(asks, at_once=rest.at_once)
     usual_s = min((each.arrivals_s[0] for each in facts.streams if each.arrivals_s), default=0.0)
     late = statistics.median(each.seconds for each in left) > _LATE_S + rest.at_once / 2 * usual_s
     if not late or any(each.error for each in left):
         return left
-    return (*left, *together(asks, at_once=rest.at_once))
+    return (*left, *asker.together(asks, at_once=rest.at_once))
 
 
 def _malformed(asker: Asker) -> tuple[Exchange, ...]:

@@ -225,3 +225,21 @@ class Interview:
     def steady(self) -> bool:
         """Whether the same request at temperature 0 always gave the same answer, streamed and plain."""
         return len({answer(s) for s in self.streams}) == 1 and len({plain_answer(p) for p in self.plains}) == 1
+
+
+@dataclass(slots=True)
+class Notes:
+    """The facts of an interview so far.
+
+    Attributes:
+        facts: None before the first chat was answered.
+        has_short_answers: whether the facts include everything that runs beside the long answers.
+    """
+
+    facts: Interview | None = None
+    has_short_answers: bool = False
+
+    def keep(self, facts: Interview) -> Interview:
+        """Keep the facts, and return them."""
+        self.facts = facts
+        return facts

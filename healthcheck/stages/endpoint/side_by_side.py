@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from dataclasses import dataclass, replace
 
 from healthcheck.contract import Task
 from healthcheck.core.records import JsonValue
 from healthcheck.stages.endpoint import waits
 from healthcheck.stages.endpoint.answers import answer, plain_answer, prompt_tokens, repeats, texts, vary
-from healthcheck.stages.endpoint.asking import Ask, Asker, together
+from healthcheck.stages.endpoint.asking import Ask, Asker
 from healthcheck.stages.endpoint.pictures import pictures
 from healthcheck.stages.endpoint.prompts import (
     FILLER,
@@ -82,7 +82,7 @@ def ask_the_rest(rest: Rest, facts: Interview) -> Interview:
     calm = rest.at_once > 1
     longs = _long_answers(rest)
     lines = crowd.lines[: len(crowd.lines) - len(longs)] if calm else crowd.lines
-    with ThreadPoolExecutor(max_workers=len(longs)) as pool:
+    with asker.workers(len(longs)) as pool:
         pending = {name: pool.submit(ask) for name, ask in longs.items()} if calm else {}
         second = copies(asker, lines)
         facts = replace(facts, crowd=replace(crowd, rounds=(crowd.rounds[0], second)))
@@ -95,7 +95,7 @@ def ask_the_rest(rest: Rest, facts: Interview) -> Interview:
 
 def copies(asker: Asker, lines: Sequence[str]) -> tuple[Exchange, ...]:
     """Concurrent streams, each with one of the lines to repeat."""
-    with ThreadPoolExecutor(max_workers=len(lines)) as pool:
+    with asker.workers(len(lines)) as pool:
         return tuple(pool.map(lambda text: asker.stream(copying(text)), lines))
 
 
@@ -113,11 +113,11 @@ def _long_answers(rest: Rest) -> dict[str, Ask]:
 
 def _short_answers(rest: Rest, facts: Interview) -> Interview:
     asker = rest.asker
-    asker.say(msg("limits, sampling, conversation, pictures"), 3)
+    asker.say_step(msg("limits, sampling, conversation, pictures"), 3)
     word = code_word(99)
     stop_word = _stop_word(texts(facts.streams[0])[0])
     talks = _talks(word)
-    with ThreadPoolExecutor(max_workers=min(rest.at_once, _OUTER)) as pool:
+    with asker.workers(min(rest.at_once, _OUTER)) as pool:
         steps = pool.submit(_steps, rest, word)
         sampling = pool.submit(_sampling, rest)
         foreign = pool.submit(_foreign, asker)
@@ -247,7 +247,7 @@ def _sampling(rest: Rest) -> Sampling:
         def ask() -> Exchange:
             return asker.stream(user(STORY), max_tokens=max_tokens, temperature=temperature, **fields)
 
-        return together([ask] * 4, at_once=most)
+        return asker.together([ask] * 4, at_once=most)
 
     warm = four(OPENING_TOKENS, 1.0)
     found = Sampling(warm=warm)
@@ -280,7 +280,7 @@ def _foreign(asker: Asker) -> Pairs:
 def _shown(rest: Rest) -> Shown:
     asker = rest.asker
     question = msg("What do you see in this picture? Name its colours.")
-    with ThreadPoolExecutor(max_workers=min(4, rest.at_once)) as pool:
+    with asker.workers(min(4, rest.at_once)) as pool:
         streams = tuple(pool.map(lambda at: asker.stream(with_picture(question, at)), pictures()))
     plain = tuple(
         asker.plain(with_picture(question, address), logprobs=True, top_logprobs=5) for address in pictures()[:2]

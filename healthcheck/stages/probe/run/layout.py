@@ -12,7 +12,10 @@ JOURNAL = "logs/samples.jsonl"
 ALONE = "logs/alone.jsonl"
 OUTCOME = "logs/outcome.json"
 METRICS = "results/metrics.json"
+SCORES = "results/scores.json"
 REPORT = "report.json"
+FILES = (SETTINGS, PROBLEMS, JOURNAL, ALONE, OUTCOME, METRICS, SCORES)
+"""The files of the samples and their figures, without the report."""
 
 
 def refuse_used(folder: Path) -> None:
