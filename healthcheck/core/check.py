@@ -211,10 +211,10 @@ def by_profile(rule: Rule) -> Callable[..., Finding]:
     return functools.partial(fail, rule=rule) if rule.is_own else warn
 
 
-def needs_network(**parts: str) -> Findings:
+def needs_network(*, edits: Sequence[Edit] = (), **parts: str) -> Findings:
     """A finding about what needs the network: none where the service has it, a failure where it has none."""
     if not contract.service().network:
-        yield by_profile(contract.NO_NETWORK)(**parts)
+        yield by_profile(contract.NO_NETWORK)(edits=edits, **parts)
 
 
 def note(seen: str, *, where: str = "", evidence: Mapping[str, JsonValue] | None = None) -> Finding:

@@ -153,4 +153,14 @@ REQUIREMENTS = (
     _requirements("pip-command", "pip install einops==0.8.0\n", "einops==0.8.0\n"),
     _requirements("standard-library", "json\neinops==0.8.0\n", "einops==0.8.0\n"),
 )  # fmt: skip
-WRONG = (*OPTIONS, *LAUNCHES, *TEXTS, *REQUIREMENTS)
+INDEX = (
+    Wrong(
+        "index-of-its-own",
+        {
+            "deploy.sh": f"{SH}pip install -r requirements.txt -i https://mirror.example/simple\n{SERVE} --port 8000\n",
+            "requirements.txt": "einops==0.8.0\n",
+        },
+        {"deploy.sh": f"{SH}pip install -r requirements.txt\n{SERVE} --port 8000\n"},
+    ),
+)
+WRONG = (*INDEX, *OPTIONS, *LAUNCHES, *TEXTS, *REQUIREMENTS)

@@ -170,7 +170,7 @@ SAID: tuple[Case, ...] = (
     case("missing-told-once", sh(f"set -e\ncd /tmp/state{SERVE}"), NEEDS,
          says="it ended with status 2: it needs"),
     case("name-and-value", sh('vllm serve "$MODEL_PATH" --served-model-name chat'), {"plan/served-name": "fail"},
-         fix="remove --served-model-name and its value"),
+         fix="remove `--served-model-name chat`"),
 )  # fmt: skip
 
 UNNOTICED: tuple[Case, ...] = (

@@ -8,10 +8,10 @@ SERVE = '\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 WARNED, FAILED = {"plan/self-contained": "warn"}, {"plan/self-contained": "fail"}
 
 WRONG_VARIABLES: tuple[Case, ...] = (
-    case("plugins-without-ascend", sh(f"export VLLM_PLUGINS=sampling{SERVE}"), WARNED, says="VLLM_PLUGINS=sampling", fix="ascend"),
+    case("plugins-without-ascend", sh(f"export VLLM_PLUGINS=sampling{SERVE}"), WARNED, says="VLLM_PLUGINS=sampling", fix="in deploy.sh:2 remove the line `export VLLM_PLUGINS=sampling`"),
     case("plugins-empty", sh(f"export VLLM_PLUGINS={SERVE}"), FAILED, says="deploy.sh:2"),
     case("plugins-with-a-space", sh(f"export VLLM_PLUGINS='sampling, ascend'{SERVE}"), WARNED),
-    case("devices-of-a-gpu", sh(f"export CUDA_VISIBLE_DEVICES=0,1{SERVE}"), WARNED, says="deploy.sh:2", fix="ASCEND_RT_VISIBLE_DEVICES=0,1"),
+    case("devices-of-a-gpu", sh(f"export CUDA_VISIBLE_DEVICES=0,1{SERVE}"), WARNED, says="deploy.sh:2", fix="in deploy.sh:2 remove the line"),
     case("libraries-replaced", sh(f"export LD_LIBRARY_PATH=/opt/mine/lib{SERVE}"), WARNED, says="deploy.sh:2", fix="${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"),
     case("modules-replaced-behind-cann", bash(f"""
         source /usr/local/Ascend/ascend-toolkit/set_env.sh
@@ -25,7 +25,7 @@ WRONG_VARIABLES: tuple[Case, ...] = (
          says="HTTP 400", fix="leave --allowed-local-media-path out"),
     case("media-by-underscores", sh(f"{SERVE.strip()} --allowed_local_media_path=/data/media"), {"plan/no-missing-files": "warn", **WARNED},
          says="HTTP 400"),
-    case("version-of-another-vllm", sh(f"export VLLM_VERSION=0.9.0{SERVE}"), WARNED, says="VLLM_VERSION=0.9.0", fix="remove it"),
+    case("version-of-another-vllm", sh(f"export VLLM_VERSION=0.9.0{SERVE}"), WARNED, says="VLLM_VERSION=0.9.0", fix="in deploy.sh:2 remove the line"),
     case("modules-replaced-for-it", sh(f"PYTHONPATH=adapter:. {SERVE.lstrip().removeprefix('exec ')}"), WARNED),
 )  # fmt: skip
 RIGHT_VARIABLES: tuple[Case, ...] = (

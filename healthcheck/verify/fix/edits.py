@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from healthcheck.core.records import Edit
@@ -104,7 +106,7 @@ def _span(files: Mapping[str, bytes], edit: Edit) -> _Span | None:
     data = files.get(edit.file)
     if data is None or edit.executable:
         return None
-    starts = [0, *(at + 1 for at, byte in enumerate(data) if byte == 0x0A)]
+    starts = _line_starts(data)
     line_end = b"\r\n" if b"\r\n" in data else b"\n"
     if not edit.old:
         return _insertion(data, starts, edit, line_end)
@@ -119,6 +121,12 @@ def _span(files: Mapping[str, bytes], edit: Edit) -> _Span | None:
             start = first + data[first:last].index(old)
             return _Span(start, start + len(old), new)
     return None
+
+
+@lru_cache(maxsize=8)
+def _line_starts(data: bytes) -> tuple[int, ...]:
+    """The offset of each line; a file is asked once for each of up to thousands of edits."""
+    return (0, *(found.end() for found in re.finditer(b"\n", data)))
 
 
 def _insertion(data: bytes, starts: Sequence[int], edit: Edit, line_end: bytes) -> _Span | None:

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.core.check import Findings, check, fail, needs_network
-from healthcheck.core.records import Finding
+from healthcheck.core.edits import in_words, replaced
+from healthcheck.core.records import Edit, Finding
 from healthcheck.stages.plan import calls
 from healthcheck.stages.plan.commands import NAME_CHARACTERS, command_text
-from healthcheck.stages.plan.records import LaunchPlan
+from healthcheck.stages.plan.records import LaunchPlan, RecordedCommand
 from healthcheck.stages.plan.requested import is_install, needs_packages
 from healthcheck.stages.plan.script import deploy_sh
 from healthcheck.stages.plan.servers.served import option_place
@@ -70,8 +71,26 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
             yield from needs_network(expected=_expected(), seen=said, fix=fix, where=command.where)
         elif is_install(command) and any(word.startswith(_INDEX) for word in command.argv):
             seen = msg("an index of its own, which may not be reachable: {said}", said)
-            fix = msg("name the package in requirements.txt, and remove the index")
-            yield from needs_network(expected=_expected(), seen=seen, fix=fix, where=command.where)
+            fix, edits = (
+                msg("name the package in requirements.txt, and remove the index"),
+                _without_index(plan, command),
+            )
+            repair = in_words(edits) or fix
+            yield from needs_network(expected=_expected(), seen=seen, fix=repair, where=command.where, edits=edits)
+
+
+def _without_index(plan: LaunchPlan, command: RecordedCommand) -> tuple[Edit, ...]:
+    """Remove the index from the only command that has it and installs a requirements file."""
+    words, edits = command.argv, list[Edit]()
+    for at, word in enumerate(words):
+        if not word.startswith(_INDEX) or not {"-r", "--requirement"} & set(words):
+            continue
+        given = f" {word}" if "=" in word else f" {word} {''.join(words[at + 1 : at + 2])}"
+        if plan.script.count(given) != 1 or "\r" in plan.script:
+            return ()
+        start = plan.script.index(given)
+        edits.append(replaced(contract.ENTRY_POINT, plan.script, start, start + len(given), ""))
+    return tuple(edits)
 
 
 def _expected() -> str:

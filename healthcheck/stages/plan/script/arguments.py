@@ -22,6 +22,7 @@ from healthcheck.stages.repo import shell
 from healthcheck.stages.repo.shell import Node, Script, Word
 
 Edits = tuple[Edit, ...]
+MOST_PROGRAM_WORDS = 3
 _PRINTS = {"echo", "printf"}
 _CONTINUED = re.compile(r"(?:[ \t]|\\\n)*")
 _BETWEEN_ELEMENTS = re.compile(r"(?:\s|\\\n)*")
@@ -60,11 +61,17 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
-    """The arguments of a server that deploy.sh starts itself, and the script."""
+    """The arguments of a server that deploy.sh starts itself, and the script.
+
+    Attributes:
+        line: the line of the command, 0 if it is unknown.
+        program: the words that start the server, such as vllm and serve.
+    """
 
     text: str
     argv: tuple[str, ...]
     line: int
+    program: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, text: str, server: ServerCommand | None) -> Arguments:
@@ -72,7 +79,9 @@ class Arguments:
         file, _, line = (server.where if server else "").partition(":")
         known = server is not None and file in {"", contract.ENTRY_POINT} and "\r" not in text
         argv = server.argv if known and server else ()
-        return cls(text=text, argv=argv, line=int(line) if line.isdigit() else 0)
+        words = server.command.split()[:MOST_PROGRAM_WORDS] if server else []
+        program = frozenset(words) - {*argv, "-m"}
+        return cls(text=text, argv=argv, line=int(line) if line.isdigit() else 0, program=program)
 
     def option(self, name: str) -> int | None:
         """The index of the only argument that gives an option, as a word of its own or before a `=`."""
@@ -164,10 +173,20 @@ class Arguments:
         wanted = _name(self.argv[at])
         before = sum(_name(word) == wanted for word in self.argv[:at])
         alike = before + sum(_name(word) == wanted for word in self.argv[at:])
-        found = [Found(row=row, at=number) for row in rows(self.text) for number in _places(row, wanted)]
+        possible = [row for row in rows(self.text) if self._may_be_of_the_server(row)]
+        found = [Found(row=row, at=number) for row in possible for number in _places(row, wanted)]
         if len(found) != alike:
             found = [each for each in found if each.row.command and self._is_in_line(each.row)]
         return found[before] if len(found) == alike else None
+
+    def _may_be_of_the_server(self, row: Row) -> bool:
+        """Whether the words may be arguments of the server: those that are certain are, and a command starts it."""
+        values = [literal(word.text) for word in row.words]
+        starts = [at for at, value in enumerate(values) if value in self.program]
+        if row.command and not starts:
+            return False
+        after = values[max(starts) + 1 :] if starts else values
+        return all(value is None or "{" in value or value in self.argv for value in after)
 
     def _is_in_line(self, row: Row) -> bool:
         line = shell.read(self.text).line

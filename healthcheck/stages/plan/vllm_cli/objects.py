@@ -48,10 +48,10 @@ class Objection:
 
 
 def intended(text: str) -> dict[str, JsonValue] | None:
-    """The object that a text was meant to be, None if that cannot be told.
+    """The object that a text was meant to be, None if that is unknown.
 
-    Read are pairs (image=4,video=1), keys and texts without quotes, as a shell leaves them, Python's and a word
-    processor's quotes, a superfluous comma, and missing brackets at the end.
+    It reads pairs (image=4,video=1), keys and texts without quotes, as a shell leaves them, Python's quotes and
+    those of a word processor, a superfluous comma, and missing brackets at the end.
     """
     text = text.strip().translate(_PLAIN_QUOTES)
     if len(text) > MAX_CHARACTERS:

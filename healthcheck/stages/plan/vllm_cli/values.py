@@ -41,7 +41,7 @@ MAX_CHARACTERS = 16 * 1024
 """A longer value is not judged, except plain text; a long --compilation-config has 4 kB."""
 
 
-def judge(parsed: Parsed, catalogue: Catalogue, argv: Sequence[str]) -> Iterator[Problem]:
+def judge(parsed: Parsed, catalogue: Catalogue, argv: Sequence[str] = ()) -> Iterator[Problem]:
     """The values of known options that a release rejects; `argv` is the whole argument vector."""
     for argument in parsed.arguments:
         if is_too_long(argument):
@@ -163,7 +163,7 @@ def _correction(argument: Argument, catalogue: Catalogue) -> Correction | None:
 def _whole_value(argument: Argument, argv: Sequence[str]) -> tuple[str, int]:
     """The only value of an option with what a shell split off it, and how many arguments that are."""
     value = argument.values[0] if len(argument.values) == 1 else ""
-    begins = argument.at + (1 if "=" in argv[argument.at] else 2)
+    begins = argument.at + (1 if "=" in "".join(argv[argument.at : argument.at + 1]) else 2)
     return with_following(value, argv[begins:]) if value and not argument.key else (value, 0)
 
 
