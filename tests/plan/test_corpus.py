@@ -25,6 +25,7 @@ from healthcheck.stages.repo.facts import read_submission
 from tests.plan.conftest import Verdict, write
 from tests.plan.corpus import Case
 from tests.plan.corpus_asking import RIGHT_ASKING, WRONG_ASKING
+from tests.plan.corpus_imports import RIGHT_IMPORTS, WRONG_IMPORTS
 from tests.plan.corpus_launchers import RIGHT_LAUNCHERS, WRONG_LAUNCHERS
 from tests.plan.corpus_published import RIGHT_PUBLISHED, WRONG_PUBLISHED
 from tests.plan.corpus_right import KEPT, WRITTEN
@@ -44,6 +45,7 @@ RIGHT = (
     ENGINES,
     PYTHON,
     RIGHT_ASKING,
+    RIGHT_IMPORTS,
     RIGHT_LAUNCHERS,
     RIGHT_PUBLISHED,
     RIGHT_VARIABLES,
@@ -54,6 +56,7 @@ OTHERS = (
     STEPS,
     WRONG,
     WRONG_ASKING,
+    WRONG_IMPORTS,
     WRONG_LAUNCHERS,
     WRONG_PUBLISHED,
     WRONG_VARIABLES,

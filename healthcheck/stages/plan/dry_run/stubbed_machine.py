@@ -13,13 +13,15 @@ from healthcheck.sandbox.job import HOST, KIT, Job
 from healthcheck.sandbox.protocol import ADDRESS, BETWEEN, LOADING, OFFLINE, TIME_LIMIT, TIMER
 from healthcheck.stages.plan.dry_run.stubs.image import IMAGE, UNKNOWN_VERSION
 from healthcheck.stages.plan.image import IMAGE_FOLDERS, IMAGE_PACKAGES, STUBBED, STUBS, STUBS_FOLDER, VARIABLES
+from healthcheck.stages.plan.importable import FILE as IMPORTABLE
 
 SCRIPTS = "lib/healthcheck/stages/plan/dry_run/stubs"
 """The folder of the stub scripts in the sandbox, below the kit's."""
 ENTRY = "healthcheck.stages.plan.dry_run.inside"
 """The module that becomes the sandbox; not imported here."""
 _PACKAGE = STUBS_FOLDER.parents[3]
-SHARED = ("sandbox/protocol.py", "sandbox/replies.py", "stages/repo/pip_words.py", "stages/plan/calls.py")
+SHARED = ("sandbox/protocol.py", "sandbox/replies.py", "stages/repo/pip_words.py", "stages/plan/calls.py",
+          "stages/plan/importable.py")  # fmt: skip
 """Modules that stubs import besides each other; they import nothing from the kit."""
 
 _VLLM = """#!/usr/local/bin/python3
@@ -69,6 +71,7 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     for module in SHARED:
         shutil.copyfile(f"{_PACKAGE}/{module}", f"{lib}/{module}")
     shutil.copytree(STUBS_FOLDER, f"{kit}/{SCRIPTS}")
+    shutil.copyfile(_PACKAGE / "data" / IMPORTABLE, f"{kit}/{IMPORTABLE}")
     _libraries(job.packages, f"{kit}/site")
     os.mkfifo(f"{kit}/forever")
     if not job.answers:
