@@ -6,10 +6,10 @@
     .venv/bin/python scripts/add_release.py vllm==0.33.0
 
 A plain version is one of vllm-ascend: it adds the row, the schemes, the keys of --additional-config, the support
-matrix, the known issues, and the requirements, options, environment variables and architectures of its vLLM.
---new adds each release of the package index that has no row. pip downloads the packages and unpacks them; nothing
-is built, and no setup.py runs. Only vllm-ascend's envs.py is executed, and vLLM's own parser and envs.py are
-imported, by a Python that has their dependencies (--engine-python).
+matrix, the known issues, its modules and names, and the requirements, options, environment variables,
+architectures, modules and names of its vLLM. --new adds each release of the package index that has no row. pip
+downloads the packages and unpacks them; nothing is built, and no setup.py runs. Only vllm-ascend's envs.py is
+executed, and vLLM's own parser and envs.py are imported, by a Python that has their dependencies (--engine-python).
 
 The template and the changelog follow, unless --data names another folder.
 
@@ -36,6 +36,7 @@ from typing import Any
 import check_hand_written
 import make_architecture_catalogue as architectures
 import make_config_catalogue as config
+import make_name_catalogue as names
 import make_notes_catalogue as notes
 import make_scheme_catalogue as schemes
 import release_changelog
@@ -49,6 +50,8 @@ from packaging.version import Version
 from release_row import Row
 from released import ReleaseError, metadata, unpacked, unpacked_wheel, versions
 
+from healthcheck.stages.plan.importable import FILE as IMPORTABLE
+from healthcheck.stages.plan.importable import RELEASES
 from healthcheck.system import files
 
 ROOT = Path(__file__).parent.parent
@@ -69,6 +72,7 @@ class Books:
     config: dict[str, Any]
     support: dict[str, Any]
     notes: list[dict[str, Any]]
+    importable: dict[str, Any]
     flags: dict[str, str] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
@@ -83,6 +87,7 @@ def main() -> int:
         config=json.loads((wanted.data / "additional-config.json").read_bytes()),
         support=json.loads((wanted.data / "support-matrix.json").read_bytes()),
         notes=json.loads(wanted.notes.read_bytes())["releases"],
+        importable=json.loads((wanted.data / IMPORTABLE).read_bytes()),
     )
     try:
         _add(wanted, books)
@@ -181,6 +186,7 @@ def _add_row(tree: Path, table: Mapping[str, Row] | None, wanted: argparse.Names
         books.schemes.append(registered)
     books.matrix["rows"] = sorted([row, *others], key=_version, reverse=True)
     _add_documents(version, tree, books)
+    _add_names("vllm_ascend", version, tree, books)
     if known is not None:
         return
     books.added.append(version)
@@ -202,6 +208,16 @@ def _add_documents(version: str, tree: Path, books: Books) -> None:
     books.said += [f"    by hand: the architecture of {name}, in names of support-matrix.json" for name in unnamed]
 
 
+def _add_names(package: str, version: str, tree: Path, books: Books) -> None:
+    """Add the modules and names of a release, unless it is older than the oldest one that has them."""
+    releases = books.importable[package][RELEASES]
+    if (tree / package).is_dir() and Version(version) >= min(map(Version, releases)):
+        before = books.importable
+        books.importable = names.with_release(before, package, version, names.package(tree, package))
+        if version not in releases:
+            books.said += release_summary.of_names(package, version, releases[-1], books.importable)
+
+
 def _rows(matrix: Mapping[str, object]) -> list[Row]:
     return list(matrix["rows"])  # type: ignore[call-overload]
 
@@ -214,7 +230,8 @@ def _add_vllm(version: str, transformers: str, wanted: argparse.Namespace, books
     requires: dict[str, dict[str, str]] = books.matrix["vllm_requires"]  # type: ignore[assignment]
     catalogued = (wanted.data / f"vllm-{version}.json").exists() or f"vllm-{version}.json" in books.flags
     released = any(release["vllm"] == version for release in books.releases)
-    if version in requires and catalogued and released:
+    named = version in books.importable[VLLM][RELEASES]
+    if version in requires and catalogued and released and named:
         return
     with unpacked(VLLM, version) as tree:
         said = metadata(tree)
@@ -223,6 +240,8 @@ def _add_vllm(version: str, transformers: str, wanted: argparse.Namespace, books
             newest_first = sorted(requires, key=Version, reverse=True)
             books.matrix["vllm_requires"] = {each: requires[each] for each in newest_first}
             books.said.append(f"vllm {version}: {len(requires[version])} requirements")
+        if not named:
+            _add_names(VLLM, version, tree, books)
         if not catalogued:
             _add_flags(tree, version, wanted, books)
         if not released:
@@ -282,6 +301,7 @@ def _write(data: Path, known_issues: Path, books: Books) -> None:
         data / "additional-config.json": config.text(books.config),
         data / "support-matrix.json": notes.matrix_text(books.support),
         known_issues: notes.notes_text(books.notes),
+        data / IMPORTABLE: names.text(books.importable),
         data / "stacks.json": release_row.matrix_text(books.matrix),
     }
     for path, text in texts.items():

@@ -9,6 +9,8 @@ from typing import Any
 
 from packaging.version import Version
 
+from healthcheck.stages.plan.importable import spanned
+
 _COLUMNS = ("vllm", "python", "cann", "torch", "torch_npu", "triton_ascend", "documented", "commit", "released",
             "restricted_to")  # fmt: skip
 MANY = 40
@@ -69,6 +71,16 @@ def of_flags(version: str, text: str, before: str) -> Iterator[str]:
                 for each in (text, before))  # fmt: skip
     yield f"vllm {version}: {len(new)} options"
     yield from _differences("options ", new, old)
+
+
+def of_names(package: str, version: str, before: str, importable: Mapping[str, Any]) -> Iterator[str]:
+    """The modules of a release compared with those of a release before it."""
+    known = importable[package]
+    modules = {each: {module for module, groups in known["modules"].items()
+                      if any(each in spanned(span, known["releases"]) for span in groups)}
+               for each in (version, before)}  # fmt: skip
+    yield f"{package} {version}: {len(modules[version])} modules"
+    yield from _differences("modules ", modules[version], modules[before])
 
 
 def of_architectures(version: str, releases: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -247,7 +247,7 @@ PYTHON: tuple[Case, ...] = (
             import uvloop
             from vllm.entrypoints.openai.api_server import run_server
             from vllm.entrypoints.openai.cli_args import make_arg_parser
-            from vllm.utils import FlexibleArgumentParser
+            from vllm.utils.argparse_utils import FlexibleArgumentParser
             parser = make_arg_parser(FlexibleArgumentParser())
             args = parser.parse_args(["--model", os.environ["MODEL_PATH"], "--port", "8000"])
             uvloop.run(run_server(args))

@@ -29,6 +29,7 @@ from tests.plan.corpus_causes import RIGHT_CAUSES, WRONG_CAUSES
 from tests.plan.corpus_environment import RIGHT_ENVIRONMENT, WRONG_ENVIRONMENT
 from tests.plan.corpus_folders import RIGHT_FOLDERS, WRONG_FOLDERS
 from tests.plan.corpus_fronts import RIGHT_FRONTS, WRONG_FRONTS
+from tests.plan.corpus_imports import RIGHT_IMPORTS, WRONG_IMPORTS
 from tests.plan.corpus_launchers import RIGHT_LAUNCHERS, WRONG_LAUNCHERS
 from tests.plan.corpus_programs import RIGHT_PROGRAMS, WRONG_PROGRAMS
 from tests.plan.corpus_published import RIGHT_PUBLISHED, WRONG_PUBLISHED
@@ -54,6 +55,7 @@ _RIGHT = (
     RIGHT_CAUSES,
     RIGHT_FRONTS,
     RIGHT_ENVIRONMENT,
+    RIGHT_IMPORTS,
     RIGHT_LAUNCHERS,
     RIGHT_PROCESSOR,
     RIGHT_PROGRAMS,
@@ -73,6 +75,7 @@ OTHERS = (
     WRONG_FOLDERS,
     WRONG_FRONTS,
     WRONG_ENVIRONMENT,
+    WRONG_IMPORTS,
     WRONG_LAUNCHERS,
     WRONG_PROCESSOR,
     WRONG_PROGRAMS,

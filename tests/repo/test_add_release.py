@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from healthcheck.ascend import stacks
+from healthcheck.stages.plan.importable import read
 from tests.repo import releases
 from tests.repo.releases import sdist, wheel
 from tests.support.template import ROOT
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 FILES = (
     "stacks.json", "architectures.json", "schemes.json", "additional-config.json", "support-matrix.json",
-    "vllm-0.33.0.json",
+    "vllm-0.33.0.json", "importable.json",
 )  # fmt: skip
 SCRIPT = ROOT / "scripts" / "add_release.py"
 DATA = ROOT / "healthcheck" / "data"
@@ -100,6 +101,10 @@ def test_a_release_becomes_a_row_and_its_vllm_is_catalogued(made: Path) -> None:
     assert (last["vllm"], last["transformers"], last["model_types"]) == ("9.1.0", "6.1.0", ["warp"])
     schemes = json.loads((data / "schemes.json").read_bytes())["releases"][0]
     assert (schemes["vllm_ascend"], schemes["methods"]) == ("9.1.0rc1", ["ascend", "mxfp8"])
+    importable = read((data / "importable.json").read_text("ascii"))
+    assert importable["vllm"].having("vllm.utils.argparse_utils", "FlexibleArgumentParser") >= {"0.33.0", "9.1.0"}
+    assert "9.1.0" not in importable["vllm"].having("vllm.entrypoints.llm")
+    assert importable["vllm_ascend"].having("vllm_ascend.utils") >= {"0.30.0rc2", "9.1.0rc1"}
     for words in (
         "9.1.0rc1: new row",
         'cann="9.9.0"',

@@ -28,6 +28,7 @@ from healthcheck.stages.plan.checks.no_carriage_returns import no_carriage_retur
 from healthcheck.stages.plan.checks.no_downloads import no_downloads
 from healthcheck.stages.plan.checks.no_image_paths import no_image_paths
 from healthcheck.stages.plan.checks.no_missing_files import no_missing_files
+from healthcheck.stages.plan.checks.no_missing_imports import no_missing_imports
 from healthcheck.stages.plan.checks.no_missing_modules import no_missing_modules
 from healthcheck.stages.plan.checks.no_missing_programs import no_missing_programs
 from healthcheck.stages.plan.checks.no_other_variables import no_other_variables
@@ -73,6 +74,7 @@ _CHECKS: tuple[Check[LaunchPlan], ...] = (
     working_directory,
     no_missing_programs,
     no_missing_modules,
+    no_missing_imports,
     engine_installed,
     no_downloads,
     no_image_paths,

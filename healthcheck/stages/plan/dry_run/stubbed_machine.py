@@ -23,13 +23,15 @@ from healthcheck.stages.plan.image import (
     STUBS_FOLDER,
     VARIABLES,
 )
+from healthcheck.stages.plan.importable import FILE as IMPORTABLE
 
 SCRIPTS = "lib/healthcheck/stages/plan/dry_run/stubs"
 """The folder of the stub scripts in the sandbox, below the kit's."""
 ENTRY = "healthcheck.stages.plan.dry_run.inside"
 """The module that becomes the sandbox; not imported here."""
 _PACKAGE = STUBS_FOLDER.parents[3]
-SHARED = ("sandbox/protocol.py", "sandbox/replies.py", "stages/repo/pip_words.py", "stages/plan/calls.py")
+SHARED = ("sandbox/protocol.py", "sandbox/replies.py", "stages/repo/pip_words.py", "stages/plan/calls.py",
+          "stages/plan/importable.py")  # fmt: skip
 """Modules that stubs import besides each other; they import nothing from the kit."""
 
 _VLLM = """#!/usr/local/bin/python3
@@ -83,6 +85,7 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     for module in SHARED:
         shutil.copyfile(f"{_PACKAGE}/{module}", f"{lib}/{module}")
     shutil.copytree(STUBS_FOLDER, f"{kit}/{SCRIPTS}")
+    shutil.copyfile(_PACKAGE / "data" / IMPORTABLE, f"{kit}/{IMPORTABLE}")
     _libraries(job.packages, f"{kit}/site")
     os.mkfifo(f"{kit}/forever")
     if not job.answers:

@@ -59,6 +59,10 @@ _OF_DEVICES = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 """Words for NPUs and their kinds; with re.ASCII, a Chinese character ends a word."""
+_ABSENT_IMPORT = re.compile(
+    r"(?:ImportError: cannot import name '\w+' from|ModuleNotFoundError: No module named|AttributeError: module) "
+    r"'(?P<module>[\w.]+)'"
+)
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b.*$")
 _CARRIAGE_RETURN = re.compile(r"(?P<file>[\w./-]+\.\w+): (?:line \d+: )?\$?'?[^\s:']*(?:\r|\\r'): ")
@@ -194,6 +198,15 @@ def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     )
 
 
+def _absent_import(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """An import that no release of vLLM or vllm-ascend has; plan/no-missing-imports reports it."""
+    raised = next(filter(None, map(_ABSENT_IMPORT.match, reversed(last_lines(plan.run)))), None)
+    if raised is None:
+        return None
+    is_reported = calls.is_imported(raised["module"], (each.argv for each in plan.commands))
+    return Ending(fix=msg("correct that import"), told=True) if is_reported else None
+
+
 def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     """An exception in Python; if the stub of a library raised it, the real library may not."""
     lines = plan.run.stderr.rstrip().splitlines()
@@ -297,6 +310,7 @@ _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...
     _refusal,
     _refused,
     _read_only,
+    _absent_import,
     _missing,
     _traceback,
     _image_file,

@@ -14,7 +14,17 @@ from types import TracebackType
 sys.path.insert(0, f"{sys.argv[1]}/lib")
 
 from healthcheck.stages.plan import calls
-from healthcheck.stages.plan.dry_run.stubs import apps, engines, modes, modules, note, permissive, pip, webservers
+from healthcheck.stages.plan.dry_run.stubs import (
+    apps,
+    engines,
+    imports,
+    modes,
+    modules,
+    note,
+    permissive,
+    pip,
+    webservers,
+)
 
 _TOOL_MODULES = {
     "pip", "ensurepip", "poetry", "pipx", "wheel", "build", "ray", "huggingface_hub", "modelscope", "nltk",
@@ -65,7 +75,8 @@ def _say(kind: type[BaseException], problem: BaseException, traced: TracebackTyp
 
 def _tell_what_was_guessed(problem: BaseException | None) -> None:
     """Record that a program may have ended because a library was not the real one."""
-    expected = (ModuleNotFoundError, FileNotFoundError, KeyError, SystemExit, KeyboardInterrupt)
+    expected: tuple[type[BaseException], ...] = (FileNotFoundError, KeyError, SystemExit, KeyboardInterrupt)
+    expected += (ImportError, AttributeError) if imports.refused else (ModuleNotFoundError,)
     names = permissive.guessed() or (["a library"] if permissive.is_about_a_stub(problem) else [])
     if names and not isinstance(problem, expected):
         how = type(problem).__name__ if problem else "ended"
@@ -133,6 +144,7 @@ def _script(path: str, arguments: list[str]) -> None:
 def _text(text: str, name: str, argv: list[str]) -> None:
     sys.argv = argv
     sys.path.insert(0, "")
+    imports.texts[name] = text
     main_module = type(sys)("__main__")
     main_module.__dict__["__builtins__"] = __builtins__
     sys.modules["__main__"] = main_module
