@@ -226,7 +226,10 @@ def publish(
         kept.append(_keep(options.json, lambda path: folder.save(path, text)))
     if options.junit:
         kept.append(_keep(options.junit, lambda path: folder.save(path, junit.render(report, translation))))
-    written = out if out and _keep(out, lambda path: folder.write(path, report, run, translation)) else None
+    written = None
+    if out:
+        pages = _pages_of(report, options)
+        written = out if _keep(out, lambda path: folder.write(path, report, run, translation, pages)) else None
     kept.append(written == out)
     page = written / folder.PAGE if written else None
     if options.json == STDOUT:
@@ -240,6 +243,20 @@ def publish(
     github.add_summary(github.ATOMGIT_SUMMARY, report, translation)
     status = exit_status(report) if all(kept) else ExitStatus.KIT_FAILED
     return Published(status=status, folder=written, page=page)
+
+
+def _pages_of(report: Report, options: argparse.Namespace) -> dict[str, str]:
+    """The documentation of the checks with findings, as `npu-adapter explain` prints it."""
+    from healthcheck.report.words import is_wrong  # noqa: PLC0415 - see progress()
+
+    wanted = {result.id for result in report.results if is_wrong(result)}
+    if not wanted:
+        return {}
+    from healthcheck.verify import catalogue  # noqa: PLC0415 - it imports every check of every stage
+
+    extra = NONE if getattr(options, "no_extensions", True) else extra_checks()
+    say = translation_of_the_process().look_up
+    return {page.id: catalogue.text(page, say) for page in catalogue.pages(extra) if page.id in wanted}
 
 
 def _show(options: argparse.Namespace, report: Report, page: Path | None) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from healthcheck.core.records import Report
 from healthcheck.errors import KitFailure, reason_of
@@ -14,16 +16,23 @@ from healthcheck.text.language import ENGLISH, Translation
 JSON, PAGE, SUMMARY = "report.json", "report.html", "summary.md"
 
 
-def write(folder: Path, report: Report, run: ProbeRun | None = None, translation: Translation = ENGLISH) -> None:
+def write(
+    folder: Path,
+    report: Report,
+    run: ProbeRun | None = None,
+    translation: Translation = ENGLISH,
+    pages: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """Write report.html, summary.md and report.json; `run` is the measurement that belongs to the report.
 
-    The last is report.json, so that where it is the others are as well.
+    The last is report.json, so that where it is the others are as well. `pages` is the documentation of checks, by
+    their ids.
 
     Raises:
         KitFailure: the folder cannot be written to.
     """
     files = {
-        PAGE: page.render(report, run, translation),
+        PAGE: page.render(report, run, translation, pages),
         SUMMARY: summary.render(report, translation).encode(),
         JSON: machine.render(report),
     }

@@ -12,9 +12,10 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
+from types import MappingProxyType
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined, Template, select_autoescape
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from healthcheck import __version__
 from healthcheck.core.records import JsonValue, Report
@@ -25,6 +26,8 @@ from healthcheck.text.language import ENGLISH, Translation
 from healthcheck.text.messages import Message, joined, msg
 
 SAID_BY_SCRIPTS = re.compile(r"\bsay\(\"([^\"]+)\"")
+_OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][A-Za-z0-9]{0,20}(?:-[A-Za-z0-9]{1,20}){0,4}(?![\w-])")
+"""A longer one has to break on a phone."""
 MARKS = {"ready": "✓", "not-ready": "✗", "inconclusive": "?"}
 CLIENT_NOTE = msg(
     "Struck out: the printed figure is wrong. The client groups samples of different problems for pass@n "
@@ -34,16 +37,28 @@ CLIENT_NOTE = msg(
 TONES = {"pass": "✓", "warn": "!", "skip": "–", "fail": "✗", "error": "E", "open": "?", "stopped": "…", "note": "·"}
 
 
-def render(report: Report, run: ProbeRun | None = None, translation: Translation = ENGLISH) -> bytes:
-    """The page as UTF-8 HTML; `run` is the measurement that belongs to the report."""
+def render(
+    report: Report,
+    run: ProbeRun | None = None,
+    translation: Translation = ENGLISH,
+    pages: Mapping[str, str] = MappingProxyType({}),
+) -> bytes:
+    """The page as UTF-8 HTML.
+
+    `run` is the measurement that belongs to the report. `pages` is the documentation of checks by their
+    ids, as text; that of the checks with findings is shown.
+    """
     shown = None
     if run and run.samples:
         from healthcheck.report.measured import measured  # noqa: PLC0415 - it imports every grader
 
         shown = measured(run)
     style, script = part("page.css"), part("page.js")
+    wrong = [result.id for result in report.results if words.is_wrong(result)]
     text = template("page.html.j2", translation).render(
         **view.page(report),
+        pages={check: pages[check] for check in wrong if check in pages},
+        anchor=anchor,
         measured=shown,
         style=Markup(style),  # noqa: S704 - the kit's own file
         script=Markup(script),  # noqa: S704 - the kit's own file
@@ -57,6 +72,16 @@ def render(report: Report, run: ProbeRun | None = None, translation: Translation
         version=__version__,
     )
     return text.encode()
+
+
+def anchor(check: str) -> str:
+    """The fragment of the address of a check's documentation in the page."""
+    return "page-" + check.replace("/", "-")
+
+
+def unbroken(text: str) -> Markup:
+    """The text as HTML in which no line breaks within an option, such as --port."""
+    return Markup(_OPTION.sub(r'<span class="option">\g<0></span>', str(escape(text))))  # noqa: S704 - escaped here
 
 
 def _data(data: Mapping[str, JsonValue], translation: Translation) -> dict[str, JsonValue]:
@@ -91,6 +116,9 @@ def environment(translation: Translation) -> Environment:
     def said(value: object) -> object:
         return translation.say(value) if isinstance(value, Message) else value
 
+    def options(value: object) -> Markup:
+        return unbroken(str(said(value)))
+
     made = Environment(
         autoescape=select_autoescape(["html.j2"]),
         undefined=StrictUndefined,
@@ -99,6 +127,7 @@ def environment(translation: Translation) -> Environment:
         finalize=said,
         loader=FunctionLoader(part),
     )
+    made.filters["options"] = options
     made.globals |= {"msg": msg, "joined": joined, "tag": translation.tag}
     return made
 

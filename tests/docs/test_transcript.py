@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from healthcheck.core.check import note
@@ -61,5 +63,5 @@ def test_the_readme_shows_what_is_printed(
     name: str, language: Language, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    terminal.show(report(), translation(language))
+    terminal.show(report(), translation(language), page=Path("report.html"))
     assert capsys.readouterr().out in (ROOT / name).read_text("utf-8")

@@ -150,5 +150,5 @@ def test_a_numbered_label_is_chinese():
 
 
 def test_the_longest_quotation_of_a_message_is_cut_and_the_message_stays():
-    made = page.render(report("x" * 5000), translation=CHINESE).decode()
+    made = reports.text_of_options(page.render(report("x" * 5000), translation=CHINESE).decode())
     assert f"端口 8001（--port 8001）：{'x' * 3000}…（report.json 中另有 2000 个字符）</dd>" in made

@@ -34,6 +34,7 @@ from healthcheck.text.language import Language, Translation, translation
 from healthcheck.text.messages import Message, msg, names
 from healthcheck.wire.client import Exchange
 from tests.support.catalogues import translations
+from tests.support.reports import text_of_options
 from tests.support.repositories import GOOD_SCRIPT, repository
 
 LINES = (
@@ -150,7 +151,7 @@ FORMS: dict[str, Callable[[Report, Translation], str]] = {
     "terminal, everything": printed(terminal.show_everything),
     "lines": lambda report, chosen: "\n".join(lines.brief(report, chosen)),
     "summary": summary.render,
-    "page": lambda report, chosen: html.unescape(page.render(report, translation=chosen).decode()),
+    "page": lambda report, chosen: html.unescape(text_of_options(page.render(report, translation=chosen).decode())),
     "annotations": lambda report, chosen: "\n".join(github.commands(report, chosen)).replace("%25", "%"),
     "junit": lambda report, chosen: html.unescape(junit.render(report, chosen).decode()),
     "json": lambda report, _: machine.render(report).decode(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from pathlib import Path
 
@@ -116,3 +117,8 @@ def report(*, simulated: bool = False) -> Report:
             "stages": {"repo": 0.2, "plan": 1.5, "service": 61.0},
         },
     )
+
+
+def text_of_options(html: str) -> str:
+    """The page without the elements that keep options whole, so that a text is found as one."""
+    return re.sub(r'<span class="option">([^<]*)</span>', r"\1", html)

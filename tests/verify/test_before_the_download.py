@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck import cli
+from healthcheck.extensions.simulator import Behaviour, Simulator
 from tests.verify.conftest import kit
 
 CONFIG = {
@@ -145,7 +146,8 @@ def test_what_the_hub_does_not_give_is_in_the_way(adapter, tmp_path):
 @pytest.mark.process
 def test_a_report_of_its_own_goes_where_git_does_not_look(adapter, monkeypatch, capsys):
     monkeypatch.chdir(adapter)
-    assert cli.main(["verify", "--url", "http://127.0.0.1:9", "--quiet"]) != 2
+    with Simulator(Behaviour()) as simulator:
+        assert cli.main(["verify", "--url", simulator.url, "--until", "endpoint", "--quiet"]) != 2
     assert "Report: report/verify-" in capsys.readouterr().out.replace(f"{adapter}/", "")
     git = subprocess.run(["git", "status", "--porcelain"], cwd=adapter, capture_output=True, text=True, check=True)
     assert git.stdout == ""
